@@ -109,15 +109,15 @@ class TableRequestSchema(Closed):
         high=60,
         load_default=3,
         metadata={
-            "description": "seconds that bots wait for people, at an opening that any seat may make"
-            " and after a play that its seat may continue with a card just drawn; 0: not at all"
+            "description": "seconds that bots wait: at an opening that any seat may make, and after"
+            " a play that its player may continue with a card just drawn; 0: no wait"
         },
     )
     visibility = Chosen(
         "public",
         "private",
         load_default="public",
-        metadata={"description": "`private` hides the table from all without seat or invite"},
+        metadata={"description": "`private` hides the table from callers without a seat or invite"},
     )
     entropy = Chosen(
         *ENTROPY,
@@ -203,12 +203,12 @@ class TablesQuery(PageQuery):
 
 
 class WaitQuery(Closed):
-    """Long poll: how long to wait for a version greater than `after`."""
+    """Long poll: the time to wait for a version greater than `after`."""
 
     after = QueryWhole(
         load_default=None,
         metadata={
-            "description": "with `wait`: the version that the caller has, until a greater one"
+            "description": "with `wait`: the caller's version; the answer waits for a greater one"
         },
     )
     wait = QueryWhole(
@@ -283,7 +283,7 @@ class TableSchema(Closed):
         low=1,
         high=MAX_TURN_LIMIT,
         **described(
-            "the action that reaches it ends a hand as a stalemate;"
+            "the number of actions at which a hand ends as a stalemate;"
             " exchanges of cards and `ready` do not count"
         ),
     )
@@ -293,8 +293,8 @@ class TableSchema(Closed):
     window_seconds = Integer(
         high=60,
         **described(
-            "seconds that bots wait for people: at an opening that any seat may make, and after a"
-            " play that its seat may continue"
+            "seconds that bots wait: at an opening that any seat may make, and after a play that"
+            " its player may continue"
         ),
     )
     seats = fields.List(
@@ -378,12 +378,12 @@ def table_event_of(type_: str, data: Mapping[str, Any]) -> TableEvent:
 
 
 def _opened(data: Mapping[str, Any]) -> TableOpened:
-    given = dict(data["conditions"])
-    given["next_dealer"] = NextDealer(given["next_dealer"])
-    given["clock"] = Clock(**given["clock"]) if given["clock"] else None
+    conditions = dict(data["conditions"])
+    conditions["next_dealer"] = NextDealer(conditions["next_dealer"])
+    conditions["clock"] = Clock(**conditions["clock"]) if conditions["clock"] else None
     return TableOpened(
         host=data["host"],
-        conditions=Conditions(**given),
+        conditions=Conditions(**conditions),
         seats=tuple(
             TableSeat(
                 **{**seat, "kind": SeatKind(seat["kind"]), "entropy": Entropy(seat["entropy"])}

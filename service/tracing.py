@@ -2,7 +2,7 @@
 Traces: spans of requests, commits, jobs and deliveries, exported with OpenTelemetry.
 
 Nothing is traced unless `switch_on` is called in a process whose OTEL_* variables ask for it.
-Only a request and a job begin a trace; a step outside of them is not traced. A span's attributes
+Only requests and jobs begin a trace; a step outside of them is not traced. A span's attributes
 are those of `Attribute`, and nothing else is exported: no id, name, path, move or card.
 """
 
@@ -70,17 +70,17 @@ class Span:
     """
     A step of a trace, from its construction to `end`; usable as a context manager.
 
-    Within its block, further spans are its children. An exception leaves no trace of its own:
-    its text could contain what is hidden.
+    Within its block, further spans are its children. Exceptions are not exported, because their
+    text could contain hidden cards.
     """
 
-    __slots__ = ("_kept", "_outer", "_whole", "made")
+    __slots__ = ("_exported", "_outer", "_unit", "made")
 
-    def __init__(self, made: Any, *, whole: float = 0.0) -> None:
-        """Wrap a span of OpenTelemetry; its length is rounded up to whole multiples of `whole`."""
+    def __init__(self, made: Any, *, unit: float = 0.0) -> None:
+        """Wrap a span of OpenTelemetry; its length is rounded up to whole multiples of `unit`."""
         self.made = made
-        self._kept = True
-        self._whole = int(whole * 1e9)
+        self._exported = True
+        self._unit = int(unit * 1e9)
 
     @property
     def recording(self) -> bool:
@@ -103,17 +103,17 @@ class Span:
         self.made.set_status(_library().StatusCode.ERROR)
 
     def discard(self) -> None:
-        """Do not export the span; its children would be without their parent."""
-        self._kept = False
+        """Do not export the span; exported children would have no parent."""
+        self._exported = False
 
     def end(self) -> None:
         """End the span, which is exported unless it was discarded."""
-        if not self._kept:
+        if not self._exported:
             return
         at = None
-        if self._whole and self.recording:
+        if self._unit and self.recording:
             begun = self.made.start_time
-            at = begun + -(-(time.time_ns() - begun) // self._whole) * self._whole
+            at = begun + -(-(time.time_ns() - begun) // self._unit) * self._unit
         self.made.end(at)
 
     def ends_after(self, act: Callable[[], None]) -> Callable[[], None]:
@@ -217,36 +217,37 @@ def request_span(method: str, route: str | None, sent: str | None) -> Span:
     """
     Begin the trace of a request; `sent` is its header `traceparent`.
 
-    A caller is not trusted with a trace of ours: its context becomes a link, and it decides
-    neither the identity of the trace nor whether it is sampled.
+    A caller is not trusted: its context only becomes a link of the new trace, and decides
+    neither the identity of that trace nor whether it is sampled.
     """
     values: dict[Attribute, Value] = {Attribute.METHOD: method}
     if route is not None:
         values[Attribute.ROUTE] = route
     name = method if route is None else f"{method} {route}"
-    theirs = _span_context(sent, sampled=False)
-    return Span(_begin(name, "SERVER", values, links=[] if theirs is None else [theirs]))
+    sent_context = _span_context(sent, sampled=False)
+    links = [] if sent_context is None else [sent_context]
+    return Span(_begin(name, "SERVER", values, links=links))
 
 
-def job_span(kind: str, queue: str, carried: object, *, whole: float) -> Span:
+def job_span(kind: str, queue: str, carried: object, *, unit: float) -> Span:
     """
     Continue the trace that enqueued a job, or begin one; `carried` is the context in the job.
 
-    The length of the span is rounded up to whole multiples of `whole` seconds, because the
-    end of a job follows from what it finds in hidden cards.
+    The length of the span is rounded up to whole multiples of `unit` seconds, because the
+    length of a job depends on hidden cards.
     """
     if _tracer is None:
         return NOTHING
     values = {Attribute.MESSAGING: "redis", Attribute.QUEUE: queue, Attribute.JOB: kind}
     parent = _span_context(carried)
-    return Span(_begin(Step.JOB, "CONSUMER", values, parent=_remote(parent)), whole=whole)
+    return Span(_begin(Step.JOB, "CONSUMER", values, parent=_remote(parent)), unit=unit)
 
 
 def continued(step: Step, carried: Sequence[str]) -> Span:
     """
     Return a child of the last context in `carried`, with links to the others.
 
-    Returns NOTHING without a context: the trace is not sampled, or has been forgotten.
+    Returns NOTHING without a context, if the trace is not sampled or its context is lost.
     """
     known = [one for one in map(_span_context, carried) if one is not None]
     if _tracer is None or not known:
@@ -264,7 +265,7 @@ def delivered(carried: str, *, events: int, since: int, until: int) -> None:
         made.end(until)
 
 
-def carried() -> str | None:
+def context_for_job() -> str | None:
     """Return the present context for a job of the same trace; None outside of a trace."""
     outer = None if _tracer is None else _current.get()
     return None if outer is None else outer.context
@@ -289,7 +290,7 @@ def switch_on(process: str, version: str) -> str | None:
     Export the traces of this process, if its variables ask for it; return why not otherwise.
 
     Starts a thread, so it is called after a fork. The exporter works in that thread, over a
-    queue of OTEL_BSP_MAX_QUEUE_SIZE spans: what does not fit is dropped.
+    queue of OTEL_BSP_MAX_QUEUE_SIZE spans; further spans are dropped.
     """
     global _tracer  # noqa: PLW0603 - one tracer a process, looked up at every step
     if _tracer is not None or not asked_for():
@@ -318,7 +319,7 @@ def switch_on(process: str, version: str) -> str | None:
 
 
 def _unsupported(environment: Mapping[str, str]) -> str | None:
-    """Return which variable asks for an exporter that there is not."""
+    """Return which variable names an unsupported exporter; None if none does."""
     if _value(environment, "OTEL_TRACES_EXPORTER") not in ("", "otlp"):
         return "OTEL_TRACES_EXPORTER is neither otlp nor none"
     for name in _PROTOCOLS:

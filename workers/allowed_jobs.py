@@ -102,7 +102,7 @@ class GuardedWorker(SimpleWorker):
             return
         if not job.timeout or not 0 < job.timeout <= JOB_SECONDS:
             job.timeout = JOB_SECONDS
-        with tracing.job_span(_kind(job), queue.name, _trace(job), whole=BEAT_SECONDS) as span:
+        with tracing.job_span(_kind(job), queue.name, _trace(job), unit=BEAT_SECONDS) as span:
             super().execute_job(job, queue)
             if job.get_status(refresh=False) is JobStatus.FAILED:
                 span.fail("failed")

@@ -1,4 +1,4 @@
-"""`shithead rulesets`: which there are, one as a page, two side by side."""
+"""`shithead rulesets`: list the rulesets, print one, or compare two."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from service.rulesets.rules_page import as_text, rules_page
 @click.argument("other", required=False)
 def rulesets(ruleset: str | None, other: str | None) -> None:
     """
-    List the rulesets; print RULESET as a page; or show what OTHER does otherwise.
+    List the rulesets; print RULESET as a page; or compare RULESET with OTHER.
 
     \b
-      shithead rulesets                  all of them, with what each comes from
+      shithead rulesets                  all of them, each with its base
       shithead rulesets leeds            the rules of one: the deal, the opening, play,
                                          special cards, the end; each sentence with the id
                                          of its statement, as refusals and reports cite it
-      shithead rulesets leeds threes     two side by side, only what differs, each value
-                                         with the statement it rests on
+      shithead rulesets leeds threes     two side by side: the settings that differ, each
+                                         with the statement behind it
 
-    What a page marks as a reading is decided here, where the source is silent or
-    contradicts itself. A game is always judged by the ruleset it began with.
+    A statement marked as a reading is a decision of this project, because the source is silent
+    or contradicts itself. A game is always judged by the ruleset with which it began.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     console = Console()
     if ruleset is None:
@@ -73,8 +73,8 @@ def _compare(console: Console, one: Definition, two: Definition) -> None:
     console.print(table)
     count = "1 setting differs" if len(found) == 1 else f"{len(found)} settings differ"
     click.echo(
-        f"{count}, with the default options of both. In brackets stands the statement that a\n"
-        f"value rests on; in words: shithead rulesets {one.id}, shithead rulesets {two.id}"
+        f"{count}, with the default options of both. The statement behind a value is in\n"
+        f"brackets; to read it: shithead rulesets {one.id}, shithead rulesets {two.id}"
     )
 
 

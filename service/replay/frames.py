@@ -45,8 +45,8 @@ def frames(
     """
     Yield the frames of versions `first` to `last`, both included, as `viewer` may see them.
 
-    `deck` may be the whole deck: frames are masked, so they show of it only what
-    the viewer was dealt or drew.
+    `deck` may be the whole deck, because frames are masked: they show only those of its cards
+    that the viewer was dealt or drew.
     """
     steps = enumerate(steps_of(events, deck), start=1)
     return frames_of(steps, viewer=viewer, first=first, last=last)
@@ -86,7 +86,7 @@ def _caption(event: Event, before: Game, after: Game, known: Known) -> str:
     except LookupError:
         if known is not Known.NOTHING:
             raise
-        return f"{type_of(event)}, of a seat or card that is not there."
+        return f"{type_of(event)}, of a seat or card that does not exist."
 
 
 def replay_items(
@@ -100,8 +100,8 @@ def replay_items(
     """
     Return the frames of versions `first` to `last` as JSON values.
 
-    `log` is the game from its first event. Views of the past have no names and
-    no moves: nothing in them may change.
+    `log` is the game from its first event. Views of the past have no names and no moves, so
+    that they never change.
     """
     steps = frames((r.event for r in log), deck=deck, viewer=viewer, first=first, last=last)
     return items_of(log, steps, viewer)
@@ -139,12 +139,12 @@ def _item(
 INDENT = " " * 6
 WIDTH: Final = 100
 MARK: Final = "!     "
-"""What stands before a line that speaks against the log."""
+"""The beginning of each line of an objection to the log."""
 
 Marks = Mapping[int, Sequence[str]]
 """Objections to events, by seq."""
 
-NOTHING_AGAINST_IT: Final[Marks] = MappingProxyType({})
+NO_MARKS: Final[Marks] = MappingProxyType({})
 
 
 def transcript(
@@ -152,20 +152,19 @@ def transcript(
     *,
     deck: tuple[Card, ...] | None = None,
     viewer: Viewer = None,
-    marks: Marks = NOTHING_AGAINST_IT,
+    marks: Marks = NO_MARKS,
 ) -> str:
     """
-    Return a game as text, a line an event and under it each zone that changed.
+    Return a game as text: a line for each event, and under it each zone that changed.
 
-    Equal games give equal text: it has no times, no names and no ids in it. Under an
-    event stand the objections to it, and where the game cannot be followed any
-    more, that it cannot.
+    Equal games give equal text, because it has no times, names or ids. Objections to an event
+    are printed under it, and so is the event from which on the cards are unknown.
     """
     return transcript_of(frames(events, deck=deck, viewer=viewer), marks)
 
 
-def transcript_of(steps: Iterable[Frame], marks: Marks = NOTHING_AGAINST_IT) -> str:
-    """Return the same from all frames of a game."""
+def transcript_of(steps: Iterable[Frame], marks: Marks = NO_MARKS) -> str:
+    """Return the transcript from all frames of a game."""
     lines: list[str] = []
     before: frozenset[str] = frozenset()
     known = Known.DECK
@@ -182,7 +181,7 @@ def transcript_of(steps: Iterable[Frame], marks: Marks = NOTHING_AGAINST_IT) -> 
 
 
 def marked(text: str) -> list[str]:
-    """Return the lines that say something against a log: each begins with !, none is long."""
+    """Return an objection as lines of at most WIDTH characters, each beginning with MARK."""
     return wrap(text, WIDTH, initial_indent=MARK, subsequent_indent=MARK + "  ")
 
 

@@ -13,13 +13,13 @@ MOST_CARDS: Final = 8
 """Cards of both seats and the pile together in an endgame that is solved."""
 
 MOST_POSITIONS: Final = 50
-"""Positions of one solution; beyond them a playout decides."""
+"""Most positions of one solution; if it needs more, a playout decides."""
 
 MOVES_OF_A_POSITION: Final = 15
 """Moves of a playout that take as long as one position of a solution."""
 
-DEEPEST: Final = 24
-"""Moves after which neither seat has forced the end: cards may go back and forth for ever."""
+MAX_DEPTH: Final = 24
+"""Moves after which a line counts as undecided, because cards may go back and forth for ever."""
 
 
 class _Exhausted(Exception):
@@ -40,14 +40,14 @@ def is_small(state: State) -> bool:
 
 def solved(state: State, policy: Policy) -> tuple[int, int]:
     """
-    Return the seat that decides a small world played perfectly, and what that took in moves.
+    Return the seat that decides a small world played perfectly, and the cost in moves.
 
-    All cards of the world are known to both seats. NOBODY if neither can force the end; where
+    Both seats know all cards of the world. The seat is NOBODY if neither can force the end. If
     a solution takes too many positions, a playout decides.
     """
     mover, budget = state.turn, [MOST_POSITIONS]
     try:
-        value = _value(state, policy, budget, DEEPEST)
+        value = _value(state, policy, budget, MAX_DEPTH)
     except _Exhausted:
         decided, moves = playout(state, policy)
         return decided, moves + MOST_POSITIONS * MOVES_OF_A_POSITION

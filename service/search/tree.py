@@ -20,7 +20,7 @@ GROWN: Final = 24
 DOUBT: Final = 0.08
 """What a move other than the playouts' own is expected to lose before it is tried."""
 
-DEEPEST: Final = 12
+MAX_DEPTH: Final = 12
 """Moves of the tree on one path below the root, forced ones included."""
 
 
@@ -93,7 +93,7 @@ def judged(
 def _descend(node: _Node, state: State, policy: Policy) -> tuple[int, int]:
     """Add a hand to the tree; return the seat that decides it, and what that took in moves."""
     path = [node]
-    for _ in range(DEEPEST):
+    for _ in range(MAX_DEPTH):
         if state.over or node.visits < GROWN or is_small(state):
             break
         seat = state.turn

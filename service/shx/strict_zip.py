@@ -20,8 +20,8 @@ _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
 _UNIX: Final = 3
 
-_OTHER_READINGS: Final = frozenset({0x0001, 0x554E, 0x7075})
-"""Extra fields that give some readers another size or name: ZIP64, names in Unicode."""
+_AMBIGUOUS_FIELDS: Final = frozenset({0x0001, 0x554E, 0x7075})
+"""Extra fields from which some readers take another size or name: ZIP64, Unicode names."""
 
 _END: Final = struct.Struct("<4s4H2IH")  # the last record: position of the directory
 _ENTRY: Final = struct.Struct("<4s6H3I5H2I")  # an entry of the directory
@@ -74,9 +74,9 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     """
     Return the files of an archive.
 
-    Two readers must never see different files in one archive. So the entries must be
-    adjacent from the first byte to the directory, each header must agree with the
-    directory, and nothing may follow the end.
+    No two readers may see different files in one archive. Therefore entries must be adjacent
+    from the first byte to the directory, each header must agree with the directory, and
+    nothing may follow the end.
 
     Raises NotABundle for any other archive.
     """
@@ -101,8 +101,8 @@ def _directory(data: bytes) -> tuple[list[_Entry], int]:
     last = len(data) - _END.size
     if last < 0 or data[last : last + 4] != b"PK\x05\x06":
         raise NotABundle("not a ZIP archive that ends with its directory")
-    _, disk, first_disk, here, total, size, start, comment = _END.unpack_from(data, last)
-    if disk or first_disk or here != total or comment or start + size != last:
+    _, disk, first_disk, entries_here, total, size, start, comment = _END.unpack_from(data, last)
+    if disk or first_disk or entries_here != total or comment or start + size != last:
         raise NotABundle("a ZIP archive in parts, with a comment, or with gaps")
     if total > MAX_ENTRIES:
         raise NotABundle(f"more than {MAX_ENTRIES} entries")
@@ -173,7 +173,7 @@ def _check_extra(name: str, fields: bytes) -> None:
         head = fields[at : at + _EXTRA.size]
         kind, size = _EXTRA.unpack(head) if len(head) == _EXTRA.size else (0, len(fields))
         at += _EXTRA.size + size
-        if at > len(fields) or kind in _OTHER_READINGS:
+        if at > len(fields) or kind in _AMBIGUOUS_FIELDS:
             raise NotABundle(f"{name}: an extra field that gives it another size or name")
 
 

@@ -15,7 +15,7 @@ from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
 from service.verify.card_tracker import UNKNOWN, CardMisplaced, Zones
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
-from service.verify.without_deck import lands
+from service.verify.without_deck import fits_alone
 
 
 def check_deal(log: Log, cursor: Cursor) -> None:
@@ -171,7 +171,7 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
         event = log.decoded[seq]
         if seq in hidden and isinstance(event, BlindFailed):
             position = game.seats[event.seat].down[event.slot]
-            if position is not None and lands(game, game.deck[position]):
+            if position is not None and fits_alone(game, game.deck[position]):
                 rule = game.ruleset.cite("model.blind")
                 reason = f"{game.deck[position]} was kept hidden, but would have fitted"
                 cursor.note(seq, reason, rule)

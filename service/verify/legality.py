@@ -33,7 +33,12 @@ from service.verify.finding import Answer, Cursor, Failed
 from service.verify.log import Log
 from service.verify.plain import NOT_ALLOWED
 from service.verify.timeouts import TurnTimes, check_abort, short_entropy_time
-from service.verify.without_deck import as_far_as_public, check_throw, with_dealt_open, with_shown
+from service.verify.without_deck import (
+    check_throw,
+    with_dealt_face_up,
+    with_shown,
+    with_stated_opener,
+)
 
 MOST_NAMED: Final = 6
 """Of the cards that a seat could have played instead, so many are named."""
@@ -116,7 +121,7 @@ class _Judge:
         event = self.events[seq]
         if isinstance(event, CardsDealt):
             if not self.open:
-                self.game = with_dealt_open(self.game, event)
+                self.game = with_dealt_face_up(self.game, event)
                 return
             expected, *throws = deal(self.game, event.dealer)
             self.throws = list(throws)
@@ -152,7 +157,7 @@ class _Judge:
                 instead = self._instead(game, command)
                 raise Failed(seq, f"{NOT_ALLOWED}{refused}{instead}", rule) from None
             if not self.open:
-                decided = as_far_as_public(decided, self.events[seq : move.last + 1], game)
+                decided = with_stated_opener(decided, self.events[seq : move.last + 1], game)
             expected += decided
             for step in decided:
                 game = evolve(game, step)

@@ -1,9 +1,9 @@
 """
 Legality of a game whose deck is not known, judged by public information only.
 
-A card that an event shows is assumed to have been where the event says, if a hidden card
-was there. If the rules depend on cards that stay hidden (which seat qualifies to open, the
-worst card), nothing is judged.
+A card that an event shows is assumed to have been at the place that the event names, if a
+hidden card was there. Rules that depend on cards that stay hidden (which seat qualifies to
+open, the worst card) are not checked.
 """
 
 from __future__ import annotations
@@ -33,41 +33,43 @@ from service.domain.ruleset import Opener, OpeningPlay, Plays
 from service.verify.finding import Failed
 
 
-def with_dealt_open(game: Game, event: CardsDealt) -> Game:
-    """Return the game with the cards that the deal turned in their positions of the deck."""
+def with_dealt_face_up(game: Game, event: CardsDealt) -> Game:
+    """Return the game with the cards that the deal turned face up in their deck positions."""
     openings = [opening for seat in event.face_up for opening in seat]
     openings += [*event.returned, *([event.starter] if event.starter else [])]
     for opening in openings:
-        game = _opened(game, opening)
+        game = _with_card(game, opening)
     return game
 
 
 def with_shown(game: Game, event: Event, seq: int) -> Game:
-    """Return the game in which the cards that `event` shows lie where it takes them from."""
-    game = _past_the_opening(game, event)
+    """Return the game with the cards that `event` shows at the places from which it takes them."""
+    game = _without_opening_rules(game, event)
     match event:
         case CardsPlayed(zone=Zone.HAND):
-            return _held(game, event.seat, event.cards)
+            return _with_in_hand(game, event.seat, event.cards)
         case CardsSwapped():
-            return _held(game, event.seat, event.up)
+            return _with_in_hand(game, event.seat, event.up)
         case TableLaid():
-            return _held(game, event.seat, [card for stack in event.stacks for card in stack])
+            return _with_in_hand(
+                game, event.seat, [card for stack in event.stacks for card in stack]
+            )
         case CardsPlayed(opening=Opening() as opening):
-            return _opened(game, opening)
+            return _with_card(game, opening)
         case BlindFailed(opening=Opening() as opening):
-            return _opened(game, opening)
+            return _with_card(game, opening)
         case StockFailed():
-            return _opened(game, event.opening)
+            return _with_card(game, event.opening)
         case BlindFailed():
-            return _with_a_failing_card(game, event, seq)
+            return _with_failing_card(game, event, seq)
         case _:
             return game
 
 
-def as_far_as_public(
+def with_stated_opener(
     decided: tuple[Event, ...], actual: Sequence[Event], game: Game
 ) -> tuple[Event, ...]:
-    """Return what was decided with the opener of the log, where hidden cards decide who opens."""
+    """Return the decided events with the log's opener, if hidden cards decide which seat opens."""
     starts = [event for event in actual if isinstance(event, PlayStarted)]
     last = decided[-1]
     if not starts or not isinstance(last, PlayStarted) or _opener_is_public(game):
@@ -78,7 +80,7 @@ def as_far_as_public(
 
 def check_throw(game: Game, event: Event, seq: int) -> None:
     """
-    The public part of a throw (R): one rank that may be thrown, and as many drawn.
+    Check the public part of a throw (R): the rank may be thrown, and as many cards are drawn.
 
     Raises Failed for a throw that the rules do not allow.
     """
@@ -100,8 +102,8 @@ def _place(game: Game, seat: Seat) -> int:
     return (seat - (game.dealer or 0) - 1) % len(game.seats)
 
 
-def _past_the_opening(game: Game, event: Event) -> Game:
-    """Return a game in which nothing is asked of the first play that hidden cards decide."""
+def _without_opening_rules(game: Game, event: Event) -> Game:
+    """Return the game without requirements of the first play that depend on hidden cards."""
     if game.status is not Status.PLAYING or not game.first_turn:
         return game
     if game.turn is None:
@@ -120,24 +122,24 @@ def _opener_is_public(game: Game) -> bool:
     return opening.opener is not Opener.WORST_CARD
 
 
-def _held(game: Game, seat: Seat, cards: Iterable[Card]) -> Game:
-    """Return the game with `cards` in the seat's hand, each in place of a hidden one."""
+def _with_in_hand(game: Game, seat: Seat, cards: Iterable[Card]) -> Game:
+    """Return the game with `cards` in the seat's hand, each in place of a hidden card."""
     state = game.seats[seat]
     new = [card for card in dict.fromkeys(cards) if card not in state.hand]
     state = replace(
         state,
-        hand=_instead(state.hand, new),
-        drawn_laying=_instead(state.drawn_laying, new),
+        hand=_in_place_of_hidden(state.hand, new),
+        drawn_laying=_in_place_of_hidden(state.drawn_laying, new),
     )
     last = game.last_play
     if last is not None and last.seat == seat:
         fitting = [card for card in new if rank_of(card) == last.rank]
-        last = replace(last, drawn=_instead(last.drawn, fitting))
+        last = replace(last, drawn=_in_place_of_hidden(last.drawn, fitting))
     return replace(game.with_seat(seat, state), last_play=last)
 
 
-def _instead(where: tuple[Card, ...], cards: Iterable[Card]) -> tuple[Card, ...]:
-    """Return `where` with `cards` for as many of its hidden ones."""
+def _in_place_of_hidden(where: tuple[Card, ...], cards: Iterable[Card]) -> tuple[Card, ...]:
+    """Return `where` with `cards` in place of as many of its hidden cards."""
     left = list(where)
     for card in cards:
         if HIDDEN in left:
@@ -145,13 +147,13 @@ def _instead(where: tuple[Card, ...], cards: Iterable[Card]) -> tuple[Card, ...]
     return tuple(left)
 
 
-def _opened(game: Game, opening: Opening) -> Game:
+def _with_card(game: Game, opening: Opening) -> Game:
     deck = game.deck
     return replace(game, deck=(*deck[: opening.p], opening.card, *deck[opening.p + 1 :]))
 
 
-def _with_a_failing_card(game: Game, event: BlindFailed, seq: int) -> Game:
-    """Return the game with some card in the slot that does not fit: this one was not shown."""
+def _with_failing_card(game: Game, event: BlindFailed, seq: int) -> Game:
+    """Return the game with any card that does not fit in the slot, because it was not shown."""
     setup, state = game.setup, game.seats[event.seat]
     position = state.down[event.slot] if event.slot < len(state.down) else None
     if position is None:
@@ -161,12 +163,12 @@ def _with_a_failing_card(game: Game, event: BlindFailed, seq: int) -> Game:
         raise Failed(seq, "a failed face-down card is shown to all", rule)
     codes = ordered_deck(decks=setup.decks, jokers=setup.jokers, partial=setup.partial)
     for card in codes:
-        if not lands(game, card):
-            return _opened(game, Opening(p=position, card=card))
+        if not fits_alone(game, card):
+            return _with_card(game, Opening(p=position, card=card))
     raise Failed(seq, "any card would have fitted", game.ruleset.cite("model.blind"))
 
 
-def lands(game: Game, card: Card) -> bool:
+def fits_alone(game: Game, card: Card) -> bool:
     """Return whether one card alone, turned unseen, would be a legal play."""
     rank = rank_of(card)
     if game.covering:

@@ -1,9 +1,9 @@
--- idle_games: running games with a person in them whose last event is old; the oldest first.
+-- idle_games: running games of people whose last event is old, oldest game first.
 --
--- Only games created that long ago are read. A row with a time to come has a deadline and is left
--- to the sweeper.
--- $1 now, $2 how old the last event is at least, $3 and $4 time and id of the last one seen,
--- $5 most rows
+-- Newer games are skipped without reading their events. Games with a deadline in the future are
+-- skipped too: the sweeper acts on them.
+-- $1 now, $2 latest time of the last event, $3 and $4 time and id of the last row of the previous
+-- page, $5 most rows
 SELECT g.game_id, g.version, g.created_at
 FROM games g
 JOIN events e ON e.stream_id = g.game_id AND e.seq = g.version - 1

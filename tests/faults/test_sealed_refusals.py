@@ -87,14 +87,14 @@ def test_an_attempt_recorded_after_the_seal_is_answered_game_over(
     court: Court, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """A rule refused it, and it is recorded only after another process sealed the game."""
-    other, keep = court.process(), services.moves._refusals.keep
+    other, store = court.process(), services.moves._refusals.store
     assert attempt(services, bob, game) == "rule-refused"
 
     def late(*words: object) -> bool:
         post(other, ada, game, FORFEIT)
-        return keep(*words)  # type: ignore[arg-type] # passed on as they came
+        return store(*words)  # type: ignore[arg-type] # passed on as they came
 
-    with mock.patch.object(services.moves._refusals, "keep", late):
+    with mock.patch.object(services.moves._refusals, "store", late):
         assert attempt(services, bob, game) == "game-over"
     assert attempt(services, bob, game) == "game-over"
     assert_proven(services, game, 1)

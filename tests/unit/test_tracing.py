@@ -85,7 +85,7 @@ def test_without_the_variables_nothing_is_loaded() -> None:
         "import sys, threading, workers.main, service.api.wsgi, service.telemetry as t;"
         "from service import tracing; t.configure_traces('api');"
         "assert tracing.span(tracing.Step.COMMIT) is tracing.NOTHING;"
-        "assert tracing.carried() is None and not tracing.is_traced();"
+        "assert tracing.context_for_job() is None and not tracing.is_traced();"
         "print('opentelemetry.exporter' in sys.modules, threading.active_count())"
     )
     done = subprocess.run(
@@ -98,7 +98,7 @@ def test_only_requests_and_jobs_begin_a_trace(exported: InMemorySpanExporter) ->
     """Maintenance of the sweeper, commands and tests commit too, and are not traced."""
     assert tracing.span(Step.COMMIT) is tracing.NOTHING
     assert tracing.continued(Step.RELAY, []) is tracing.NOTHING
-    with tracing.job_span("take_turn", "bots", None, whole=0), tracing.span(Step.COMMIT):
+    with tracing.job_span("take_turn", "bots", None, unit=0), tracing.span(Step.COMMIT):
         pass
     commit, job = exported.get_finished_spans()
     assert parent_of(commit) == job.context.span_id
@@ -112,8 +112,8 @@ def parent_of(span: ReadableSpan) -> int:
 
 def test_a_job_continues_the_trace_that_it_carries(exported: InMemorySpanExporter) -> None:
     with tracing.request_span("GET", "/v1/games", None):
-        carried = tracing.carried()
-    with tracing.job_span("take_turn", "bots", carried, whole=0.02) as span:
+        carried = tracing.context_for_job()
+    with tracing.job_span("take_turn", "bots", carried, unit=0.02) as span:
         span.fail("failed")
     request, job = exported.get_finished_spans()
     assert parent_of(job) == request.context.span_id
@@ -126,14 +126,14 @@ def test_a_job_with_another_context_begins_a_trace(
     stored: object, exported: InMemorySpanExporter
 ) -> None:
     """Any client of Redis could have written it."""
-    with tracing.job_span("take_turn", "bots", stored, whole=0):
+    with tracing.job_span("take_turn", "bots", stored, unit=0):
         pass
     [job] = exported.get_finished_spans()
     assert job.parent is None
 
 
 def test_a_discarded_span_is_not_exported(exported: InMemorySpanExporter) -> None:
-    with tracing.job_span("take_turn", "bots", None, whole=0):
+    with tracing.job_span("take_turn", "bots", None, unit=0):
         with tracing.span(Step.DUE_MOVE) as span:
             span.discard()
         tracing.note(Attribute.DUE, "bot")
@@ -145,7 +145,7 @@ def test_an_exception_is_not_in_a_span(exported: InMemorySpanExporter) -> None:
     """Its text can name cards."""
     with (
         pytest.raises(ValueError, match="Th"),
-        tracing.job_span("take_turn", "bots", None, whole=0),
+        tracing.job_span("take_turn", "bots", None, unit=0),
         tracing.span(Step.DUE_MOVE),
     ):
         raise ValueError("the Th is hidden")
@@ -159,9 +159,9 @@ def test_a_caller_cannot_force_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     exporter = _traced(monkeypatch, ParentBased(root=ALWAYS_OFF))
     with tracing.request_span("GET", "/v1/games", SENT):
         assert tracing.span(Step.COMMIT) is tracing.NOTHING
-        carried = tracing.carried()
+        carried = tracing.context_for_job()
         assert tracing.trace_id() is None
-    with tracing.job_span("take_turn", "bots", carried, whole=0), tracing.span(Step.COMMIT):
+    with tracing.job_span("take_turn", "bots", carried, unit=0), tracing.span(Step.COMMIT):
         pass
     assert exporter.get_finished_spans() == ()
 

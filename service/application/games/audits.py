@@ -73,7 +73,7 @@ class Auditing:
                 history,
                 seq,
                 viewer=viewer,
-                refused=self._refusals.to_show(entry.record),
+                refused=self._refusals.shown(entry.record),
                 unproven=unproven(entry.record),
             )
         self._access_log.note(entry, caller, found["seat"] if entry.record.sealed else None)

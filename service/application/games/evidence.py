@@ -77,7 +77,7 @@ class Evidence:
         missing: archiving deletes the rows of the game, and with them the remaining attempts.
         """
         record = entry.record
-        if not self._refusals.whole(record):
+        if not self._refusals.is_complete(record):
             detail = f"the refused attempts of game {record.identity} are not those of its seal"
             raise Refusal("unavailable", f"{detail}: see shithead check --deep")
         lines = self._game_cache.lines(record.identity, limit=record.version)

@@ -54,7 +54,7 @@ def check_signature(
     record: GameRecord, seat: Seat, move: Move, auth: Mapping[str, Any] | None
 ) -> None:
     """
-    Raise Refusal unless the move is signed with its seat's key; a seat without a key signs none.
+    Raise Refusal unless the move is signed with its seat's key, or unsigned without a key.
 
     Checked in this order: `signature-required`, `bad-signature`, `nonce-reused`,
     `stale-version`.
@@ -107,8 +107,8 @@ def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> 
     return record.last_action <= seen_seq
 
 
-ROUND = 512
-"""Refused moves are padded to a multiple of so many bytes."""
+PADDED_TO = 512
+"""Refused moves are padded to a multiple of this number of bytes."""
 
 
 class Refusals:
@@ -128,7 +128,7 @@ class Refusals:
         self._rulebook = rulebook
         self._world = world
 
-    def keep(self, record: GameRecord, seat: Seat, move: Move, rule: str | None) -> bool:
+    def store(self, record: GameRecord, seat: Seat, move: Move, rule: str | None) -> bool:
         """
         Store a refused move; `rule` is None if it was not the seat's turn.
 
@@ -136,7 +136,7 @@ class Refusals:
         are stored with the same length, because the reason depends on the seat's cards.
         """
         content = orjson.dumps({"move": move_json(move), "rule": rule})
-        content = content.ljust(-(-len(content) // ROUND) * ROUND)
+        content = content.ljust(-(-len(content) // PADDED_TO) * PADDED_TO)
         identity, at = self._world.identity(), self._world.now()
         key_id, sealed = self._keyring.seal(
             content, _associated(record.identity, seat=seat, at=at, identity=identity)
@@ -144,9 +144,9 @@ class Refusals:
         refused = RefusedMove(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed)
         return self._directory.record_refusal(record.identity, refused)
 
-    def to_seal(self, game: UUID, kept: Sequence[RefusedMove]) -> SealedRefusals:
-        """Return the seal's entry for a game's refused attempts; moves out of turn are left out."""
-        return seal_of(refusals_file(opened(self._keyring, game, kept)))
+    def seal_entry(self, game: UUID, stored: Sequence[RefusedMove]) -> SealedRefusals:
+        """Return the entry of a seal for a game's refused attempts, without moves out of turn."""
+        return seal_of(refusals_file(opened(self._keyring, game, stored)))
 
     def of(self, game: UUID) -> list[dict[str, Any]]:
         """
@@ -156,7 +156,7 @@ class Refusals:
         """
         return opened(self._keyring, game, self._directory.refusals(game)) or self._archived(game)
 
-    def to_show(self, record: GameRecord) -> list[dict[str, Any]]:
+    def shown(self, record: GameRecord) -> list[dict[str, Any]]:
         """
         Return the refused moves to show: all, or none if some were deleted.
 
@@ -165,14 +165,14 @@ class Refusals:
         rows = self.of(record.identity)
         return rows if _fits(record, rows) else []
 
-    def whole(self, record: GameRecord) -> bool:
+    def is_complete(self, record: GameRecord) -> bool:
         """Return whether the stored attempts are those named in the seal, or all are deleted."""
         rows = self.of(record.identity)
         return not rows or _fits(record, rows)
 
     def file(self, record: GameRecord) -> Mapping[str, bytes]:
         """Return the bundle file `refusals.jsonl` by its name; none before the seal."""
-        rows = self.to_show(record) if record.sealed else []
+        rows = self.shown(record) if record.sealed else []
         return {REFUSALS: refusals_file(rows)} if rows else {}
 
     def _archived(self, game: UUID) -> list[dict[str, Any]]:
@@ -185,17 +185,17 @@ class Refusals:
         return self._rulebook.text(record.created["ruleset"]["id"], rule)
 
 
-def opened(keyring: Keys, game: UUID, kept: Iterable[RefusedMove]) -> list[dict[str, Any]]:
+def opened(keyring: Keys, game: UUID, stored: Iterable[RefusedMove]) -> list[dict[str, Any]]:
     """
-    Return those stored attempts of a game that a rule refused, as JSON.
+    Return the decrypted attempts of a game that a rule refused, as JSON.
 
     Raises KeyringError for a row of another seat, time, id or game.
     """
     rows = []
-    for refused in kept:
+    for refused in stored:
         associated = _associated(game, seat=refused.seat, at=refused.at, identity=refused.id)
         if not refused.bound:
-            associated = _of_a_game(game)
+            associated = _associated_with_game(game)
         content = orjson.loads(keyring.open(refused.key_id, refused.sealed, associated))
         if content["rule"] is not None:
             row = {"at": format_time(refused.at), **content, "seat": refused.seat}
@@ -219,7 +219,7 @@ def _associated(game: UUID, *, seat: Seat, at: datetime, identity: UUID) -> byte
     return b"refusal/2" + where + identity.bytes
 
 
-def _of_a_game(game: UUID) -> bytes:
+def _associated_with_game(game: UUID) -> bytes:
     """Return the associated data of early releases, which bound only the game."""
     return b"refusal" + game.bytes
 
@@ -469,9 +469,12 @@ class Moves:
     ) -> Change:
         refusals, refused, table = None, None, None
         if seals(events):
-            kept, table = self._game_cache.at_seal(entry)
+            stored, table = self._game_cache.at_seal(entry)
             if entry.record.format > 1:
-                refusals, refused = self._refusals.to_seal(entry.record.identity, kept), len(kept)
+                refusals, refused = (
+                    self._refusals.seal_entry(entry.record.identity, stored),
+                    len(stored),
+                )
         at = format_time(self._world.now())
         record, lines = write(entry.record, events, at=at, auth=auth, refusals=refusals)
         if record.game.status is Status.SHUFFLING:
@@ -505,7 +508,7 @@ class Moves:
         self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
     ) -> Refusal:
         rule = error.rule if isinstance(error, RuleRefused) else None
-        if not self._refusals.keep(record, seat, move, rule):
+        if not self._refusals.store(record, seat, move, rule):
             return Refusal("game-over", "the game is over")
         if isinstance(error, NotYourTurn):
             return Refusal("not-your-turn", _turn_detail(record.game))

@@ -37,8 +37,8 @@ export function canonical(value, depth = 0) {
 /**
  * Return the value of canonical JSON.
  *
- * A second `"a"` in an object, `1.0`, `1e3` or a space are lost in reading: so writing the value
- * again shows that the bytes were not canonical.
+ * Parsing loses a second `"a"` in an object, and the spelling of `1.0`, `1e3` and spaces. If writing
+ * the value again gives other bytes, the bytes were not canonical.
  *
  * @param {Uint8Array} bytes
  * @returns {Json} throws NotCanonical
