@@ -96,6 +96,6 @@ class PlayerSchema(Closed):
 
 
 class OwnPlayerSchema(PlayerSchema):
-    """The caller's own profile, which counts all hands; `tables` are those with their seats."""
+    """The caller's own profile, which counts all hands and has the caller's tables."""
 
     tables = fields.List(fields.UUID(), **described("the tables at which the player has a seat"))

@@ -1330,7 +1330,7 @@ ALTER TABLE trail ENABLE ALWAYS TRIGGER trail_never_changes;
 
 -- refuse_delete: an event may be deleted only if its stream is recorded in `archived`.
 --
--- There is no switch that could be left open: the recorded head is the permission.
+-- The row in `archived` is the permission, so there is no switch that could stay on by mistake.
 CREATE OR REPLACE FUNCTION refuse_delete() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

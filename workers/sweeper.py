@@ -43,11 +43,11 @@ BATCH = 200
 AGAIN_AFTER = timedelta(seconds=5)
 """Time without a move after which a game is woken again at the same version."""
 
-BESIDE_EVERY = 1.0
+MAINTENANCE_SECONDS = 1.0
 """Seconds between two rounds of disputes and statistics."""
 
-A_FEW = 20
-"""The most disputes or games of one round, so that deadlines are not delayed for long."""
+MAINTENANCE_BATCH = 20
+"""The most disputes or games of one round, so that due games are not delayed for long."""
 
 IDLE_EVERY = 60.0
 """Seconds between two searches for abandoned games."""
@@ -67,23 +67,23 @@ class Sweeper:
         self._queued = queued
         self._services = services
         self._woken: dict[tuple[str, int, datetime], float] = {}
-        self._purged = 0.0
-        self._looked = 0.0
-        self._beside = 0.0
-        self._listed = 0.0
-        self._idle_to: IdleGame | None = None  # the last one of a full batch
+        self._purged_at = 0.0
+        self._idle_searched_at = 0.0
+        self._maintained_at = 0.0
+        self._erasures_listed_at = 0.0
+        self._last_idle: IdleGame | None = None  # the last one of a full batch
         self._log = structlog.get_logger("sweeper")
 
     def sweep(self) -> int:
         """Wake a worker for each due game that was not woken recently; return how many."""
         now, woken = time.monotonic(), 0
-        today = self._services.world.now()
+        present = self._services.world.now()
         since = now - AGAIN_AFTER.total_seconds()
         self._woken = {key: at for key, at in self._woken.items() if at > since}
-        # The games woken recently come first, being the oldest: read enough rows to see others.
+        # The games woken recently are the oldest and come first: read enough rows to get others.
         limit = BATCH + len(self._woken)
-        due = self._services.directory.due_games(now=today, limit=limit)
-        SWEEPER_LAG.set((today - due[0].at).total_seconds() if due else 0)
+        due = self._services.directory.due_games(now=present, limit=limit)
+        SWEEPER_LAG.set((present - due[0].at).total_seconds() if due else 0)
         for game in due:
             # With its time: when a player comes back, the time changes and the version does not.
             key = (str(game.id), game.version, game.at)
@@ -94,28 +94,28 @@ class Sweeper:
             woken += 1
         return woken
 
-    def beside(self) -> None:
+    def maintain(self) -> None:
         """
-        Do maintenance that no game waits for: metrics, disputes, statistics, purges.
+        Update metrics, disputes and statistics, wake idle games, and delete expired data.
 
-        An error with one dispute or game is logged, and does not delay the others. Raises
+        An error with one dispute or game is logged, and the others are still processed. Raises
         StoreUnavailable.
         """
-        if time.monotonic() - self._beside < BESIDE_EVERY:
+        if time.monotonic() - self._maintained_at < MAINTENANCE_SECONDS:
             return
         measure_backlog(self._services)
         queued = self._queued()
         if queued is not None:
             QUEUED.set(queued)
         attendance, statistics = self._services.attendance, self._services.statistics
-        for dispute in attendance.due(limit=A_FEW):
+        for dispute in attendance.due(limit=MAINTENANCE_BATCH):
             self._one(attendance.attend, dispute)
-        for game in statistics.uncounted(limit=A_FEW):
+        for game in statistics.uncounted(limit=MAINTENANCE_BATCH):
             self._one(statistics.count, game)
         self.wake_idle()
         self.purge()
         self.list_erasures()
-        self._beside = time.monotonic()
+        self._maintained_at = time.monotonic()
 
     def _one(self, work: Callable[[UUID], object], identity: UUID) -> None:
         try:
@@ -127,30 +127,32 @@ class Sweeper:
 
     def wake_idle(self) -> int:
         """Wake workers to close abandoned games; return how many were found."""
-        if time.monotonic() - self._looked < IDLE_EVERY:
+        if time.monotonic() - self._idle_searched_at < IDLE_EVERY:
             return 0
-        self._looked = time.monotonic()
-        # Each search continues after the last one, and starts over at the end: otherwise games
-        # that cannot be closed would hide all the others.
-        idle = self._services.idle.found(limit=BATCH, beyond=self._idle_to)
+        self._idle_searched_at = time.monotonic()
+        # Each search continues after the previous one, and starts over at the end; otherwise games
+        # that cannot be closed would hide all others.
+        idle = self._services.idle.found(limit=BATCH, beyond=self._last_idle)
         for game in idle:
             self._services.notifier.wake(game.id, game.version)
-        self._idle_to = idle[-1] if len(idle) == BATCH else None
+        self._last_idle = idle[-1] if len(idle) == BATCH else None
         return len(idle)
 
     def purge(self) -> None:
         """Delete expired data, and log how much."""
-        if time.monotonic() - self._purged > PURGE_EVERY:
-            self._purged = time.monotonic()
-            gone = {kind: count for kind, count in self._services.purging.purge().items() if count}
-            if gone:
-                self._log.info("purged", **gone)
+        if time.monotonic() - self._purged_at > PURGE_EVERY:
+            self._purged_at = time.monotonic()
+            deleted = {
+                kind: count for kind, count in self._services.purging.purge().items() if count
+            }
+            if deleted:
+                self._log.info("purged", **deleted)
 
     def list_erasures(self) -> None:
         """Add erased players to the list outside the database; errors are logged."""
-        if time.monotonic() - self._listed < LIST_EVERY:
+        if time.monotonic() - self._erasures_listed_at < LIST_EVERY:
             return
-        self._listed = time.monotonic()
+        self._erasures_listed_at = time.monotonic()
         try:
             self._services.erasures.record()
         except (OSError, ValueError) as error:
@@ -161,7 +163,7 @@ class Sweeper:
         while not stopped():
             try:
                 self.sweep()
-                self.beside()
+                self.maintain()
                 ROUNDS.labels("sweeper").set_to_current_time()
             except StoreUnavailable as error:
                 self._log.warning("database does not answer", error=str(error))

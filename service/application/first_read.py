@@ -101,7 +101,7 @@ class FirstRead:
             request_key=None if self.request is None else self.request.request_key,
             game=game.game,
             after=game.after,
-            beside=game.beside,
+            metadata=game.metadata,
             names=() if known is None else names.expired(known.players),
         )
         self._found, self._entry, self._taken = self._reads.lookups.find(self._lookup), None, False

@@ -51,7 +51,7 @@ def with_hand(body: bytes, game_cache: GameCache, histories: Histories) -> bytes
     entry = game_cache.fresh(game)
     if entry is None:
         return body
-    past = histories.whole(entry).games[version - 1]
+    past = histories.full(entry).games[version - 1]
     with work(listing(past, seat)):
         view["moves"] = listed_moves(legal_moves(past, seat))
     view["seats"][seat]["hand"]["cards"] = list(in_code_order(past.seats[seat].hand))

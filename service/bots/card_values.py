@@ -10,7 +10,7 @@ from service.bots.bot import Move, View
 from service.domain.ruleset import Asks, Plays, Ruleset
 from service.rulesets.catalogue import catalogue, own_ruleset
 
-FAMILIAR = "shithead"
+DEFAULT_RULESET = "shithead"
 """The ruleset assumed if a view has neither settings nor a ruleset of the catalogue."""
 
 
@@ -54,7 +54,7 @@ def _rules(identity: str, options: str, settings: str | None, parity: int) -> Ru
         pinned = {"id": identity, "options": chosen, "settings": json.loads(settings)}
         return own_ruleset(pinned, 2 - parity)
     if definition is None:
-        return catalogue()[FAMILIAR].ruleset({})
+        return catalogue()[DEFAULT_RULESET].ruleset({})
     return definition.ruleset(chosen, hand=2 - parity)
 
 

@@ -17,7 +17,7 @@ SAMPLES: Final = 1000
 """Hands played for one opinion, over all moves: about 0.1 s of processor time."""
 
 PUBLIC_SEED: Final = b"opinion"
-"""Opinions are no secret: everybody who asks for the same move gets the same answer."""
+"""Opinions are not secret: all requests about the same move get the same answer."""
 
 Z: Final = 1.96
 """Standard deviations of an interval of 95 %."""
@@ -31,7 +31,7 @@ class Judgement:
     chance: float
     low: float
     high: float
-    made: bool  # whether the seat made this move, or one that differs in suits alone
+    made: bool  # whether the seat made this move, or one that differs only in suits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,9 +48,9 @@ def opinion(
     """
     Return how `expert` judges the legal moves of a seat from its view before the move.
 
-    The chance counts a hand that is never decided as a half; where the ruleset plays for a
-    winner it is the chance to win. None in the exchange phase, for a follow-up out of turn, and
-    for a ruleset that the model does not play. Moves that differ in suits alone are one.
+    The chance counts an undecided hand as a half; if the ruleset plays for a winner, it is the
+    chance to win. None in the exchange phase, for a follow-up out of turn, and for a ruleset
+    that the model does not support. Moves that differ only in suits count as one.
     """
     asked = {**view, "moves": list(moves)}
     if view["status"] != "playing" or not moves or not searchable(asked):

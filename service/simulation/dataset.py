@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 class Scalar(StrEnum):
-    """The types that are not made of others; each may be null."""
+    """The scalar types; each may be null."""
 
     STRING = "string"
     INTEGER = "integer"
@@ -127,8 +127,8 @@ def rows(lines: Sequence[bytes]) -> Iterator[Json]:
     """
     Yield a row for every move of a sealed log: what the seat saw, could do, did and achieved.
 
-    The row has nothing that the seat could not see at the time, except the outcome. Forfeits
-    are left out: they are no choice of the game.
+    Except for the outcome, a row has only data that the seat could see at the time. Forfeits are
+    left out, because they are not a choice of play.
 
     Raises Unfinished for a log without a seal, RecordError for one that cannot be read.
     """

@@ -30,7 +30,7 @@ class Lookup:
     game: UUID | None = None
     after: int = 0  # events with seq ≥ after are read
     names: Sequence[UUID] = ()  # players whose names are read
-    beside: bool = False  # whether the data beside the game's log is read
+    metadata: bool = False  # whether the data outside the game's log is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class LookupResult:
     answer: StoredAnswer | None = None
     log: StreamSlice | None = None
     back: frozenset[int] = frozenset()  # seats whose players came back from a bot
-    beside: GameMetadata | None = None
+    metadata: GameMetadata | None = None
     names: Mapping[UUID, str | None] = field(default_factory=dict)
 
 
@@ -100,10 +100,10 @@ class PostgresLookups:
             lookup.game,
             lookup.after,
             list(lookup.names),
-            lookup.beside,
+            lookup.metadata,
         )
         log = None if lookup.game is None else self._slice(lookup.game, row[4:8], lookup.after)
-        beside = _beside(lookup.game, row) if lookup.beside else None
+        metadata = _metadata(lookup.game, row) if lookup.metadata else None
         names: dict[UUID, str | None] = dict.fromkeys(lookup.names)
         names |= {UUID(player): name for player, name in (row[9] or {}).items()}
         names |= {UUID(player): name for player, name in row[16] or () if player is not None}
@@ -112,7 +112,7 @@ class PostgresLookups:
             answer=_answer(lookup, row),
             log=log,
             back=frozenset(row[8] or ()),
-            beside=beside,
+            metadata=metadata,
             names=names,
         )
 
@@ -146,7 +146,7 @@ def _answer(lookup: Lookup, row: Sequence[Any]) -> StoredAnswer | None:
     )
 
 
-def _beside(game: UUID | None, row: Sequence[Any]) -> GameMetadata | None:
+def _metadata(game: UUID | None, row: Sequence[Any]) -> GameMetadata | None:
     key_id, ciphertext, table, host, public, invite_hash, seats, opened = row[10:18]
     if game is None or table is None or seats is None or opened is None:
         return None
@@ -179,7 +179,7 @@ class SeparateLookups:
 
     def find(self, lookup: Lookup) -> LookupResult:
         """Return what the keys of a lookup lead to."""
-        player, answer, log, back, beside = None, None, None, frozenset[int](), None
+        player, answer, log, back, metadata = None, None, None, frozenset[int](), None
         if lookup.token is not None:
             known = self._directory.player_by_token(lookup.token)
             player = None if known is None else FoundPlayer(id=known.id, name=known.name or "")
@@ -187,7 +187,7 @@ class SeparateLookups:
             answer = self._store.answer(player.id, lookup.request_key)
         if lookup.game is not None:
             # The secret first: once it is deleted, the log has the seed.
-            beside = self._beside(lookup.game) if lookup.beside else None
+            metadata = self._metadata(lookup.game) if lookup.metadata else None
             log = self._store.read(lookup.game, after=lookup.after)
             row = self._directory.game(lookup.game)
             back = frozenset(row.back) if row is not None else back
@@ -197,7 +197,7 @@ class SeparateLookups:
             answer=answer,
             log=log,
             back=back,
-            beside=beside,
+            metadata=metadata,
             names={player: names.get(player) for player in lookup.names},
         )
 
@@ -207,7 +207,7 @@ class SeparateLookups:
             refused=self._directory.refusals(game), table=self._store.read(table, after=after)
         )
 
-    def _beside(self, game: UUID) -> GameMetadata | None:
+    def _metadata(self, game: UUID) -> GameMetadata | None:
         row = self._directory.game(game)
         table = None if row is None else self._directory.table(row.table)
         opened = None if row is None else self._store.read(row.table, limit=1)

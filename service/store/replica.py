@@ -20,7 +20,7 @@ CATCH_UP_SECONDS: Final = 0.1
 """How long a read waits for the replica; then the primary answers it."""
 
 _POLL_SECONDS: Final = 0.005
-_AWAY_SECONDS: Final = 5.0  # without reads from a replica after an error
+_PAUSE_SECONDS: Final = 5.0  # without reads from a replica after an error
 
 
 class _Reads:
@@ -37,7 +37,7 @@ _READS: ContextVar[_Reads | None] = ContextVar("reads", default=None)
 
 @contextlib.contextmanager
 def from_replica() -> Iterator[None]:
-    """Let the reads inside be answered by a replica, if there is one and it is not behind."""
+    """Let a replica answer the reads of the block, if there is one and it is not behind."""
     before = _READS.set(_Reads())
     try:
         yield
@@ -50,20 +50,20 @@ class ReplicatedDatabase(Database):
     A primary database, and a replica that answers reads inside `from_replica`.
 
     The first such read asks the primary for the position of its WAL; the replica has to have
-    replayed it. So a read includes every change that was acknowledged to anybody before it, as on
-    the primary. A change asks for the position again. If the replica is behind for longer than
-    CATCH_UP_SECONDS, is no replica any more, or fails, the primary answers.
+    replayed it. So a read includes all changes that were acknowledged before it, as on the
+    primary. After a change the position is asked for again. If the replica lags for longer than
+    CATCH_UP_SECONDS, fails, or is no longer a replica, the primary answers.
     """
 
     def __init__(self, url: str, *, replica: Replica, **limits: Any) -> None:
         super().__init__(url, **limits)
         self._replica = replica
-        self._away_until = 0.0
+        self._paused_until = 0.0
 
     def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of the query `name`, from the replica where that is allowed."""
+        """Return the rows of the query `name`, from the replica inside `from_replica`."""
         reads = _READS.get()
-        if reads is None or time.monotonic() < self._away_until:
+        if reads is None or time.monotonic() < self._paused_until:
             return super().fetch(name, *values)
         if reads.position is None:
             [(reads.position,)] = super().fetch("wal_position")
@@ -72,7 +72,7 @@ class ReplicatedDatabase(Database):
         try:
             rows = self._replica.rows_at(reads.position, name, *values)
         except (psycopg.Error, PoolTimeout, StoreUnavailable):
-            self._away_until = time.monotonic() + _AWAY_SECONDS
+            self._paused_until = time.monotonic() + _PAUSE_SECONDS
             REPLICA_READS.labels("failed").inc()
             return super().fetch(name, *values)
         REPLICA_READS.labels("behind" if rows is None else "replica").inc()

@@ -41,17 +41,16 @@ from service.verify.without_deck import (
 )
 
 MOST_NAMED: Final = 6
-"""Of the cards that a seat could have played instead, so many are named."""
+"""The most cards that are named of those that a seat could have played instead."""
 
 
 def check_legality(log: Log, cursor: Cursor) -> Answer:
     """
-    The rules allow each action and give just these outcomes.
+    Check that the rules allow each action and lead to exactly its outcomes.
 
-    With the deck every move is decided again as it was. Without it only what
-    follows from public facts is asked. A move that is not allowed is believed for
-    what follows, so that each is judged by itself. Say what breaks no rule but
-    should be known.
+    With the deck every move is decided again; without it, only consequences of public facts are
+    checked. The events of a move that is not allowed are applied as well, so that each move is
+    judged by itself. Return a note if a seat had less time for its entropy than promised.
     """
     cursor.seq = 0
     ruleset = log.ruleset
@@ -77,7 +76,7 @@ def _check_table(log: Log, ruleset: Ruleset) -> None:
 
 
 class _Judge:
-    """Follows the game move by move, each judged on the game before it."""
+    """The game up to a move; judges the move, and applies its events."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -91,10 +90,10 @@ class _Judge:
         if log.deck is not None:
             self.game = replace(self.game, deck=tuple(Card(code) for code in log.deck))
         self.turns = TurnTimes(self.game)
-        self.throws: list[Event] = []  # what is still to be thrown after the deal
+        self.throws: list[Event] = []  # the throws that must still follow the deal
 
     def judge(self, move: RecordedMove) -> None:
-        """Raise Failed where the rules do not allow a move, or give something else."""
+        """Raise Failed if the rules do not allow a move, or lead to other events."""
         if self.throws and move.kind not in (MoveKind.DEAL, MoveKind.ABORT):
             self.throws = []
             rule = self.game.ruleset.cite("deal.throws")
@@ -138,7 +137,7 @@ class _Judge:
             check_abort(self.game, event, seq)
 
     def _decide(self, move: RecordedMove) -> None:
-        """Decide the move again, and compare every event of it."""
+        """Decide the move again, and compare all its events."""
         expected: tuple[Event, ...] = ()
         game = self.game
         if move.timed_out:
@@ -164,7 +163,7 @@ class _Judge:
         self._compare(move.first, move.last, expected)
 
     def _instead(self, game: Game, command: Command) -> str:
-        """Return what could have been played, for the first such move only: it can be dear."""
+        """Return the playable cards, only for the first such move, because this can take long."""
         if not self.open or self.named:
             return ""
         text = _instead(game, command)
@@ -206,7 +205,7 @@ def _instead(game: Game, command: Command) -> str:
 
 
 def _rule_behind(game: Game, event: Event, action: Event) -> str:
-    """Return the statement that says most about an outcome as the rules give it."""
+    """Return the most specific statement behind an outcome."""
     return rules_behind(game, event, action)[0]
 
 

@@ -1,4 +1,4 @@
--- games_judged: games in whose disputes a player is a referee of an accused player.
+-- games_judged: games with a dispute in which one player is a referee and another is the accused.
 -- $1 referee, $2 accused
 SELECT DISTINCT d.game_id
 FROM dispute_referees r

@@ -1,13 +1,13 @@
 -- log_waiting: game versions that wait for a leaf in the public log, in order of arrival.
 --
 -- First the outbox rows (game created, deck committed, game sealed), marked if the leaf exists
--- already. Then running games that have moved since their last leaf, if that is old enough and no
--- outbox row waits. One snapshot, so no version is in both parts.
+-- already. Then running games with moves after their last leaf, if that leaf is old enough and no
+-- outbox row waits. Both parts are one snapshot, so no version is in both.
 --
 -- Streams and queues are read in separate steps: Citus has no plan for a subquery that joins a
 -- distributed table to a local one (decision 0060).
--- $1 how old a last leaf is at least, $2 most rows of each part
-WITH asked AS (
+-- $1 latest time of a last leaf, $2 most rows of each part
+WITH requested AS (
     SELECT o.stream_id, o.version, o.created_at
     FROM outbox o
     WHERE o.topic = 'log'
@@ -20,7 +20,7 @@ heads AS (
         a.version,
         a.created_at,
         CASE WHEN s.version = a.version THEN s.head ELSE sha256('\x00'::bytea || e.line) END AS head
-    FROM asked a
+    FROM requested a
     JOIN streams s ON s.stream_id = a.stream_id
     LEFT JOIN events e ON e.stream_id = s.stream_id AND e.seq = a.version - 1 AND a.version < s.version
 ),
@@ -35,10 +35,10 @@ running AS (
         h.stream_id,
         h.version,
         h.head,
-        true AS asked,
+        true AS in_outbox,
         EXISTS (
             SELECT FROM log_leaves l WHERE l.game_id = h.stream_id AND l.version = h.version
-        ) AS known
+        ) AS in_log
     FROM heads h
     ORDER BY h.created_at, h.version
 )

@@ -118,10 +118,10 @@ def test_missing_findings_are_made_by_the_sweeper(
     court: Court, services: Services, dispute: UUID
 ) -> None:
     """If Redis is down or emptied, the sweeper makes them three seconds later."""
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 0
     court.world.wait(3)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 1
 
 
@@ -136,13 +136,13 @@ def test_the_seal_triggers_findings_on_the_whole_game(
     court: Court, services: Services, ada: Player, game: UUID, dispute: UUID
 ) -> None:
     services.attendance.attend(dispute)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 1
     post(services, ada, game, {"type": "forfeit"})
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 2
     court.world.wait(60)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 2
 
 
@@ -157,15 +157,15 @@ def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
     reveal(services, judges[0], dispute)
     reveal(services, judges[1], dispute)
     court.world.wait(48 * HOUR - 1)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.REVEALING
     court.world.wait(1)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
     other = person(services, "Other")
     services.disputes.judge(Caller(player=other.id), other, dispute, refused=None)
     court.world.wait(24 * HOUR)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
     commit = vote_commitment(dispute, 3, "cheated", SALT).hex()
     services.disputes.commit_vote(Caller(player=other.id), other, dispute, commit)
@@ -180,10 +180,10 @@ def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
     for judge in judges:
         services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
     court.world.wait(72 * HOUR)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
     post(services, ada, game, {"type": "forfeit"})
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
 
 
@@ -244,7 +244,7 @@ def test_votes_sealed_by_one_process_are_revealed_by_another(
     court.world.wait(48 * HOUR)
     other = court.process()
     assert other.disputes.view(Caller(player=ada.id), dispute)["ruling"]["verdict"] == "proven"
-    Sweeper(other).beside()
+    Sweeper(other).maintain()
     assert types_of(other, dispute)["vote_revealed"] == 3
     assert state_of(other, dispute) is DisputeState.RULED
 
@@ -286,7 +286,7 @@ def test_a_ruling_becomes_final_after_a_week(
     for judge in judges:
         reveal(services, judge, dispute)
     court.world.wait(7 * 24 * HOUR)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert record_of(services, dispute).dispute.state is DisputeState.FINAL
     assert not services.attendance.due(limit=9)
 
@@ -312,7 +312,7 @@ def test_a_game_that_cannot_be_counted_delays_no_other(
     other = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     play_out(services, other)
     court.world.wait(3)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 1
     assert list(services.statistics.uncounted(limit=9)) == [broken]
     assert [d.game for d in services.directory.shuffled_decks(after=None, limit=9)] == [other]
@@ -328,7 +328,7 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
         raise ValueError("this game makes no sense")
 
     monkeypatch.setattr(services.game_cache, "fresh", broken)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.FINAL
 
 
@@ -367,10 +367,10 @@ def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     shown = services.disputes.view(Caller(player=ada.id), dispute)
     assert (shown["state"], shown["referees"][0]["state"]) == ("open", "committed")
     post(services, ada, game, {"type": "forfeit"})
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
     court.world.wait(24 * HOUR)
-    Sweeper(services).beside()
+    Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
     for judge in judges[1:]:
         services.disputes.vote(Caller(player=judge.id), judge, dispute, Vote.CHEATED)

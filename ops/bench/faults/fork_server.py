@@ -104,7 +104,7 @@ def _live(
         case "sweeper":
             listening.close()
             _wrap(Sweeper, "sweep", Sweeper.sweep, steps)
-            _wrap(Sweeper, "beside", Sweeper.beside, steps)
+            _wrap(Sweeper, "maintain", Sweeper.maintain, steps)
             Sweeper(jobs.services()).run(lambda: False)
         case "sequencer":
             listening.close()

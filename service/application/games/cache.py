@@ -69,12 +69,12 @@ UNUSED = 300.0
 """Seconds without use after which a stream leaves the cache; folding it takes milliseconds."""
 
 
-class Newest(Generic[_Folded]):
+class NewestVersions(Generic[_Folded]):
     """
     Cache of the newest version of each stream; the least recently used are removed first.
 
-    They are removed if there are more than `size`, or if they were not used for UNUSED seconds of
-    `clock`: another process may have ended the game.
+    A stream is removed if there are more than `size`, or if it was not used for UNUSED seconds of
+    `clock`, because another process may have ended the game.
     """
 
     def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -120,15 +120,15 @@ MOST_TABLES = 2000
 MOST_RUNNING = 2000
 MOST_OVER = 200
 """
-The most tables, and the most games that go on and that are over, in the memory of a process.
+The most tables, running games and finished games in the memory of a process.
 
-A game takes some 20 kilobytes. One that goes on is read again at its next move; one that is over,
-only if somebody looks at it.
+A game takes some 20 kilobytes. If it is removed, a running game is read again at its next move,
+and a finished game if a caller requests it.
 """
 
 
-class Games:
-    """Cache of the newest version of each game; those that are over take less room together."""
+class CachedGames:
+    """Cache of the newest version of each game, with a smaller limit for finished games."""
 
     def __init__(
         self,
@@ -137,8 +137,8 @@ class Games:
         over: int = MOST_OVER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._running = Newest[GameEntry](running, clock=clock)
-        self._over = Newest[GameEntry](over, clock=clock)
+        self._running = NewestVersions[GameEntry](running, clock=clock)
+        self._over = NewestVersions[GameEntry](over, clock=clock)
 
     def get(self, game: UUID) -> GameEntry | None:
         """Return the version last cached, None if there is none."""
@@ -164,7 +164,7 @@ class GameCache:
     The games and tables of the store, folded.
 
     A stream stays in memory at the version last read; a read of the present version folds
-    only the new events. GameCache are immutable, so threads share them without locks. Folding
+    only the new events. Entries are immutable, so threads share them without locks. Folding
     is work of the request (`service/application/quotas.py`).
     """
 
@@ -181,8 +181,8 @@ class GameCache:
         self._lookups = lookups
         self._keyring = keyring
         self._rulebook = rulebook
-        self._games = Games()
-        self._tables = Newest[TableRecord](MOST_TABLES)
+        self._games = CachedGames()
+        self._tables = NewestVersions[TableRecord](MOST_TABLES)
 
     def in_memory(self, game: UUID) -> GameEntry | None:
         """Return a game at the version last read; None if it is not cached."""
@@ -201,14 +201,14 @@ class GameCache:
         """Return the lookup of the part of a game that is not in the cache."""
         entry = self._games.get(game)
         if entry is None:
-            return Lookup(game=game, beside=True)
+            return Lookup(game=game, metadata=True)
         return Lookup(game=game, after=entry.version)
 
     def found(self, lookup: Lookup, found: LookupResult) -> GameEntry | None:
         """
         Return the version of a game that a lookup found, and cache it; None if it has none.
 
-        Raises StoreError if the rows beside the game's events are missing.
+        Raises StoreError if the game's rows outside its log are missing.
         """
         game, log = lookup.game, found.log
         if game is None or log is None or log.kind is not StreamKind.GAME:
@@ -217,22 +217,22 @@ class GameCache:
             # The store has fewer events than the cache: it was restored from a backup.
             self._games.forget(game)
             return self.fresh(game)
-        if lookup.beside:
-            if found.beside is None:
-                raise StoreError(f"the rows beside the events of game {game} are missing")
+        if lookup.metadata:
+            if found.metadata is None:
+                raise StoreError(f"the rows of game {game} are missing")
             with work(len(log.events)):
-                entry = self._loaded(game, log.events, found.beside)
+                entry = self._loaded(game, log.events, found.metadata)
         else:
             known = self._games.get(game)
             if known is None or known.version < lookup.after:
                 return self.fresh(game)  # removed from the cache meanwhile
-            entry = self.followed(known, lookup.after, log.events)
+            entry = self.with_events(known, lookup.after, log.events)
         entry = _with_back(entry, found.back)
         self.keep(entry)
         return entry
 
-    def followed(self, entry: GameEntry, after: int, lines: Sequence[bytes]) -> GameEntry:
-        """Return an entry after those of the lines, which begin at seq `after`, that it lacks."""
+    def with_events(self, entry: GameEntry, after: int, lines: Sequence[bytes]) -> GameEntry:
+        """Return an entry with its missing events; `lines` are the events from seq `after` on."""
         lines = lines[max(0, entry.version - after) :]
         if not lines:
             return entry
@@ -243,8 +243,8 @@ class GameCache:
         """
         Return a game as it was at a version, None if its log is shorter.
 
-        The version last read costs nothing; for an older one the log is folded again. The
-        seats that came back from a bot are not known.
+        The version last read costs nothing; for an older one the log is folded again. Which
+        seats had come back from a bot is unknown then.
         """
         entry = self._games.get(game)
         if entry is None or entry.version < version:
@@ -318,20 +318,20 @@ class GameCache:
         found = self._store.read(game, after=after, limit=limit)
         return found.events if found else ()
 
-    def _loaded(self, game: UUID, lines: tuple[bytes, ...], beside: GameMetadata) -> GameEntry:
-        record = load(game, lines, seed=self._seed(game, lines[-1], beside.secret))
+    def _loaded(self, game: UUID, lines: tuple[bytes, ...], metadata: GameMetadata) -> GameEntry:
+        record = load(game, lines, seed=self._seed(game, lines[-1], metadata.secret))
         pinned = record.created["ruleset"]
         if definition := self._rulebook.find(pinned["id"]):
             record = with_cites(record, definition.cites_of(pinned["options"]))
-        opened = TABLES.load(beside.table, (beside.opened,))
+        opened = TABLES.load(metadata.table, (metadata.opened,))
         return GameEntry(
             record=record,
-            table=beside.table,
-            host=beside.host,
-            public=beside.public,
-            invite_hash=beside.invite_hash,
+            table=metadata.table,
+            host=metadata.host,
+            public=metadata.public,
+            invite_hash=metadata.invite_hash,
             window_seconds=opened.table.conditions.window_seconds,
-            players=beside.players,
+            players=metadata.players,
             back=frozenset(),
         )
 
@@ -345,21 +345,21 @@ class GameCache:
 
 
 def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
-    """Return the entry with the seats that came back; none matters without a time-out."""
+    """Return the entry with the seats that came back; without time-outs they are ignored."""
     if not any(seat.time_outs for seat in entry.record.game.seats):
         back = frozenset()
     return entry if entry.back == back else replace(entry, back=back)
 
 
 MOST_EVENTS = 80_000
-"""The most events of all cached histories together; each takes two kilobytes at most."""
+"""The most events of all cached histories together; each takes at most two kilobytes."""
 
-OPENINGS = 20
-"""Searching so many events for openings takes as long as folding one."""
+EVENTS_PER_UNIT = 20
+"""Number of events whose search for openings takes as long as folding one event."""
 
 
 class FullView(Enum):
-    """Marks the history with all cards that the service knows; views of it are masked later."""
+    """Marks the history with all known cards; views made from it must be masked."""
 
     LOG = "whole"
 
@@ -379,8 +379,8 @@ class Histories:
         self._histories: OrderedDict[tuple[UUID, Viewer | FullView], History] = OrderedDict()
         self._lock = threading.Lock()
 
-    def whole(self, entry: GameEntry) -> History:
-        """Return the history with all cards that the service knows; mask what is shown."""
+    def full(self, entry: GameEntry) -> History:
+        """Return the history with all known cards; views made from it must be masked."""
         return self._history(entry, FullView.LOG)
 
     def of(self, entry: GameEntry, viewer: Viewer) -> History:
@@ -389,9 +389,9 @@ class Histories:
 
     def openings(self, entry: GameEntry, seat: Seat) -> tuple[int, ...]:
         """Return the deck positions that a seat may open, in order (SHX/1, section 7)."""
-        history = self.whole(entry)  # only the positions are used
+        history = self.full(entry)  # only the positions are used
         key = ("openings", seat)
-        with work(0 if history.is_cached(key) else len(history.log) // OPENINGS):
+        with work(0 if history.is_cached(key) else len(history.log) // EVENTS_PER_UNIT):
             steps = zip(history.games, (record.event for record in history.log[1:]), strict=False)
             return history.cached(key, lambda: openings_of(steps, seat))
 
@@ -400,21 +400,21 @@ class Histories:
         kept = self._kept(identity, viewer)
         if kept is not None and _same_log(kept, entry):
             return kept
-        begun = kept if kept is not None and _goes_on(kept, entry) else None
-        known = 0 if begun is None else len(begun.log)
+        shorter = kept if kept is not None and _is_prefix(kept, entry) else None
+        known = 0 if shorter is None else len(shorter.log)
         deck = self._deck(entry, viewer)
         with work(version - known):
-            log = self._log(entry, begun)
-            if begun is None or not _same_deck(begun.deck, deck, viewer):
+            log = self._log(entry, shorter)
+            if shorter is None or not _same_deck(shorter.deck, deck, viewer):
                 cites = None if viewer is FullView.LOG else entry.record.game.ruleset.cites
                 history = History(log, deck, cites=cites)
             else:
-                history = begun.extended(log[known:], deck)
+                history = shorter.extended(log[known:], deck)
         self._keep(identity, viewer, history)
         return history
 
     def _deck(self, entry: GameEntry, viewer: Viewer | FullView) -> tuple[Card, ...] | None:
-        """Return the deck as far as a viewer may know it; None if no card of it."""
+        """Return the deck as far as a viewer may know it; None if it is entirely unknown."""
         deck = entry.record.game.deck
         if viewer in (FullView.LOG, ALL):
             return deck or (deck if viewer is FullView.LOG else None)
@@ -422,12 +422,14 @@ class Histories:
             return None
         return masked_deck(deck, self.openings(entry, viewer))
 
-    def _log(self, entry: GameEntry, begun: History | None) -> tuple[RecordedEvent, ...]:
-        """Return the events up to the entry's version; reads only those in no history."""
+    def _log(self, entry: GameEntry, shorter: History | None) -> tuple[RecordedEvent, ...]:
+        """Return the events up to the entry's version; only those in no history are read."""
         identity, version = entry.record.identity, entry.record.version
-        known = () if begun is None else begun.log
+        known = () if shorter is None else shorter.log
         for other in self._of(identity):
-            if len(other.log) > len(known) and (_goes_on(other, entry) or _same_log(other, entry)):
+            if len(other.log) > len(known) and (
+                _is_prefix(other, entry) or _same_log(other, entry)
+            ):
                 known = other.log
         if len(known) == version:
             return known
@@ -462,7 +464,7 @@ def _same_log(history: History, entry: GameEntry) -> bool:
     )
 
 
-def _goes_on(history: History, entry: GameEntry) -> bool:
+def _is_prefix(history: History, entry: GameEntry) -> bool:
     """Return whether the entry's log begins with that of a history."""
     known = len(history.log)
     return (
@@ -473,7 +475,7 @@ def _goes_on(history: History, entry: GameEntry) -> bool:
 def _same_deck(
     before: tuple[Card, ...] | None, now: tuple[Card, ...] | None, viewer: Viewer | FullView
 ) -> bool:
-    """Return whether earlier games remain valid with the present deck; a seat learns cards."""
+    """Return whether earlier games remain valid with the present deck, which may show more."""
     if isinstance(viewer, int) and before is not None and now is not None:
         return True
     return before == now

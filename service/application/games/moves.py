@@ -379,7 +379,7 @@ class Moves:
             return None
         if not conflict.lines:
             return None
-        newer = self._game_cache.followed(entry, entry.version, conflict.lines)
+        newer = self._game_cache.with_events(entry, entry.version, conflict.lines)
         if any(seat.time_outs for seat in newer.record.game.seats):
             return None  # seats may have come back from a bot as well
         self._game_cache.keep(newer)

@@ -100,7 +100,7 @@ class Games:
         self.check_range(entry, at, at)
         as_ = self.viewer(entry, caller, viewer)
         self._access_log.note(entry, caller, as_)
-        history = self._histories.whole(entry)
+        history = self._histories.full(entry)
         return orjson.dumps(past_view(history.log, seen_by(history.games[at - 1], as_), as_))
 
     def lines(
@@ -156,7 +156,7 @@ class Games:
         self.check_range(entry, first, wanted, named=("/from", "/to"))
         as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MOST_FRAMES - 1)
         self._access_log.note(entry, caller, as_)
-        history = self._histories.whole(entry)
+        history = self._histories.full(entry)
         start = max(first - 1, 1)
         with work(FRAME * (end - first)):
             frames = frames_of(_steps(history, start, end), viewer=as_, first=first)
@@ -168,7 +168,7 @@ class Games:
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
         self._access_log.note(entry, caller, as_)
-        history, key = self._histories.whole(entry), ("transcript", as_)
+        history, key = self._histories.full(entry), ("transcript", as_)
         with work(0 if history.is_cached(key) else len(history.log)):
             frames = frames_of(_steps(history, 1, len(history.log)), viewer=as_)
             return history.cached(key, lambda: transcript_of(frames))

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from service.application.callers import Player
-from service.application.games.cache import UNUSED, GameEntry, Games
+from service.application.games.cache import UNUSED, CachedGames, GameEntry
 from service.bootstrap import Services
 from tests.changed import replace
 from tests.worlds.fake_world import entry_of, open_game, play_out
@@ -35,7 +35,7 @@ def cached(games: Games, entries: list[GameEntry]) -> list[bool]:
 def test_finished_games_do_not_displace_running_games(
     versions: tuple[GameEntry, GameEntry],
 ) -> None:
-    games = Games(running=3, over=2)
+    games = CachedGames(running=3, over=2)
     running, over = copies(versions[0], 3), copies(versions[1], 5)
     for one in (*running, *over):
         games.keep(one)
@@ -47,7 +47,7 @@ def test_a_finished_game_leaves_the_cache_of_running_games(
     versions: tuple[GameEntry, GameEntry],
 ) -> None:
     begun, over = versions
-    games = Games(running=1, over=1)
+    games = CachedGames(running=1, over=1)
     games.keep(begun)
     games.keep(over)
     games.keep(begun)  # by a thread that read the game before its end
@@ -64,7 +64,7 @@ def test_a_game_finished_by_another_process_leaves_the_cache_later(
     versions: tuple[GameEntry, GameEntry],
 ) -> None:
     now = 0.0
-    games = Games(clock=lambda: now)
+    games = CachedGames(clock=lambda: now)
     left, read, new = copies(versions[0], 3)
     games.keep(left)
     games.keep(read)
