@@ -153,9 +153,9 @@ def test_links_and_special_files_are_refused(mode: int) -> None:
 
 
 def test_unlisted_and_missing_files_are_refused() -> None:
-    refused(zipped(lambda archive: archive.writestr("dispute/a", b"")), "lists other files")
+    refused(zipped(lambda archive: archive.writestr("dispute/a", b"")), "does not list the files")
     only = manifest({"events.jsonl": LOG, "dispute/a": b""})
-    refused(write_zip({"events.jsonl": LOG, "manifest.json": only}), "lists other files")
+    refused(write_zip({"events.jsonl": LOG, "manifest.json": only}), "does not list the files")
 
 
 def test_a_file_with_another_hash_than_listed_is_refused() -> None:
