@@ -86,7 +86,7 @@ class EventDeckSchema(Closed):
 
 
 class EngineSchema(Closed):
-    """The program that wrote the log; it decides nothing."""
+    """The program that wrote the log; no rule depends on it."""
 
     name = fields.String(**described("the name of the program"))
     version = fields.String(**described("its release"))
@@ -133,7 +133,7 @@ class GameCreatedData(Closed):
     clock = fields.Nested(
         EventClockSchema, allow_none=True, **described("the time limits, null without a clock")
     )
-    turn_limit = Integer(low=1, **described("the action that reaches it ends the hand"))
+    turn_limit = Integer(low=1, **described("the number of actions at which the hand ends"))
 
 
 class EntropyCommittedData(Closed):
@@ -154,7 +154,7 @@ class DeckCommittedData(Closed):
     """The deck is fixed: a commitment to each card."""
 
     cards = fields.List(
-        hex_digits(64, required=True), **described("the commitments c_0, c_1, …, one a card")
+        hex_digits(64, required=True), **described("the commitments c_0, c_1, …, one for each card")
     )
 
 
@@ -175,7 +175,7 @@ class CardsDealtData(Closed):
     )
     returned = fields.List(
         fields.Nested(OpeningSchema),
-        **described("starters that were put back under the stock; empty but in `shit-boot`"),
+        **described("starters that were put back under the stock; only in `shit-boot`"),
     )
 
 
@@ -196,11 +196,11 @@ class CardsSwappedData(Closed):
 
 
 class TableLaidData(Closed):
-    """A seat lays its face-up cards in a layout deal; may repeat where stacks grow."""
+    """A seat lays its face-up cards in a layout deal; repeated if stacks can grow."""
 
     seat = _acting()
     stacks = fields.List(
-        card_list(), **described("for each slot the cards added, in order; empty where none")
+        card_list(), **described("for each slot the cards added, in order; may be empty")
     )
     count = Integer(**described("cards drawn after it"))
 
@@ -298,7 +298,7 @@ class TurnPassedData(Closed):
 
 
 class TurnTimedOutData(Closed):
-    """A seat's time is over; what is done for it follows."""
+    """A seat's time is over; the move made for it follows."""
 
     seat = _seat("the seat whose time is over")
 
@@ -344,7 +344,7 @@ class GameAbortedData(_Seal):
 
     cause = Chosen(*(cause.value for cause in AbortCause), **described("why it was aborted"))
     seat = _seat(
-        "the seat whose silence, leaving or turn it was, or null for none", allow_none=True
+        "the seat that did not respond, left or was on turn; null if none", allow_none=True
     )
     seed = hex_digits(64, **described("the server's seed S"))
     deck = card_list(

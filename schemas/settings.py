@@ -59,8 +59,8 @@ def ruleset_of(
     """
     Return the ruleset that a full tree of settings describes, for one hand of a table.
 
-    Even hands are played by `second_hand` where the tree has one (R). Raises
-    SettingsError where a key is unknown or a value is not of its kind.
+    Even hands are played by `second_hand` if the tree has one (R). Raises SettingsError if a
+    key is unknown or a value is not of its kind.
     """
     check_tree(tree)
     if hand % 2 == 0 and "second_hand" in tree:
@@ -85,7 +85,7 @@ def ruleset_of(
 
 
 def full_tree(tree: Tree) -> Tree:
-    """Return the tree with every setting that it leaves out at its default."""
+    """Return the tree with the defaults of all settings that it leaves out."""
     full: Tree = {"players": dict(tree["players"]), "order": dict(tree["order"])}
     for name, kind in SECTIONS.items():
         full[name] = _defaults(kind) | tree.get(name, {})
@@ -96,7 +96,7 @@ def full_tree(tree: Tree) -> Tree:
 
 
 def merged(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
-    """Return `tree` with `changes` written over it, branch by branch."""
+    """Return `tree` with `changes` applied to it, branch by branch."""
     result = dict(tree)
     for key, value in changes.items():
         old = result.get(key)
@@ -114,7 +114,7 @@ def check_tree(tree: Any) -> None:
 
 
 def check_changes(changes: Any) -> None:
-    """Raise SettingsError unless `changes` could be written over a tree of settings."""
+    """Raise SettingsError unless `changes` could be applied to a tree of settings."""
     _check_branch(changes, "", partial=True)
 
 

@@ -164,10 +164,11 @@ class GameViewSchema(Closed):
         **described("the direction of play: 1 to rising seat numbers, -1 to falling ones"),
     )
     deadline = time_field(
-        allow_none=True, **described("when a default move is made; null without a clock")
+        allow_none=True, **described("the time of the default move; null without a clock")
     )
     window_until = time_field(
-        allow_none=True, **described("until when every seat has time to react; null outside")
+        allow_none=True,
+        **described("the end of a window in which any seat may act, or null"),
     )
     clock = fields.Nested(ClockSchema, allow_none=True, **described("the time limits, or null"))
     commit = hex_digits(64, **described("the server's commitment to its seed"))
@@ -184,7 +185,9 @@ class GameViewSchema(Closed):
     seats = fields.List(fields.Nested(SeatViewSchema), **described("the seats, in order"))
     moves = fields.List(
         fields.Nested(MoveSchema),
-        **described("the legal moves of the caller, ready to be posted, up to the order of cards"),
+        **described(
+            "the legal moves of the caller, each as it can be posted, in one order of cards"
+        ),
     )
     result = fields.Nested(
         ResultSchema, allow_none=True, **described("the result; null until the hand has ended")
@@ -208,10 +211,10 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Facts:
     """
-    What a view shows that is not in the state of the game.
+    Data of a view that is not in the state of the game.
 
-    Views of the past leave out what is true only now: names, stand-ins, times.
-    Times are text as SHX/1 writes them.
+    Views of the past have no names, stand-ins and times, which would be those of the present.
+    Times are in the text form of SHX/1.
     """
 
     id: str
@@ -227,8 +230,7 @@ def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = 
     """
     Return the view of `game`, which `seen_by(…, viewer)` has masked.
 
-    `moves` are the legal moves of the viewer, worked out by the game as it is:
-    a masked one cannot tell them all.
+    `moves` are the legal moves of the viewer, from the unmasked game: a masked one lacks some.
     """
     setup, clock = game.setup, game.setup.clock
     return {
@@ -266,7 +268,7 @@ def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = 
 
 
 def _setup(game: Game) -> list[Json] | None:
-    """Return how far each seat's entropy is, None once that is over."""
+    """Return the state of each seat's entropy, None after the set-up."""
     if game.status is not Status.SHUFFLING:
         return None
     both = zip(game.setup.seats, game.seats, strict=True)
@@ -320,7 +322,7 @@ def _hand(state: SeatState, *, own: bool) -> Json:
 
 
 def _result(result: Result | None) -> Json | None:
-    """Return how the hand ended; an aborted game has no result, its status says so."""
+    """Return how the hand ended; None for an aborted game, which has only its status."""
     if result is None or result.reason is None:
         return None
     return {

@@ -21,7 +21,7 @@ from service.api.limits import counted_address
 from service.config import CONNECTIONS, Settings
 
 INTERVAL_SECONDS = 0.25
-"""Pause between two looks at the sockets; a look costs some 20 µs while there are few."""
+"""Pause between two checks of the sockets; a check takes some 20 µs while there are few."""
 
 _DESCRIPTORS = Path("/proc/self/fd")
 
@@ -30,20 +30,20 @@ _log = structlog.get_logger("api")
 
 class ConnectionLimit:
     """
-    Closes connections of addresses with more than a quarter of the places of this process.
+    Limits the connections of one address to a quarter of those that this process accepts.
 
-    This happens only while more than half of the places are taken. Behind trusted proxies all
-    connections come from the proxies, which limit their clients: then nothing is closed.
+    Further ones are closed while more than half of all are in use. Behind trusted proxies
+    nothing is closed, because all connections come from the proxies, which limit their clients.
     """
 
-    def __init__(self, settings: Settings, *, places: int = CONNECTIONS) -> None:
+    def __init__(self, settings: Settings, *, connections: int = CONNECTIONS) -> None:
         self._ports = {settings.port, settings.stream_port}
-        self._most = places // 2
-        self._most_of_one = places // 4
+        self._most = connections // 2
+        self._most_of_one = connections // 4
         self._enabled = not settings.trusted_proxies and _DESCRIPTORS.is_dir()
 
     def start(self) -> None:
-        """Look at the connections of this process again and again, in a thread."""
+        """Check the connections of this process periodically, in a thread."""
         if self._enabled:
             threading.Thread(target=self._run, name="connections", daemon=True).start()
 

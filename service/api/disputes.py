@@ -263,8 +263,8 @@ def room(call: Call, dispute_id: UUID) -> Response:
     """
     Return which referee leads the room of a dispute, and the position that the others follow.
 
-    Only the referees of the present panel. With `wait` it answers as soon as `number` is
-    another one, else after `wait` seconds with the unchanged room.
+    Only referees of the present panel may call it. With `wait` it answers as soon as `number`
+    changes, or after `wait` seconds with the unchanged room.
     """
     rooms, known = services().rooms, call.query["number"]
     found = rooms.view(call.caller, call.by, dispute_id)
@@ -291,9 +291,9 @@ def lead(call: Call, dispute_id: UUID) -> Response:
     """
     Send the position that the caller shows to the other referees of the panel.
 
-    The caller leads from then on, unless another referee does: then `take` is needed, and
-    without it the answer is the unchanged room. A lead ends 30 seconds after its last position;
-    send it again to go on. Nothing of a room is stored in a log.
+    The caller then leads. While another referee leads, `take` is needed; without it the answer
+    is the unchanged room. A lead ends 30 seconds after its last position, so send it again to
+    continue. Nothing of a room is stored in a log.
     """
     detail = "too many positions of one referee"
     context().rate_limits.count_work(f"room {call.by.id}", POSITIONS, 1, detail)

@@ -33,7 +33,7 @@ def list_bots(call: Call) -> Response:
     ]
     names = list(registered())
     if cursor is not None and cursor not in names:
-        raise invalid("/cursor", "is not a cursor of this list: use `next` of the page before")
+        raise invalid("/cursor", "is not a cursor of this list: use `next` of the previous page")
     start = 0 if cursor is None else names.index(cursor) + 1
     end = start + limit
     next_ = names[end - 1] if end < len(names) else None

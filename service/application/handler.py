@@ -190,7 +190,7 @@ class Handler:
         if read is not None:
             first = read.first_answer()
         elif caller is not None:
-            first = self._answers.kept(caller, request)
+            first = self._answers.first_answer(caller, request)
         if first is not None:
             return first
         raise refused.final()

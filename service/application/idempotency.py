@@ -74,7 +74,7 @@ _REBUILT: Final = b"log:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MadeMove:
-    """What the answer to a move is rebuilt from, beside the log; all of it is public."""
+    """The public data, besides the log, from which the answer to a move is rebuilt."""
 
     game: UUID
     seat: Seat
@@ -116,7 +116,7 @@ class Answers:
         self._names = names
         self._receipts = receipts
 
-    def kept(self, caller: UUID, request: Idempotency | None) -> Answered | None:
+    def first_answer(self, caller: UUID, request: Idempotency | None) -> Answered | None:
         """
         Return the first answer to this request, None if it has none yet.
 
@@ -130,9 +130,9 @@ class Answers:
         self, caller: UUID, request: Idempotency, found: StoredAnswer | None
     ) -> Answered | None:
         """
-        Return a stored answer as it was sent, None for None.
+        Return a stored answer as it was sent; None if there is none.
 
-        Raises Refusal (`idempotency-conflict`) if it answered another body.
+        Raises Refusal `idempotency-conflict` if the key was used with another body.
         """
         if found is None:
             return None
@@ -152,7 +152,7 @@ class Answers:
     def stored(
         self, caller: UUID, request: Idempotency, answer: Answered | MadeMove
     ) -> StoredAnswer:
-        """Return the row that is stored in the commit of a request."""
+        """Return the row to store with the commit of a request."""
         if isinstance(answer, MadeMove):
             row = answer.to_bytes()
         else:
@@ -176,7 +176,7 @@ class Answers:
         """
         Return the answer to a move: the view of its seat at the version after it.
 
-        Names are those of now, and the receipt of the same head is signed with the present key.
+        It has the present names, and a receipt of the same head signed with the present key.
         Raises Refusal `unavailable` if the events are no longer in the log.
         """
         entry = self._game_cache.past(move.game, move.version)

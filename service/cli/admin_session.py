@@ -14,7 +14,7 @@ from uuid import UUID
 
 import click
 
-from service.cli.service_options import keys_at_hand, opening
+from service.cli.service_options import complete_keyring, find_keys
 
 if TYPE_CHECKING:
     from service.application.operations import Archiving, Operating
@@ -91,7 +91,7 @@ def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iter
     from service.store.operator import OwnerDatabase
 
     address = _address(options)
-    keyring = opening(keys_at_hand(options.key_file, options.data), needed=())
+    keyring = complete_keyring(find_keys(options.key_file, options.data), needed=())
     database = OwnerDatabase(address)
     try:
         yield _opened(database, keyring, options.operator, archive)

@@ -14,14 +14,14 @@ import click
 
 from service.cli.service_options import (
     ServiceKeys,
-    closed,
+    complete_keyring,
     database_of,
+    find_keys,
+    find_signer,
     key_file_of,
-    keys_at_hand,
-    of_a_service,
-    opening,
+    missing_keys,
     read_keys,
-    signer_at_hand,
+    service_selection,
     write_keys,
 )
 from service.config import variable
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Write the database to a file while the service runs.")
 @click.argument("target", type=click.Path(path_type=Path))
-@of_a_service
+@service_selection
 @click.option(
     "--keys",
     type=click.Path(path_type=Path),
@@ -68,7 +68,7 @@ def backup(
 
     if keys is not None and keys.exists():
         raise click.ClickException(f"{keys} already exists: name a new file for the keys")
-    now, signer = datetime.now(UTC), signer_at_hand(key_file, data)
+    now, signer = datetime.now(UTC), find_signer(key_file, data)
     path = target / f"shithead-{now:%Y%m%dT%H%M%SZ}.backup" if target.is_dir() else target
     try:
         with database_of(database_url, data) as url:
@@ -76,7 +76,7 @@ def backup(
     except BackupError as error:
         raise click.ClickException(str(error)) from None
     if keys is not None:
-        write_keys(opening(keys_at_hand(key_file, data), manifest.keys), keys)
+        write_keys(complete_keyring(find_keys(key_file, data), manifest.keys), keys)
     _print(described(manifest), path, as_json=as_json)
     if signer is None and not as_json:
         click.echo("the backup is not signed: no keys were found", err=True)
@@ -87,7 +87,7 @@ def backup(
 
 @click.command(short_help="Restore a backup into an empty database.")
 @click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@of_a_service
+@service_selection
 @click.option(
     "--keys",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -162,14 +162,14 @@ def restore(
     from service.backup.restore import Amends
     from service.config import ERASURES
 
-    place, at_hand = key_file_of(key_file, data), keys_at_hand(key_file, data)
+    place, at_hand = key_file_of(key_file, data), find_keys(key_file, data)
     given = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
     newest = None if checkpoint is None else checkpoint.read_bytes()
     listed = ErasureFile(erasures or place.with_name(ERASURES))
     try:
         amends = Amends(end_tokens=end_tokens, erased=listed.read())
         if given is not None:
-            _refuse_other_keys(at_hand, opening(given, Backup(source).manifest.keys))
+            _refuse_other_keys(at_hand, complete_keyring(given, Backup(source).manifest.keys))
         with database_of(database_url, data, new=True) as url:
             manifest = restoring.restore(url, source, checkpoint=newest, amends=amends)
             signed = newest or _published(url)
@@ -285,7 +285,9 @@ def _print_restored(
             err=True,
         )
     if lost:
-        click.echo(f"{closed(at_hand, lost)}: add them before you start the service", err=True)
+        click.echo(
+            f"{missing_keys(at_hand, lost)}: add them before you start the service", err=True
+        )
 
 
 def _refuse_other_keys(at_hand: ServiceKeys, keyring: Keyring) -> None:

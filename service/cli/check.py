@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
 
-from service.cli.service_options import closed, database_of, keys_at_hand, of_a_service
+from service.cli.service_options import database_of, find_keys, missing_keys, service_selection
 
 if TYPE_CHECKING:
     from service.backup.check import Progress
@@ -29,7 +29,7 @@ SAVE_EVERY = 5.0
 
 
 @click.command(short_help="Verify the integrity of the database and the archive.")
-@of_a_service
+@service_selection
 @click.option(
     "--archive",
     envvar="SHITHEAD_ARCHIVE",
@@ -90,7 +90,7 @@ def check(
     from service.backup.check import StateError, load_progress
     from service.store.events import StoreUnavailable
 
-    at_hand = keys_at_hand(key_file, data)
+    at_hand = find_keys(key_file, data)
     keys = None if at_hand.keyring is None else verifiers_of(at_hand.keyring, origin)
     try:
         progress = None if state is None else load_progress(state, deep=deep)
@@ -104,7 +104,7 @@ def check(
         state.unlink(missing_ok=True)
     _print(done, lost, signatures=keys is not None, as_json=as_json)
     if lost:
-        click.echo(closed(at_hand, lost), err=True)
+        click.echo(missing_keys(at_hand, lost), err=True)
     return FOUND if done.faults or lost else 0
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from service.cli.service_options import of_a_log
+from service.cli.service_options import log_selection
 
 if TYPE_CHECKING:
     from service.public_log.freshness import Expected
@@ -22,7 +22,7 @@ UNREACHABLE = 2
 
 
 @click.command(short_help="Verify a public log continuously and report faults.")
-@of_a_log
+@log_selection
 @click.option(
     "--state",
     type=click.Path(path_type=Path),

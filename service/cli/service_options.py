@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from service.keys.keyring import Keyring
 
 
-def of_a_service(command: Callable[..., Any]) -> Callable[..., Any]:
+def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that select a service: --database-url, --data and --key-file."""
     url = click.option(
         "--database-url",
@@ -46,7 +46,7 @@ def of_a_service(command: Callable[..., Any]) -> Callable[..., Any]:
     return url(data(key_file(command)))
 
 
-def of_a_log(command: Callable[..., Any]) -> Callable[..., Any]:
+def log_selection(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that name a public log and its keys: --log and --log-key."""
     url = click.option(
         "--log", "url", required=True, metavar="URL", help="The address of the service."
@@ -85,7 +85,7 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
     if not new and not data.is_dir():
         raise click.ClickException(f"{data} does not exist: name the data folder with --data")
     try:
-        with _nothing_left(data), ExitStack() as stack:
+        with _undone_on_error(data), ExitStack() as stack:
             data.mkdir(mode=0o700, parents=True, exist_ok=True)
             stack.enter_context(only_one(data.absolute()))
             server = EmbeddedPostgres(data.absolute())
@@ -96,8 +96,8 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
 
 
 @contextmanager
-def _nothing_left(data: Path) -> Iterator[None]:
-    """Remove files and folders that the block created if it raises."""
+def _undone_on_error(data: Path) -> Iterator[None]:
+    """Remove the files and folders that the block created, if it raises."""
     whole = data.absolute()
     above = [folder for folder in (whole, *whole.parents) if not folder.exists()]
     before = set(data.iterdir()) if data.is_dir() else set()
@@ -137,7 +137,7 @@ def key_file_of(key_file: Path | None, data: Path) -> Path:
     return key_file if key_file is not None else data / "keys.json"
 
 
-def keys_at_hand(key_file: Path | None, data: Path) -> ServiceKeys:
+def find_keys(key_file: Path | None, data: Path) -> ServiceKeys:
     """
     Return the keys as the service reads them: from SHITHEAD_KEYS, else from its file.
 
@@ -157,10 +157,10 @@ def keys_at_hand(key_file: Path | None, data: Path) -> ServiceKeys:
     return ServiceKeys(where=str(path), keyring=read_keys(path) if path.exists() else None)
 
 
-def signer_at_hand(key_file: Path | None, data: Path) -> Ed25519PrivateKey | None:
+def find_signer(key_file: Path | None, data: Path) -> Ed25519PrivateKey | None:
     """Return the key that signs backups; None if the keys cannot be read."""
     try:
-        keyring = keys_at_hand(key_file, data).keyring
+        keyring = find_keys(key_file, data).keyring
     except (click.ClickException, OSError):
         return None
     return None if keyring is None else keyring.signing_key
@@ -176,18 +176,18 @@ def read_keys(path: Path) -> Keyring:
         raise click.ClickException(str(error)) from None
 
 
-def opening(at_hand: ServiceKeys, needed: Iterable[str]) -> Keyring:
+def complete_keyring(found: ServiceKeys, needed: Iterable[str]) -> Keyring:
     """Return the keyring; raises ClickException if it, or a needed key, is missing."""
-    if at_hand.keyring is None:
-        raise click.ClickException(f"the keys are missing: {at_hand.where} does not exist")
-    if lost := at_hand.lacking(needed):
-        raise click.ClickException(closed(at_hand, lost))
-    return at_hand.keyring
+    if found.keyring is None:
+        raise click.ClickException(f"the keys are missing: {found.where} does not exist")
+    if lost := found.lacking(needed):
+        raise click.ClickException(missing_keys(found, lost))
+    return found.keyring
 
 
-def closed(at_hand: ServiceKeys, lost: Iterable[str]) -> str:
+def missing_keys(found: ServiceKeys, lost: Iterable[str]) -> str:
     """Return the message about missing keys."""
-    return f"{at_hand.where} has no key {', '.join(lost)}, which running games need"
+    return f"{found.where} has no key {', '.join(lost)}, which running games need"
 
 
 def write_keys(keyring: Keyring, path: Path) -> None:

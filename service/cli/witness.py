@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from service.cli.service_options import of_a_log
+from service.cli.service_options import log_selection
 
 if TYPE_CHECKING:
     from service.public_log.log_client import LogClient, Poller
@@ -24,7 +24,7 @@ KEYS_EVERY = 60.0
 
 
 @click.command(short_help="Watch a public log and cosign it while it only grows.")
-@of_a_log
+@log_selection
 @click.option(
     "--name", help="The name of a new witness, such as witness.example/1; it can never be changed."
 )
@@ -120,18 +120,18 @@ def _witness(
 ) -> Witness:
     from service.public_log.witness import Witness, load_cosigner
 
-    kept = _state(key_file, state, new=new)
-    logs = _log_keys(client, given, kept)
+    stored = _state(key_file, state, new=new)
+    logs = _log_keys(client, given, stored)
     cosigner = load_cosigner(key_file, name)
-    if kept is None:
-        kept = _begun(state)
+    if stored is None:
+        stored = _new_state(state)
     click.echo(f"witness  {cosigner.verifier}", err=True)
     for origin in logs:
         click.echo(f"log      {origin}", err=True)
     made = Witness(
         cosigner=cosigner,
         logs=logs,
-        state=kept,
+        state=stored,
         now=time.time,
         report=lambda line: click.echo(line, err=True),
     )
@@ -156,7 +156,7 @@ def _state(key_file: Path, state: Path, *, new: bool) -> WitnessState | None:
     return None
 
 
-def _begun(state: Path) -> WitnessState:
+def _new_state(state: Path) -> WitnessState:
     from service.public_log.witness import WitnessState
 
     try:
@@ -166,14 +166,14 @@ def _begun(state: Path) -> WitnessState:
 
 
 def _log_keys(
-    client: LogClient, given: list[NoteVerifier], kept: WitnessState | None
+    client: LogClient, given: list[NoteVerifier], stored: WitnessState | None
 ) -> dict[str, list[NoteVerifier]]:
     """Return the trusted keys by origin: given or stored ones, else those the log lists."""
     from service.shx.keys import is_over
 
     listed = client.key_list().keys
     names = {key.verifier.name for key in listed} | {key.name for key in given}
-    known = [key.verifier for key in (kept.log_keys() if kept else ())]
+    known = [key.verifier for key in (stored.log_keys() if stored else ())]
     keys = list(dict.fromkeys([*given, *(key for key in known if key.name in names)]))
     if not keys:
         now = datetime.now(UTC)

@@ -27,7 +27,7 @@ from service.shx.keys import endorse
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
 _FIELDS: Final = frozenset({"v", "current", "keys", "signing", "since", "bots"})
-_LATER: Final = frozenset({"signed", "retired"})  # only where the signing key was changed
+_LATER: Final = frozenset({"signed", "retired"})  # only if the signing key was changed
 
 
 MOST_SIGNING: Final = 64
@@ -35,14 +35,14 @@ MOST_SIGNING: Final = 64
 
 
 class KeyringError(Exception):
-    """The keys cannot be read, or do not open what they should; never says what a key is."""
+    """The keys cannot be read, or do not decrypt a value; the message never contains a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetiredKey:
-    """A signing key that another has followed; until `until` it still signs checkpoints."""
+    """A signing key with a successor; until the time `until` it still signs checkpoints."""
 
-    key: Ed25519PrivateKey | None = field(repr=False)  # None: forgotten, its time being over
+    key: Ed25519PrivateKey | None = field(repr=False)  # None: deleted after `until`
     public: bytes
     since: str
     until: str
@@ -52,10 +52,10 @@ class RetiredKey:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keyring:
     """
-    Every key of a server. `current` seals; the others still open.
+    All keys of a server. Values are encrypted with `current` and decrypted with any key.
 
-    Values are sealed with AES-256-GCM under random nonces, which is sound for
-    some four thousand million values a key: rotate long before.
+    The cipher is AES-256-GCM with random nonces, which is safe for some 4 · 10⁹ values of one
+    key: rotate long before.
     """
 
     current: str

@@ -146,8 +146,8 @@ def parse_seat_keys(words: Iterable[str]) -> dict[int, str]:
     for word in words:
         seat, _, key = word.partition("=")
         raw = decode_base64(key)
-        right = raw is not None and len(raw) == KEY_BYTES
-        if not _SEAT.fullmatch(seat) or not right or int(seat) in keys:
+        valid = raw is not None and len(raw) == KEY_BYTES
+        if not _SEAT.fullmatch(seat) or not valid or int(seat) in keys:
             wanted = "is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
             raise BadEvidence("seat_key", wanted)
         if fault := key_fault(b64decode(key)):

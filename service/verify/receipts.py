@@ -24,20 +24,20 @@ NO_SERVER_KEY: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """Keys of the server from outside; of those that came in a list also when they were in use."""
+    """The server's keys from outside; those from a list have the periods of their use too."""
 
     keys: Sequence[NoteVerifier] = ()
     listed: Sequence[ListedKey] = ()
 
     def remarks(self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]) -> str | None:
         """
-        Return in words which events only keys out of their time signed, None where there is none.
+        Return in words which events were signed only by keys outside their periods, or None.
 
         For each key the first such event is named, and the number of the others.
 
-        Nothing fails by it: the last head of a game can be fetched and signed years
-        later, and dates are the operator's word. But a key that is younger than what it
-        signed shows the history only since the key was there.
+        This is no failure: the last head of a game can be signed years later, and the operator
+        alone states the periods. But a key that is newer than what it signed shows only that
+        the server had this history when the key was in use.
         """
         times = {listed.verifier: listed for listed in self.listed}
         remarks_of: dict[NoteVerifier, list[str]] = {}
@@ -60,9 +60,9 @@ def _first_and_how_many(remarks: list[str]) -> str:
 
 def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
     """
-    Return why a key cannot have signed the head at `seq` while that was the newest, if so.
+    Return why a key cannot have signed the head at `seq` while it was the newest, or None.
 
-    It was the newest until the next event; the last event stays the newest.
+    A head is the newest until the next event; the last one stays the newest.
     """
     if seq > log.end:
         return None  # its line cannot be read, so its time is unknown
@@ -77,7 +77,7 @@ def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
 
 
 def _after(one: str, other: str) -> bool:
-    """Return whether a time is after another; what is no time is after nothing."""
+    """Return whether a time is after another; False if one of them is no time."""
     try:
         return parse_time(one) > parse_time(other)
     except (RecordError, TypeError):
@@ -86,7 +86,7 @@ def _after(one: str, other: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notes:
-    """The receipts that are held against a log: those from outside, and those of its bundle."""
+    """The receipts that are compared with a log: those from outside, and those of its bundle."""
 
     given: Sequence[bytes]
     bundled: Sequence[bytes] = ()
@@ -94,7 +94,7 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Held:
+class _Readable:
     """A receipt that could be read, with the keys from outside that signed it."""
 
     name: str
@@ -104,22 +104,21 @@ class _Held:
 
 def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answer:
     """
-    Every receipt names a head of this log. Return how far those from outside reach.
+    Check that every receipt names a head of this log; return up to which event they confirm it.
 
-    Only a receipt from outside, signed by a key from outside, reaches anywhere: what a
-    bundle brings along is held against the log and proves nothing for it. The history is
-    contradicted only by a note that a key from outside signed: a damaged one, or one of
-    an unknown key, proves nothing.
+    Only a receipt from outside, signed by a key from outside, confirms the log: a receipt in
+    the bundle can only fail the check. Only a receipt signed by a key from outside contradicts
+    the history: a damaged one, or one of an unknown key, proves nothing.
 
     Raises Unanswered without a receipt or a server key from outside.
     """
     cursor.seq = None
-    bundled = _readable(notes.bundled, notes.files, trust.keys, cursor, claimed=True)
-    given = _readable(notes.given, notes.files, trust.keys, cursor, claimed=False)
+    bundled = _read_all(notes.bundled, notes.files, trust.keys, cursor, claimed=True)
+    given = _read_all(notes.given, notes.files, trust.keys, cursor, claimed=False)
     agreeing = [held for held in (*bundled, *given) if _agrees(log, held)]
     cursor.signed = [held.receipt.seq for held in agreeing if held.signers]
-    _hold_together(log, bundled, cursor)
-    against = _hold_together(log, given, cursor)
+    _contradicting(log, bundled, cursor)
+    against = _contradicting(log, given, cursor)
     if not notes.given:
         raise missing(NO_RECEIPT)
     if not trust.keys:
@@ -136,25 +135,25 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
 
 
 def receipt_game(note: bytes) -> str | None:
-    """Return the game that a receipt says it is of, None where it cannot be read."""
+    """Return the game that a receipt names, None if it cannot be read."""
     try:
         return str(claimed_receipt(note).game)
     except RecordError:
         return None
 
 
-def _readable(
+def _read_all(
     notes: Sequence[bytes],
     files: Mapping[bytes, str] | None,
     keys: Sequence[NoteVerifier],
     cursor: Cursor,
     *,
     claimed: bool,
-) -> list[_Held]:
+) -> list[_Readable]:
     """
-    Return the receipts that can be read, and note those that cannot, or are not signed.
+    Return the readable receipts; note those that are unreadable or have no valid signature.
 
-    Of a bundle's, `claimed`, only one that claims to be signed by a given key must be.
+    A receipt of the bundle (`claimed`) needs a valid signature only if it names a given key.
     """
     held = []
     for note in notes:
@@ -168,28 +167,28 @@ def _readable(
     return held
 
 
-def _read(name: str, note: bytes, keys: Sequence[NoteVerifier]) -> _Held:
+def _read(name: str, note: bytes, keys: Sequence[NoteVerifier]) -> _Readable:
     if not keys:
         receipt = claimed_receipt(note)
-        return _Held(name=name, receipt=receipt, signers=())
+        return _Readable(name=name, receipt=receipt, signers=())
     receipt = check_receipt(note, keys)
-    return _Held(name=name, receipt=receipt, signers=tuple(open_note(note, keys)[1]))
+    return _Readable(name=name, receipt=receipt, signers=tuple(open_note(note, keys)[1]))
 
 
 def _named(note: bytes, keys: Sequence[NoteVerifier]) -> list[NoteVerifier]:
-    """Return the given keys that a note claims to be signed by."""
+    """Return the given keys whose signatures a note claims to have."""
     lines = {(line.name, line.key_id) for line in parse_note(note).signatures}
     return [key for key in keys if (key.name, key.key_id) in lines]
 
 
-def _agrees(log: Log, held: _Held) -> bool:
+def _agrees(log: Log, held: _Readable) -> bool:
     receipt = held.receipt
     named = receipt.game == log.game and receipt.seq < len(log.heads)
     return named and log.heads[receipt.seq] == receipt.head
 
 
-def _hold_together(log: Log, receipts: Sequence[_Held], cursor: Cursor) -> list[_Held]:
-    """Return the receipts that contradict the log, each noted with where one agrees before it."""
+def _contradicting(log: Log, receipts: Sequence[_Readable], cursor: Cursor) -> list[_Readable]:
+    """Return the receipts that contradict the log, and note each with the last one that agrees."""
     against = []
     agreed: int | None = None
     for held in sorted(receipts, key=lambda held: (held.receipt.seq, held.name)):
@@ -208,7 +207,7 @@ def _hold_together(log: Log, receipts: Sequence[_Held], cursor: Cursor) -> list[
     return against
 
 
-def _contradiction(log: Log, held: _Held, agreed: int | None, signed: Sequence[int]) -> Failed:
+def _contradiction(log: Log, held: _Readable, agreed: int | None, signed: Sequence[int]) -> Failed:
     seq, last = held.receipt.seq, len(log.heads) - 1
     if seq > last:
         text = f"{held.name} names seq {seq}, and the log ends before it"
@@ -222,9 +221,9 @@ def _contradiction(log: Log, held: _Held, agreed: int | None, signed: Sequence[i
         return Failed(min(seq, last), text + unsure, weight=EvidenceWeight.UNSIGNED)
     if seq > last and log.seal is None:
         more = "the game went on, and this log was cut short or is an earlier copy"
-        return Failed(last, f"{text}. {_good(held.signers)}: {more}")
+        return Failed(last, f"{text}. {_signed_by(held.signers)}: {more}")
     both = [other for other in signed if other >= min(seq, last)]
-    return Failed(min(seq, last), f"{text}. {_who(held.signers, both)}")
+    return Failed(min(seq, last), f"{text}. {_who_made_both(held.signers, both)}")
 
 
 def _changed(seq: int, agreed: int | None) -> str:
@@ -234,14 +233,14 @@ def _changed(seq: int, agreed: int | None) -> str:
     return f"they agree up to seq {agreed}: {changed} was changed"
 
 
-def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
+def _who_made_both(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
     """
-    Return who can have made two histories.
+    Return which party can have made two histories.
 
-    A log by itself carries no signature, so a note shows only that the server had another
-    one. If the same key signed this one as well, its holder made both.
+    A log has no signature of its own, so a receipt shows only that the server had another log.
+    If the same key signed this one as well, its holder made both.
     """
-    good = f"{_good(signers)}: the house itself signed that other history"
+    good = f"{_signed_by(signers)}: the house itself signed that other history"
     if both:
         only = "only the holder of its key, the house, can have made both"
         return f"{good}. It signed this one too, at seq {min(both)}: {only}"
@@ -252,13 +251,15 @@ def _who(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
     )
 
 
-def _good(signers: Sequence[NoteVerifier]) -> str:
+def _signed_by(signers: Sequence[NoteVerifier]) -> str:
     names = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in signers)
     return f"The signature on it, by {names}, is good"
 
 
-def _remarks(count: int, agreeing: Sequence[_Held], against: Sequence[_Held]) -> tuple[str, ...]:
-    """Return how many receipts agree and which contradict, where the server's key was given."""
+def _remarks(
+    count: int, agreeing: Sequence[_Readable], against: Sequence[_Readable]
+) -> tuple[str, ...]:
+    """Return how many receipts agree and which contradict, if the server's key was given."""
     lines = []
     if agreeing:
         last = max(held.receipt.seq for held in agreeing)

@@ -137,10 +137,10 @@ def test_the_sweeper_deletes_stored_answers_after_a_day(
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     request = Idempotency(key="k", path="/p", body_hash=b"h" * 32)
     post(services, ada, game, {"type": "ready"}, request=request)
-    assert services.answers.kept(ada.id, request) is not None
+    assert services.answers.first_answer(ada.id, request) is not None
     in_a_day(court, services)
     sweeper.purge()
-    assert services.answers.kept(ada.id, request) is None
+    assert services.answers.first_answer(ada.id, request) is None
 
 
 def in_a_day(court: Court, services: Services) -> None:

@@ -134,7 +134,7 @@ def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(court
     calls: dict[str, Callable[[Services], object]] = {
         "view": lambda new: new.games.view(caller, game),
         "move": lambda new: new.moves.move(caller, game, {"type": "pass"}),
-        "repetition": lambda new: new.answers.kept(ada.id, request),
+        "repetition": lambda new: new.answers.first_answer(ada.id, request),
         "events": lambda new: new.games.lines(caller, game, after=0, limit=1),
         "bundle": lambda new: new.evidence.bundle(caller, game, "public"),
         "list": lambda new: new.lists.games(caller, table=None, player=ada.id, status=None, **page),
