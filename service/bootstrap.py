@@ -15,7 +15,7 @@ from service.application.clock_watch import ClockWatch
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
-from service.application.disputes.findings import Attendance
+from service.application.disputes.findings import DisputeJobs
 from service.application.disputes.opening import DisputeOpening
 from service.application.disputes.room import Leads, NoLeads, Rooms
 from service.application.erasures import Erasures
@@ -94,7 +94,7 @@ class Services:
     sequencer: Sequencer
     disputes: Disputes
     rooms: Rooms
-    attendance: Attendance
+    dispute_jobs: DisputeJobs
     statistics: Statistics
     verifying: Verifying
     auditing: Auditing
@@ -201,7 +201,7 @@ def compose(
         keyring=keyring,
         world=world,
     )
-    attendance = Attendance(
+    dispute_jobs = DisputeJobs(
         handler=handler,
         directory=directory,
         game_cache=game_cache,
@@ -222,7 +222,7 @@ def compose(
         handler=handler,
         periods=periods,
         world=world,
-        settle=attendance.settle,
+        settle=dispute_jobs.settle,
     )
     moves = Moves(
         handler=handler,
@@ -264,7 +264,7 @@ def compose(
             tables=tables,
             names=names,
             world=world,
-            settle_disputes=attendance.settle_about,
+            settle_disputes=dispute_jobs.settle_about,
         ),
         tables=tables,
         key_changes=KeyChanges(store, directory, readings),
@@ -306,7 +306,7 @@ def compose(
         statistics=Statistics(
             directory=directory, game_cache=game_cache, readings=readings, now=world.now
         ),
-        attendance=attendance,
+        dispute_jobs=dispute_jobs,
         verifying=Verifying(
             game_cache=game_cache,
             games=games,

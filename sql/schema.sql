@@ -858,7 +858,7 @@ AS $$
     SELECT EXISTS (SELECT FROM done)
 $$;
 
--- put_off: the due action of a game had no effect; set its next action and time.
+-- put_off: set the next action and time of a game whose due action had no effect.
 --
 -- This happens at a first-come opening if no bot may open. Not an event, because the game does not
 -- change. No effect if the game has moved on from version `seen`. Returns whether it took effect.
@@ -1365,7 +1365,7 @@ BEGIN
     ORDER BY p.player_id
     FOR NO KEY UPDATE;
 
-    -- Each count is a statement of its own: it sees what was committed while the lock was awaited.
+    -- Each count is a separate statement, to see what was committed while the lock was awaited.
     FOR quota IN
         SELECT q.* FROM jsonb_to_recordset(quotas) q (
             player uuid, kind text, most integer, since timestamptz
@@ -1397,7 +1397,7 @@ BEGIN
                 );
         END CASE;
         IF taken >= quota.most THEN
-            RAISE EXCEPTION 'a person has as many as they may'
+            RAISE EXCEPTION 'the player has reached a quota'
                 USING ERRCODE = 'SH429', DETAIL = quota.kind;
         END IF;
     END LOOP;

@@ -55,7 +55,7 @@ def make_findings(dispute_id: str) -> str:
 
     Safe to run twice or late: existing findings are not made again.
     """
-    return services().attendance.attend(UUID(dispute_id))
+    return services().dispute_jobs.process(UUID(dispute_id))
 
 
 def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:

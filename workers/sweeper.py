@@ -107,9 +107,9 @@ class Sweeper:
         queued = self._queued()
         if queued is not None:
             QUEUED.set(queued)
-        attendance, statistics = self._services.attendance, self._services.statistics
-        for dispute in attendance.due(limit=MAINTENANCE_BATCH):
-            self._one(attendance.attend, dispute)
+        dispute_jobs, statistics = self._services.dispute_jobs, self._services.statistics
+        for dispute in dispute_jobs.due(limit=MAINTENANCE_BATCH):
+            self._one(dispute_jobs.process, dispute)
         for game in statistics.uncounted(limit=MAINTENANCE_BATCH):
             self._one(statistics.count, game)
         self.wake_idle()

@@ -26,7 +26,7 @@ from service.replay.history import History
 
 
 class KnownBy(StrEnum):
-    """How a card came to a seat's knowledge."""
+    """How a seat came to know a card."""
 
     OWN = "own"  # dealt to its hand, or turned by it alone
     DRAWN = "drawn"
@@ -36,117 +36,120 @@ class KnownBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Met:
-    """When a card came to light for the seat, and how."""
+class _FirstSeen:
+    """The event at which the seat first saw a card, and how."""
 
     seq: int
     by: KnownBy
 
 
-EVERY = 128
-"""Events between two points from which knowledge is followed again."""
+SNAPSHOT_EVENTS = 128
+"""Events between two snapshots, from which the knowledge of later versions is computed."""
 
 
 def knowledge(history: History, seat: Seat, version: int) -> Json:
     """
-    Return what a seat could know at a version, as api.md, section 6, has it.
+    Return the cards that a seat could know at a version (api.md, section 6).
 
-    That is what the public events and its own cards show to a player who remembers them
-    all: its hand, the table, the pile, burned cards, cards that all saw go
-    into a hand. All other cards are `unseen`: each face-down card, card of the
-    stock and unknown card of another hand is one of these. The seal, which
-    publishes the deck, comes after the play and adds nothing here.
+    A player who remembers all public events and the own cards knows the own hand, the table,
+    the pile, burned cards, and cards that all saw go into a hand. All other cards are `unseen`:
+    each face-down card, card of the stock and unknown card of another hand is one of them. The
+    seal publishes the deck after the play and adds nothing here.
     """
-    start, met, under = _memory(history, seat, version)
+    start, seen, starters = _snapshot(history, seat, version)
     for seq in range(start, version):
-        under = _followed(under, history, seq)
-        _meet(met, under, history, seq, seat)
-    where = _where(under, history, version - 1, seat)
+        starters = _starters_after(starters, history, seq)
+        _add_seen(seen, starters, history, seq, seat)
+    locations = _locations(starters, history, version - 1, seat)
     setup = history.games[0].setup
     codes = codes_of(setup.decks, setup.jokers, setup.partial)
     return {
         "seat": seat,
         "version": version,
-        "cards": [_known(card, where[card], met[card]) for card in sorted(where)],
-        "unseen": sorted(codes - where.keys()),
+        "cards": [_known(card, locations[card], seen[card]) for card in sorted(locations)],
+        "unseen": sorted(codes - locations.keys()),
     }
 
 
-Memory = tuple[int, dict[Card, "_Met"], dict[Card, CardLocation]]
-"""How many events were followed, what came to light by then, and where the starters are."""
+Snapshot = tuple[int, dict[Card, "_FirstSeen"], dict[Card, CardLocation]]
+"""The number of processed events, the cards seen by then, and where the starters lie."""
 
-_NOTHING_MET: Memory = (0, {}, {})
-
-
-def followed_for(history: History, seat: Seat) -> int:
-    """Return how many events of a history have been gone through for what a seat could know."""
-    kept: tuple[Memory, ...] = history.carried.get(("knowledge", seat), (_NOTHING_MET,))
-    return kept[-1][0]
+_EMPTY: Snapshot = (0, {}, {})
 
 
-def _memory(history: History, seat: Seat, version: int) -> Memory:
-    """Return what was followed up to a version, as far as it is kept: every 128 events."""
-    kept: tuple[Memory, ...] = history.carried.get(("knowledge", seat), (_NOTHING_MET,))
-    while len(kept) <= version // EVERY:
-        start, met, under = kept[-1]
-        met = dict(met)
-        for seq in range(start, start + EVERY):
-            under = _followed(under, history, seq)
-            _meet(met, under, history, seq, seat)
-        kept = (*kept, (start + EVERY, met, under))
-        history.carried["knowledge", seat] = kept
-    start, met, under = kept[version // EVERY]
-    return start, dict(met), under
+def events_known(history: History, seat: Seat) -> int:
+    """Return for how many events of a history the knowledge of a seat is in snapshots."""
+    snapshots: tuple[Snapshot, ...] = history.carried.get(("knowledge", seat), (_EMPTY,))
+    return snapshots[-1][0]
 
 
-def _where(
-    under: dict[Card, CardLocation], history: History, seq: int, seat: Seat
+def _snapshot(history: History, seat: Seat, version: int) -> Snapshot:
+    """Return the newest snapshot up to a version; there is one for every SNAPSHOT_EVENTS events."""
+    snapshots: tuple[Snapshot, ...] = history.carried.get(("knowledge", seat), (_EMPTY,))
+    while len(snapshots) <= version // SNAPSHOT_EVENTS:
+        start, seen, starters = snapshots[-1]
+        seen = dict(seen)
+        for seq in range(start, start + SNAPSHOT_EVENTS):
+            starters = _starters_after(starters, history, seq)
+            _add_seen(seen, starters, history, seq, seat)
+        snapshots = (*snapshots, (start + SNAPSHOT_EVENTS, seen, starters))
+        history.carried["knowledge", seat] = snapshots
+    start, seen, starters = snapshots[version // SNAPSHOT_EVENTS]
+    return start, dict(seen), starters
+
+
+def _locations(
+    starters: dict[Card, CardLocation], history: History, seq: int, seat: Seat
 ) -> dict[Card, CardLocation]:
-    return under | face_locations(seen_by(history.games[seq], seat))
+    return starters | face_locations(seen_by(history.games[seq], seat))
 
 
-def _meet(
-    met: dict[Card, _Met], under: dict[Card, CardLocation], history: History, seq: int, seat: Seat
+def _add_seen(
+    seen: dict[Card, _FirstSeen],
+    starters: dict[Card, CardLocation],
+    history: History,
+    seq: int,
+    seat: Seat,
 ) -> None:
-    """Add the cards that an event brings to light for the seat."""
-    where = _where(under, history, seq, seat)
+    """Add the cards that the seat first sees at an event."""
+    locations = _locations(starters, history, seq, seat)
     record = history.log[seq]
-    for card in where.keys() - met.keys():
-        met[card] = _Met(seq=record.seq, by=_by(record.event, where[card], seat))
+    for card in locations.keys() - seen.keys():
+        seen[card] = _FirstSeen(seq=record.seq, by=_by(record.event, locations[card], seat))
 
 
-def _followed(
-    under: dict[Card, CardLocation], history: History, seq: int
+def _starters_after(
+    starters: dict[Card, CardLocation], history: History, seq: int
 ) -> dict[Card, CardLocation]:
     """
-    Return where the starters are that were put under the stock for all to see.
+    Return where the starters lie that all saw go under the stock.
 
-    Whoever draws so deep is known to have got them, for draws take the top.
+    Draws take the top of the stock, so it is public which seat draws a starter.
     """
     event, game = history.log[seq].event, history.games[seq]
     shown = returned_starters(event)
     if shown:
         return {card: CardLocation(area=Area.STOCK) for card in shown}
-    if not under or not seq:
-        return under
-    gone = set(history.games[seq - 1].stock) - set(game.stock)
-    if not gone:
-        return under
+    if not starters or not seq:
+        return starters
+    drawn = set(history.games[seq - 1].stock) - set(game.stock)
+    if not drawn:
+        return starters
     positions = history.cached("under", lambda: _positions(history))
     drawer: Seat | None = getattr(event, "seat", None)
     hand = CardLocation(area=Area.HAND, seat=drawer)
-    return {card: hand if positions[card] in gone else place for card, place in under.items()}
+    return {card: hand if positions[card] in drawn else place for card, place in starters.items()}
 
 
 def _positions(history: History) -> dict[Card, int]:
-    """Return where in the deck the starters lie that were put under the stock."""
+    """Return the positions in the deck of the starters that were put under the stock."""
     return {
         card: p for record in history.log for card, p in returned_starters(record.event).items()
     }
 
 
 def _by(event: Event, place: CardLocation, seat: Seat) -> KnownBy:
-    """Return how an event brings a card to light that now lies at `place`."""
+    """Return how the seat came to know a card that lies at `place` after an event."""
     own = place.area is Area.HAND and place.seat == seat
     match event:
         case CardsDealt():
@@ -169,11 +172,11 @@ def _by(event: Event, place: CardLocation, seat: Seat) -> KnownBy:
             return KnownBy.SHOWN
 
 
-def _known(card: Card, place: CardLocation, met: _Met) -> Json:
+def _known(card: Card, place: CardLocation, seen: _FirstSeen) -> Json:
     return {
         "card": card,
         "zone": place.area.value,
         "seat": place.seat,
-        "since_seq": met.seq,
-        "by": met.by.value,
+        "since_seq": seen.seq,
+        "by": seen.by.value,
     }

@@ -1,8 +1,8 @@
 """
-Prepares the fork server of `service/local/forked_programs.py` for its forks: its last import.
+The last import of the fork server (`service/local/forked_programs.py`): freezes its objects.
 
-What is imported by now stays out of garbage collection: a collection in a child would write to
-every object, and the children would no longer share their memory.
+Garbage collection skips frozen objects. Otherwise a collection in a child would write to all of
+them, and the children would no longer share their memory.
 """
 
 import gc

@@ -13,10 +13,10 @@ from service.verify.legality import check_legality
 from service.verify.log import Log
 
 MOST_FOLLOWED: Final = 400_000
-"""Events that are followed card by card, over all tries of one log."""
+"""The most events that are followed card by card, over all tries of one log."""
 
 MOST_JUDGED: Final = 20_000
-"""Events that are judged by the rules again, over all tries of one log: far dearer."""
+"""The most events that are judged by the rules again, which takes far longer."""
 
 _RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "cards_dealt": ("deal.hand",),
@@ -25,12 +25,12 @@ _RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "cards_drawn": ("refill.to", "refill.size", "model.refill"),
     "blind_failed": ("model.blind",),
 }
-"""The settings behind the events that bring cards into a hand unseen."""
+"""The settings behind the events by which cards come into a hand unseen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draw:
-    """A card that came into a hand unseen: at which event, from which place of the deck."""
+    """A card that came into a hand unseen: the event, and the position in the deck."""
 
     seq: int
     place: int
@@ -38,7 +38,7 @@ class Draw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substitution:
-    """One card given in place of the one that was due, after which all events fit."""
+    """A card given in place of the due one, with which all later events are valid."""
 
     seq: int
     kind: str  # the type of the event
@@ -49,15 +49,15 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardNotHeld:
-    """A seat played a card that it does not hold by the deck, and what would explain it."""
+    """A card that a seat played although, by the deck, it did not hold it; with explanations."""
 
     seq: int
     seat: int
     card: str
     unseen: bool  # it lay where no seat could see it, so another deal may be behind it
-    substitutions: tuple[Substitution, ...] = ()  # each by itself explains all that follows
-    tried: bool = False  # other deals were tried, as can be once the deck is known
-    whole: bool = False  # and that with every card that the seat was given
+    substitutions: tuple[Substitution, ...] = ()  # each of them alone makes all later events valid
+    tried: bool = False  # whether other deals were tried, which needs the deck
+    whole: bool = False  # whether all cards that the seat was given were tried
 
     @property
     def text(self) -> str:
@@ -96,12 +96,12 @@ _NAMES: Final[Mapping[str, str]] = {
 
 def unheld_of(log: Log) -> CardNotHeld | None:
     """
-    Return the first card that a seat played without holding it, None where there is none.
+    Return the first card that a seat played without holding it, None if there is none.
 
-    Once the deck is known every card that the seat was given unseen before is tried: had
-    this one come in its place, and that one lain where this one did, would all that
-    follows fit? If few events follow, a broken rule may fit as well; the reader weighs both.
-    The work is bounded, and the same for the same log.
+    If the deck is known, the played card is swapped in it with each card that the seat was
+    given unseen before. A swap after which all later events are valid is an explanation. If
+    few events follow, a broken rule explains them as well; the reader weighs both. The work
+    is bounded, and the same for the same log.
     """
     draws: list[tuple[int, Draw]] = []
     met: set[int] = set()
@@ -141,7 +141,7 @@ def _unseen(zones: Zones, card: str) -> bool:
 
 
 def _searched(log: Log, found: CardNotHeld, draws: list[tuple[int, Draw]]) -> CardNotHeld:
-    """Return what was found with every substitution that explains it alone."""
+    """Return the finding with all substitutions that alone make the later events valid."""
     deck = log.deck or ()
     place = deck.index(found.card)
     other = next((draw.seq for _, draw in draws if draw.place == place), len(log.events))
@@ -172,7 +172,7 @@ def _searched(log: Log, found: CardNotHeld, draws: list[tuple[int, Draw]]) -> Ca
 
 
 class _Tries:
-    """Decks with two places swapped, each held against all events, as far as the work allows."""
+    """Checks all events against decks with two positions swapped, within the limits of work."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -180,7 +180,7 @@ class _Tries:
         self.all_done = True
 
     def fits(self, one: int, other: int, *, since: int) -> bool:
-        """Return whether, with two places of the deck swapped, all events after `since` fit."""
+        """Return whether the events after `since` are valid with two deck positions swapped."""
         size = len(self.log.events)
         if self.followed + size > MOST_FOLLOWED or self.judged + size > MOST_JUDGED:
             self.all_done = False

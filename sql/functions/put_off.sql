@@ -1,4 +1,4 @@
--- put_off: the due action of a game had no effect; set its next action and time.
+-- put_off: set the next action and time of a game whose due action had no effect.
 --
 -- This happens at a first-come opening if no bot may open. Not an event, because the game does not
 -- change. No effect if the game has moved on from version `seen`. Returns whether it took effect.

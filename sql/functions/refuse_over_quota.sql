@@ -16,7 +16,7 @@ BEGIN
     ORDER BY p.player_id
     FOR NO KEY UPDATE;
 
-    -- Each count is a statement of its own: it sees what was committed while the lock was awaited.
+    -- Each count is a separate statement, to see what was committed while the lock was awaited.
     FOR quota IN
         SELECT q.* FROM jsonb_to_recordset(quotas) q (
             player uuid, kind text, most integer, since timestamptz
@@ -48,7 +48,7 @@ BEGIN
                 );
         END CASE;
         IF taken >= quota.most THEN
-            RAISE EXCEPTION 'a person has as many as they may'
+            RAISE EXCEPTION 'the player has reached a quota'
                 USING ERRCODE = 'SH429', DETAIL = quota.kind;
         END IF;
     END LOOP;

@@ -51,7 +51,7 @@ def judged(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
         if accuser == viewer:
             yield opened
         dispute = json_of(opened)["id"]
-        assert service.services.attendance.attend(UUID(dispute)) == "done"
+        assert service.services.dispute_jobs.process(UUID(dispute)) == "done"
         yield service.ask("GET", f"/v1/disputes/{dispute}", viewer)
     yield service.ask("GET", f"{game}/disputes", viewer)
     yield service.ask("GET", f"{game}/evidence?profile=public", viewer)

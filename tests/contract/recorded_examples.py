@@ -403,7 +403,7 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     dispute = recorder.done("POST", f"{game}/disputes", body, by=ada)
     recorder.refused("dispute-open", "POST", f"{game}/disputes", body, by=ada)
     path = f"/v1/disputes/{dispute['id']}"
-    recorder.services.attendance.attend(UUID(dispute["id"]))
+    recorder.services.dispute_jobs.process(UUID(dispute["id"]))
     recorder.done("POST", f"{path}/statements", {"text": "It was another card."}, by=bob)
     recorder.refused("forbidden", "POST", f"{path}/referees", {}, by=bob)
     note = recorder.call("GET", f"{game}/receipt", by=ada, keep=False).text

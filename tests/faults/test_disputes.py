@@ -128,14 +128,14 @@ def test_missing_findings_are_made_by_the_sweeper(
 def test_two_processes_at_once_make_one_set_of_findings(court: Court, dispute: UUID) -> None:
     processes = [court.process() for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
-        outcomes = list(pool.map(lambda p: p.attendance.attend(dispute), processes))
+        outcomes = list(pool.map(lambda p: p.dispute_jobs.process(dispute), processes))
     assert sorted(outcomes) == ["done", "nothing", "nothing"]
 
 
 def test_the_seal_triggers_findings_on_the_whole_game(
     court: Court, services: Services, ada: Player, game: UUID, dispute: UUID
 ) -> None:
-    services.attendance.attend(dispute)
+    services.dispute_jobs.process(dispute)
     Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 1
     post(services, ada, game, {"type": "forfeit"})
@@ -176,7 +176,7 @@ def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
 def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
     court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
 ) -> None:
-    services.attendance.attend(dispute)
+    services.dispute_jobs.process(dispute)
     for judge in judges:
         services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
     court.world.wait(72 * HOUR)
@@ -206,7 +206,7 @@ def test_a_read_before_the_sweeper_shows_the_same_as_one_after_it(
     for days in (1, 5, 1, 1):
         court.world.wait(days * 24 * HOUR)
         before = services.disputes.view(caller, dispute)
-        assert services.attendance.settle(dispute) in ("done", "nothing")
+        assert services.dispute_jobs.settle(dispute) in ("done", "nothing")
         assert services.disputes.view(caller, dispute) == before
 
 
@@ -253,12 +253,12 @@ def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
     court: Court, services: Services, dispute: UUID
 ) -> None:
     """An earlier release with other periods may have written such a row."""
-    services.attendance.attend(dispute)
+    services.dispute_jobs.process(dispute)
     record = record_of(services, dispute)
     services.directory.put_off_dispute(dispute, version=record.version, wake_at=court.world.now())
-    assert list(services.attendance.due(limit=9)) == [dispute]
-    assert services.attendance.attend(dispute) == "nothing"
-    assert not services.attendance.due(limit=9)
+    assert list(services.dispute_jobs.due(limit=9)) == [dispute]
+    assert services.dispute_jobs.process(dispute) == "nothing"
+    assert not services.dispute_jobs.due(limit=9)
 
 
 def test_two_accusations_of_one_move_at_once_make_one_dispute(
@@ -288,7 +288,7 @@ def test_a_ruling_becomes_final_after_a_week(
     court.world.wait(7 * 24 * HOUR)
     Sweeper(services).maintain()
     assert record_of(services, dispute).dispute.state is DisputeState.FINAL
-    assert not services.attendance.due(limit=9)
+    assert not services.dispute_jobs.due(limit=9)
 
 
 def test_votes_revealed_at_the_same_time_give_one_ruling(

@@ -65,7 +65,7 @@ from service.verify.plain import ON_THE_MOVE
 from service.verify.report import Report
 from service.verify.verify import verify_bundle
 
-_ASKS: Final[Mapping[Check, str]] = {
+_STATEMENTS: Final[Mapping[Check, str]] = {
     Check.BYTES: "every event is written as the format asks",
     Check.CHAIN: "no event is missing, changed or put in",
     Check.ORDER: "the events stand in their order",
@@ -101,15 +101,14 @@ def findings_on(
     """
     Return the findings of the checks on a log, and on the move at `seq`.
 
-    The input is the log, the proof of the public log and the refused attempts (`files`), and
-    from outside the keys of the server and the receipts that were handed in. Before the seal all
-    are public: if a move depends on hidden cards, or the ruleset leaves the seat a choice, there
-    is no finding on the move.
+    `files` are the proof of the public log and the refused attempts; `outside` has the keys of
+    the server and the receipts handed in. Before the seal all input is public: if a move
+    depends on hidden cards, or the ruleset leaves the seat a choice, there is no finding on it.
     """
     report = verify_bundle(Bundle(lines=tuple(lines), files=files), outside)
     found = [_finding(finding) for finding in report.findings]
     if PROOF not in files:
-        found = [_unproved(one, sealed=report.sealed) for one in found]
+        found = [_with_proof_missing(one, sealed=report.sealed) for one in found]
     if charge is Charge.COLLUSION:
         text = "a record cannot show whether players spoke to one another"
         missing = Result.MISSING.value
@@ -123,7 +122,7 @@ def _about(seq: int) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    text = finding.text or _ASKS[finding.check]
+    text = finding.text or _STATEMENTS[finding.check]
     return {
         "check": finding.check.value,
         "result": finding.result.value,
@@ -143,8 +142,8 @@ _PROOF_AFTER_SEAL: Final = (
 )
 
 
-def _unproved(finding: dict[str, Any], *, sealed: bool) -> dict[str, Any]:
-    """Return a finding with the reason why the public log could not be asked, if it is about it."""
+def _with_proof_missing(finding: dict[str, Any], *, sealed: bool) -> dict[str, Any]:
+    """Return a finding; one about the public log states why there is no proof yet."""
     about = finding["check"] in (Check.ANCHOR.value, Check.WITNESS.value)
     if not about or finding["result"] != Result.MISSING.value:
         return finding
@@ -237,7 +236,7 @@ def _is_open(game: Game, move: Move) -> bool:
 
 
 FINDINGS_WITHIN = timedelta(seconds=3)
-"""Time after which the sweeper makes findings that no worker has made."""
+"""Time after which the sweeper makes missing findings itself."""
 
 _OUTCOMES: Final = {"not-found": "gone", "unavailable": "again"}
 """Outcomes of a job, by the code of a refusal."""
@@ -246,8 +245,8 @@ Examination = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[st
 """Returns the events of new findings on a dispute, and the data stored with them."""
 
 
-class Attendance:
-    """Stores findings, and the ends of periods of disputes."""
+class DisputeJobs:
+    """Jobs of disputes: make missing findings, and store the events of ended periods."""
 
     def __init__(
         self,
@@ -279,15 +278,15 @@ class Attendance:
             now=now, opened_before=now - FINDINGS_WITHIN, limit=limit
         )
 
-    def attend(self, identity: UUID) -> str:
+    def process(self, identity: UUID) -> str:
         """
-        Store missing findings and the ends of periods; return `done`, `nothing`, `gone` or `again`.
+        Store missing findings and events of ended periods.
 
-        Safe to run twice, late or concurrently. A game that cannot be read has no findings, and
-        does not delay periods.
+        Returns `done`, `nothing`, `gone` or `again`. Safe to run twice, late or concurrently. A
+        game that cannot be read has no findings, and does not delay periods.
         """
         try:
-            return self._attended(identity, self._looked_into)
+            return self._processed(identity, self._new_findings)
         except StoreUnavailable:
             raise
         except Exception:
@@ -295,15 +294,15 @@ class Attendance:
             raise
 
     def settle(self, identity: UUID) -> str:
-        """Store the ends of a dispute's periods, without new findings; return as `attend`."""
-        return self._attended(identity, lambda _record: ((), {}))
+        """Store the events of ended periods, without new findings; return as `process`."""
+        return self._processed(identity, lambda _record: ((), {}))
 
     def settle_about(self, player: UUID) -> None:
         """Settle the disputes of a player, as accuser or accused, in which a period has ended."""
         for identity in self._directory.due_disputes_of(player, now=self._world.now()):
             self.settle(identity)
 
-    def _attended(self, identity: UUID, examine: Examination) -> str:
+    def _processed(self, identity: UUID, examine: Examination) -> str:
         try:
             done = self._handler.handle(
                 lambda _fresh: self._stored(identity), lambda record: self._decided(record, examine)
@@ -326,27 +325,27 @@ class Attendance:
         events, attachments = examine(done)
         done, found = DISPUTES.write(done, events, at=now)
         if not ended and not found:
-            # A row that an older release wrote, or from before the seal, is due too early.
+            # Rows from before the seal, or of an older release, can name too early a time.
             return Accepted(
-                answer=Answered(body=b"nothing"), effect=partial(self._put_off, record, now)
+                answer=Answered(body=b"nothing"), effect=partial(self._set_next_check, record, now)
             )
         append = dispute_append(
             done, (*ended, *found), expected=record.version, attachments=attachments
         )
         return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)))
 
-    def _put_off(self, record: DisputeRecord, now: str) -> None:
+    def _set_next_check(self, record: DisputeRecord, now: str) -> None:
         self._directory.put_off_dispute(
             record.identity, version=record.version, wake_at=wake_at(record, now=now)
         )
 
-    def _looked_into(
+    def _new_findings(
         self, record: DisputeRecord
     ) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
         """
-        Return new findings: on the frozen log first, on the whole one after the seal.
+        Return new findings: first on the frozen log, and after the seal on the whole log.
 
-        They are made again with a further receipt, and once the public log proves a sealed game.
+        They are made again after a further receipt, and once the public log proves a sealed game.
         """
         dispute, opened = record.dispute, record.dispute.opened
         entry = self._game_cache.fresh(record.game)

@@ -16,7 +16,7 @@ from service.application.games.queries import Games, cursor_of
 from service.application.quotas import following, listing, work
 from service.audit.custody import custody, events_processed
 from service.audit.decision import decision
-from service.audit.knowledge import followed_for, knowledge
+from service.audit.knowledge import events_known, knowledge
 from service.bots.bot import with_settings
 from service.bots.opinion import BOT, opinion
 from service.domain.commands import Seat
@@ -120,7 +120,7 @@ class Auditing:
             raise Refusal("sealed", "the knowledge of another seat is shown after the seal")
         history, _ = self._history(entry, caller)
         self._access_log.note(entry, caller, asked)
-        new = max(0, version - followed_for(history, asked))
+        new = max(0, version - events_known(history, asked))
         with work(following(entry.record.game, new)):
             return knowledge(history, asked, version)
 

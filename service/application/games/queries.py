@@ -42,8 +42,8 @@ def cursor_of(text: str | None) -> Cursor | None:
 
 MOST_FRAMES = 1000
 MOST_EVENTS = 1000
-FRAME = 4
-"""So many events take as long to process as one frame with its view."""
+EVENTS_PER_FRAME = 4
+"""Number of events that take as long to process as one frame with its view."""
 
 
 class Games:
@@ -86,8 +86,8 @@ class Games:
         """
         Return the present view as JSON, and its version.
 
-        `viewer` is that of a query: by default the caller's own seat, or the public; another
-        one's is shown after the seal only.
+        `viewer` is that of a query: by default the caller's own seat, or the public. Views of
+        others are shown only after the seal.
         """
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
@@ -109,8 +109,8 @@ class Games:
         """
         Return the stored lines from seq `after` on, and the game's version.
 
-        The last line of a finished game shows every card. For callers without a seat every
-        line belongs in the access log; a stream records that once (`read`).
+        The last line of a finished game shows every card. For callers without a seat all lines
+        belong in the access log; a stream of events records this once (`read`).
         """
         entry = visible(self._game_cache.cached(game), caller, self._game_cache.sits_or_judges)
         found = self._store.read(game, after=after, limit=limit)
@@ -149,7 +149,7 @@ class Games:
     def frames(
         self, caller: Caller, game: UUID, viewer: str | None, first: int, last: int | None
     ) -> tuple[list[dict[str, Any]], int | None]:
-        """Return the frames from version `first` to `last`, and the version to go on from."""
+        """Return the frames of versions `first` to `last`, and where the next page begins."""
         entry = self.entry(caller, game)
         version = entry.record.version
         wanted = version if last is None else last
@@ -158,7 +158,7 @@ class Games:
         self._access_log.note(entry, caller, as_)
         history = self._histories.full(entry)
         start = max(first - 1, 1)
-        with work(FRAME * (end - first)):
+        with work(EVENTS_PER_FRAME * (end - first)):
             frames = frames_of(_steps(history, start, end), viewer=as_, first=first)
             items = items_of(history.log, frames, as_)
         return items, end + 1 if end < wanted else None
@@ -333,7 +333,7 @@ class Lists:
     def _ruleset_of(self, identity: UUID) -> dict[str, Any]:
         record = self._game_cache.table(identity)
         if record is None:
-            raise StoreError(f"table {identity} is not there")
+            raise StoreError(f"table {identity} is missing")
         return ruleset_json(record.table.conditions)
 
     def _your_turn(self, row: GameRow, caller: Caller) -> bool:

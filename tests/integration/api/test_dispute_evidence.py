@@ -57,7 +57,7 @@ def opened(ada: Person, game: str, charge: str = "altered_log") -> dict[str, Any
 
 def examined(world: World, dispute: dict[str, Any]) -> dict[str, Any]:
     """Return the findings of a dispute by their checks, after the job that makes them."""
-    world.services.attendance.attend(UUID(dispute["id"]))
+    world.services.dispute_jobs.process(UUID(dispute["id"]))
     shown = world.get(f"/v1/disputes/{dispute['id']}").json
     return {finding["check"]: finding for finding in shown["findings"]}
 
@@ -105,7 +105,7 @@ def test_evidence_frozen_after_the_seal_has_the_proof_of_the_public_log(
     assert frozen(ada, game, dispute).read(PROOF) == proof
     found = examined(world, dispute)["anchor"]
     assert (found["result"], found["plain"]) == ("pass", "The public log contains this game.")
-    assert world.services.attendance.attend(UUID(dispute["id"])) == "nothing"
+    assert world.services.dispute_jobs.process(UUID(dispute["id"])) == "nothing"
 
 
 def test_findings_are_repeated_when_the_public_log_has_the_proof(
@@ -123,7 +123,7 @@ def test_findings_are_repeated_when_the_public_log_has_the_proof(
     assert "checked again" in early["text"]
     assert not is_due(world, dispute)
     assert is_due(world, dispute, AFTER_AN_HOUR)
-    assert world.services.attendance.attend(UUID(dispute["id"])) == "nothing"
+    assert world.services.dispute_jobs.process(UUID(dispute["id"])) == "nothing"
     assert is_due(world, dispute, AFTER_AN_HOUR), "it is looked for again"
     world.services.sequencer.run_once()
     assert examined(world, dispute)["anchor"]["result"] == "pass"

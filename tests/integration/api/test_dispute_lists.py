@@ -74,7 +74,7 @@ def test_disputes_are_listed_by_their_present_state(world: World, ada: Person, b
     ada.post(f"/v1/games/{waiting['game']}/moves", {"type": "forfeit"})
     assert listed(world, "?state=voting") == [waiting["id"]]
     assert listed(world, "?state=open") == [other["id"]]
-    assert world.services.attendance.attend(UUID(waiting["id"])) == "done"
+    assert world.services.dispute_jobs.process(UUID(waiting["id"])) == "done"
     assert listed(world, "?state=voting") == [waiting["id"]]
     assert listed(world, "?state=final") == []
     assert problem_of(world.get("/v1/disputes?state=lost")) == "malformed"
@@ -85,7 +85,7 @@ def test_a_dispute_is_not_listed_under_a_state_whose_period_has_ended(
 ) -> None:
     made = dispute(ada, bob)
     ada.post(f"/v1/games/{made['game']}/moves", {"type": "forfeit"})
-    assert world.services.attendance.attend(UUID(made["id"])) == "done"
+    assert world.services.dispute_jobs.process(UUID(made["id"])) == "done"
     assert listed(world, "?state=open") == [made["id"]]
     clock = world.services.world
     later = clock.now() + timedelta(days=31)

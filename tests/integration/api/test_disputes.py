@@ -190,7 +190,7 @@ def test_the_voting_opens_only_after_the_seal(
     assert shown["voting_from"] is not None
     assert refused(bob, dispute, "referees", {"refuse": 1}) == "forbidden"
     assert refused(judges[0], dispute, "votes", {"vote": "cheated"}) == "forbidden"
-    assert world.services.attendance.attend(UUID(dispute["id"])) == "done"
+    assert world.services.dispute_jobs.process(UUID(dispute["id"])) == "done"
     assert seen(world, dispute)["voting_from"] == shown["voting_from"]
     do(judges[1], dispute, "votes", {"vote": "cheated"})
     assert refused(judges[1], dispute, "votes", {"vote": "cheated"}) == "forbidden"
@@ -392,19 +392,19 @@ def test_findings_are_made_at_once_and_again_after_the_seal(
 ) -> None:
     dispute = open_at(ada, game)
     identity = UUID(dispute["id"])
-    assert world.services.attendance.attend(identity) == "done"
-    assert world.services.attendance.attend(identity) == "nothing"
+    assert world.services.dispute_jobs.process(identity) == "done"
+    assert world.services.dispute_jobs.process(identity) == "nothing"
     by_check = {finding["check"]: finding for finding in seen(ada, dispute)["findings"]}
     assert by_check["event"]["seq"] == dispute["seq"]
     assert by_check["event"]["result"] == "pass"
     assert by_check["event"]["rule"]
     assert by_check["seal"]["result"] == "missing"
     assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
-    assert identity in world.services.attendance.due(limit=10)
-    assert world.services.attendance.attend(identity) == "done"
+    assert identity in world.services.dispute_jobs.due(limit=10)
+    assert world.services.dispute_jobs.process(identity) == "done"
     shown = seen(ada, dispute)
     assert {f["check"]: f["result"] for f in shown["findings"]}["seal"] == "pass"
-    assert identity not in world.services.attendance.due(limit=10)
+    assert identity not in world.services.dispute_jobs.due(limit=10)
 
 
 def test_statements_are_shown_only_to_the_sides_and_the_referees(
