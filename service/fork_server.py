@@ -33,12 +33,12 @@ START_SECONDS: Final = 20.0
 GRACE_SECONDS: Final = 1.0
 """Seconds after its time limit at which a child ends itself."""
 
-LOWER: Final = 5
+CHILD_NICENESS: Final = 5
 """Niceness of a child relative to the process that serves requests."""
 
 _HEADER: Final = struct.Struct("!dQ")  # seconds, bytes of the request
 _SIZE: Final = struct.Struct("!Q")  # bytes of the answer
-_PASSED_ON: Final = (
+_INHERITED: Final = (
     *("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ"),
     *("PYTHONDONTWRITEBYTECODE", "PYTHONPYCACHEPREFIX"),
 )
@@ -81,7 +81,7 @@ class ForkServer:
             with theirs:
                 self._hand_over(theirs)
             try:
-                _begun(ours)
+                _wait_for_start(ours)
                 end = time.monotonic() + seconds
                 ours.settimeout(seconds)
                 ours.sendall(_HEADER.pack(seconds, len(request)))
@@ -118,11 +118,11 @@ class ForkServer:
                         socket.send_fds(self._server[1], [b"."], [theirs.fileno()])
                     return
                 except OSError:
-                    self._forget()
+                    self._kill_server()
         raise ChildEnded
 
     def _start(self) -> None:
-        self._forget()
+        self._kill_server()
         ours, theirs = socket.socketpair()
         with theirs:
             command = [sys.executable, "-P", "-m", __name__, self._target, str(theirs.fileno())]
@@ -136,7 +136,7 @@ class ForkServer:
             )
         self._server = (process, ours)
 
-    def _forget(self) -> None:
+    def _kill_server(self) -> None:
         if self._server is not None:
             process, control = self._server
             self._server = None
@@ -147,18 +147,18 @@ class ForkServer:
 
 def _environment() -> dict[str, str]:
     """Return the environment of the fork server: paths and locale, no settings, no secrets."""
-    kept = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
-    return kept | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    inherited = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+    return inherited | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
 
 
-def _begun(ours: socket.socket) -> None:
+def _wait_for_start(ours: socket.socket) -> None:
     """Wait for the child to start; raises ChildEnded if it does not."""
     ours.settimeout(START_SECONDS)
     try:
-        there = ours.recv(1)
+        started = ours.recv(1)
     except TimeoutError:
-        there = b""
-    if not there:
+        started = b""
+    if not started:
         raise ChildEnded
 
 
@@ -217,12 +217,12 @@ def _child(connection: socket.socket, work: Callable[[bytes], bytes]) -> None:
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_REAL, START_SECONDS)
-        os.nice(LOWER)
+        os.nice(CHILD_NICENESS)
         connection.sendall(b"!")
         seconds, size = _HEADER.unpack(_received(connection, _HEADER.size))
         signal.setitimer(signal.ITIMER_REAL, seconds + GRACE_SECONDS)
         request = _received(connection, size)
-        threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
+        threading.Thread(target=_end_on_hang_up, args=(connection,), daemon=True).start()
         answer = work(request)
         connection.sendall(_SIZE.pack(len(answer)) + answer)
     except OSError:
@@ -233,7 +233,7 @@ def _child(connection: socket.socket, work: Callable[[bytes], bytes]) -> None:
         os._exit(0)
 
 
-def _end_with(connection: socket.socket) -> None:
+def _end_on_hang_up(connection: socket.socket) -> None:
     """End this process when the other side closes the connection."""
     with contextlib.suppress(OSError):
         connection.recv(1)

@@ -66,11 +66,11 @@ def _laid_out(world: State, worlds: Worlds, every: list[int], layout: Layout) ->
     state.hand[me] = state.hand_mask[me] = state.hand_size[me] = 0
     state.up[me] = state.up_mask[me] = 0
     state.slots[me] = []
-    kept = Counter(every)
-    kept.subtract(layout)
+    in_hand = Counter(every)
+    in_hand.subtract(layout)
     for rank in layout:
         state.add_to_up(me, rank)
-    for rank in kept.elements():
+    for rank in in_hand.elements():
         state.add_to_hand(me, rank)
     if not world.up_mask[me]:
         for seat in range(worlds.rules.seats):

@@ -12,13 +12,13 @@ from service.search.playout import Policy, playout
 from service.search.state import Move, State
 
 EXPLORATION: Final = 0.3
-"""The weight of what is little tried against what has done well."""
+"""The weight of exploring rarely tried moves, against repeating those with good results."""
 
-GROWN: Final = 24
+VISITS_TO_EXPAND: Final = 24
 """Visits of a position before its moves are counted separately; until then it is played out."""
 
-DOUBT: Final = 0.08
-"""What a move other than the playouts' own is expected to lose before it is tried."""
+PRIOR_LOSS: Final = 0.08
+"""Expected loss of an untried move, unless it is the one that playouts would make."""
 
 MAX_DEPTH: Final = 12
 """Moves of the tree on one path below the root, forced ones included."""
@@ -91,10 +91,10 @@ def judged(
 
 
 def _descend(node: _Node, state: State, policy: Policy) -> tuple[int, int]:
-    """Add a hand to the tree; return the seat that decides it, and what that took in moves."""
+    """Add a hand to the tree; return the seat that decides it, and the cost in moves."""
     path = [node]
     for _ in range(MAX_DEPTH):
-        if state.over or node.visits < GROWN or is_small(state):
+        if state.over or node.visits < VISITS_TO_EXPAND or is_small(state):
             break
         seat = state.turn
         moves = narrowed(state, seat, policy)
@@ -114,8 +114,8 @@ def _selected(node: _Node, moves: Sequence[Move], seat: int, policy: Policy) -> 
     """
     Return the move to follow, and its node.
 
-    Each move begins with one imagined visit: the first one, which playouts would make, as
-    good as the position so far, the others a little worse.
+    Each move begins with one imagined visit: for the first move, which playouts would make, with
+    the mean value of the position, for the others with a slightly lower value.
     """
     winner, children = policy.rules.winner, node.children
     expected = node.value(seat, winner=winner)
@@ -131,5 +131,5 @@ def _selected(node: _Node, moves: Sequence[Move], seat: int, policy: Policy) -> 
         if bound > best:
             best, chosen = bound, move
         if not place:
-            expected -= DOUBT
+            expected -= PRIOR_LOSS
     return chosen, children[chosen]

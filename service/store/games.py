@@ -73,7 +73,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DueGame:
-    """A game with something due, of a kind, for a seat."""
+    """A game in which an action is due: its kind, time and seat."""
 
     id: UUID
     version: int
@@ -202,9 +202,9 @@ class GameRepository(Repository):
         self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
     ) -> Sequence[IdleGame]:
         """
-        Return running games of people with no deadline ahead and an old last event, oldest first.
+        Return running games of people without a future deadline and recent events, oldest first.
 
-        With `after`, those that follow it: games that stay idle must not hide the others.
+        With `after`, those that follow it, because games that stay idle would hide the others.
         """
         seen = after or OLDEST
         rows = self._database.fetch("idle_games", now, untouched_since, seen.at, seen.id, limit)
@@ -226,7 +226,7 @@ class GameRepository(Repository):
     def set_next_action(
         self, game: UUID, *, version: int, wake_kind: str | None, wake_at: datetime | None
     ) -> bool:
-        """Set what a game waits for next; return False if it has moved on."""
+        """Set the next action of a game and its time; return False if it has moved on."""
         return bool(self._write("put_off", game, version, wake_kind, wake_at))
 
     def record_refusal(self, game: UUID, refused: RefusedMove) -> bool:

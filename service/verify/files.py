@@ -34,12 +34,12 @@ NOT_A_BUNDLE: Final = 3
 
 MAX_FILE: Final = 256 << 20  # bytes
 NOTE: Final = ".note"
-"""How the file of a receipt is named."""
+"""The suffix of the files of receipts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyOptions:
-    """What to verify: the level required, the evidence from outside, and the form of the report."""
+    """The required level, the evidence from outside, and the form of the report."""
 
     level: str = "L1"
     witnessed: bool = False
@@ -48,10 +48,10 @@ class VerifyOptions:
     receipts: Sequence[Path] = ()
     seat_keys: Mapping[int, str] = field(default_factory=dict)
     key_changes: Sequence[Path] = ()
-    proofs: Sequence[Path] = ()  # of the public log; of a game's several the last counts
+    proofs: Sequence[Path] = ()  # of the public log; the last one of each game is used
     as_json: bool = False
-    budget: float | None = None  # seconds for all checks of all files; None: as many as it takes
-    html: Path | None = None  # where the page goes
+    budget: float | None = None  # seconds for all checks of all files; None: no limit
+    html: Path | None = None  # the file of the page
 
 
 def main_verify(
@@ -64,8 +64,8 @@ def main_verify(
     """
     Verify files and return the exit status.
 
-    0: all that was asked for passes; 1: a check failed; 2: evidence is missing
-    for what was asked; 3: a file is no bundle, or cannot be read.
+    0: all required checks pass; 1: a check failed; 2: evidence for a required check or level is
+    missing; 3: a file is not a bundle or log, or cannot be read.
     """
     options = options or VerifyOptions()
     out, errors = out or sys.stdout, errors or sys.stderr
@@ -106,7 +106,7 @@ def verify_all(
     budget: Budget | None = None,
 ) -> list[Report]:
     """
-    Return the report of each bundle, the others being its neighbours at the table.
+    Return the report of each bundle; the others are further games of its table.
 
     A receipt or log proof is checked with the log of its game. If it belongs to none of the
     logs, it is checked with the first one, where it fails.
@@ -115,14 +115,14 @@ def verify_all(
     named = zip_longest(bundles, names)
     logs = [_read(bundle, name, budget) for bundle, name in named]
     games = [str(log.game) if log.events else None for log in logs]
-    homes = [_home(receipt_game(note), games) for note in given.receipts]
-    proof_of = {_home(proof_game(proof), games): proof for proof in proofs}
+    indexes = [_index_of_game(receipt_game(note), games) for note in given.receipts]
+    proof_of = {_index_of_game(proof_game(proof), games): proof for proof in proofs}
     reports = []
     for index, bundle in enumerate(bundles):
-        notes = zip(given.receipts, homes, strict=True)
+        notes = zip(given.receipts, indexes, strict=True)
         own = replace(
             given,
-            receipts=tuple(note for note, home in notes if home == index),
+            receipts=tuple(note for note, log_index in notes if log_index == index),
             proof=proof_of.get(index),
         )
         others = [*logs[:index], *logs[index + 1 :]]
@@ -131,12 +131,12 @@ def verify_all(
 
 
 def _read(bundle: Bundle, name: str | None, budget: Budget) -> Log:
-    """Return the log of a bundle, an empty one where there is no time to read it."""
+    """Return the log of a bundle; an empty log if there is no time to read it."""
     return budget.attempt(lambda: Log(bundle.lines, name=name), Log((), name=name))
 
 
 def status_of(report: Report, level: str = "L1") -> int:
-    """Return the exit status for one report, where `level` was asked for."""
+    """Return the exit status for one report; `level` is the required one."""
     if report.result is Result.FAIL:
         return FAILED
     reached = LEVELS.index(report.level) if report.level else -1
@@ -147,7 +147,7 @@ def status_of(report: Report, level: str = "L1") -> int:
 
 
 def _gravity(status: int) -> int:
-    """A failed check outweighs evidence that is missing."""
+    """Return the rank of a status: a failed check outweighs missing evidence."""
     return (PASSED, MISSING, FAILED).index(status)
 
 
@@ -163,7 +163,7 @@ def contents(path: Path) -> bytes:
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
-    """Return the names of files, with their folders where two have one name."""
+    """Return the names of files, with their folders if two files have the same name."""
     short = [path.name for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
 
@@ -219,5 +219,5 @@ def _changes(paths: Sequence[Path]) -> tuple[KeyChange, ...]:
     return found
 
 
-def _home(game: str | None, games: Sequence[str | None]) -> int:
+def _index_of_game(game: str | None, games: Sequence[str | None]) -> int:
     return games.index(game) if game in games else 0

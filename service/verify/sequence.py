@@ -32,21 +32,21 @@ def check_sequence(
     table = log.created["table"]
     games = [other for other in distinct if other.created["table"] == table]
     games.sort(key=lambda game: (game.created["hand"], game.events[0]["at"]))
-    given = _Given(log=log, games=games, cursor=cursor)
-    given.note(_shared(distinct))
-    given.note(_foreign(distinct))
-    given.note(fault for game in games for fault in _firsts(game))
-    given.note(_conditions(games))
-    lacking: list[str] = []
+    table_logs = _TableLogs(log=log, games=games, cursor=cursor)
+    table_logs.note(_shared(distinct))
+    table_logs.note(_foreign(distinct))
+    table_logs.note(fault for game in games for fault in _own_faults(game))
+    table_logs.note(_conditions(games))
+    missing_logs: list[str] = []
     if not cursor.failures:
-        games = given.ordered()
-        lacking += given.follow(games)
-    lacking = [*_unlogged(games[0]), *lacking]
-    if len(games) < 2 and not lacking:
+        games = table_logs.ordered()
+        missing_logs += table_logs.follow(games)
+    missing_logs = [*_needed_log(games[0]), *missing_logs]
+    if len(games) < 2 and not missing_logs:
         raise not_applicable("no other log of this table was given")
     notes = (*_notes(games), *_changes_of(games), *_key_notes(games, changes))
-    if lacking and not cursor.failures:
-        raise missing("; ".join((*lacking, *notes)))
+    if missing_logs and not cursor.failures:
+        raise missing("; ".join((*missing_logs, *notes)))
     return Answer(text="; ".join(notes) or None, remarks=notes if cursor.failures else ())
 
 
@@ -61,7 +61,7 @@ class _Fault:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Given:
+class _TableLogs:
     """The logs of a table that are verified together, for the report on one of them."""
 
     log: Log  # the subject of the report
@@ -85,17 +85,17 @@ class _Given:
             return list(self.games)
 
     def follow(self, ordered: Sequence[Log]) -> list[str]:
-        """Record a fault where a game does not follow the previous one; return missing evidence."""
-        lacking = []
+        """Record a fault if a game does not follow the previous one; return missing evidence."""
+        missing_logs = []
         last_played: Log | None = None
         for before, after in () if self.cursor.failures else pairwise(ordered):
             if before.seal is None:
-                lacking.append(f"the seal of game {before.game}, although a later game exists")
+                missing_logs.append(f"the seal of game {before.game}, although a later game exists")
                 continue
             if before.seal["type"] == "game_sealed":
                 last_played = before
             self.note(_succession(before, after, last_played))
-        return lacking
+        return missing_logs
 
 
 def next_dealer(log: Log) -> int | None:
@@ -171,18 +171,18 @@ def _shared(games: Sequence[Log]) -> Iterator[_Fault]:
     A published seed reveals the deck of every other game with the same seed, at any table.
     Commitments bind the game's id, so two games with the same seed have different ones.
     """
-    for _, both in _doubled(games, _seed_of):
+    for _, both in _shared_values(games, _seed_of):
         text = f"games {' and '.join(map(_label, both))} were dealt from one seed"
         yield _Fault(games=both, reason=text, seq=None)
-    for commit, both in _doubled(games, lambda game: str(game.created["commit"])):
+    for commit, both in _shared_values(games, lambda game: str(game.created["commit"])):
         text = f"the server commitment {commit} is used twice: {', '.join(map(_label, both))}"
         yield _Fault(games=both, reason=text)
-    for before, both in _doubled(games, _before):
+    for before, both in _shared_values(games, _before):
         text = f"two games follow {before}: {', '.join(map(_label, both))}"
         yield _Fault(games=both, reason=text)
 
 
-def _doubled(
+def _shared_values(
     games: Sequence[Log], value: Callable[[Log], str | None]
 ) -> Iterator[tuple[str, tuple[Log, ...]]]:
     """Yield each value that several games share, with these games."""
@@ -214,7 +214,7 @@ def _foreign(games: Sequence[Log]) -> Iterator[_Fault]:
 
 
 def _conditions(games: Sequence[Log]) -> Iterator[_Fault]:
-    """Yield a fault where the turn limit or the clock differs from the previous hand."""
+    """Yield a fault if the turn limit or the clock differs from the previous hand."""
     for before, after in pairwise(games):
         for field, name in (("turn_limit", "turn limit"), ("clock", "clock")):
             one, other = before.created[field], after.created[field]
@@ -239,7 +239,7 @@ def _label(log: Log) -> str:
     return f"{log.game} ({log.name})" if log.name else str(log.game)
 
 
-def _firsts(log: Log) -> Iterator[_Fault]:
+def _own_faults(log: Log) -> Iterator[_Fault]:
     """
     Yield the faults of a game that do not depend on the previous one.
 
@@ -257,7 +257,7 @@ def _firsts(log: Log) -> Iterator[_Fault]:
         yield _Fault(games=(log,), reason=f"hand {hand} follows no other game")
 
 
-def _unlogged(first: Log) -> Iterator[str]:
+def _needed_log(first: Log) -> Iterator[str]:
     """Yield the reason why the log before the first one is needed, if it is."""
     created, hand = first.created, first.created["hand"]
     if created["prev_game"] is None:
@@ -319,7 +319,7 @@ def _dealer_rule(log: Log) -> str:
 
 def _notes(games: Sequence[Log]) -> list[str]:
     notes = []
-    if games[0].created["prev_game"] is not None and not any(_unlogged(games[0])):
+    if games[0].created["prev_game"] is not None and not any(_needed_log(games[0])):
         notes.append(f"the games before hand {games[0].created['hand']} were not given")
     for game in games:
         seal = game.seal

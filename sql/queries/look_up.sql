@@ -1,6 +1,6 @@
--- look_up: what a request needs first: its player, stored answer and game.
+-- look_up: the first data of a request: its player, stored answer and game.
 -- $1 token hash, $2 request key, $3 game, $4 first seq, $5 players whose names are read,
--- $6 whether the data beside the game's log is read
+-- $6 whether the data outside the game's log is read
 SELECT
     player_id, name, body_hash, sealed, kind, version, head, lines, back, names,
     key_id, ciphertext, table_id, host, public, invite_hash, seats, opened
