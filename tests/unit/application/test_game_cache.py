@@ -28,7 +28,7 @@ def copies(entry: GameEntry, count: int) -> list[GameEntry]:
     return [replace(entry, record=replace(entry.record, identity=uuid4())) for _ in range(count)]
 
 
-def cached(games: Games, entries: list[GameEntry]) -> list[bool]:
+def cached(games: CachedGames, entries: list[GameEntry]) -> list[bool]:
     return [games.get(one.record.identity) is one for one in entries]
 
 
