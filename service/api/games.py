@@ -35,7 +35,7 @@ from service.api.operation import (
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 
 GAME = "/games/<uuid:game_id>"
-MOVING = ("not-found", "not-seated", "game-over", "rate-limited")
+MOVE_REFUSALS = ("not-found", "not-seated", "game-over", "rate-limited")
 
 
 @operation(
@@ -50,16 +50,16 @@ MOVING = ("not-found", "not-seated", "game-over", "rate-limited")
 )
 def list_games(call: Call) -> Response:
     """List the games that the caller can see, newest first."""
-    asked = call.query
-    player = asked["player"]
+    query = call.query
+    player = query["player"]
     items, next_ = services().lists.games(
         call.caller,
-        table=asked["table"],
+        table=query["table"],
         player=call.by.id if player == "me" else UUID(player) if player else None,
-        ruleset=asked["ruleset"],
-        status=asked["status"],
-        limit=asked["limit"],
-        cursor=asked["cursor"],
+        ruleset=query["ruleset"],
+        status=query["status"],
+        limit=query["limit"],
+        cursor=query["cursor"],
     )
     return private(json_response(page(items, next_)))
 
@@ -95,7 +95,7 @@ def game(call: Call, game_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     headers=(InviteHeaders, MatchHeaders),
     refuses=(
-        *MOVING,
+        *MOVE_REFUSALS,
         *("bad-signature", "signature-required", "nonce-reused", "stale-version"),
         *("not-your-turn", "rule-refused", "unknown-card"),
     ),
@@ -123,7 +123,7 @@ def move(call: Call, game_id: UUID) -> Response:
     status=201,
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
-    refuses=(*MOVING, "entropy-refused"),
+    refuses=(*MOVE_REFUSALS, "entropy-refused"),
     headers=(InviteHeaders,),
     deferred=True,
 )
@@ -148,7 +148,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
     answer=GameViewSchema,
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
-    refuses=MOVING,
+    refuses=MOVE_REFUSALS,
     headers=(InviteHeaders,),
 )
 def back(call: Call, game_id: UUID) -> Response:
@@ -167,7 +167,7 @@ def _past(call: Call, game_id: UUID, at: int) -> Response:
 
 
 def _wait(call: Call, game_id: UUID, as_: str | None) -> None:
-    """Wait for a new version of a game; not for the view of another seat, which ends with it."""
+    """Wait for a new version of a game, unless the view asked for is that of another seat."""
     entry = services().games.entry(call.caller, game_id)
     version, seat = entry.record.version, entry.seat_of(call.caller.player)
     after = version if call.query["after"] is None else call.query["after"]

@@ -40,7 +40,7 @@ class AdminSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminOptions:
-    """The options of `shithead admin`: which service, which operator, which output."""
+    """The options of `shithead admin`: the service, the operator and the form of the output."""
 
     database_url: str | None  # None: the one that `shithead up` runs over `data`
     data: Path

@@ -127,7 +127,7 @@ def _writer(form: str, output: Path) -> Callable[[Iterable[Json], BinaryIO], Non
 def _opened(output: Path) -> AbstractContextManager[BinaryIO]:
     if output == STANDARD_OUTPUT:
         return nullcontext(sys.stdout.buffer)
-    if output.exists() and not output.is_file():  # a pipe or a device, which stays what it is
+    if output.exists() and not output.is_file():  # a pipe or a device: not to be replaced
         return output.open("wb")
     return whole_file(output, mode=PUBLIC)
 

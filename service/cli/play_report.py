@@ -40,13 +40,13 @@ def _failures(report: Report, bundle: str) -> Iterator[str]:
 def _shown(report: Report, people: People) -> Iterator[str]:
     if report.result is Result.PASS:
         yield "It is whole, the cards are those of the shuffle, and every move follows the rules."
-    for said in report.outside:
-        yield _in_words(said, people) or f"{said[:1].upper()}{said[1:]}."
+    for text in report.outside:
+        yield _in_words(text, people) or f"{text[:1].upper()}{text[1:]}."
 
 
 def _not_shown(report: Report, people: People) -> Iterator[str]:
-    for said in (*report.unproven, *report.missing):
-        yield _in_words(said, people) or f"Not shown: {said}."
+    for text in (*report.unproven, *report.missing):
+        yield _in_words(text, people) or f"Not shown: {text}."
 
 
 _SIGNED: Final = "with the key that it showed at your first visit"
@@ -81,10 +81,10 @@ _WORDS: Final[Mapping[str, Callable[[re.Match[str], People], str]]] = {
 """Patterns of what a report states, and the sentence for a player."""
 
 
-def _in_words(said: str, people: People) -> str | None:
+def _in_words(text: str, people: People) -> str | None:
     """Return a statement of the report as a sentence for the player, None if there is none."""
     for pattern, sentence in _WORDS.items():
-        found = re.match(pattern, said)
+        found = re.match(pattern, text)
         if found is not None:
             return sentence(found, people)
     return None

@@ -60,7 +60,7 @@ def worst_card(game: Game) -> tuple[Seat, Card]:
     opening, count = game.ruleset.opening, len(game.seats)
     dealer = _dealer(game)
 
-    def badness(held: tuple[Seat, Card]) -> tuple[int, int, int]:
+    def sort_key(held: tuple[Seat, Card]) -> tuple[int, int, int]:
         seat, card = held
         if rank_of(card) not in opening.ranks:
             return len(opening.ranks), 0, (seat - dealer - 1) % count
@@ -68,7 +68,7 @@ def worst_card(game: Game) -> tuple[Seat, Card]:
         return rank, opening.suits.index(suit_of(card)), (seat - dealer - 1) % count
 
     held = [(s, card) for s, state in enumerate(game.seats) for card in sorted(state.hand)]
-    return min(held, key=badness)
+    return min(held, key=sort_key)
 
 
 def may_open(game: Game, seat: Seat) -> bool:
@@ -112,7 +112,7 @@ def _left_of(game: Game, seat: Seat) -> Seat:
 
 
 def _first_dealt(game: Game) -> Seat:
-    """Judged by the cards as dealt: face-up, then hand, rank by rank (P5)."""
+    """Return the seat dealt the first card of the first rank there is: face-up, then hand (P5)."""
     deal, seats, dealer = game.ruleset.deal, len(game.seats), _dealer(game)
     first_up, first_hand = seats * deal.down, seats * (deal.down + deal.up)
     end = first_hand + seats * deal.hand

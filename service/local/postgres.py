@@ -33,8 +33,8 @@ _SOCKET_NAME = ".s.PGSQL.5432"
 _SYSTEM_FOLDERS = (Path("/usr/local/pgsql/bin"), Path("/opt/homebrew/bin"), Path("/usr/pgsql/bin"))
 _REACHABLE = Path("/var/tmp")  # noqa: S108 - what is made there is checked
 _OLDEST_MAJOR = 15
-_LINE_OF_SOCKETS = 4  # of postmaster.pid
-_PATIENCE = 30.0  # seconds for a start, which may have to recover from a crash
+_SOCKET_DIRECTORY_LINE = 4  # of postmaster.pid
+_START_SECONDS = 30.0  # a start may include the recovery from a crash
 
 
 class EmbeddedPostgres:
@@ -82,7 +82,7 @@ class EmbeddedPostgres:
         if not (self._data / "PG_VERSION").exists():
             self._make_cluster()
         self._check_cluster()
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _START_SECONDS
         while not self._try_start(end):
             if time.monotonic() > end:
                 raise EmbeddedError(f"PostgreSQL does not start:\n{log_tail(self._log)}")
@@ -166,7 +166,7 @@ class EmbeddedPostgres:
         running = _postgres_of(pid_file)
         if running is None:
             pid_file.unlink(missing_ok=True)
-        elif time.monotonic() > end - _PATIENCE + 10:
+        elif time.monotonic() > end - _START_SECONDS + 10:
             raise EmbeddedError(f"another PostgreSQL (process {running}) uses {self._data}")
         else:
             return False
@@ -215,7 +215,7 @@ def running_address(data: Path) -> str | None:
         pid_file = home / "cluster" / "postmaster.pid"
         if _postgres_of(pid_file) is None:
             continue
-        sockets = pid_file.read_text().splitlines()[_LINE_OF_SOCKETS]
+        sockets = pid_file.read_text().splitlines()[_SOCKET_DIRECTORY_LINE]
         return f"postgresql://{_SUPERUSER}@/postgres?host={quote(sockets, safe='')}"
     return None
 

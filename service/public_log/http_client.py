@@ -38,10 +38,10 @@ def call(
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
     """
-    Return the answer to a GET, or to a POST where there is `data`.
+    Return the answer to a GET, or to a POST if `data` is given.
 
-    After `seconds` in all the connection is shut down, whatever has arrived by then: a
-    timeout of each read alone lets a server send a byte at a time without end. Raises
+    After `seconds` in total the connection is shut down, even in the middle of an answer: with
+    only a timeout of each read, a server could send single bytes without end. Raises
     CallFailed for no answer, an incomplete one, one of more than `most` bytes, and one
     that is not HTTP.
     """

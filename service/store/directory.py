@@ -33,13 +33,13 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The results of a player, and the counts of what is open."""
+    """The results of a player, and the counts of their running games and open tables."""
 
     games: int  # ended, not aborted
     shithead: int  # of these
     running: int
     hosting: int  # tables not closed
-    rulesets: int  # of their own
+    rulesets: int  # created by the player
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,7 @@ class PlayerRepository(Repository):
         return dict(self._database.fetch("names_of", list(players))) if players else {}
 
     def standing(self, player: UUID, *, public: bool = False) -> Standing:
-        """Return a player's results, of `public` tables or all, and what is open."""
+        """Return a player's results, of `public` tables or all, and the counts of open ones."""
         row = self._database.fetch("standing_of", player, public)[0]
         games, shithead, running, hosting, rulesets = row
         return Standing(
@@ -147,7 +147,7 @@ class PlayerRepository(Repository):
 
 class Directory(PlayerRepository, GameRepository, DisputeRepository):
     """
-    All data outside the streams; the interface is this class, not a Protocol beside it.
+    All data outside the streams; this class is also the interface, there is no Protocol for it.
 
     The directory in memory (tests/memory) derives from it and replaces every method, so mypy
     compares the signatures, and the contract tests the answers.

@@ -62,10 +62,10 @@ class PostgresLog:
     def sign(self, size: int, note: bytes) -> None:
         """Store the signed checkpoint of a tree; raises StoreError."""
         try:
-            [(kept,)] = self._database.change("sign_log_head", size, note)
+            [(recorded,)] = self._database.change("sign_log_head", size, note)
         except psycopg.Error as error:
             raise StoreError(f"the database refused the note ({error.sqlstate})") from error
-        if not kept:
+        if not recorded:
             raise StoreError(f"there is no tree of {size} leaves")
 
     def keep_cosignature(self, size: int, witness: str, line: str) -> None:

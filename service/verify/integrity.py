@@ -67,15 +67,15 @@ def _break(log: Log, seq: int) -> Failed:
     one was. If only these two links are broken, one changed event explains both: this one.
     Otherwise either may have been changed, and the failure is at the previous one.
     """
-    whole = seq < log.end and linked(log, seq + 1)
-    alone = seq < log.end and not whole and (seq + 1 == log.end or linked(log, seq + 2))
-    which = f"seq {seq - 1}" if whole else f"seq {seq - 1} or {seq}"
+    next_linked = seq < log.end and linked(log, seq + 1)
+    only_this = seq < log.end and not next_linked and (seq + 1 == log.end or linked(log, seq + 2))
+    which = f"seq {seq - 1}" if next_linked else f"seq {seq - 1} or {seq}"
     text = f"not the event that seq {seq} names as the one before it: {which} was changed"
-    more = f", or what follows from seq {seq} on is of another history" if whole else ""
-    if alone:
-        both = f"seq {seq}, or it and seq {seq - 1}, was changed"
-        text = f"prev is not the hash of seq {seq - 1}: {both}"
-    return Failed(seq if alone else seq - 1, text + more)
+    more = f", or what follows from seq {seq} on is of another history" if next_linked else ""
+    if only_this:
+        candidates = f"seq {seq}, or it and seq {seq - 1}, was changed"
+        text = f"prev is not the hash of seq {seq - 1}: {candidates}"
+    return Failed(seq if only_this else seq - 1, text + more)
 
 
 def _check_link(log: Log, seq: int) -> None:
@@ -106,11 +106,11 @@ def check_order(log: Log, cursor: Cursor) -> None:
     cursor.seq = 0
     _check_seats(log, cursor)
     moves, fault = log.grouped
-    course = _Course(log)
+    phases = _Phases(log)
     with cursor.collecting_failures():  # after a failure the order of later moves is not checked
         for move in moves:
             cursor.seq = move.first
-            course.follow(move)
+            phases.follow(move)
     for move in moves:
         cursor.seq = move.first
         with cursor.collecting_failures():
@@ -134,7 +134,7 @@ def entropy_states(log: Log) -> list[dict[str, Any]]:
     return states
 
 
-class _Course:
+class _Phases:
     """The phase of a game, and the check that a move is allowed in it."""
 
     def __init__(self, log: Log) -> None:
@@ -181,7 +181,7 @@ class _Course:
         elif self.phase != "shuffling":
             raise Failed(seq, f"{kind} when the deck is committed")
         elif kind == "deck_committed":
-            self._all_in(seq)
+            self._entropy_complete(seq)
             self.phase = "dealing"
         else:
             self._entropy(seq, kind, data["seat"])
@@ -204,7 +204,7 @@ class _Course:
     def _modes(self) -> Iterator[tuple[int, str]]:
         return ((s, setup["entropy"]) for s, setup in enumerate(self.log.created["seats"]))
 
-    def _all_in(self, seq: int) -> None:
+    def _entropy_complete(self, seq: int) -> None:
         late = [seat for seat, state in self.entropy.items() if state not in ("none", "revealed")]
         if late:
             raise Failed(seq, f"the deck is committed before the entropy of seat {late[0]} is in")

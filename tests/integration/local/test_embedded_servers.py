@@ -133,7 +133,7 @@ def test_a_server_that_cannot_start_says_why(
 ) -> None:
     server.start()
     server.stop()
-    monkeypatch.setattr("service.local.postgres._PATIENCE", 0.5)
+    monkeypatch.setattr("service.local.postgres._START_SECONDS", 0.5)
     (server.data / "postgresql.conf").write_text("no_such_setting = 1\n")
     with pytest.raises(EmbeddedError, match="no_such_setting"):
         server.start()

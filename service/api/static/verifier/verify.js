@@ -21,7 +21,7 @@ import { checkSignatures } from "./signatures.js";
  * @property {"pass" | "fail" | "missing" | "n/a"} result
  * @property {number | null} seq
  * @property {Sentence | null} reason
- * @property {Sentence[]} remarks what breaks nothing, and a reader should weigh
+ * @property {Sentence[]} remarks observations that fail no check, for the reader to judge
  * @property {import("./outside.js").Range | null} part the events for which a pass counts, null if for all
  */
 
@@ -125,7 +125,7 @@ async function finish(check, run) {
       finding.result = "missing";
       finding.reason = { code: "open.no_ed25519", values: {} };
     } else if (error instanceof Error) {
-      // A file that leads this program astray must neither pass nor stop the page.
+      // A file that causes an error in this program must neither pass nor stop the page.
       finding.result = "fail";
       finding.reason = { code: "stopped", values: { error: String(error.message) } };
     } else throw error;
