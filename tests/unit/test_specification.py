@@ -198,7 +198,7 @@ CITED = re.compile(
     r"(?:(?:,| and| to) (\d+))?",
     re.DOTALL,
 )
-PLACED = re.compile(r"rules\.md, ([A-Z][\w -]+)")
+PLACED = re.compile(r"rules\.md,\s([A-Z][\w -]+)")
 SUFFIXES = {".py", ".md", ".html", ".jinja", ".toml", ".sql", ".js", ".mjs"}
 
 
