@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import orjson
 from flask import Blueprint, Flask, Response
 from markupsafe import Markup, escape
 
-from service.api.compact import compact_json, compact_script, compact_style, short_exports
+from service.api.compact import compact_json, compact_scripts, compact_style
 from service.api.http import immutable, revalidated
 from service.application.errors import not_found
 
@@ -62,11 +62,12 @@ def loaded() -> Assets:
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     paths.remove(FOLDER / "package.json")  # for Node.js
     texts = {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in paths}
-    exported = short_exports(text for name, text in texts.items() if name.endswith(".js"))
-    scripts = partial(compact_script, exported=exported)
-    files = {
-        name: COMPACT.get(Path(name).suffix, scripts)(text).encode() for name, text in texts.items()
-    }
+    scripts = [name for name in texts if name.endswith(".js")]
+    compact = dict(zip(scripts, compact_scripts([texts[name] for name in scripts]), strict=True))
+    for name, text in texts.items():
+        if name not in compact:
+            compact[name] = COMPACT[Path(name).suffix](text)
+    files = {name: compact[name].encode() for name in texts}
     whole = hashlib.sha256()
     for name, content in files.items():
         whole.update(f"{name}\n{len(content)}\n".encode() + content)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, product
 from string import ascii_letters
-from types import MappingProxyType
 
 import orjson
 
@@ -69,57 +68,52 @@ class _Token:
     partner: int = -1  # of a bracket: the index of the other one
 
 
-def compact_script(source: str, exported: Mapping[str, str] = MappingProxyType({})) -> str:
+def compact_script(source: str) -> str:
     r"""
     Return a script with the same meaning in fewer bytes.
 
     Comments and spaces are left out, and names that only this file declares become short. Names of
-    properties stay; those of imports and exports stay unless `exported` has others. One name
-    becomes the same short name everywhere in the file, and no two become the same, so scopes need
-    not be known. A comment `/*! … */`, such as a licence, stays. Statements must end with a
-    semicolon: a line break stays only where an expression could end.
+    properties, imports and exports stay. One name becomes the same short name everywhere in the
+    file, and no two become the same, so scopes need not be known. A comment `/*! … */`, such as a
+    licence, stays. Statements must end with a semicolon: a line break stays only where an
+    expression could end.
 
     >>> compact_script("const total = (first, second) =>\n  first + second; // a sum\n")
     'const c=(a,b)=>a+b;'
     >>> compact_script("export function shown({ name, size: many }) {\n  return name + many;\n}")
     'export function shown({name,size:a}){return name+a}'
 
-    `exported` gives new names to exports and imports, the same in all scripts (`short_exports`).
-
-    >>> compact_script('import { shown } from "./a.js";\nshown();', {"shown": "$a"})
-    'import{$a}from"./a.js";$a();'
-
     Constants that follow each other become one declaration, and no list ends with a comma.
 
     >>> compact_script("const first = [1, 2,];\nconst { second } = first;\n")
     'const a=[1,2],{second}=a;'
     """
-    tokens = _parsed(source)
-    _rename(tokens, exported)
-    short = _short_names(tokens)
-    return _joined(tokens, short)
+    return _compacted(_parsed(source), {})
 
 
-def short_exports(sources: Iterable[str]) -> dict[str, str]:
+def compact_scripts(sources: Sequence[str]) -> list[str]:
     """
-    Return a short name for each name that the scripts export to each other.
+    Return scripts that import each other as `compact_script` does, with short names of exports.
 
-    It is the same in every script. A module that is imported while the page runs (`import(…)`)
-    is read by the names of its properties, so those that it exports keep their names: they are
-    the names that follow `const` before such an import.
+    The short name of an export is the same in every script. A module that is imported while the
+    page runs (`import(…)`) is read by the names of its properties, so those that it exports keep
+    their names: they are the names that follow `const` before such an import.
 
-    >>> short_exports(["export const shown = 1; export const told = 2;", "told(shown); told();"])
-    {'told': '$a', 'shown': '$b'}
+    >>> compact_scripts(["export const shown = 1;", 'import { shown } from "./a.js";'])
+    ['export const $a=1;', 'import{$a}from"./a.js";']
     """
-    texts = list(sources)
-    parsed = [_parsed(text) for text in texts]
+    parsed = [_parsed(source) for source in sources]
     fixed = {
-        name for text in texts for names in _LATER.findall(text) for name in _NAME.findall(names)
+        name
+        for source in sources
+        for names in _LATER.findall(source)
+        for name in _NAME.findall(names)
     }
     found = set().union(*(_exported(tokens) for tokens in parsed)) - fixed - _OF_THE_BROWSER
     uses = Counter(token.text for tokens in parsed for token in tokens if token.use)
     often = sorted(found, key=lambda name: (-uses[name], name))
-    return {name: f"${short}" for name, short in zip(often, _names(), strict=False)}
+    exported = {name: f"${short}" for name, short in zip(often, _names(), strict=False)}
+    return [_compacted(tokens, exported) for tokens in parsed]
 
 
 def compact_style(source: str) -> str:
@@ -153,6 +147,12 @@ def _parsed(source: str) -> list[_Token]:
     _match_brackets(tokens)
     _find_uses(tokens)
     return tokens
+
+
+def _compacted(tokens: list[_Token], exported: Mapping[str, str]) -> str:
+    """Return a script with short names; `exported` has those of exports and imports."""
+    _rename(tokens, exported)
+    return _joined(tokens, _short_names(tokens))
 
 
 def _rename(tokens: list[_Token], exported: Mapping[str, str]) -> None:

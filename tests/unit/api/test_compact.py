@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.api.assets import FOLDER
-from service.api.compact import compact_script, short_exports
+from service.api.compact import compact_script, compact_scripts
 
 
 @pytest.mark.parametrize(
@@ -65,17 +65,16 @@ def test_a_name_of_an_export_is_the_same_short_one_in_every_script() -> None:
         'const { later } = await import("./a.js");\n'
         "drawn(told, { told, shown: 3 }.shown, later, later);"
     )
-    names = short_exports([exports, imports])
-    assert names == {"told": "$a", "shown": "$b"}, "what is imported later keeps its name"
-    assert compact_script(exports, names) == (
-        "export const $a=1;export function $b($a){return{told:$a,shown:$a}}export const later=2;"
-    )
-    assert compact_script(imports, names) == (
-        'import{$b as b,$a}from"./a.js";const{later:a}=await import("./a.js");'
-        "b($a,{told:$a,shown:3}.shown,a,a);"
-    )
+    assert compact_scripts([exports, imports]) == [
+        "export const $a=1;export function $b($a){return{told:$a,shown:$a}}export const later=2;",
+        (
+            'import{$b as b,$a}from"./a.js";const{later:a}=await import("./a.js");'
+            "b($a,{told:$a,shown:3}.shown,a,a);"
+        ),
+    ], "what is imported later keeps its name"
 
 
 def test_an_unrelated_variable_with_the_name_of_an_export_keeps_it() -> None:
     """A name that a script neither declares nor imports is one of the browser's."""
-    assert compact_script("prompt(x.shown, shown);", {"shown": "$a"}) == "prompt(x.shown,shown);"
+    compact = compact_scripts(["export const shown = 1;", "prompt(x.shown, shown);"])
+    assert compact == ["export const $a=1;", "prompt(x.shown,shown);"]
