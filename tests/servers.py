@@ -39,7 +39,7 @@ class DatabaseServer:
     def create(self, *, template: str | None = None) -> str:
         """Return the address of a new database, empty or a copy of the database `template`."""
         name = f"test_{uuid4().hex[:16]}"
-        # The other strategy logs each page of the template: it takes up to ten times as long.
+        # The other strategy logs each page of the template: 1.2 to 5.6 times as slow on disk.
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
             sql.Identifier(name), sql.Identifier(template or "template0")
         )
