@@ -97,15 +97,20 @@ def test_after_a_failover_jobs_and_rate_limits_use_the_new_master(watched: Watch
     notifier = RedisNotifier(connect(watched.url, seconds=0.5), quiet_seconds=0.1)
     counter = _redis_counter(watched.url)
     assert counter is not None
-    notifier.moved(uuid4(), 1, wake=True)
     first, second = (watched.client(port) for port in watched.ports)
-    assert first.llen(f"rq:queue:{QUEUE}") == 1
 
+    def reaches_the_first() -> bool:
+        notifier.moved(uuid4(), 1, wake=True)
+        return int(first.llen(f"rq:queue:{QUEUE}")) > 0
+
+    wait_until(reaches_the_first)
+
+    before = int(first.llen(f"rq:queue:{QUEUE}"))
     watched.fail_over()
 
     def reaches_the_new_one() -> bool:
         notifier.moved(uuid4(), 2, wake=True)
-        return int(second.llen(f"rq:queue:{QUEUE}")) > 1
+        return int(second.llen(f"rq:queue:{QUEUE}")) > before
 
     wait_until(reaches_the_new_one)
     worker = Queue(QUEUE, connection=client_of(watched.url), serializer=JSONSerializer)

@@ -20,6 +20,7 @@ from service.store.directory import Directory
 from service.store.events import StoreUnavailable, StreamConflict
 from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
+from tests.running import wait_for
 from tests.servers import url_with_database
 from tests.streams import append, commit, lines_of
 
@@ -268,13 +269,20 @@ def test_a_limited_number_of_calls_wait_for_a_connection(database_url: str) -> N
     with ThreadPoolExecutor(6) as pool:
         with psycopg.connect(database_url) as connection:
             connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
-            calls = [pool.submit(store.read, stream) for _ in range(6)]
+            calls = [pool.submit(store.read, stream)]
+            wait_for(lambda: _lock_waits(connection), seconds=10)  # it has the connection
+            calls += [pool.submit(store.read, stream) for _ in range(5)]
             refused = list(islice(as_completed(calls), 3))
             assert [str(one.exception()) for one in refused] == [
                 "too many calls wait for the database"
             ] * 3
         assert [one.exception() for one in calls].count(None) == 3
     database.close()
+
+
+def _lock_waits(connection: psycopg.Connection) -> bool:
+    """Return whether a statement waits for a lock."""
+    return connection.execute("SELECT FROM pg_locks WHERE NOT granted").fetchone() is not None
 
 
 @pytest.mark.parametrize("code", ["XX000", "25006", "53100", "58030"])
