@@ -68,7 +68,8 @@ def heading(load: float) -> str:
         "Made by `python -m ops.bench.cold_replay --write` on a machine with two cores, load "
         f"{load:.1f} at the start.\nOne finished hand of {EVENTS} events (±10); {LOADS} loads, "
         "each with an empty cache, the first of them in a service\nthat had answered nothing "
-        "before. A load ends when the first version is drawn. Server and browser share the machine."
+        "before. A load ends when the first version is drawn. Server and browser "
+        f"({Path(chromium_program() or '').name})\nshare the machine."
     )
 
 
