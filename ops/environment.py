@@ -170,4 +170,4 @@ def _install_checkout(folder: Path) -> None:
 def _run(command: list[str], failure: str) -> None:
     answer = subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
     if answer.returncode != 0:
-        fail(f"{failure} (what was said stands above)")
+        fail(f"{failure} (the cause is printed above)")

@@ -250,7 +250,28 @@ def test_a_dispute_is_rescheduled_unless_its_version_has_changed(stores: Stores)
 
 def test_disputes_against_the_server_are_listed_for_the_operator(stores: Stores) -> None:
     accused(stores, uuid4(), charge="wrong_deal")
-    assert not stores.directory.disputes_of_server(limit=9)
+    assert not stores.directory.disputes_of_server(limit=9), "its accused is a player"
+    dispute = uuid4()
+    opened = DisputeOpened(
+        game=str(uuid4()),
+        accuser=str(ADA),
+        accuser_seat=0,
+        accused=None,
+        accused_seat=None,
+        seq=0,
+        charge=Charge.WRONG_DEAL,
+        version=1,
+        bundle="00" * 32,
+        barred=(str(ADA),),
+    )
+    statement = StatementMade(side=Party.ACCUSER, commit="11" * 32)
+    record, lines = DISPUTES.open(dispute, (opened, statement), at=AT_TEXT)
+    text = {"seq": 1, "author": ADA, "salt": b"salt", "words": "it dealt wrongly"}
+    attachments = {"bundle": b"PK frozen", "texts": [text]}
+    append = dispute_append(record, lines, expected=0, attachments=attachments)
+    stores.store.commit(Commit(appends=(append,)))
+    assert list(stores.directory.disputes_of_server(limit=9)) == [dispute]
+    assert not stores.directory.disputes_of_server(limit=0)
 
 
 def test_referees_are_found_by_game_and_by_table(stores: Stores) -> None:
