@@ -70,7 +70,8 @@ def follow(port: int, games: list[str], count: int, pipe: Any) -> None:
                 pipe.recv()
                 pipe.send(arrivals)
                 return
-            received, at = key.fileobj.recv(1 << 16), time.time()  # type: ignore[union-attr] # only sockets are registered
+            assert isinstance(key.fileobj, socket.socket)
+            received, at = key.fileobj.recv(1 << 16), time.time()
             arrivals += [(key.data, int(seq), at) for seq in _SEQ.findall(received)]
 
 

@@ -41,7 +41,7 @@ class NoSessions(SessionInterface):
 
     _NONE = NullSession()
 
-    def open_session(self, app: Flask, request: Request) -> NullSession:  # noqa: ARG002 - Flask gives the signature
+    def open_session(self, _app: Flask, _request: Request) -> NullSession:
         """Return the same empty session for every request."""
         return self._NONE
 
