@@ -1,4 +1,4 @@
-"""Reading of the present request: strict JSON bodies and queries, ambiguous input is refused."""
+"""Strict parsing of request bodies and queries: ambiguous input is refused."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def json_body(*, required: bool) -> Any:
     """
     Return the JSON value of the body; an empty object if an optional body is missing.
 
-    Raises `unsupported-media-type`, `too-large` or `malformed`.
+    Raises `unsupported-media-type`, `too-large`, and what `parse_json` raises.
     """
     raw = body_bytes()
     if not raw and not required:
@@ -89,7 +89,12 @@ def json_body(*, required: bool) -> Any:
 
 
 def parse_json(raw: bytes) -> Any:
-    """Return the value of JSON text; raises `malformed` for what RFC 8259 leaves undefined."""
+    """
+    Return the value of JSON text.
+
+    Raises `malformed` for text that is not strict JSON or is nested too deeply, and
+    `invalid-body` for a string with a NUL character.
+    """
     try:
         text = raw.decode("utf-8")
         value = json.loads(
@@ -119,7 +124,12 @@ def parse_json(raw: bytes) -> Any:
 
 
 def query_values() -> dict[str, str]:
-    """Return the query parameters; raises `malformed` for a repeated one."""
+    """
+    Return the query parameters.
+
+    Raises `malformed` for a repeated parameter, a NUL character, a query that is not
+    percent-encoded UTF-8, and more than 50 parameters.
+    """
     try:
         pairs = parse_qsl(
             request.query_string.decode("ascii"),
@@ -134,7 +144,7 @@ def query_values() -> dict[str, str]:
     values: dict[str, str] = {}
     for name, value in pairs:
         if name in values:
-            raise malformed("stands more than once in the query", name)
+            raise malformed("is repeated in the query", name)
         if "\x00" in value or "\x00" in name:
             raise malformed("contains a NUL character", name.replace("\x00", ""))
         values[name] = value

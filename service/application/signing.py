@@ -27,7 +27,7 @@ class Receipts:
         )
 
     def _signer(self) -> NoteSigner:
-        """Return the signer of the present key, the same object as long as that stays."""
+        """Return the signer of the present key; cached until the key is rotated."""
         key, last = self._keyring.present.signing_key, self._last
         if last is None or last.key is not key:
             last = self._last = NoteSigner(name=self._origin, key=key)

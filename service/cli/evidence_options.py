@@ -15,21 +15,25 @@ from service.verify.files import VerifyOptions
 
 Command = Callable[..., int]
 
-MOST_OF_A_NAME: Final = 200
-"""The most characters of a value that is taken for the name of a missing file."""
+MAX_NAME_LENGTH: Final = 200
+"""Characters; a longer value is not reported as the name of a missing file."""
 
 
 def server_keys_of(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> Keys:
-    """Return the server's keys; a value that names a file means the keys in it."""
+    """
+    Return the server's keys; a value that names a file stands for the keys in it.
+
+    Raises BadParameter for a value that is neither, and for the key of a witness.
+    """
     found: list[Keys] = []
     for value in values:
         try:
             text = Path(value).read_text("utf-8") if Path(value).is_file() else value
             found.append(parse_keys([text]))
         except (BadEvidence, OSError, ValueError) as error:
-            if _is_no_key(value) and not Path(value).exists():
+            if _is_file_name(value) and not Path(value).exists():
                 raise click.BadParameter(f"there is no file {value!r}") from None
             why = f": {error.detail}" if isinstance(error, BadEvidence) else ""
             raise click.BadParameter(
@@ -43,9 +47,9 @@ def server_keys_of(
     )
 
 
-def _is_no_key(value: str) -> bool:
-    """Return whether a value can only be the name of a file."""
-    return len(value) <= MOST_OF_A_NAME and not re.search(r"[+{}\[\]]", value)
+def _is_file_name(value: str) -> bool:
+    """Return whether a value can only be the name of a file: it is neither a key nor JSON."""
+    return len(value) <= MAX_NAME_LENGTH and not re.search(r"[+{}\[\]]", value)
 
 
 def seat_keys_of(
@@ -116,7 +120,7 @@ _OPTIONS: Final = (
         metavar="SEAT=KEY",
         callback=seat_keys_of,
         help="The public key of a player in base64, as 0=…; can be repeated. Level L3 needs the "
-        "key of every human seat, each of which signed in the hand.",
+        "key of every human seat and, in this hand, a move signed with it.",
     ),
     click.option(
         "--key-change",

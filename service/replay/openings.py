@@ -26,10 +26,10 @@ def seat_openings(events: Iterable[Event], seat: Seat) -> tuple[int, ...]:
     """
     Return the deck positions, in order, of the cards dealt to or drawn by `seat`.
 
-    These are its hand cards, its own face-up cards, the face-down cards that it
-    has turned and the cards of the stock that it has tried. A card that came to
-    it from another seat's play is not among them: its position would tell when
-    that seat drew it. Nor is a face-down card not yet turned.
+    These are its hand cards, its own face-up cards, the face-down cards that it has turned and
+    the cards of the stock that it has tried. A card that another seat drew or was dealt is not
+    among them, even after this seat picked it up: its position would reveal when the other seat
+    drew it. Nor is a face-down card not yet turned.
     """
     return openings_of(_public_steps(events), seat)
 

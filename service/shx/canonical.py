@@ -11,8 +11,8 @@ from typing import Any, Final
 import orjson
 
 MAX_INTEGER: Final = 2**53 - 1
-MAX_DEPTH: Final = 64
-MAX_LINE: Final = 1 << 20
+MAX_DEPTH: Final = 64  # nested lists and objects
+MAX_LINE: Final = 1 << 20  # bytes
 
 
 class RecordError(ValueError):
@@ -48,8 +48,8 @@ def parse(data: bytes, *, limit: int = MAX_LINE) -> Any:
     """
     Return the value of canonical JSON.
 
-    Writing the value again and comparing refuses duplicate keys, spaces, other
-    orders, other escapes and other numbers in one step. `limit` is in bytes.
+    The value is written again and compared with `data`: that refuses duplicate keys, spaces and
+    any other order, escape or form of a number in one step. `limit` is in bytes.
 
     Raises RecordError if `data` is too large, not JSON or not canonical.
 
@@ -109,7 +109,7 @@ _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2
 
 def format_time(moment: datetime) -> str:
     """
-    Return a moment as events write it.
+    Return the timestamp of a moment: in UTC, with microseconds.
 
     Raises RecordError for a moment without a time zone.
 
@@ -124,7 +124,7 @@ def format_time(moment: datetime) -> str:
 
 def parse_time(text: str) -> datetime:
     """
-    Return the moment of a time as events write it.
+    Return the moment of a timestamp in the format of `format_time`.
 
     Raises RecordError for any other format.
     """

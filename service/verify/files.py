@@ -71,13 +71,13 @@ def main_verify(
     out, errors = out or sys.stdout, errors or sys.stderr
     try:
         bundles = [_bundle(path) for path in paths]
-        given, proofs = evidence_of(options)
+        outside, proofs = evidence_of(options)
     except (NotABundle, RecordError, OSError) as error:
         print(f"shithead verify: {error}", file=errors)
         return NOT_A_BUNDLE
     budget = Budget()
     with budget.running(options.budget):
-        reports = verify_all(bundles, given, proofs, names=_names(paths), budget=budget)
+        reports = verify_all(bundles, outside, proofs, names=_names(paths), budget=budget)
     if options.html is not None:
         from service.verify.report import report_html  # its template library takes 50 ms to import
 
@@ -94,12 +94,12 @@ def main_verify(
     else:
         named = zip(paths, reports, strict=True)
         out.write("\n".join(report_text(r, name=str(p)) for p, r in named))
-    return max((status_of(report, options.level) for report in reports), key=_gravity)
+    return max((status_of(report, options.level) for report in reports), key=_severity)
 
 
 def verify_all(
     bundles: Sequence[Bundle],
-    given: OutsideEvidence,
+    outside: OutsideEvidence,
     proofs: Sequence[bytes] = (),
     *,
     names: Sequence[str | None] = (),
@@ -115,13 +115,13 @@ def verify_all(
     named = zip_longest(bundles, names)
     logs = [_read(bundle, name, budget) for bundle, name in named]
     games = [str(log.game) if log.events else None for log in logs]
-    indexes = [_index_of_game(receipt_game(note), games) for note in given.receipts]
+    indexes = [_index_of_game(receipt_game(note), games) for note in outside.receipts]
     proof_of = {_index_of_game(proof_game(proof), games): proof for proof in proofs}
     reports = []
     for index, bundle in enumerate(bundles):
-        notes = zip(given.receipts, indexes, strict=True)
+        notes = zip(outside.receipts, indexes, strict=True)
         own = replace(
-            given,
+            outside,
             receipts=tuple(note for note, log_index in notes if log_index == index),
             proof=proof_of.get(index),
         )
@@ -146,8 +146,8 @@ def status_of(report: Report, level: str = "L1") -> int:
     return MISSING if partly else PASSED
 
 
-def _gravity(status: int) -> int:
-    """Return the rank of a status: a failed check outweighs missing evidence."""
+def _severity(status: int) -> int:
+    """Return the severity of an exit status: a failed check outweighs missing evidence."""
     return (PASSED, MISSING, FAILED).index(status)
 
 
@@ -183,7 +183,7 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
     Raises NotABundle or OSError for a file that cannot be read as such evidence.
     """
     notes = {path: with_line_feeds(contents(path)) for path in _notes(options.receipts)}
-    given = OutsideEvidence(
+    outside = OutsideEvidence(
         receipts=tuple(notes.values()),
         files={note: path.name for path, note in reversed(notes.items())},
         server_keys=options.keys.server,
@@ -194,11 +194,11 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
         witness_keys=options.keys.witnesses,
         quorum=options.quorum,
     )
-    return given, [with_line_feeds(contents(path)) for path in options.proofs]
+    return outside, [with_line_feeds(contents(path)) for path in options.proofs]
 
 
 def _notes(paths: Sequence[Path]) -> Iterator[Path]:
-    """Yield files, and for a folder the receipts in it."""
+    """Yield files, and for a folder the receipts in it; raises NotABundle if it has none."""
     for path in paths:
         if not path.is_dir():
             yield path

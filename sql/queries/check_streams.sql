@@ -1,5 +1,5 @@
 -- check_streams: streams in order of id, with the version in their summary row.
--- $1 after this id, $2 most rows
+-- $1 after this id, $2 row limit
 SELECT s.stream_id, s.kind, s.version, coalesce(g.version, t.version, d.version)
 FROM streams s
 LEFT JOIN games g ON g.game_id = s.stream_id

@@ -1,5 +1,5 @@
 -- check_unlogged: finished games without a leaf in the public log and without an outbox row for it.
--- $1 most rows
+-- $1 row limit
 WITH over AS (
     SELECT g.game_id, g.version FROM games g WHERE g.status IN ('ended', 'aborted')
 )

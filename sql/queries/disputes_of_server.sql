@@ -1,5 +1,5 @@
 -- disputes_of_server: running disputes against the server, oldest first.
--- $1 most rows
+-- $1 row limit
 SELECT dispute_id
 FROM disputes
 WHERE accused IS NULL

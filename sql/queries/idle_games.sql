@@ -3,7 +3,7 @@
 -- Newer games are skipped without reading their events. Games with a deadline in the future are
 -- skipped too: the sweeper acts on them.
 -- $1 now, $2 latest time of the last event, $3 and $4 time and id of the last row of the previous
--- page, $5 most rows
+-- page, $5 row limit
 SELECT g.game_id, g.version, g.created_at
 FROM games g
 JOIN events e ON e.stream_id = g.game_id AND e.seq = g.version - 1

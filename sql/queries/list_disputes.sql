@@ -3,7 +3,7 @@
 -- A row has the state at its last event. If a period has ended since, or findings are missing, the
 -- present state may differ: such rows are returned for every state.
 -- $1 viewer or null, $2 SHA-256 of an invite or null, $3 state or null, $4 now,
--- $5 and $6 time and id of the last row of the previous page, $7 most rows
+-- $5 and $6 time and id of the last row of the previous page, $7 row limit
 SELECT d.dispute_id, d.opened_at
 FROM disputes d
 JOIN games g ON g.game_id = d.game_id

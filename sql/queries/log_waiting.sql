@@ -6,7 +6,7 @@
 --
 -- Streams and queues are read in separate steps: Citus has no plan for a subquery that joins a
 -- distributed table to a local one (decision 0060).
--- $1 latest time of a last leaf, $2 most rows of each part
+-- $1 latest time of a last leaf, $2 row limit of each part
 WITH requested AS (
     SELECT o.stream_id, o.version, o.created_at
     FROM outbox o

@@ -162,7 +162,7 @@ def test_a_second_broken_rule_is_found_at_its_own_event() -> None:
         assert about["text"] == "legality fails here: cause is set, the rules give rank"
     later, *checks = found(forgery.lines(), two + 1)
     assert later["result"] == "missing"
-    assert "does not hold before this event (legality)" in str(later["text"])
+    assert "checks fail before this event (legality)" in str(later["text"])
     legality = next(check for check in checks if check["check"] == "legality")
     assert str(legality["text"]).endswith(f"; 1 more, at seq {two}")
 

@@ -66,9 +66,9 @@ from service.verify.report import Report
 from service.verify.verify import verify_bundle
 
 _STATEMENTS: Final[Mapping[Check, str]] = {
-    Check.BYTES: "every event is written as the format asks",
-    Check.CHAIN: "no event is missing, changed or put in",
-    Check.ORDER: "the events stand in their order",
+    Check.BYTES: "every event has the required format",
+    Check.CHAIN: "no event is missing, changed or inserted",
+    Check.ORDER: "the events are in order",
     Check.COMMITMENTS: "seeds are those that were committed to",
     Check.SHUFFLE: "the deck is the one that the seeds give",
     Check.OPENINGS: "every card shown is the one that was committed to",
@@ -166,7 +166,7 @@ def _on_move(
     earlier = [f for f in failed if f.seq is None or f.seq < seq]
     if earlier:
         checks = ", ".join(finding.check for finding in earlier)
-        text = f"the record does not hold before this event ({checks}), so it is not judged here"
+        text = f"checks fail before this event ({checks}), so it is not judged here"
         return {**about, "result": "missing", "text": text, "rule": None}
     before = None
     if move.first:
@@ -379,7 +379,7 @@ class DisputeJobs:
 
     def _outside(self, dispute: Dispute) -> OutsideEvidence:
         """Return the keys of the server and its witnesses, and the receipts handed in."""
-        notes = [given.note.encode() for given in dispute.receipts]
+        notes = [receipt.note.encode() for receipt in dispute.receipts]
         names = receipt_names(dispute)
         return OutsideEvidence(
             receipts=tuple(notes),
@@ -390,20 +390,20 @@ class DisputeJobs:
 
 
 def receipt_names(dispute: Dispute) -> tuple[str, ...]:
-    """Return the names of the receipts in findings: their number, and the side."""
-    given = enumerate(dispute.receipts, start=1)
-    return tuple(f"receipt {number} of the {one.side}" for number, one in given)
+    """Return names for the receipts of a dispute, such as `receipt 1 of the accuser`."""
+    numbered = enumerate(dispute.receipts, start=1)
+    return tuple(f"receipt {number} of the {receipt.side}" for number, receipt in numbered)
 
 
 def _judged_version(dispute: Dispute, entry: GameEntry) -> int:
     """
     Return the version of the game that findings are about.
 
-    It is that of the seal; before, that of the frozen evidence, or the later one that the newest
-    receipt names, because a log that ends before a receipt seems to be cut short.
+    After the seal it is the last version. Before, it is that of the frozen evidence, or a later
+    one that a receipt names, because a log that lacks an event named by a receipt looks truncated.
     """
     reached = entry.record.version
     if entry.record.sealed:
         return reached
-    named = [claimed_receipt(given.note.encode()).seq + 1 for given in dispute.receipts]
+    named = [claimed_receipt(receipt.note.encode()).seq + 1 for receipt in dispute.receipts]
     return min(reached, max((dispute.opened.version, *named)))

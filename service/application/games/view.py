@@ -28,7 +28,11 @@ from service.shx.canonical import format_time, parse_time
 
 
 def shown(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
-    """Return the view of the present for a seat, for the public (None), or of everything."""
+    """
+    Return the view of a game as it is now, for a `viewer`.
+
+    Raises Refusal for a very large hand if a request exceeds its limit of work.
+    """
     record, game = entry.record, entry.record.game
     moves: tuple[Move, ...] = ()
     if isinstance(viewer, int):

@@ -1,5 +1,5 @@
 /**
- * Calls of the public API: the player's token, errors, repeats with one key, live events.
+ * Calls of the public API: the player's token, errors, retries with an idempotency key, live events.
  *
  * The token is in this browser's storage and in the Authorization header, never in an address.
  */
@@ -41,7 +41,7 @@ export function setIdentity(player) {
   else localStorage.removeItem(IDENTITY);
 }
 
-/** The invite of a private table, from the fragment of its address (never sent as one). */
+/** The invite of a private table, from the fragment of the page's address, which browsers do not send. */
 const invite = () => new URLSearchParams(location.hash.slice(1)).get("invite");
 
 /** @param {Record<string, string>} [more] */
@@ -70,7 +70,7 @@ async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
       headers: headers(body === undefined ? more : { "Content-Type": "application/json", ...more }),
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.any(limits),
-      keepalive: method === "DELETE", // also while the page is left
+      keepalive: method === "DELETE", // completes even if the page is closed
       credentials: "omit",
     });
   } catch (error) {
@@ -89,10 +89,10 @@ async function problemOf(answer) {
   return problem;
 }
 
-const worthRepeating = (/** @type {Problem} */ { status }) => status === 0 || status === 429 || status >= 500;
+const isTemporary = (/** @type {Problem} */ { status }) => status === 0 || status === 429 || status >= 500;
 
 /**
- * Try until there is an answer; a refusal is one.
+ * Repeat a call after temporary problems: no answer, 429 or 5xx; ATTEMPTS times at most.
  *
  * @param {() => Promise<Response>} attempt
  * @param {AbortSignal} [signal]
@@ -102,7 +102,7 @@ async function repeated(attempt, signal) {
     try {
       return await attempt();
     } catch (problem) {
-      if (tried >= ATTEMPTS || !(problem instanceof Problem) || !worthRepeating(problem) || signal?.aborted) throw problem;
+      if (tried >= ATTEMPTS || !(problem instanceof Problem) || !isTemporary(problem) || signal?.aborted) throw problem;
       await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** tried));
     }
   }
@@ -157,8 +157,8 @@ export function randomHex(bytes) {
 /**
  * Yield the events of a game as they happen, from seq `after` until the seal.
  *
- * A lost connection is opened again where it broke off (`Last-Event-ID`). Where the server has
- * no room for another stream, the log is fetched every few seconds instead.
+ * A lost connection is opened again from the next event (`Last-Event-ID`). If the server has no
+ * room for another stream (503), the log is fetched every few seconds instead.
  *
  * @param {string} game
  * @param {number} after
@@ -191,7 +191,7 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
   }
 }
 
-/** Resolve when the browser is online again, or the reader is back at the page. */
+/** Resolve when the browser is online again, or the page is shown or hidden. */
 const woken = (/** @type {AbortSignal} */ signal) =>
   new Promise((done) => {
     const options = { once: true, signal };
