@@ -59,8 +59,8 @@ def ruleset_of(
     """
     Return the ruleset that a full tree of settings describes, for one hand of a table.
 
-    Even hands are played by `second_hand` if the tree has one (R). Raises SettingsError if a
-    key is unknown or a value is not of its kind.
+    Hands 2, 4, 6 and so on use `second_hand` if the tree has it (R). Raises SettingsError for an
+    unknown key or a value of the wrong type.
     """
     check_tree(tree)
     if hand % 2 == 0 and "second_hand" in tree:
@@ -96,7 +96,7 @@ def full_tree(tree: Tree) -> Tree:
 
 
 def merged(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
-    """Return `tree` with `changes` applied to it, branch by branch."""
+    """Return `tree` with `changes` merged into it recursively."""
     result = dict(tree)
     for key, value in changes.items():
         old = result.get(key)
@@ -179,12 +179,12 @@ def _dataclass(kind: type[Any], value: Any, at: str) -> Any:
     if not isinstance(value, Mapping):
         raise SettingsError(at, "is not an object")
     known = setting_kinds(kind)
-    given = {}
+    values = {}
     for name, item in value.items():
         if name not in known:
             raise SettingsError(f"{at}/{name}", "is not a setting")
-        given[name] = _value(known[name], item, f"{at}/{name}")
-    return kind(**given)
+        values[name] = _value(known[name], item, f"{at}/{name}")
+    return kind(**values)
 
 
 def _value(kind: Any, value: Any, at: str) -> Any:

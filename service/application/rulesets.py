@@ -64,8 +64,9 @@ class Rulemaking:
         """
         Create a ruleset from a base and changes, and return it.
 
-        Equal settings are the same ruleset: a repeated request, or one of a second player, returns
-        it with its first name. Raises Refusal `ruleset-refused`, or `rate-limited` at the maximum.
+        Rulesets with equal settings are one ruleset: if it exists already, even from another
+        player, it is returned under its first name. Raises Refusal `ruleset-refused`;
+        `invalid-body` for an unknown base; `rate-limited` at the maximum of custom rulesets.
         """
         root, own = self._based(base, changes)
         try:
@@ -93,7 +94,7 @@ class Rulemaking:
         try:
             check_changes(changes)
         except SettingsError:
-            return found, changes  # reported with the changes as sent
+            return found, changes  # custom_definition refuses them, with pointers into the request
         return catalogue()[found.base], merged(found.own, changes)
 
     def _save(self, player: Player, name: str, root: Definition, made: Definition) -> None:

@@ -58,7 +58,7 @@ class Periods:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeOpened:
-    """A seat of a game accused another or the server; people are opaque numbers, as at a table."""
+    """A seat of a game accused another seat or the server; ids of people are internal."""
 
     game: str
     accuser: str
@@ -69,7 +69,7 @@ class DisputeOpened:
     charge: Charge
     version: int  # of the game, when the evidence was frozen
     bundle: str  # SHA-256 of the frozen evidence, in hex
-    barred: tuple[str, ...]  # the players of the table and its host: no referees
+    barred: tuple[str, ...]  # players of the table and its host, who cannot be referees
     periods: Periods = Periods()  # absent from disputes opened before this setting existed
     move: int | None = None  # first event of the move with `seq`; absent from old events
 
@@ -128,7 +128,7 @@ class RefereeReplaced:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotingOpened:
-    """The panel is complete: these referees vote, and no side can refuse one any more."""
+    """The panel is complete: these referees vote, and sides can no longer refuse them."""
 
     referees: tuple[int, ...]
 
@@ -223,7 +223,7 @@ class SealedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Referee:
-    """A referee; the number is the place in the list and never changes."""
+    """A referee; the referee's number is the index in `Dispute.referees` and never changes."""
 
     player: str
     panel: int  # 0, and 1 on appeal
@@ -264,7 +264,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GivenReceipt:
+class DisputeReceipt:
     """A receipt that a side handed in, as a signed note."""
 
     side: Party
@@ -290,13 +290,13 @@ class Dispute:
     at: Moment  # of the last event
     version: int = 1
     statements: tuple[Statement, ...] = ()
-    receipts: tuple[GivenReceipt, ...] = ()
+    receipts: tuple[DisputeReceipt, ...] = ()
     referees: tuple[Referee, ...] = ()
     found_at: int = 0  # the version of the game that the findings judge; 0: none yet
     found_with: int = 0  # the number of receipts that the findings judge
     anchored: bool = False  # whether the findings used a proof of the public log
     panel: int = 0
-    judges: tuple[int, ...] = ()  # the referees who may vote, as of the last opening of the vote
+    judges: tuple[int, ...] = ()  # numbers of the referees in the newest VotingOpened
     voting_from: Moment | None = None
     appealed_at: Moment | None = None
     rulings: tuple[Ruling, ...] = ()
@@ -383,8 +383,8 @@ def _changed(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
             statement = Statement(side=side, seq=dispute.version, at=at, commit=commit)
             return replace(dispute, statements=(*dispute.statements, statement))
         case ReceiptGiven(side=side, receipt=note):
-            given = GivenReceipt(side=side, at=at, note=note)
-            return replace(dispute, receipts=(*dispute.receipts, given))
+            handed_in = DisputeReceipt(side=side, at=at, note=note)
+            return replace(dispute, receipts=(*dispute.receipts, handed_in))
         case Ruled(verdict=verdict, referees=referees):
             ruling = Ruling(verdict=verdict, at=at, referees=referees)
             return replace(dispute, rulings=(*dispute.rulings, ruling), settled=True)

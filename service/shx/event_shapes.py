@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from service.shx.canonical import RecordError
 from service.shx.move_signing import check_auth
-from service.shx.refusals import MOST_OF_A_GAME
+from service.shx.refusals import MAX_PER_GAME
 from service.shx.validators import (
     CARDS,
     COUNT,
@@ -125,7 +125,7 @@ _DATA: Final[Mapping[str, Mapping[str, Check]]] = {
         "deck": nullable(SOME_CARDS),
     },
 }
-_REFUSALS: Final = record({"count": integer(0, MOST_OF_A_GAME), "sha256": HASH})
+_REFUSALS: Final = record({"count": integer(0, MAX_PER_GAME), "sha256": HASH})
 _DATA_OF_VERSION_2: Final[Mapping[str, Mapping[str, Check]]] = {
     "game_created": _GAME_CREATED,
     "game_sealed": {**_DATA["game_sealed"], "refusals": _REFUSALS},

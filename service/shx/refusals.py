@@ -11,10 +11,10 @@ from service.shx.canonical import RecordError, canonical, parse
 from service.shx.hashing import sha256
 from service.shx.validators import MAX_SEATS, SEAT, Check, record, text, time, tree
 
-MOST_OF_A_SEAT: Final = 200
-"""Most refused attempts recorded of one seat in a game; later ones are not recorded."""
+MAX_PER_SEAT: Final = 200
+"""Maximum of refused attempts recorded for one seat in a game; later ones are not recorded."""
 
-MOST_OF_A_GAME: Final = MOST_OF_A_SEAT * MAX_SEATS
+MAX_PER_GAME: Final = MAX_PER_SEAT * MAX_SEATS
 
 UNPROVEN: Final = "they rest on the file alone"
 """Why refused attempts that no seal names prove nothing."""
@@ -30,7 +30,7 @@ class SealedRefusals:
     sha256: str  # of the bytes of refusals.jsonl, in hex
 
     def as_json(self) -> dict[str, Any]:
-        """Return the value as the data of a seal has it."""
+        """Return the value of the field `refusals` in the data of a seal."""
         return {"count": self.count, "sha256": self.sha256}
 
 
@@ -68,7 +68,7 @@ def check_refusals(data: bytes, *, seats: int) -> None:
     Raise RecordError unless `data` is a valid `refusals.jsonl` of a game of `seats`.
 
     Each line is canonical, ends with a line feed and is no earlier than the one before; a
-    seat has at most MOST_OF_A_SEAT lines.
+    seat has at most MAX_PER_SEAT lines.
     """
     lines = data.split(b"\n")
     if lines.pop():
@@ -81,7 +81,7 @@ def check_refusals(data: bytes, *, seats: int) -> None:
         except RecordError as error:
             raise RecordError("bad_refusals", f"line {number}: {error.detail}") from None
         of_seat[row["seat"]] += 1
-        if row["seat"] >= seats or of_seat[row["seat"]] > MOST_OF_A_SEAT:
+        if row["seat"] >= seats or of_seat[row["seat"]] > MAX_PER_SEAT:
             reason = f"line {number}: there is no seat {row['seat']}, or it has too many attempts"
             raise RecordError("bad_refusals", reason)
         if row["at"] < before:

@@ -1,4 +1,4 @@
-"""Data of disputes and statistics outside the streams."""
+"""Repository of the data of disputes and statistics that is not in event streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from service.store.paging import OLDEST, START, Cursor, Page
 from service.store.summaries import as_json
 
 STATISTICS_TOPIC = "statistics"
-"""Outbox rows of games that are over and not yet counted."""
+"""Outbox topic of finished games whose data the statistics do not have yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +27,7 @@ class DisputeRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class StatementText:
     """A statement of a side, with the salt of its commitment; both None once erased."""
 
     text: str | None
@@ -58,8 +58,8 @@ class Accusations:
     made: int
     upheld: int  # by a final ruling
     running: int
-    new: int  # opened after a given time
-    cad: bool  # by a final ruling
+    new: int  # opened after the time in the query
+    cad: bool  # a final ruling calls the player a cad
     known: int  # of those made: about public games, or with a final ruling
 
 
@@ -85,7 +85,7 @@ class BlindChoice:
     player: UUID
     slots: int
     playable: int
-    fitted: bool  # whether the one chosen did
+    fitted: bool  # whether the chosen card was playable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ class Facts:
     """The data of a finished game that statistics need."""
 
     game: UUID
-    deck: ShuffledDeck | None  # None where it was aborted before there was one
+    deck: ShuffledDeck | None  # None if the game was aborted before the shuffle
     choices: tuple[BlindChoice, ...]
     ended_at: datetime
 
@@ -123,8 +123,8 @@ class DisputeRepository(Repository):
         """
         Return a page of the disputes that a player or holder of an invite may see, newest first.
 
-        With `state`, those whose state may be this one `now`: a row shows the state at the last
-        event, and periods may have ended since.
+        `state` selects disputes that may be in that state `now`: a row has the state at the last
+        event, and a period may have ended after it.
         """
         after = cursor or START
         rows = self._database.fetch(
@@ -133,10 +133,10 @@ class DisputeRepository(Repository):
         found = [DisputeRow(id=row[0], created_at=row[1]) for row in rows]
         return Page[DisputeRow].of(found, limit)
 
-    def dispute_texts(self, dispute: UUID) -> Mapping[int, Words]:
+    def dispute_texts(self, dispute: UUID) -> Mapping[int, StatementText]:
         """Return the statements, by the seq of their events."""
         rows = self._database.fetch("dispute_texts", dispute)
-        return {seq: Words(text=text, salt=salt) for seq, text, salt in rows}
+        return {seq: StatementText(text=text, salt=salt) for seq, text, salt in rows}
 
     def dispute_bundle(self, dispute: UUID) -> bytes | None:
         """Return the frozen evidence."""
@@ -159,14 +159,14 @@ class DisputeRepository(Repository):
         return [row[0] for row in self._database.fetch("due_disputes_of", player, now)]
 
     def put_off_dispute(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
-        """Set when a dispute is due next; return False if it has moved on."""
+        """Set when a dispute is due next; return False if it is no longer at `version`."""
         return bool(self._write("put_off_dispute", dispute, version, wake_at))
 
     def running_disputes(self, game: UUID, move: int, charge: str) -> Sequence[UUID]:
         """
         Return the disputes of a game and charge that are not final and may be about a move.
 
-        Rows of earlier releases do not say which move they are about.
+        `move` is the seq of its first event. Rows of earlier releases name no move.
         """
         return [row[0] for row in self._database.fetch("running_disputes", game, move, charge)]
 
@@ -180,9 +180,9 @@ class DisputeRepository(Repository):
         return [dispute for (dispute,) in rows]
 
     def judges(self, player: UUID, *, game: UUID | None = None, table: UUID | None = None) -> bool:
-        """Return whether a player is a referee of a dispute about a game, or one of a table's."""
-        name, what = ("referee_at", table) if game is None else ("referee_of", game)
-        return bool(self._database.fetch(name, what, player)[0][0])
+        """Return whether a player is a referee of a dispute about a game, or a table's games."""
+        name, subject = ("referee_at", table) if game is None else ("referee_of", game)
+        return bool(self._database.fetch(name, subject, player)[0][0])
 
     def games_judged(self, referee: UUID, accused: UUID) -> Sequence[UUID]:
         """Return the games about which a referee judges an accused."""
@@ -217,7 +217,11 @@ class DisputeRepository(Repository):
         public: bool | None = None,
         before: datetime | None = None,
     ) -> Sequence[ShuffledDeck]:
-        """Return decks of games that are over, oldest first; of public or private ones, or all."""
+        """
+        Return decks of games that ended `before` a time, oldest first.
+
+        `public` selects public games (True), private ones (False) or both (None).
+        """
         last = after or OLDEST
         rows = self._database.fetch("shuffled_decks", last.at, last.id, limit, public, before)
         return [_deck(row) for row in rows]

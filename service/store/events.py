@@ -64,7 +64,7 @@ class OutboxRow:
 
 
 class QuotaKind(StrEnum):
-    """Things of which a player may have a limited number."""
+    """The limits on what one player can have at a time."""
 
     TABLES = "tables"  # hosted and not closed
     GAMES = "games"  # running, with a seat of the player's
@@ -175,8 +175,8 @@ class EventStore(Protocol):
 
         Raises StreamConflict, also if a sealed game has another number of refused attempts
         than `refused`; TokenEnded, before all others; AnswerConflict; PlayerErased if an
-        erased player would open a table, sit down, be dealt to or referee; QuotaFull at the
-        first quota reached; and StoreUnavailable.
+        erased player would open a table, sit down, be dealt to or referee; DisputeRuns for a
+        second dispute about a move; QuotaFull at the first quota reached; and StoreUnavailable.
         """
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
@@ -197,7 +197,11 @@ class EventStore(Protocol):
         """Return the stored answer to a request."""
 
     def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
-        """Remove and return outbox rows; the sweeper finds what a crash loses."""
+        """
+        Remove and return the oldest rows of a topic, at most `limit`, written before `older_than`.
+
+        If a crash loses them, the sweeper still finds the games that are due.
+        """
 
     def purge_answers(self, *, older_than: datetime) -> int:
         """Delete answers stored before a time; return their number."""

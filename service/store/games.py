@@ -10,14 +10,14 @@ from uuid import UUID
 
 import orjson
 
-from service.shx.refusals import MOST_OF_A_SEAT
+from service.shx.refusals import MAX_PER_SEAT
 from service.store.database import Repository
 from service.store.paging import OLDEST, START, Cursor, Page
 
 READ_AGAIN = timedelta(minutes=1)
 """Period in which an equal read is not recorded again."""
 
-MOST_REFUSALS = MOST_OF_A_SEAT
+MOST_REFUSALS = MAX_PER_SEAT
 """The most refused moves stored of a seat in a game; all of them go into its bundle."""
 
 

@@ -31,7 +31,7 @@ from service.store.disputes import (
     SealedFindings,
     SealedVote,
     ShuffledDeck,
-    Words,
+    StatementText,
 )
 from service.store.events import Commit, DisputeRuns, OutboxRow
 from service.store.paging import Cursor
@@ -105,8 +105,8 @@ def accused(
 def test_texts_bundle_and_findings_of_a_dispute_are_read_back(stores: Stores) -> None:
     directory, dispute = stores.directory, accused(stores, uuid4())
     assert directory.dispute_texts(dispute) == {
-        1: Words(text="he did", salt=b"salt"),
-        7: Words(text="I did not", salt=b"pepper"),
+        1: StatementText(text="he did", salt=b"salt"),
+        7: StatementText(text="I did not", salt=b"pepper"),
     }
     assert directory.dispute_bundle(dispute) == b"PK frozen"
     assert directory.dispute_findings(dispute) == SealedFindings(
@@ -126,7 +126,7 @@ def test_erasing_a_person_deletes_only_that_persons_statements(stores: Stores) -
     dispute = accused(stores, uuid4())
     directory.erase_player(ADA, LATER)
     texts = directory.dispute_texts(dispute)
-    assert texts[1] == Words(text=None, salt=None)
+    assert texts[1] == StatementText(text=None, salt=None)
     assert texts[7].text == "I did not"
 
 

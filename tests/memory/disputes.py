@@ -15,7 +15,7 @@ from service.store.disputes import (
     SealedFindings,
     SealedVote,
     ShuffledDeck,
-    Words,
+    StatementText,
 )
 from service.store.events import StreamKind
 from service.store.paging import START, Cursor, Page
@@ -42,9 +42,9 @@ class MemoryDisputes:
         rows.sort(key=lambda row: (row.created_at, row.id), reverse=True)
         return Page[DisputeRow].of(rows, limit)
 
-    def dispute_texts(self, dispute: UUID) -> Mapping[int, Words]:
+    def dispute_texts(self, dispute: UUID) -> Mapping[int, StatementText]:
         texts = self._rows().get(dispute, {}).get("texts", ())
-        return {t["seq"]: Words(text=t["words"], salt=_bytes(t["salt"])) for t in texts}
+        return {t["seq"]: StatementText(text=t["words"], salt=_bytes(t["salt"])) for t in texts}
 
     def dispute_bundle(self, dispute: UUID) -> bytes | None:
         return _bytes(self._rows().get(dispute, {}).get("bundle"))

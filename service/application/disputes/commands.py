@@ -23,7 +23,7 @@ from service.domain.dispute_rules import DisputeRefused, StoredVote
 from service.keys.keyring import Keys
 from service.shx.canonical import format_time
 from service.shx.receipts import statement_commitment
-from service.store.disputes import DisputeRepository, Words
+from service.store.disputes import DisputeRepository, StatementText
 from service.store.events import Commit, Quota
 
 OPERATOR = UUID(int=0)
@@ -158,7 +158,10 @@ class DisputeCommands:
         words = None
         if is_insider(record.dispute, player) or player == OPERATOR:
             kept = self._directory.dispute_texts(record.identity)
-            words = {**kept, **{seq: Words(text=text, salt=None) for seq, text in new.items()}}
+            words = {
+                **kept,
+                **{seq: StatementText(text=text, salt=None) for seq, text in new.items()},
+            }
         findings = self._files.findings(record.identity)
         caller = None if player == OPERATOR else player
         return dispute_json(record, findings=findings, words=words, player=caller)

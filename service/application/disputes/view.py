@@ -11,21 +11,21 @@ from service.application.disputes.record import DisputeRecord, text_of
 from service.domain.dispute import Dispute, DisputeState, Moment, Ruling, Verdict
 from service.domain.dispute_rules import acts_of, deadline, voting_opens_at
 from service.shx.receipts import claimed_receipt
-from service.store.disputes import Words
+from service.store.disputes import StatementText
 
 
 def dispute_json(
     record: DisputeRecord,
     *,
     findings: Sequence[Mapping[str, Any]],
-    words: Mapping[int, Words] | None,
+    words: Mapping[int, StatementText] | None,
     player: UUID | None = None,
 ) -> dict[str, Any]:
     """
     Return a dispute; `words` are the statements, None for callers who may not read them.
 
     Without `words` the ids of the referees are omitted as well. `player` is the caller, whose
-    role in the dispute is shown; None for a file.
+    role in the dispute is shown; None in an evidence file, which has no caller.
     """
     dispute, opened = record.dispute, record.dispute.opened
     opens = voting_opens_at(dispute, record.outside.sealed_at)
@@ -124,7 +124,9 @@ def _referees(dispute: Dispute, *, named: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _statements(dispute: Dispute, words: Mapping[int, Words] | None) -> list[dict[str, Any]]:
+def _statements(
+    dispute: Dispute, words: Mapping[int, StatementText] | None
+) -> list[dict[str, Any]]:
     return [
         {
             "by": statement.side.value,
