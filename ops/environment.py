@@ -68,7 +68,7 @@ def _choose_folder(*, dev: bool) -> Path:
     """
     Return .venv of the checkout, or a folder in the user's cache where that cannot serve.
 
-    So a checkout can belong to somebody else, be read-only, or have been set up by root with a
+    So a checkout can belong to another user, be read-only, or have been set up by root with a
     Python that other users cannot run.
     """
     here = ROOT / ".venv"

@@ -42,13 +42,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="ops/images.py", description=__doc__)
     parser.add_argument("--without-registry", action="store_true")
     parser.add_argument("--engine", default="docker", help="docker or podman (docker)")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="images-", dir="/var/tmp") as name:
             folder, options = ROOT, []
-            if asked.without_registry:
+            if arguments.without_registry:
                 folder = Path(name)
-                _make_base(asked.engine, folder / "base")
+                _make_base(arguments.engine, folder / "base")
                 folder = _context(folder / "context")
                 _fetch_wheels(folder / "wheels")
                 options = ["--network=host", f"--build-arg=BASE={BASE}"]
@@ -56,7 +56,7 @@ def main() -> int:
             for target in TARGETS:
                 tag = ("--target", target, "--tag", f"shithead-{target}")
                 file = ("--file", str(folder / "ops/Containerfile"))
-                _run(asked.engine, "build", *options, *file, *tag, str(folder))
+                _run(arguments.engine, "build", *options, *file, *tag, str(folder))
     except subprocess.CalledProcessError as error:
         return int(error.returncode)
     return 0

@@ -40,7 +40,7 @@ class Collector:
     port: int = 0
     requests: list[Any] = field(default_factory=list)
     raw: list[bytes] = field(default_factory=list)
-    asked: threading.Event = field(default_factory=threading.Event)
+    requested: threading.Event = field(default_factory=threading.Event)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -71,7 +71,7 @@ def collecting(*, answers: bool = True) -> Iterator[Collector]:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if self.headers.get("Content-Encoding") == "gzip":
                 body = gzip.decompress(body)
-            collector.asked.set()
+            collector.requested.set()
             if not answers:
                 ended.wait()
                 return

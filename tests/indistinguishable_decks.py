@@ -134,9 +134,9 @@ class Service:
         if answer.headers.get("Content-Encoding") == "gzip":
             # The compressed length depends on the hashes, which differ between the decks.
             answer.set_data(gzip.decompress(answer.get_data()))
-        asked = " ".join((method, path, str(json or ""), str(headers or "")))
+        request = " ".join((method, path, str(json or ""), str(headers or "")))
         return RecordedAnswer(
-            to=asked,
+            to=request,
             status=answer.status_code,
             headers=tuple(answer.headers.items()),
             body=answer.get_data(),

@@ -21,14 +21,14 @@ class Malformed:
     def __init__(self, target: int | None = None) -> None:
         self.answer: bytes | None = None
         self.pause = 0.0
-        self.asked = 0
+        self.request_count = 0
         self.url = ""
         self._target = target
 
     def handle(self, connection: socket.socket) -> None:
         """Answer one request."""
         request = _received(connection)
-        self.asked += 1
+        self.request_count += 1
         if self.answer is None and self._target is not None:
             self._pass_on(connection, request)
         elif self.pause:

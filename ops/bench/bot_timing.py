@@ -91,15 +91,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--positions", type=int, default=100)
     parser.add_argument("--bot", choices=tuple(bots()), default=GREEDY.name)
-    asked = parser.parse_args()
-    rows, interval = [], BEAT_SECONDS * 1e3 * bots()[asked.bot].beats
+    options = parser.parse_args()
+    rows, interval = [], BEAT_SECONDS * 1e3 * bots()[options.bot].beats
     for ruleset in RULESETS:
-        found = list(positions(ruleset, asked.bot, asked.positions))
+        found = list(positions(ruleset, options.bot, options.positions))
         for name, begin in (("none", no_beat), (f"{interval:.0f} ms", ConstantTime().begin)):
             rows.append(_row(ruleset, name, measured(found, begin)))
             print(rows[-1])
-    named = "" if asked.bot == GREEDY.name else f"-{asked.bot}"
-    (RESULTS / f"bot-timing{named}.md").write_text(_page(rows, asked.bot, asked.positions))
+    named = "" if options.bot == GREEDY.name else f"-{options.bot}"
+    (RESULTS / f"bot-timing{named}.md").write_text(_page(rows, options.bot, options.positions))
 
 
 def positions(ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, GameEntry]]:

@@ -222,15 +222,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     parser.add_argument("--only", default="", metavar="PATTERN", help="endpoints that match")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
-    rows, listed, waits = _measure(asked.only)
-    kept = _kept(PAGE.read_text(), listed) if asked.only and asked.write else {}
+    rows, listed, waits = _measure(options.only)
+    kept = _kept(PAGE.read_text(), listed) if options.only and options.write else {}
     page = "\n".join(_page(rows, kept, waits)) + "\n"
-    if asked.write:
+    if options.write:
         PAGE.write_text(page)
     else:
         print(page)

@@ -168,18 +168,18 @@ def main() -> None:
     parser.add_argument("--hands", default="30")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    asked = parser.parse_args()
-    words, load = (asked.ruleset, asked.seats, asked.hands), os.getloadavg()[0]
+    options = parser.parse_args()
+    words, load = (options.ruleset, options.seats, options.hands), os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        other = asked.against or checkout(COMMIT, Path(folder))
-        table = "\n".join(lines(other.resolve(), words, asked.rounds))
+        other = options.against or checkout(COMMIT, Path(folder))
+        table = "\n".join(lines(other.resolve(), words, options.rounds))
     made = (
-        f"Made by `python -m ops.bench.engine --rounds {asked.rounds} --write`: `{asked.ruleset}`, "
-        f"{asked.seats} seats, {asked.hands} hands, CPU time of one core, load {load:.1f} before "
-        f"the start. The other is commit {COMMIT}; a ratio is the median of those of the rounds, "
-        "with the least and the greatest."
+        f"Made by `python -m ops.bench.engine --rounds {options.rounds} --write`: "
+        f"`{options.ruleset}`, {options.seats} seats, {options.hands} hands, CPU time of one core, "
+        f"load {load:.1f} before the start. The other is commit {COMMIT}; a ratio is the median of "
+        "those of the rounds, with the least and the greatest."
     )
-    if asked.write:
+    if options.write:
         write(PAGE, f"# Speed of the engine\n\n{fill(made, WIDTH)}\n\n{table}")
     else:
         print(table)

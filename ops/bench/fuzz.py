@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--first", type=int, default=1_000_000, help="number of the first case")
     parser.add_argument("--only", help="one target")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     quiet = structlog.make_filtering_bound_logger(logging.CRITICAL)
     structlog.configure(wrapper_class=quiet)
     logging.disable(logging.ERROR)
@@ -51,8 +51,8 @@ def main() -> None:
             migrate(url)
             world = make_world(url)
             targets: dict[str, Target] = {**TARGETS, "requests": Requests(world)}
-            chosen = {asked.only: targets[asked.only]} if asked.only else targets
-            print(table(*run(chosen, asked.minutes * 60, asked.first)))
+            chosen = {options.only: targets[options.only]} if options.only else targets
+            print(table(*run(chosen, options.minutes * 60, options.first)))
             world.services.close()
         finally:
             postgres.stop()

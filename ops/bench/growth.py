@@ -90,7 +90,7 @@ def _value(figures: Figures, name: str) -> float:
             return figures.cpu_of(name)
 
 
-def measured(asked: argparse.Namespace) -> Iterator[Level]:
+def measured(options: argparse.Namespace) -> Iterator[Level]:
     """Yield the figures with nothing stored, then those of each size."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         postgres = EmbeddedPostgres(Path(folder) / "postgres")
@@ -109,24 +109,24 @@ def measured(asked: argparse.Namespace) -> Iterator[Level]:
             service = stack.enter_context(unlimited_service(url, redis, Path(folder)))
             roots = {"API": service.children["API"].pid, "PostgreSQL": database.pid}
             sides[name] = ComparedService(name="ours", port=service.port, roots=roots)
-            sides[name].measure(asked.seconds, CLIENTS)  # warm; some games end, some go on
-        yield _level(sides, asked, *_stored(postgres.url_of("filled")))
-        for events in asked.events:
-            stored = fill_up(postgres.url_of("filled"), events=events, running=asked.running)
+            sides[name].measure(options.seconds, CLIENTS)  # warm; some games end, some go on
+        yield _level(sides, options, *_stored(postgres.url_of("filled")))
+        for events in options.events:
+            stored = fill_up(postgres.url_of("filled"), events=events, running=options.running)
             for side in sides.values():
-                side.measure(asked.seconds / 2, CLIENTS)  # warm again
-            yield _level(sides, asked, *stored)
+                side.measure(options.seconds / 2, CLIENTS)  # warm again
+            yield _level(sides, options, *stored)
 
 
 def _level(
-    sides: dict[str, ComparedService], asked: argparse.Namespace, events: int, size: int
+    sides: dict[str, ComparedService], options: argparse.Namespace, events: int, size: int
 ) -> Level:
     """Measure both sides in turn; which comes first changes from round to round."""
     rounds = []
-    for number in range(asked.rounds):
+    for number in range(options.rounds):
         order = SIDES if number % 2 else tuple(reversed(SIDES))
-        rounds.append({name: sides[name].measure(asked.seconds, CLIENTS) for name in order})
-    idle = sides["empty"].idle(asked.seconds)["PostgreSQL"] / asked.seconds
+        rounds.append({name: sides[name].measure(options.seconds, CLIENTS) for name in order})
+    idle = sides["empty"].idle(options.seconds)["PostgreSQL"] / options.seconds
     return Level(events=events, size=size, rounds=rounds, idle=idle)
 
 
@@ -140,17 +140,17 @@ def _stored(url: str) -> tuple[int, int]:
         return int(row[0]), int(row[1])
 
 
-def page(levels: list[Level], asked: argparse.Namespace, load: tuple[float, float]) -> str:
+def page(levels: list[Level], options: argparse.Namespace, load: tuple[float, float]) -> str:
     """Return the table with the conditions of its run, and whether the target is reached."""
     last = levels[-1]
     worst = max(statistics.median(last.ratios(name)) for name in JUDGED)
-    sizes = " ".join(map(str, asked.events))
-    command = f"--events {sizes} --rounds {asked.rounds} --seconds {asked.seconds:g} --write"
+    sizes = " ".join(map(str, options.events))
+    command = f"--events {sizes} --rounds {options.rounds} --seconds {options.seconds:g} --write"
     made = (
         f"Made by `python -m ops.bench.growth {command}`: client, services and PostgreSQL on two "
         f"cores, load {load[0]:.1f} before the start and {load[1]:.1f} at the end. With the first "
-        f"size the filled database gets {asked.running:,} running games. Medians of the rounds; a "
-        "ratio is filled to empty within a round, with the least and the greatest."
+        f"size the filled database gets {options.running:,} running games. Medians of the rounds; "
+        "a ratio is filled to empty within a round, with the least and the greatest."
     )
     reached = "reached" if worst <= MOST else "not reached"
     idle = ", ".join(f"{level.idle:.1%}" for level in levels)
@@ -174,14 +174,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=8, help="at each size")
     parser.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     before = os.getloadavg()[0]
     levels = []
-    for level in measured(asked):
+    for level in measured(options):
         levels.append(level)
         print("\n".join(level.lines()), flush=True)
-    text = page(levels, asked, (before, os.getloadavg()[0]))
-    if asked.write:
+    text = page(levels, options, (before, os.getloadavg()[0]))
+    if options.write:
         write(PAGE, text)
     else:
         print(text)

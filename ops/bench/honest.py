@@ -52,17 +52,17 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=200, help="hands a combination")
     parser.add_argument("--rows", type=Path, default=Path("honest.jsonl"), help="what is done")
     parser.add_argument("--jobs", type=int, default=2)
-    asked = parser.parse_args()
-    plan = Plan(ruleset="", seats=0, bots=tuple(bots()), games=asked.games)
+    options = parser.parse_args()
+    plan = Plan(ruleset="", seats=0, bots=tuple(bots()), games=options.games)
     plans = list(every_plan(plan))
-    played(AS_IT_IS, plans, asked.rows, asked.jobs)
-    rows = [row for row in read(asked.rows) if row["how"] == AS_IT_IS]
+    played(AS_IT_IS, plans, options.rows, options.jobs)
+    rows = [row for row in read(options.rows) if row["how"] == AS_IT_IS]
     stale = _stalest(rows, plans)
     others = tuple(name for name in plan.bots if name != "random")
-    played(WITHOUT, [replace(one, bots=others) for one in stale], asked.rows, asked.jobs)
+    played(WITHOUT, [replace(one, bots=others) for one in stale], options.rows, options.jobs)
     longer = [replace(one, turn_limit=_longer(one.seats)) for one in stale]
-    played(LONG, longer, asked.rows, asked.jobs)
-    RESULTS.write_text(page(list(read(asked.rows)), asked.games))
+    played(LONG, longer, options.rows, options.jobs)
+    RESULTS.write_text(page(list(read(options.rows)), options.games))
 
 
 def played(how: str, plans: Sequence[Plan], rows: Path, jobs: int) -> None:

@@ -329,7 +329,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
     parser.add_argument("--threads", type=int, default=_shipped("api_threads"))
     parser.add_argument("--processes", type=int, default=_shipped("api_processes"))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         postgres = stack.enter_context(durable_postgres(Path(folder)))
         url = postgres.url
@@ -339,7 +339,7 @@ def main() -> None:
         with psycopg.connect(bare_url, autocommit=True) as connection:
             connection.execute(bare_view.SCHEMA)
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
-        sizes = {"api_threads": asked.threads, "api_processes": asked.processes}
+        sizes = {"api_threads": options.threads, "api_processes": options.processes}
         service = stack.enter_context(unlimited_service(url, redis_url, Path(folder), **sizes))
         bare_port, bare_pid = stack.enter_context(_bare(bare_url, service.settings))
         api_pid, database = service.children["API"].pid, postgres.process
@@ -348,7 +348,7 @@ def main() -> None:
         roots = {"API": api_pid, "PostgreSQL": database.pid}
         ours = ComparedService(name="ours", port=service.port, roots=roots)
         bare = ComparedService(name="bare", port=bare_port, roots={**roots, "API": bare_pid})
-        for line in _table(ours, bare, url, rounds=asked.rounds, seconds=asked.seconds):
+        for line in _table(ours, bare, url, rounds=options.rounds, seconds=options.seconds):
             print(line, flush=True)
 
 

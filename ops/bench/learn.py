@@ -499,18 +499,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--positions", type=int, default=4_000_000)
     parser.add_argument("--seed", type=int, default=1)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     gc.disable()  # there are no cycles, and a search for them takes a third of the time
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    net, lines, begun = Net.fresh(asked.seed), [_COLUMNS], time.process_time()
-    for number, (done, loss) in enumerate(generations(net, asked.seed, asked.positions)):
-        last = done >= asked.positions
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    net, lines, begun = Net.fresh(arguments.seed), [_COLUMNS], time.process_time()
+    for number, (done, loss) in enumerate(generations(net, arguments.seed, arguments.positions)):
+        last = done >= arguments.positions
         lost = f"{share(net, None, 600, 10**6):.3f}" if last or not number % MEASURED else ""
         seconds = time.process_time() - begun
         lines.append(f"| {done} | {loss:.4f} | {lost} | {seconds:.0f} |")
         print(lines[-1], flush=True)
-        save(net, asked.folder / "net.npz")
-        (asked.folder / "log.txt").write_text("\n".join(lines) + "\n")
+        save(net, arguments.folder / "net.npz")
+        (arguments.folder / "log.txt").write_text("\n".join(lines) + "\n")
 
 
 def generations(net: Net, seed: int, positions: int) -> Iterator[tuple[int, float]]:

@@ -79,10 +79,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("net", type=Path)
     parser.add_argument("--hands", type=int, default=400)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     print(_COLUMNS)
     for name, samples in OPPONENTS:
-        print(row(load(asked.net), name, samples, asked.hands), flush=True)
+        print(row(load(options.net), name, samples, options.hands), flush=True)
 
 
 def row(net: Net, name: str, samples: int, hands: int) -> str:

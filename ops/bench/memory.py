@@ -59,7 +59,7 @@ Points = list[tuple[float, float]]
 """Hands, and bytes."""
 
 
-def over_http(asked: argparse.Namespace) -> Iterator[Row]:
+def over_http(options: argparse.Namespace) -> Iterator[Row]:
     """Yield the memory of the processes of a service at first and after each period of play."""
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         url = stack.enter_context(durable_postgres(Path(folder))).url
@@ -72,9 +72,9 @@ def over_http(asked: argparse.Namespace) -> Iterator[Row]:
         while True:
             found = sizes("benchmark")
             yield {"part": "http", "hands": hands, "moves": moves, "bytes": found}
-            if hands >= asked.hands:
+            if hands >= options.hands:
                 return
-            moves += len(clients.measure(asked.seconds, CLIENTS).moves)
+            moves += len(clients.measure(options.seconds, CLIENTS).moves)
             hands = _ended(url)
 
 
@@ -85,16 +85,16 @@ def _ended(url: str) -> int:
     return int(found[0]) if found else 0
 
 
-def simulated(asked: argparse.Namespace) -> Iterator[Row]:
+def simulated(options: argparse.Namespace) -> Iterator[Row]:
     """Yield the memory of the processes of a simulation after each of PARTS of its hands."""
-    plan = Plan(ruleset="shithead", seats=2, bots=("greedy", "lowest"), games=asked.hands)
+    plan = Plan(ruleset="shithead", seats=2, bots=("greedy", "lowest"), games=options.hands)
     hands = due = failed = 0
     with closing(played([plan], jobs=2, verified=True, keep=None)) as tables:
         for _, report in tables:
             hands += report.games
             failed += len(report.failed)
             if hands >= due:
-                due += asked.hands // PARTS
+                due += options.hands // PARTS
                 yield {"part": "simulate", "hands": hands, "bytes": sizes("main process")}
     if failed:
         raise ValueError(f"{failed} logs are not valid")
@@ -219,14 +219,14 @@ def main() -> None:
     parser.add_argument("--hands", type=int, help="default: 2000 over HTTP, else 100000")
     parser.add_argument("--seconds", type=float, default=40.0, help="of each period over HTTP")
     parser.add_argument("--rows", type=Path, default=Path("memory.jsonl"), help="the samples")
-    asked = parser.parse_args()
-    if asked.what == "page":
-        with asked.rows.open() as file:
+    options = parser.parse_args()
+    if options.what == "page":
+        with options.rows.open() as file:
             write(PAGE, page([json.loads(line) for line in file]))
         return
-    asked.hands = asked.hands or {"http": 2000, "simulate": 100_000}[asked.what]
-    with asked.rows.open("a") as file:
-        record(over_http(asked) if asked.what == "http" else simulated(asked), file)
+    options.hands = options.hands or {"http": 2000, "simulate": 100_000}[options.what]
+    with options.rows.open("a") as file:
+        record(over_http(options) if options.what == "http" else simulated(options), file)
 
 
 if __name__ == "__main__":

@@ -46,20 +46,20 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=20)
     parser.add_argument("--ruleset", default="shithead")
     parser.add_argument("--profile", action="store_true")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         postgres = EmbeddedPostgres(Path(folder))
         url = postgres.start()
         try:
             migrate(url)
             database = Database(service_url(url))
-            print(json.dumps(measure(database, asked), indent=1))
+            print(json.dumps(measure(database, options), indent=1))
         finally:
             database.close()
             postgres.stop()
 
 
-def measure(database: Database, asked: argparse.Namespace) -> dict[str, object]:
+def measure(database: Database, options: argparse.Namespace) -> dict[str, object]:
     """Return the figures, microseconds as medians."""
     store = PostgresStore(database)
     services = compose(
@@ -70,22 +70,22 @@ def measure(database: Database, asked: argparse.Namespace) -> dict[str, object]:
         origin="bench.invalid",
     )
     players = [_player(services, n) for n in range(SEATS)]
-    profile = cProfile.Profile() if asked.profile else None
+    profile = cProfile.Profile() if options.profile else None
     bare: list[float] = []
     moves: list[float] = []
     reads: list[float] = []
-    for game in range(asked.games):
+    for game in range(options.games):
         bare += [timed(commit) for commit in bare_commits(store, 30)]
         if profile:
             profile.enable()
-        _play(services, players, asked.ruleset, random.Random(game), moves, reads)
+        _play(services, players, options.ruleset, random.Random(game), moves, reads)
         if profile:
             profile.disable()
     if profile:
         pstats.Stats(profile).sort_stats("cumulative").print_stats(45)
     commit, move, view = (statistics.median(x) * 1e6 for x in (bare, moves, reads))
     return {
-        "games": asked.games,
+        "games": options.games,
         "moves": len(moves),
         "commit_us": round(commit),
         "move_us": round(move),

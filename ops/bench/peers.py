@@ -306,7 +306,7 @@ def _rebuilt(services: Services, players: list[Player]) -> float:
     return statistics.median(times) * EVENTS / record.version
 
 
-def measured(folder: Path, asked: argparse.Namespace) -> Iterator[tuple[str, Measured]]:
+def measured(folder: Path, options: argparse.Namespace) -> Iterator[tuple[str, Measured]]:
     """Yield the name and the figures of each contestant, round by round."""
     installed(folder)
     with ExitStack() as stack:
@@ -328,18 +328,18 @@ def measured(folder: Path, asked: argparse.Namespace) -> Iterator[tuple[str, Mea
         )
         stack.callback(services.close)
         contestants: dict[str, Callable[[], Measured]] = {
-            OURS: lambda: {"moves": ours.measure(asked.seconds, CLIENTS).rate},
-            "ours in one process, without HTTP": lambda: in_process(services, asked.seconds),
+            OURS: lambda: {"moves": ours.measure(options.seconds, CLIENTS).rate},
+            "ours in one process, without HTTP": lambda: in_process(services, options.seconds),
             "`eventsourcing` 9.5.6 in one process, without HTTP": lambda: eventsourcing(
-                folder, postgres.url_of("peer"), asked.seconds
+                folder, postgres.url_of("peer"), options.seconds
             ),
-            "boardgame.io 0.50.2, store in memory": lambda: boardgame(folder, "", asked.seconds),
+            "boardgame.io 0.50.2, store in memory": lambda: boardgame(folder, "", options.seconds),
             "boardgame.io 0.50.2, store in files": lambda: boardgame(
-                folder, tempfile.mkdtemp(dir=folder), asked.seconds
+                folder, tempfile.mkdtemp(dir=folder), options.seconds
             ),
         }
         ours.measure(2.0, CLIENTS)  # warm
-        for _ in range(asked.rounds):
+        for _ in range(options.rounds):
             for name, contestant in contestants.items():
                 yield name, contestant()
 
@@ -376,18 +376,18 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        lines = "\n".join(table(list(measured(Path(folder), asked))))
+        lines = "\n".join(table(list(measured(Path(folder), options))))
     made = (
-        f"Made by `python -m ops.bench.peers --rounds {asked.rounds} --seconds {asked.seconds:g} "
-        f"--write`: {CLIENTS} clients that wait for each answer, all on two cores with PostgreSQL, "
-        f"load {load:.1f} before the start. Medians of the rounds; a ratio is to ours over HTTP in "
+        f"Made by `python -m ops.bench.peers --rounds {options.rounds} --seconds "
+        f"{options.seconds:g} --write`: {CLIENTS} clients that wait for each answer, all on two "
+        f"cores with PostgreSQL, load {load:.1f} before the start. Medians of the rounds; a ratio is to ours over HTTP in "
         "the same round. What the peers play has no rules, record or receipts; boardgame.io sends "
         "its moves through WebSockets."
     )
-    if asked.write:
+    if options.write:
         write(PAGE, f"# Peers on the same work\n\n{fill(made, WIDTH)}\n\n{lines}")
     else:
         print(lines)

@@ -126,9 +126,9 @@ def main() -> None:
     """Measure and print figures, or print the page that compares two sets of them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--page", nargs=2, type=Path, metavar="FILE")
-    asked = parser.parse_args()
-    if asked.page:
-        before, now = (json.loads(path.read_text()) for path in asked.page)
+    options = parser.parse_args()
+    if options.page:
+        before, now = (json.loads(path.read_text()) for path in options.page)
         print("\n".join(page(before, now)))
         return
     print(json.dumps(measured(), indent=1))

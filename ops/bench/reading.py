@@ -125,7 +125,7 @@ def timed_program(command: list[str]) -> Timed:
 def row(
     name: str, target: float, figures: list[Timed], *, share: int = 1, first: float | None = None
 ) -> Row:
-    """Return the medians of some runs, divided by the number of things done in each."""
+    """Return the medians of some runs, divided by the number of operations in each."""
     processor = statistics.median(one[0] for one in figures) / share
     passed = statistics.median(one[1] for one in figures) / share
     return Row(name=name, processor=processor, passed=passed, first=first, target=target)
@@ -193,13 +193,13 @@ def main() -> None:
     """Print the table, or write it to the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     head = (
         "| reading | processor time | time that passed | target | reached | first call |",
         "| --- | --- | --- | --- | --- | --- |",
     )
     lines = [*head, *(row.line() for row in measured())]
-    if not asked.write:
+    if not options.write:
         print("\n".join(lines))
         return
     load = os.getloadavg()

@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--piled", type=int, default=10_000, help="games stored the second time")
     parser.add_argument("--games", type=int, default=12, help="played alone, each time")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         url = stack.enter_context(durable_postgres(Path(folder))).url
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
@@ -77,10 +77,10 @@ def main() -> None:
         service = stack.enter_context(running(url, redis_url, logs, rate_limits=False))
         pool = Database(service_url(url))
         stack.callback(pool.close)
-        few = list(_measured(service.port, PostgresStore(pool), asked.games))
-        bytes_stored = pile(url, asked.piled)
-        many = list(_measured(service.port, PostgresStore(pool), asked.games))
-    RESULTS.write_text(_page(few, many, asked, bytes_stored))
+        few = list(_measured(service.port, PostgresStore(pool), options.games))
+        bytes_stored = pile(url, options.piled)
+        many = list(_measured(service.port, PostgresStore(pool), options.games))
+    RESULTS.write_text(_page(few, many, options, bytes_stored))
     print(RESULTS.read_text())
 
 
@@ -110,11 +110,11 @@ def _readings(port: int, store: PostgresStore, game: str) -> Iterator[Row]:
     words = {"middle": len(events) // 2, "play": plays[-1]}
     yield "events of the game that is read", "", f"{anybody.get(f'/v1/games/{game}')['version']}"
     for name, path in READINGS.items():
-        asked = f"/v1/games/{game}{path.format(**words)}"
+        address = f"/v1/games/{game}{path.format(**words)}"
         taken, commits = [], []
         for commit in bare_commits(store, LOOKS):
             commits.append(timed(commit))
-            taken.append(timed(partial(_read, anybody, asked)))
+            taken.append(timed(partial(_read, anybody, address)))
         commit_seconds = statistics.median(commits)
         yield f"{name}", _ratio(taken, commit_seconds), _median(taken)
 
@@ -217,15 +217,15 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.2f} ms"
 
 
-def _page(few: list[Row], many: list[Row], asked: argparse.Namespace, stored: int) -> str:
+def _page(few: list[Row], many: list[Row], options: argparse.Namespace, stored: int) -> str:
     lines = [
         f"""# Moves and readings beside one durable commit
 
-Made by `python -m ops.bench.speed --piled {asked.piled} --games {asked.games}`, client, service,
-PostgreSQL and Valkey sharing two cores. The ratio is to a bare append of two events to the same
-PostgreSQL (flushed to disk before it answers), measured in turn with what it is compared to;
-milliseconds are medians, and say more of the machine than of the program. *Much stored* is
-{asked.piled} finished games more: {stored / 1e9:.1f} GB of tables and indexes. Games are of
+Made by `python -m ops.bench.speed --piled {options.piled} --games {options.games}`, client,
+service, PostgreSQL and Valkey sharing two cores. The ratio is to a bare append of two events
+to the same PostgreSQL (flushed to disk before it answers), measured in turn with what it is
+compared to; milliseconds are medians, and depend more on the machine than on the program. *Much stored* is
+{options.piled} finished games more: {stored / 1e9:.1f} GB of tables and indexes. Games are of
 `shithead`, three people, no clock; what is read is the last one played.
 
 | | ratio | | much stored: ratio | |

@@ -41,7 +41,7 @@ def main() -> None:
     """Measure both arrangements in turn and print their ratios as a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     arrangements = {
         "in the API processes, 2 × 256 threads": {"api_threads": 256},
         "in a process of their own, 2 × 16 and 256 threads": {
@@ -54,7 +54,7 @@ def main() -> None:
         database = stack.enter_context(servers.postgres(Path(folder) / "postgres"))
         redis_url = stack.enter_context(servers.valkey(Path(folder) / "valkey"))
         measured: dict[str, list[tuple[Figures, Figures]]] = {name: [] for name in arrangements}
-        for _ in range(asked.rounds):
+        for _ in range(options.rounds):
             for name, settings in arrangements.items():
                 url = database.create()
                 migrate(url)

@@ -90,22 +90,22 @@ def main() -> None:
     parser.add_argument("--seats", type=int, choices=SEATS)
     parser.add_argument("--first", choices=tuple(bots()))
     parser.add_argument("--second", choices=(*bots(), *OUTSIDE))
-    asked = parser.parse_args()
-    if asked.what == "table":
-        (RESULTS / "strength.md").write_text(page(read(asked.data)))
+    options = parser.parse_args()
+    if options.what == "table":
+        (RESULTS / "strength.md").write_text(page(read(options.data)))
         return
-    if asked.what == "join":
-        asked.data.write_text("".join(lines(read(asked.data, *asked.files))))
+    if options.what == "join":
+        options.data.write_text("".join(lines(read(options.data, *options.files))))
         return
     wanted = [
         cell
         for cell in (*cells(), *outside_cells())
-        if asked.ruleset in (None, cell.ruleset)
-        and asked.seats in (None, cell.seats)
-        and asked.first in (None, cell.first)
-        and asked.second in (None, cell.second)
+        if options.ruleset in (None, cell.ruleset)
+        and options.seats in (None, cell.seats)
+        and options.first in (None, cell.first)
+        and options.second in (None, cell.second)
     ]
-    play(wanted, asked.hands, asked.data)
+    play(wanted, options.hands, options.data)
 
 
 def cells() -> Iterator[Cell]:

@@ -62,8 +62,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--ruleset", default="shithead")
     parser.add_argument("--hands", type=int, default=200, help="for each of the two measurements")
-    asked = parser.parse_args()
-    before, after, episodes = trained(asked.ruleset, asked.seconds, asked.hands)
+    options = parser.parse_args()
+    before, after, episodes = trained(options.ruleset, options.seconds, options.hands)
     print(f"shithead before: {before:.3f}, after {episodes} hands: {after:.3f} (fair: 0.500)")
 
 

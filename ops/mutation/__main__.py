@@ -54,28 +54,28 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
     parser.add_argument("--markdown", action="store_true", help="print a report for people")
     parser.add_argument("--summary", action="store_true", help="run no tests, summarise --out")
-    asked = parser.parse_args()
-    if asked.summary:
-        print(summary(asked.out, as_markdown=asked.markdown))
-        return 1 if unexplained(asked.out) else 0
-    out, again = asked.out.resolve(), None
-    if asked.again:
-        again = {line.key for line in read(asked.again) if line.killed_by is None}
+    options = parser.parse_args()
+    if options.summary:
+        print(summary(options.out, as_markdown=options.markdown))
+        return 1 if unexplained(options.out) else 0
+    out, again = options.out.resolve(), None
+    if options.again:
+        again = {line.key for line in read(options.again) if line.killed_by is None}
     os.nice(10)
     sys.dont_write_bytecode = True
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, out.open("w") as written:
         _copy(Path(folder))
         mistakes = [
             mistake
-            for mistake in _mistakes(asked.only.split(","))
+            for mistake in _mistakes(options.only.split(","))
             if again is None or line_of(mistake, None).key in again
         ]
 
         def report(mistake: Mistake, killed_by: str | None) -> None:
             print(line_of(mistake, killed_by).written(), file=written, flush=True)
 
-        _run(mistakes, asked, report)
-    print(summary(out, as_markdown=asked.markdown))
+        _run(mistakes, options, report)
+    print(summary(out, as_markdown=options.markdown))
     return 1 if unexplained(out) else 0
 
 
@@ -107,19 +107,19 @@ def _mistakes(names: list[str]) -> list[Mistake]:
     ]
 
 
-def _run(mistakes: list[Mistake], asked: argparse.Namespace, report: Report) -> None:
-    tests = [*OPTIONS, *asked.tests]
-    if asked.lines:
+def _run(mistakes: list[Mistake], options: argparse.Namespace, report: Report) -> None:
+    tests = [*OPTIONS, *options.tests]
+    if options.lines:
         tests += COUNTED
     left_out = [name for name in LEFT_OUT if name not in tests]
     tests += [word for name in left_out for word in ("--ignore", name)]
     at_import = [mistake for mistake in mistakes if mistake.change.function is None]
     within = [mistake for mistake in mistakes if mistake.change.function is not None]
-    if asked.part != "functions":
-        imports.try_all(at_import, tests, asked.jobs, report)
-    if asked.part != "imports":
+    if options.part != "functions":
+        imports.try_all(at_import, tests, options.jobs, report)
+    if options.part != "imports":
         with Path(os.devnull).open("w") as nowhere, contextlib.redirect_stdout(nowhere):
-            pytest.main(tests, plugins=[Session(within, asked.jobs, report)])
+            pytest.main(tests, plugins=[Session(within, options.jobs, report)])
 
 
 if __name__ == "__main__":

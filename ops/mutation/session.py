@@ -122,9 +122,9 @@ class Session:
     def _forget(self) -> None:
         """Clear the caches of the functions of the rules."""
         for module in self.modules.values():
-            for thing in vars(module).values():
-                if hasattr(thing, "cache_clear"):
-                    thing.cache_clear()
+            for value in vars(module).values():
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
 
 
 def in_children(

@@ -43,7 +43,7 @@ got(await open.GET("/v1/tables"));
 const path = { game_id: sat.game! };
 
 /** Return what an event is about: the compiler knows the data of each type. */
-function told(event: Event): string {
+function describe(event: Event): string {
   switch (event.type) {
     case "cards_played":
       return `${event.data.seat} plays ${event.data.cards.join(" ")} from ${event.data.zone}`;
@@ -65,7 +65,7 @@ for (let played = 0; played < 6; played++) {
   const moved = got(
     await seat.POST("/v1/games/{game_id}/moves", { params: { path }, body: view.moves[0]! }),
   );
-  console.log(moved.events.map(told).join("; "));
+  console.log(moved.events.map(describe).join("; "));
 }
 const { turn: next } = got(await open.GET("/v1/games/{game_id}", { params: { path } }));
 const refused = await seats[next!]!.POST("/v1/games/{game_id}/moves", {

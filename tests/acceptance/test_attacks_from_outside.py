@@ -77,8 +77,8 @@ def anchored(lines: Lines, proof: bytes, **given: object) -> Report:
     """Return the report on a bundle with its proof, against the server's and witnesses' keys."""
     keys = {"server_keys": (SERVER.verifier,), "witnessed": True}
     witnesses = tuple(witness.verifier for witness in WITNESSES)
-    asked = OutsideEvidence(**{**keys, "witness_keys": witnesses, **given})  # type: ignore[arg-type] # as OutsideEvidence takes them
-    return verify_bundle(Bundle(lines=lines, files={PROOF: proof}), asked)
+    evidence = OutsideEvidence(**{**keys, "witness_keys": witnesses, **given})  # type: ignore[arg-type] # as OutsideEvidence takes them
+    return verify_bundle(Bundle(lines=lines, files={PROOF: proof}), evidence)
 
 
 @pytest.mark.parametrize("forged", ["forged", "back-dated"])

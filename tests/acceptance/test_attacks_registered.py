@@ -25,7 +25,7 @@ from tests.tamper import failing, report_on, sample, sample_lines
 TESTS = Path(__file__).parents[1]
 RESULTS = TESTS.parent / "ops" / "bench" / "results" / "attacks.md"
 ALONE = {Family.REPLACEMENT, Family.RE_ROLL, Family.EQUIVOCATION}
-"""Families that a log alone cannot show: they need evidence saved by somebody else."""
+"""Families that a log alone cannot show: they need evidence saved outside the server."""
 
 PLAYED = (Check.DEAL, Check.CUSTODY, Check.LEGALITY)
 
@@ -107,7 +107,7 @@ def check_first_lines(report: Report) -> None:
         assert all(sentence[0].isupper() or sentence[0].isdigit() for sentence in sentences), text
     assert in_particular(report), f"{lines[0]} - what exactly was changed?"
     no_blame = ("This file does not show who.", "During the game no player could do this")
-    assert any(said in lines[1] for said in no_blame)
+    assert any(text in lines[1] for text in no_blame)
     assert re.search(r"\bAsk (?:the|another) player", lines[2]), "it says whom to ask"
     assert len(re.findall(r"`shithead \w+ \S+", lines[2])) == 1, "it has one command"
     assert len(re.findall(r"\. If [^.]+", lines[2])) == 3, "it says what each result means"

@@ -181,5 +181,5 @@ def bundle_of(player: Client, game: str, folder: Path) -> dict[str, Any]:
     """Return the output of `verify` for a game's evidence from a server."""
     path = folder / f"{game}.shx"
     path.write_bytes(player.call("GET", f"/v1/games/{game}/evidence?profile=public").body)
-    said: dict[str, Any] = json.loads(shithead("verify", path, "--json").stdout)
-    return said
+    output: dict[str, Any] = json.loads(shithead("verify", path, "--json").stdout)
+    return output

@@ -270,8 +270,8 @@ def test_the_moves_that_are_offered_fit_the_charge(
     game = finished_game(terminal)
     ask = ("open", game, "--statement", "No.", "--charge")
     monkeypatch.setattr("sys.stdin", io.StringIO("99\n3\n"))
-    asked = terminal.types("Ada", *ask, "time")
-    assert "Bob is ready." in asked
+    output = terminal.types("Ada", *ask, "time")
+    assert "Bob is ready." in output
     nothing = terminal.types("Ada", *ask, "false-pick-up", status=2)
     assert "no other seat has taken the pile in this game" in nothing
 

@@ -39,7 +39,7 @@ class Played:
     twins: dict[Viewer, Deck | None]
 
 
-def asked(
+def answers_to(
     service: Service, viewers: tuple[Viewer, ...], step: int
 ) -> dict[Viewer, list[RecordedAnswer]]:
     """Return all answers to each viewer after a step."""
@@ -61,14 +61,14 @@ def play(ruleset: str, seed: int) -> Played:
     people = people_at(ruleset)
     rng, viewers = random.Random(f"{ruleset} {seed}"), viewers_of(people)
     with dealt(ruleset, people) as service:
-        answers = asked(service, viewers, 0)
+        answers = answers_to(service, viewers, 0)
         steps = []
         for step in script(service, rng, steps=STEPS):
             answer = service.make(step)
             assert answer.status == 201, answer.body
             steps.append(step)
             answers[step.seat].append(answer)
-            for viewer, more in asked(service, viewers, len(steps)).items():
+            for viewer, more in answers_to(service, viewers, len(steps)).items():
                 answers[viewer] += more
         deck = service.entry_game().deck
         twins = {v: twin_of(service, steps, v, rng) for v in viewers}
@@ -84,7 +84,7 @@ def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[Rec
             assert answer.status == 201, answer.body
             if step.seat == viewer:
                 answers.append(answer)
-            answers += asked(service, (viewer,), number)[viewer]
+            answers += answers_to(service, (viewer,), number)[viewer]
     return answers
 
 

@@ -56,9 +56,9 @@ def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule
     status, out, err = shithead("audit", tmp_path / "game.shx", "--move", case.seq)
     assert status == 1  # the replay is shown, with the faults of the log
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
-    said = out.partition("\ndid       pick up\n\n")[2]
-    assert said.startswith("against it\n  The rules do not allow this, ")
-    assert "(legality, L10: not allowed" in said
+    objections = out.partition("\ndid       pick up\n\n")[2]
+    assert objections.startswith("against it\n  The rules do not allow this, ")
+    assert "(legality, L10: not allowed" in objections
     assert "\nstatements\n  L10 " in out, "the statement that decides comes first"
     assert "Seat 1 made this move, and the server, which judges every move, accepted it." in out
     assert "that seat 1 asked for it is the server's word" in out
@@ -108,9 +108,9 @@ def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
     status, out, err = shithead("replay", log, "--text")
     out = joined(out)
     assert status == 1
-    said = re.findall(r"\n!     From seq (\d+) on hidden cards are not known: .*\n", out)
-    assert len(said) == 1
-    lost, last = int(said[0]), len(events) - 1
+    warnings = re.findall(r"\n!     From seq (\d+) on hidden cards are not known: .*\n", out)
+    assert len(warnings) == 1
+    lost, last = int(warnings[0]), len(events) - 1
     assert f"\n{last:>4}  The seed and the deck are published." in out
     before, _, after = out.partition(f"\n{lost:>4}  Seat 1 plays As from its hand")
     assert "hand ??" not in before
@@ -181,17 +181,17 @@ def test_every_command_on_a_log_reports_the_receipts_that_contradict_it(
     """The log alone is valid: every command takes the receipts as evidence."""
     case = deleted_play()
     _, _, *evidence = written(case, tmp_path)
-    command, *asked = words
-    status, shown, err = shithead(command, tmp_path / "game.shx", *asked)
+    command, *arguments = words
+    status, shown, err = shithead(command, tmp_path / "game.shx", *arguments)
     assert (status, err) == (0, "")
-    status, out, err = shithead(command, tmp_path / "game.shx", *asked, *evidence)
+    status, out, err = shithead(command, tmp_path / "game.shx", *arguments, *evidence)
     assert status == 1
     unmarked = [line for line in out.splitlines() if line and not line.startswith("!")]
     for line in shown.splitlines():
         assert not line or line in unmarked  # all of it is shown, for what it is worth
     assert "the history does not hold: receipts fails at seq" in err
     assert f"they agree up to seq {case.seq - 1}" in err
-    status, _, err = shithead(command, tmp_path / "game.shx", *asked, *evidence[2:])
+    status, _, err = shithead(command, tmp_path / "game.shx", *arguments, *evidence[2:])
     assert status == 1, "without the key they contradict it all the same"
     assert "its signer is unknown" in err
 
@@ -244,13 +244,13 @@ def test_receipts_that_cannot_be_checked_are_reported_as_such(
     words: tuple[str, ...], shithead: Run, tmp_path: Path
 ) -> None:
     _, log, *key = written(deleted_play(), tmp_path)[:4]
-    command, *asked = words
+    command, *arguments = words
     first = ["--receipt", tmp_path / "0.note"]  # of an event that still stands there
-    status, _, err = shithead(command, log, *asked, *first)
+    status, _, err = shithead(command, log, *arguments, *first)
     assert status == 2
     assert "receipts: missing the server's key" in err
-    assert shithead(command, log, *asked, *first, *key)[0] == 0
-    assert shithead(command, log, *asked, "--receipt", tmp_path / "none.note", *key)[0] == 3
+    assert shithead(command, log, *arguments, *first, *key)[0] == 0
+    assert shithead(command, log, *arguments, "--receipt", tmp_path / "none.note", *key)[0] == 3
 
 
 @pytest.mark.parametrize("case", [reneged_pick_up, substituted_draw])

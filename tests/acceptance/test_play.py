@@ -363,7 +363,7 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (("play", "--ruleset", "none"), "--ruleset: there is no ruleset of this name: `shithead"),
         (("play", "--with", "none"), "--with: there is no bot of this name: `shithead bots`"),
@@ -376,11 +376,11 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
     ],
 )
 def test_errors_are_stated_in_terms_of_the_command_line(
-    service: Running, tmp_path: Path, words: tuple[str, ...], said: str
+    service: Running, tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     answer = command(service, tmp_path, *words)
     assert answer.returncode in (1, 2, 3, 64)
-    assert said in answer.stderr
+    assert message in answer.stderr
     assert not re.search(r"urlopen|Errno|\b4\d\d\b|GET |/v1/rulesets|/seats/", answer.stderr)
 
 

@@ -175,7 +175,7 @@ def document() -> Any:
     return read.exclude(path_regex="stream$")
 
 
-# Always the same requests: a run that fails is one that somebody can repeat.
+# Always the same requests: a run that fails can be repeated.
 SETTINGS = settings(examples(8), derandomize=True, suppress_health_check=list(HealthCheck))
 
 CALLS = [call for call in _calls() if not call.endswith(("stream", "openapi.json"))]

@@ -105,7 +105,7 @@ def a_move_out_of_turn(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.LEGALITY, Family.WRONG_END)
-def a_seat_out_that_is_not_said(f: Forgery) -> int | None:
+def a_seat_out_that_is_not_recorded(f: Forgery) -> int | None:
     f.drop(f.find("seat_out"))
     return None
 

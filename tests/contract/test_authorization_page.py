@@ -26,11 +26,11 @@ def test_the_page_lists_every_operation_and_no_other(database_url: str) -> None:
 
 def test_the_page_has_every_caller_in_every_situation() -> None:
     """Each table must list every caller: one left out would never be tested."""
-    asked: dict[str, set[tuple[str, str, str]]] = {}
+    tested: dict[str, set[tuple[str, str, str]]] = {}
     for cell in cells():
-        asked.setdefault(cell.operation, set()).add((cell.table, cell.hand, cell.caller))
+        tested.setdefault(cell.operation, set()).add((cell.table, cell.hand, cell.caller))
     usual = {(t, h, c) for t in TABLES for h in ("running", "sealed") for c in CALLERS}
-    assert [operation for operation, found in asked.items() if not usual <= found] == []
+    assert [operation for operation, found in tested.items() if not usual <= found] == []
 
 
 def _template(rule: str) -> str:

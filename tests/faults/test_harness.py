@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import orjson
 import pytest
 
-from ops.bench.faults.calls import Asked, Notes
+from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
 from ops.bench.faults.results import Sum, load, page, save
 from ops.bench.faults.run import Done, Wanted, run
@@ -45,8 +45,10 @@ class RecordedGame:
         for _ in range(2):
             move = next(m for m in legal(services, game, 0) if m["type"] in ("swap", "ready"))
             answer = post(services, ada, game, move)
-            self.notes.asked.append(
-                Asked(game=str(game), seat=0, move=move, key=None, status=201, body=answer.body)
+            self.notes.requests.append(
+                ChangeRequest(
+                    game=str(game), seat=0, move=move, key=None, status=201, body=answer.body
+                )
             )
             if move["type"] == "ready":
                 break
@@ -81,18 +83,18 @@ def test_an_acknowledged_move_with_other_bytes_is_found(recorded: RecordedGame) 
 
 
 def test_two_answers_for_one_move_are_found(recorded: RecordedGame) -> None:
-    recorded.notes.asked.append(replace(recorded.notes.asked[-1]))
+    recorded.notes.requests.append(replace(recorded.notes.requests[-1]))
     assert any("two requests" in one for one in recorded.wrong(recorded.lines))
 
 
 def test_a_move_that_was_carried_out_twice_is_found(recorded: RecordedGame) -> None:
     """A move sent once with a key or with a known answer is in the log once."""
-    recorded.notes.asked[-1].status = 409
+    recorded.notes.requests[-1].status = 409
     assert any("moved" in one for one in recorded.wrong(recorded.lines))
 
 
 def test_a_move_without_an_answer_may_be_in_the_log_or_not(recorded: RecordedGame) -> None:
-    recorded.notes.asked[-1].status = None
+    recorded.notes.requests[-1].status = None
     assert recorded.wrong(recorded.lines) == []
 
 

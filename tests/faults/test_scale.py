@@ -24,7 +24,7 @@ def test_nothing_is_lost_or_doubled_in_a_short_run(name: str) -> None:
         pytest.skip(reason)
     report = SCENARIOS[name](Size(seconds=40, tables=4, readers=3), None)
     assert report.checked.wrong == []
-    assert sum(asked.status == 201 for asked in report.notes.asked) > 50
+    assert sum(request.status == 201 for request in report.notes.requests) > 50
 
 
 def test_alerts_fire_and_stay_silent_as_promtool_expects() -> None:

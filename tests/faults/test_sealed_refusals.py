@@ -141,7 +141,7 @@ def test_a_game_is_sealed_in_the_version_in_which_it_began(
     ]
     report = verify_bundle(bundle_of(services, game))
     assert report.level == "L1"
-    assert any("unproven: they rest on" in said for said in report.remarks) is (v == 1)
+    assert any("unproven: they rest on" in remark for remark in report.remarks) is (v == 1)
 
 
 def test_an_aborted_set_up_is_sealed_with_zero_attempts(

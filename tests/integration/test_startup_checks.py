@@ -187,7 +187,7 @@ def test_a_key_file_readable_by_others_is_refused(settings: Settings, mode: int)
         check_start(settings)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
 def test_a_key_file_owned_by_another_user_is_refused(settings: Settings) -> None:
     assert settings.key_file is not None
     load_or_create(settings.key_file)

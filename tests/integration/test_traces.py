@@ -295,7 +295,7 @@ def test_an_unresponsive_collector_delays_no_request_and_no_stop(
             view = play_on([ada], ada.post("/v1/tables", body)["game"], random.Random(3))
             assert view["status"] == "ended"
             if answers is not None:
-                assert collector.asked.is_set()
+                assert collector.requested.is_set()
             children = list(service.children.values())
             began = time.monotonic()
         stopped = time.monotonic() - began

@@ -95,14 +95,14 @@ def test_s11_an_eight_skips_the_next_player() -> None:
 
 def test_s12_a_ten_kills_the_pile() -> None:
     """S12: on anything but a seven."""
-    for asked in ("Ac", "Qc", "2c", "8c", ""):
+    for pile in ("Ac", "Qc", "2c", "8c", ""):
         scenario(
             QUEEN,
-            given=table(pile=asked, hands=["Td 4d", "9s"]),
+            given=table(pile=pile, hands=["Td 4d", "9s"]),
             when=play(0, "Td"),
             then=[
                 played(0, "Td", turn=0),
-                burned(0, cause="rank", count=len(asked.split()) + 1),
+                burned(0, cause="rank", count=len(pile.split()) + 1),
             ],
         )
     seen = table(pile="7c 3c", hands=["Td 9d", "9s"])

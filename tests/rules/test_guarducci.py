@@ -89,15 +89,15 @@ def test_p34_3_a_ten_goes_on_anything_but_an_eight() -> None:
         at = table(pile="8c", hands=["Td", "9s"])
         assert "Td" not in moves(ruleset, at)
         scenario(ruleset, given=at, when=play(0, "Td"), then=refused("P34"))
-    for asked in ("Ac", "9c", "7c", "2c", ""):
-        at = table(pile=asked, hands=["Td 3c", "9s"])
+    for pile in ("Ac", "9c", "7c", "2c", ""):
+        at = table(pile=pile, hands=["Td 3c", "9s"])
         scenario(
             only(3),
             given=at,
             when=play(0, "Td"),
             then=[
                 played(0, "Td", turn=0),
-                burned(0, cause="rank", count=len(asked.split()) + 1),
+                burned(0, cause="rank", count=len(pile.split()) + 1),
             ],
         )
     glass = only(1, 3, 4)

@@ -40,8 +40,8 @@ def test_l1_more_seats_play_with_more_decks(first: int, last: int, decks: int) -
 def test_l2_ranks_go_from_two_up_to_ace() -> None:
     """L2: rank order 2 3 4 5 6 7 8 9 10 J Q K A."""
     hand = "3c 4c 6c 7c 8c 9c Tc Jc Qc Kc Ac"
-    for asked, fitting in (("3d", 11), ("4d", 10), ("6d", 9), ("8d", 7), ("Jd", 4), ("Ad", 1)):
-        got = moves(LEEDS, table(pile=asked, hands=[hand, "9s"]))
+    for pile, fitting in (("3d", 11), ("4d", 10), ("6d", 9), ("8d", 7), ("Jd", 4), ("Ad", 1)):
+        got = moves(LEEDS, table(pile=pile, hands=[hand, "9s"]))
         assert got == set(hand.split()[-fitting:])
 
 

@@ -60,8 +60,8 @@ def test_l15_the_last_seat_with_cards_is_the_shithead() -> None:
 
 def test_l16_a_two_goes_on_anything_and_anything_on_it() -> None:
     """L16: on a king, on a seven; then anything."""
-    for asked in ("Ac", "7c", "Tc", "2c", "5c"):
-        assert "2d" in moves(LEEDS, table(pile=asked, hands=["2d 3d", "9s"]))
+    for pile in ("Ac", "7c", "Tc", "2c", "5c"):
+        assert "2d" in moves(LEEDS, table(pile=pile, hands=["2d 3d", "9s"]))
     assert moves(LEEDS, table(pile="Ac 2c", hands=["3d 4d Kd", "9s"])) == {"3d", "4d", "Kd"}
 
 
@@ -100,10 +100,10 @@ def test_l17_fives_are_no_part_of_a_set() -> None:
     )
 
 
-@pytest.mark.parametrize("asked", ["Kc", "7c", "Ac", "Tc", "2c", "Kc 5s"])
-def test_l18_companions_need_not_fit(asked: str) -> None:
+@pytest.mark.parametrize("pile", ["Kc", "7c", "Ac", "Tc", "2c", "Kc 5s"])
+def test_l18_companions_need_not_fit(pile: str) -> None:
     """L18: companions need only be higher than five."""
-    legal = moves(LEEDS, table(pile=asked, hands=["5d 6d", "9s"]))
+    legal = moves(LEEDS, table(pile=pile, hands=["5d 6d", "9s"]))
     assert "5d 6d" in legal
 
 
@@ -162,10 +162,10 @@ def test_l21_a_ten_burns_and_the_same_player_plays_again() -> None:
     )
 
 
-@pytest.mark.parametrize("asked", ["Jc", "Qc", "Kc", "Ac", "7c"])
-def test_l21_a_ten_goes_by_the_normal_rule(asked: str) -> None:
+@pytest.mark.parametrize("pile", ["Jc", "Qc", "Kc", "Ac", "7c"])
+def test_l21_a_ten_goes_by_the_normal_rule(pile: str) -> None:
     """L21: not on J, Q, K, A, nor on a seven."""
-    at = table(pile=asked, hands=["Td 3c", "9s"])
+    at = table(pile=pile, hands=["Td 3c", "9s"])
     assert "Td" not in moves(LEEDS, at)
     scenario(LEEDS, given=at, when=play(0, "Td"), then=refused("L21", "L19"))
 

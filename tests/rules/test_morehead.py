@@ -142,10 +142,10 @@ def test_m11_a_two_at_any_time_and_anything_on_it() -> None:
     assert moves(MOREHEAD, table(pile="Ac 2c", hands=["3d", "9s"])) == {"3d", "take"}
 
 
-@pytest.mark.parametrize("asked", ["Jc", "Qc", "Kc", "Ac"])
-def test_m12_a_ten_goes_by_the_normal_rule(asked: str) -> None:
+@pytest.mark.parametrize("pile", ["Jc", "Qc", "Kc", "Ac"])
+def test_m12_a_ten_goes_by_the_normal_rule(pile: str) -> None:
     """M12: clears; same player again."""
-    at = table(pile=asked, hands=["Td 3c", "9s"])
+    at = table(pile=pile, hands=["Td 3c", "9s"])
     scenario(MOREHEAD, given=at, when=play(0, "Td"), then=refused("M12"))
     scenario(
         MOREHEAD,

@@ -55,12 +55,12 @@ def test_r_a_seat_that_can_play_must_play_and_no_face_up_card_goes_along() -> No
     scenario(FIRST, given=table_cards, when=take(0, "4d"), then=refused("R"))
 
 
-@pytest.mark.parametrize("asked", ["Ac", "7c", "2c", ""])
-def test_r_twos_and_tens_go_on_anything(asked: str) -> None:
+@pytest.mark.parametrize("pile", ["Ac", "7c", "2c", ""])
+def test_r_twos_and_tens_go_on_anything(pile: str) -> None:
     """R, first hand: the ten burns."""
-    at = table(pile=asked, hands=["Td 2d 4d", "9s"])
+    at = table(pile=pile, hands=["Td 2d 4d", "9s"])
     assert {"Td", "2d"} <= moves(FIRST, at)
-    count = len(asked.split()) + 1
+    count = len(pile.split()) + 1
     then = (played(0, "Td", turn=0), burned(0, cause="rank", count=count))
     scenario(FIRST, given=at, when=play(0, "Td"), then=then)
     assert moves(FIRST, table(pile="Kc 2c", hands=["3d", "9s"])) == {"3d"}

@@ -129,8 +129,8 @@ def test_p22_the_first_to_go_out_wins() -> None:
 def test_p23_a_ten_goes_by_the_normal_rule() -> None:
     """P12b: so not on J, Q, K, A; it burns all the same."""
     in_rank = rules("shithead-ten-in-rank")
-    for asked in ("Jc", "Qc", "Kc", "Ac"):
-        at = table(pile=asked, hands=["Td 4d", "9s"])
+    for pile in ("Jc", "Qc", "Kc", "Ac"):
+        at = table(pile=pile, hands=["Td 4d", "9s"])
         assert moves(in_rank, at) == {"take"}
         scenario(in_rank, given=at, when=play(0, "Td"), then=refused("P23"))
     scenario(

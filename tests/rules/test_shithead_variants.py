@@ -59,17 +59,17 @@ def test_p30_anything_beats_an_eight_on_an_empty_pile() -> None:
 
 
 def test_p30_an_eight_on_a_seven_sends_the_seven_back() -> None:
-    """P30: whoever the turn falls to must still play seven or lower, an eight or a ten."""
+    """P30: the player on turn must still play seven or lower, an eight or a ten."""
     at = table(pile="4c", hands=["7d 9d 3d 8s", "8h 4s", "Qs"])
     after = scenario(GULTNIEKS, given=at, when=[play(0, "7d"), play(1, "8h")])
     assert (after.turn, after.direction) == (0, -1)
     assert moves(GULTNIEKS, after, 0) == {"3d", "8s", "take"}
 
 
-@pytest.mark.parametrize("asked", ["Kc", "7c", "Ac", "8c"])
-def test_p30_tens_go_at_any_time(asked: str) -> None:
+@pytest.mark.parametrize("pile", ["Kc", "7c", "Ac", "8c"])
+def test_p30_tens_go_at_any_time(pile: str) -> None:
     """P30."""
-    at = table(pile=asked, hands=["Td 3c", "9s"])
+    at = table(pile=pile, hands=["Td 3c", "9s"])
     assert "Td" in moves(GULTNIEKS, at)
 
 
@@ -181,10 +181,10 @@ def test_p36_hands_of_four() -> None:
     scenario(SLIDE, given=at, when=play(0, "4c"), then=[played(0, "4c", turn=1), drew(0, 1)])
 
 
-@pytest.mark.parametrize("asked", ["Ac", "9c", "6c", "4c", "3c", "2c", ""])
-def test_p37_a_five_goes_on_any_higher_and_on_lower_cards(asked: str) -> None:
+@pytest.mark.parametrize("pile", ["Ac", "9c", "6c", "4c", "3c", "2c", ""])
+def test_p37_a_five_goes_on_any_higher_and_on_lower_cards(pile: str) -> None:
     """P37."""
-    assert "5d" in moves(EGILSSON, table(pile=asked, hands=["5d 4h", "9s"]))
+    assert "5d" in moves(EGILSSON, table(pile=pile, hands=["5d 4h", "9s"]))
 
 
 def test_p37_after_a_five_comes_lower_than_five() -> None:
@@ -271,7 +271,7 @@ def test_p37_a_blind_five_on_a_five_fails_and_on_a_king_fits() -> None:
 
 
 def test_p32_the_rest_is_as_shithead() -> None:
-    """What is not said stays: a face-up card goes along (P14), who will not play may take (P9)."""
+    """What P32 leaves open stays: a face-up card goes along (P14), a player may take (P9)."""
     for ruleset in (GULTNIEKS, SMEGHEAD, WEST_KENT, FINNISH, SLIDE, EGILSSON):
         at = table(pile="6c", hands=["", "9s"], up=["Kh 4h"], down=["3c 3d"])
         scenario(ruleset, given=at, when=take(0, "4h"), then=[took(0, 1, turn=1, along="4h")])

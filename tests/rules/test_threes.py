@@ -167,14 +167,14 @@ def test_t10_a_two_at_any_time_and_anything_on_it() -> None:
     assert moves(THREES, table(pile="Ac 2c", hands=["3d", "9s"])) == {"3d"}
 
 
-@pytest.mark.parametrize("asked", ["Ac", "7c", "2c", ""])
-def test_t11_a_ten_clears_at_any_time(asked: str) -> None:
+@pytest.mark.parametrize("pile", ["Ac", "7c", "2c", ""])
+def test_t11_a_ten_clears_at_any_time(pile: str) -> None:
     """T11: same player again."""
     scenario(
         THREES,
-        given=table(pile=asked, hands=["Td 4d", "9s"]),
+        given=table(pile=pile, hands=["Td 4d", "9s"]),
         when=play(0, "Td"),
-        then=[played(0, "Td", turn=0), burned(0, cause="rank", count=len(asked.split()) + 1)],
+        then=[played(0, "Td", turn=0), burned(0, cause="rank", count=len(pile.split()) + 1)],
     )
 
 

@@ -112,21 +112,21 @@ def in_node(cases: Sequence[Case]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def answer_of(told: dict[str, Any]) -> Answer:
+def answer_of(output: dict[str, Any]) -> Answer:
     """Return an answer of the JavaScript verifier in comparable form."""
-    assert "findings" in told, told
-    assert "stopped" not in {one["code"] for one in told["findings"]}, told
+    assert "findings" in output, output
+    assert "stopped" not in {one["code"] for one in output["findings"]}, output
     return {
         one["check"]: (one["result"], one["seq"] if one["result"] == "fail" else None)
-        for one in told["findings"]
+        for one in output["findings"]
     }
 
 
 def differences(cases: Sequence[Case]) -> list[str]:
     """Return a description of every check on which the two verifiers differ."""
     found = []
-    for case, told in zip(cases, in_node(cases), strict=True):
-        python, script = case.in_python(), answer_of(told)
+    for case, output in zip(cases, in_node(cases), strict=True):
+        python, script = case.in_python(), answer_of(output)
         assert python.keys() == script.keys()
         found += [
             f"{case.name}: {check}: {python[check]} in Python, {script[check]} in JavaScript"

@@ -71,8 +71,8 @@ def memory_of(session: CDPSession) -> Memory:
 def objects_of(session: CDPSession) -> int:
     """Return the number of objects that a page holds; unlike bytes it knows no compiled code."""
     prototype = session.send("Runtime.evaluate", {"expression": "Object.prototype"})
-    asked = {"prototypeObjectId": prototype["result"]["objectId"], "objectGroup": "counted"}
-    found = session.send("Runtime.queryObjects", asked)["objects"]["objectId"]
+    parameters = {"prototypeObjectId": prototype["result"]["objectId"], "objectGroup": "counted"}
+    found = session.send("Runtime.queryObjects", parameters)["objects"]["objectId"]
     count = {"objectId": found, "functionDeclaration": "function () { return this.length; }"}
     number = session.send("Runtime.callFunctionOn", {**count, "returnByValue": True})
     session.send("Runtime.releaseObjectGroup", {"objectGroup": "counted"})

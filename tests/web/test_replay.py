@@ -87,9 +87,9 @@ A hidden page runs the same code and computes no layout, which takes most of the
 
 
 def test_a_hand_is_stepped_through_after_one_request(visits: Visits, service: Running) -> None:
-    asked: list[str] = []
+    requested: list[str] = []
     context = visits.visitor()
-    context.on("request", lambda request: asked.append(request.url))
+    context.on("request", lambda request: requested.append(request.url))
     page = context.new_page()
     page.goto(f"/replay/{LEEDS.game}?version=1")
     page.locator("#position:not(:empty)").wait_for()
@@ -105,7 +105,7 @@ def test_a_hand_is_stepped_through_after_one_request(visits: Visits, service: Ru
                 assert sorted(drawn["hands"][str(seat["seat"])]) == sorted(seat["hand"]["cards"])
     at(page, len(LEEDS.lines))
     expect(page.locator(".result .places li")).to_have_count(3)
-    assert len([url for url in asked if "/replay?as=" in url]) == 1
+    assert len([url for url in requested if "/replay?as=" in url]) == 1
 
 
 def test_the_address_has_the_version_and_the_viewer(visits: Visits) -> None:

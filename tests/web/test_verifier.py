@@ -199,7 +199,7 @@ def outside_cases() -> Iterator[Case]:
     yield case("a proof without a key", files={PROOF: proof()})
     yield case("a proof of a part", files={PROOF: proof(40)}, **key)
     yield case("another index", files={PROOF: proof().replace(b"index 1", b"index 0")}, **key)
-    yield case("a key of somebody else", files={PROOF: proof()}, server_keys=(THIEF.verifier,))
+    yield case("another server key", files={PROOF: proof()}, server_keys=(THIEF.verifier,))
     yield case("no proof", files={PROOF: b"nothing\n"}, **key)
     witness: dict[str, Any] = {"witnessed": True, "witness_keys": (WITNESS.verifier,)}
     yield case("a witness", files={PROOF: proof()}, **key, **witness)

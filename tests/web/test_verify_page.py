@@ -243,11 +243,11 @@ def test_the_page_is_in_the_language_of_the_reader(
     """Only the texts of that language are loaded, and they are available offline."""
     visits.expect("ERR_INTERNET_DISCONNECTED")
     page = visits.visitor(locale=locale).new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
+    requested: list[str] = []
+    page.on("request", lambda request: requested.append(request.url))
     page.goto("/verify")
     page.locator("#offline:not(:empty)").wait_for()
-    words = {url.split("/strings/")[1] for url in asked if "/strings/" in url}
+    words = {url.split("/strings/")[1] for url in requested if "/strings/" in url}
     assert words == {f"{locale[:2]}.json", f"verify/{locale[:2]}.json"}
     page.context.set_offline(True)
     page.reload()

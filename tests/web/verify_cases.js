@@ -30,8 +30,8 @@ async function findingsOf(bundle, outside) {
   return findings.map((finding) => {
     const { check, result, seq, reason, remarks, part } = finding;
     const advice = result === "fail" ? adviceOf(finding, authorOf(findings, outside)) : null;
-    const said = [...(reason ? [reason] : []), ...remarks, ...(advice ? [{ code: advice }] : [])];
-    const unknown = said.filter(({ code }) => !(code in words));
+    const texts = [...(reason ? [reason] : []), ...remarks, ...(advice ? [{ code: advice }] : [])];
+    const unknown = texts.filter(({ code }) => !(code in words));
     if (unknown.length) throw new Error(`no sentence ${unknown[0].code}`);
     return { check, result, seq, code: reason?.code ?? null, values: reason?.values, remarks, part, advice };
   });

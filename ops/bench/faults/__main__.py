@@ -23,20 +23,20 @@ def main() -> int:
     parser.add_argument("--sums", type=Path, help="JSON that pieces are added up in")
     parser.add_argument("--page", type=Path, help="where to write the table")
     parser.add_argument("--logs", type=Path, help="folder to keep the logs of the programs in")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    total = load(asked.sums) if asked.sums else load(Path("/nonexistent"))
+    total = load(options.sums) if options.sums else load(Path("/nonexistent"))
     began = time.monotonic()
-    while total.faults.total() < asked.faults and time.monotonic() - began < asked.minutes * 60:
-        left = asked.faults - total.faults.total()
-        logs = asked.logs and asked.logs / f"run-{total.runs}"
+    while total.faults.total() < options.faults and time.monotonic() - began < options.minutes * 60:
+        left = options.faults - total.faults.total()
+        logs = options.logs and options.logs / f"run-{total.runs}"
         if logs:
             logs.mkdir(parents=True, exist_ok=True)
         done = run(
             Wanted(
-                faults=min(left, asked.of_a_run),
-                tables=asked.tables,
-                seed=asked.seed + total.runs,
+                faults=min(left, options.of_a_run),
+                tables=options.tables,
+                seed=options.seed + total.runs,
                 keep_logs=logs,
             )
         )
@@ -48,10 +48,10 @@ def main() -> int:
         )
         for finding in done.checked.wrong:
             print(f"  {finding}", flush=True)
-        if asked.sums:
-            save(asked.sums, total)
-        if asked.page:
-            asked.page.write_text(page(total))
+        if options.sums:
+            save(options.sums, total)
+        if options.page:
+            options.page.write_text(page(total))
     return 1 if total.wrong else 0
 
 

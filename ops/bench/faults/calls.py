@@ -27,8 +27,8 @@ class Unanswered(Exception):
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
-    """One change that somebody asked for, however often it was sent."""
+class ChangeRequest:
+    """A request that changes a game, with all tries to send it and its outcome."""
 
     game: str
     seat: int | None
@@ -45,7 +45,7 @@ class Asked:
 class Notes:
     """What all clients together have seen."""
 
-    asked: list[Asked] = field(default_factory=list)
+    requests: list[ChangeRequest] = field(default_factory=list)
     games: dict[str, str] = field(default_factory=dict)  # a token that may see it, by game
     wrong: list[str] = field(default_factory=list)
     hung_up: Counter[str] = field(default_factory=Counter)
@@ -87,26 +87,28 @@ class Calls:
             time.sleep(self._rng.uniform(0.02, 0.3))
         raise Unanswered(f"{method} {path}: no answer for {PATIENCE:.0f} s")
 
-    def change(self, asked: Asked, path: str, token: str, headers: Mapping[str, str]) -> Asked:
+    def change(
+        self, request: ChangeRequest, path: str, token: str, headers: Mapping[str, str]
+    ) -> ChangeRequest:
         """Send a change of a game; again and again where a key makes that safe."""
-        given = dict(headers) | ({"Idempotency-Key": asked.key} if asked.key else {})
-        asked.sent = time.time()
+        sent_headers = dict(headers) | ({"Idempotency-Key": request.key} if request.key else {})
+        request.sent = time.time()
         with self._notes.lock:
-            self._notes.asked.append(asked)
+            self._notes.requests.append(request)
         if self._rng.random() < 0.06:
-            self._hang_up(path, asked.move, token, given)
-            if asked.key is None:
-                return asked
+            self._hang_up(path, request.move, token, sent_headers)
+            if request.key is None:
+                return request
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            asked.tries += 1
-            answer = self.once("POST", path, asked.move, token, given)
+            request.tries += 1
+            answer = self.once("POST", path, request.move, token, sent_headers)
             if answer is not None and answer[0] != 503:
-                asked.status, asked.body = answer
-                asked.answered = time.time()
-                return asked
-            if asked.key is None:
-                return asked
+                request.status, request.body = answer
+                request.answered = time.time()
+                return request
+            if request.key is None:
+                return request
             time.sleep(self._rng.uniform(0.02, 0.3))
         raise Unanswered(f"POST {path}: no answer for {PATIENCE:.0f} s")
 
@@ -114,18 +116,18 @@ class Calls:
         self, method: str, path: str, sent: Any, token: str | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes] | None:
         """Return status and body, None where the connection broke."""
-        given = dict(headers)
+        sent_headers = dict(headers)
         if token is not None:
-            given["Authorization"] = f"Bearer {token}"
+            sent_headers["Authorization"] = f"Bearer {token}"
         content = None if sent is None else json.dumps(sent)
         if content is not None:
-            given["Content-Type"] = "application/json"
+            sent_headers["Content-Type"] = "application/json"
         address = self._rng.choice(self._addresses())
         connection = self._open.pop(address, None)
         if connection is None or self._rng.random() < 0.1:
             connection = http.client.HTTPConnection(*address, timeout=_TIMEOUT)
         try:
-            connection.request(method, path, body=content, headers=given)
+            connection.request(method, path, body=content, headers=sent_headers)
             response = connection.getresponse()
             body = response.read()
         except (OSError, http.client.HTTPException):

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import psycopg
 
-from ops.bench.faults.calls import Asked, Notes
+from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.load import Reader
 from service.public_log.log_client import LogClient
 from service.shx.bundle import Bundle
@@ -109,37 +109,37 @@ def check_stream(
 
 def check_answers(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked) -> None:
     """Check that each acknowledged move is in the log once, with the same bytes."""
-    taken: dict[tuple[str, int], Asked] = {}
-    for asked in notes.asked:
-        if asked.status != 201:
+    taken: dict[tuple[str, int], ChangeRequest] = {}
+    for request in notes.requests:
+        if request.status != 201:
             continue
         checked.counts["acknowledged moves, each in the log exactly once"] += 1
-        answer = json.loads(asked.body)
-        lines = logs.get(UUID(asked.game), ())
+        answer = json.loads(request.body)
+        lines = logs.get(UUID(request.game), ())
         version: int = answer["version"]
         first = version - len(answer["events"])
-        if not holds(logs, asked):
-            checked.wrong.append(f"lost: an acknowledged move of {asked.game} at {version}")
+        if not holds(logs, request):
+            checked.wrong.append(f"lost: an acknowledged move of {request.game} at {version}")
             continue
         for seq in range(first, version):
-            if (asked.game, seq) in taken:
-                checked.wrong.append(f"two requests were given event {seq} of {asked.game}")
-            taken[asked.game, seq] = asked
+            if (request.game, seq) in taken:
+                checked.wrong.append(f"two requests were given event {seq} of {request.game}")
+            taken[request.game, seq] = request
         try:
             receipt = check_receipt(answer["receipt"].encode(), keys)
         except RecordError as error:
-            checked.wrong.append(f"a receipt of {asked.game} does not hold: {error.detail}")
+            checked.wrong.append(f"a receipt of {request.game} does not hold: {error.detail}")
             continue
         checked.counts["receipts that name a head of the log"] += 1
         if receipt.seq != version - 1 or receipt.head != head(lines[version - 1]):
-            checked.wrong.append(f"a receipt of {asked.game} names another head")
+            checked.wrong.append(f"a receipt of {request.game} names another head")
 
 
-def holds(logs: Logs, asked: Asked) -> bool:
+def holds(logs: Logs, request: ChangeRequest) -> bool:
     """Return whether the events of an acknowledged move are in the logs, in the same bytes."""
-    answer = json.loads(asked.body)
+    answer = json.loads(request.body)
     events, version = answer["events"], answer["version"]
-    lines = logs.get(UUID(asked.game), ())
+    lines = logs.get(UUID(request.game), ())
     return lines[version - len(events) : version] == tuple(canonical(event) for event in events)
 
 
@@ -147,13 +147,13 @@ def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
     """Check that no request took effect twice: each move of a person has its own request."""
     acknowledged, unknown = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     answered: dict[str, set[int]] = {}
-    for asked in notes.asked:
-        where = (asked.game, asked.seat if asked.seat is not None else -1)
-        acknowledged[where] += asked.status == 201
-        unknown[where] += asked.status is None
-        if asked.status == 201:
-            events = json.loads(asked.body)["events"]
-            answered.setdefault(asked.game, set()).update(event["seq"] for event in events)
+    for request in notes.requests:
+        where = (request.game, request.seat if request.seat is not None else -1)
+        acknowledged[where] += request.status == 201
+        unknown[where] += request.status is None
+        if request.status == 201:
+            events = json.loads(request.body)["events"]
+            answered.setdefault(request.game, set()).update(event["seq"] for event in events)
     for game, lines in logs.items():
         done = _done_by_people(lines, answered.get(str(game), set()))
         for seat, count in done.items():
@@ -193,10 +193,10 @@ def _done_by_people(lines: Sequence[bytes], answered: set[int]) -> Counter[int]:
 def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked: Checked) -> None:
     """Check that every game is over and that its log verifies with all its receipts."""
     receipts: dict[str, list[bytes]] = {}
-    for asked in notes.asked:
-        if asked.status == 201:
-            note = json.loads(asked.body)["receipt"].encode()
-            receipts.setdefault(asked.game, []).append(note)
+    for request in notes.requests:
+        if request.status == 201:
+            note = json.loads(request.body)["receipt"].encode()
+            receipts.setdefault(request.game, []).append(note)
     for answer in notes.games:
         if UUID(answer) not in logs:
             checked.wrong.append(f"lost: the acknowledged game {answer}")

@@ -46,7 +46,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
-    """Keep a child in every slot until somebody ends us."""
+    """Keep a child in every slot until this process is ended."""
     port, seed = int(sys.argv[1]), int(sys.argv[2])
     rng = random.Random(seed)
     settings = settings_from()
@@ -117,7 +117,7 @@ def _wrap(owner: type, name: str, act: Callable[..., Any], steps: Steps) -> None
 
 
 def _serve(steps: Steps, app: Flask, listening: socket.socket) -> None:
-    """Answer requests on the shared socket; the steps are those of requests that change things."""
+    """Answer requests on the shared socket; the steps are those of POST requests."""
     changes = 0
 
     class Handler(WSGIRequestHandler):

@@ -40,7 +40,7 @@ class Sum:
         self.statuses += Counter({str(status): n for status, n in notes.statuses.items()})
         self.broken += notes.broken
         self.replayed += notes.replayed
-        self.unknown += sum(asked.status is None for asked in notes.asked)
+        self.unknown += sum(request.status is None for request in notes.requests)
         self.wrong += done.checked.wrong
 
 

@@ -13,7 +13,7 @@ from uuid import UUID, uuid4
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ops.bench.faults.calls import Asked, Calls, Notes, new_key
+from ops.bench.faults.calls import Calls, ChangeRequest, Notes, new_key
 from service.shx.move_signing import intent, sign_intent
 from service.shx.shuffle import client_commit
 
@@ -181,15 +181,15 @@ class Table:
         headers: dict[str, str],
     ) -> bool:
         key = new_key() if self._rng.random() < 0.8 else None
-        asked = Asked(game=game, seat=seat, move=body, key=key)
-        self._calls.change(asked, f"/v1/games/{game}/{what}", person.token, headers)
-        if asked.status not in (None, 201, 409, 412) and not self._late(asked):
-            self._notes.wrong.append(f"{what} {body} in {game}: {asked.status} {asked.body!r}")
-        return asked.status == 201
+        request = ChangeRequest(game=game, seat=seat, move=body, key=key)
+        self._calls.change(request, f"/v1/games/{game}/{what}", person.token, headers)
+        if request.status not in (None, 201, 409, 412) and not self._late(request):
+            self._notes.wrong.append(f"{what} {body} in {game}: {request.status} {request.body!r}")
+        return request.status == 201
 
-    def _late(self, asked: Asked) -> bool:
+    def _late(self, request: ChangeRequest) -> bool:
         """A move that was legal when it was chosen can be refused if the game has moved on."""
-        return asked.status == 422 and b"bad-signature" not in asked.body
+        return request.status == 422 and b"bad-signature" not in request.body
 
 
 def _seat_of(person: Person) -> dict[str, Any]:

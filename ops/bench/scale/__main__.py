@@ -22,15 +22,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=Size().seed)
     parser.add_argument("--page", type=Path, help="where to write the tables")
     parser.add_argument("--logs", type=Path, help="folder to keep the logs of all programs in")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    size = Size(seconds=asked.seconds, tables=asked.tables, readers=asked.readers, seed=asked.seed)
-    report = SCENARIOS[asked.scenario](size, asked.logs)
-    words = ["python", "-m", "ops.bench.scale", asked.scenario]
+    size = Size(
+        seconds=options.seconds, tables=options.tables, readers=options.readers, seed=options.seed
+    )
+    report = SCENARIOS[options.scenario](size, options.logs)
+    words = ["python", "-m", "ops.bench.scale", options.scenario]
     words += ["--seconds", f"{size.seconds:g}", "--tables", str(size.tables)]
     made = page(report, shlex.join([*words, "--readers", str(size.readers)]))
-    if asked.page:
-        asked.page.write_text(made)
+    if options.page:
+        options.page.write_text(made)
     else:
         print(made)
     for finding in report.checked.wrong:

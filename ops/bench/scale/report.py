@@ -40,16 +40,16 @@ class Report:
 def page(report: Report, command: str) -> str:
     """Return the page in Markdown, as it is stored in the repository."""
     notes, checked = report.notes, report.checked
-    asked = notes.asked
-    answers = Counter(one.status for one in asked)
+    requests = notes.requests
+    answers = Counter(one.status for one in requests)
     wrong = checked.wrong
     lost = sum(one.startswith(_LOST) for one in wrong)
     doubled = sum(any(word in one for word in _DOUBLED) for one in wrong)
     gaps = sum(any(word in one for word in _GAP) for one in wrong)
     read = sum((reader.counts for reader in report.readers), Counter[str]())
     rows = [
-        ("changes sent (moves, entropy)", len(asked)),
-        ("times they were sent, repetitions included", sum(one.tries for one in asked)),
+        ("changes sent (moves, entropy)", len(requests)),
+        ("times they were sent, repetitions included", sum(one.tries for one in requests)),
         ("acknowledged with 201", answers[201]),
         ("refused: the game had moved on, or the rules", _refused(answers)),
         ("outcome unknown: sent once without a key, no answer", answers[None]),

@@ -216,13 +216,13 @@ class ReplayReader:
 
     def _look(self) -> None:
         while not self._over.wait(0.05):
-            done = [one for one in self._notes.asked[-20:] if one.status == 201]
+            done = [one for one in self._notes.requests[-20:] if one.status == 201]
             if not done:
                 continue
-            asked = done[-1]
-            version = json.loads(asked.body)["version"]
-            token = self._notes.games[asked.game]
-            path = f"/v1/games/{asked.game}/replay?from={version}&to={version}"
+            request = done[-1]
+            version = json.loads(request.body)["version"]
+            token = self._notes.games[request.game]
+            path = f"/v1/games/{request.game}/replay?from={version}&to={version}"
             answer = self._calls.once("GET", path, None, token, {})
             if answer is None or answer[0] == 503:
                 self._seen["replays not answered, or with 503"] += 1
@@ -283,17 +283,17 @@ def _check_restored(on: Stage, copy: Postgres, fleet: Fleet, point_at: float) ->
             f"`shithead check` of the restored database ends with {status}: {text}"
         )
     logs = stored(copy.url, checked)
-    before = [one for one in notes.asked if one.status == 201 and one.answered <= point_at]
-    after = [one for one in notes.asked if one.status == 201 and one.sent > point_at]
-    for asked in before:
+    before = [one for one in notes.requests if one.status == 201 and one.answered <= point_at]
+    after = [one for one in notes.requests if one.status == 201 and one.sent > point_at]
+    for request in before:
         checked.counts["acknowledged before the point, each in the restored log"] += 1
-        if not holds(logs, asked):
-            checked.wrong.append(f"lost: a move of {asked.game} acknowledged before the point")
-    for asked in after:
+        if not holds(logs, request):
+            checked.wrong.append(f"lost: a move of {request.game} acknowledged before the point")
+    for request in after:
         checked.counts["sent after the point, none in the restored log"] += 1
-        if holds(logs, asked):
-            checked.wrong.append(f"a move of {asked.game} sent after the point is restored")
-    between = sum(one.status == 201 for one in notes.asked) - len(before) - len(after)
+        if holds(logs, request):
+            checked.wrong.append(f"a move of {request.game} sent after the point is restored")
+    between = sum(one.status == 201 for one in notes.requests) - len(before) - len(after)
     on.report.measured.append(
         ("acknowledged moves under way at the point, not judged", str(between))
     )

@@ -109,11 +109,11 @@ class Stage:
 
     def measure_moves_after(self, moment: float) -> None:
         """Wait until a move is acknowledged that was sent now; report the time since `moment`."""
-        since = len(self.report.notes.asked)
+        since = len(self.report.notes.requests)
         end = time.monotonic() + 60
         while time.monotonic() < end:
-            done = self.report.notes.asked[since:]
-            if any(asked.status == 201 for asked in done):
+            done = self.report.notes.requests[since:]
+            if any(request.status == 201 for request in done):
                 seconds = time.monotonic() - moment
                 self.report.measured.append(
                     ("until the next acknowledged move", f"{seconds:.1f} s")

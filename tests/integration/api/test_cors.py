@@ -65,8 +65,8 @@ def test_no_unlisted_origin_is_allowed(open_world: World, origin: str) -> None:
 
 
 def test_a_preflight_names_methods_and_headers(open_world: World) -> None:
-    asked = {"Origin": FRIEND, **ASKS}
-    answer = open_world.client.options("/v1/tables", headers=asked)
+    preflight = {"Origin": FRIEND, **ASKS}
+    answer = open_world.client.options("/v1/tables", headers=preflight)
     assert (answer.status_code, answer.data) == (200, b"")
     result = cors_of(answer.headers)
     assert result.pop("Access-Control-Allow-Origin") == FRIEND

@@ -71,8 +71,8 @@ def test_a_name_is_changed_even_during_a_hand_and_only_by_its_player(
 ) -> None:
     ada.game()
     rename(ada, "Augusta")
-    nobody = world.client.patch("/v1/players/me", json={"name": "Bob"})
-    assert problem_of(nobody) == "unauthorized"
+    anonymous = world.client.patch("/v1/players/me", json={"name": "Bob"})
+    assert problem_of(anonymous) == "unauthorized"
 
 
 def test_an_erased_player_cannot_get_a_name_again(world: World, ada: Person) -> None:

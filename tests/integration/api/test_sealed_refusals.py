@@ -105,7 +105,7 @@ def test_unsealed_attempts_are_marked_wherever_they_are_shown(
 
 @pytest.mark.parametrize("version", [2], indirect=True)
 @pytest.mark.parametrize(
-    ("change", "result", "said"),
+    ("change", "result", "reason"),
     [
         (lambda data: data, "pass", None),
         (lambda data: data + data.replace(b'"seat":0', b'"seat":1'), "fail", "names 2"),
@@ -123,7 +123,7 @@ def test_a_bundle_changed_in_transit_fails(
     shithead: Callable[..., RecordedAnswer],
     change: Callable[[bytes], bytes | None],
     result: str,
-    said: str | None,
+    reason: str | None,
 ) -> None:
     """Over HTTP and on the command line."""
     for _ in range(2):
@@ -138,7 +138,7 @@ def test_a_bundle_changed_in_transit_fails(
     assert answer.status_code == 200
     found = seal_check(answer.json)
     assert found["result"] == result
-    assert said is None or said in found["reason"]
+    assert reason is None or reason in found["reason"]
     status, out, _ = shithead("verify", str(path))
     assert (status, f"seal         {result}" in out) == (0 if result == "pass" else 1, True)
     status, out, _ = shithead("audit", str(path), "--move", str(seq))

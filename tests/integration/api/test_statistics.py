@@ -151,17 +151,17 @@ def test_choices_are_shown_only_to_the_player_and_to_referees(
     table = ada.table("open")
     bob.post(f"/v1/tables/{table['id']}/seats")
     game = ada.get(f"/v1/tables/{table['id']}").json["game"]
-    asked = f"{CHOICES}?player={bob.id}"
-    assert problem_of(world.get(asked)) == "unauthorized"
-    assert problem_of(ada.get(asked)) == "forbidden"
-    assert bob.get(asked).json["n"] == 0
+    address = f"{CHOICES}?player={bob.id}"
+    assert problem_of(world.get(address)) == "unauthorized"
+    assert problem_of(ada.get(address)) == "forbidden"
+    assert bob.get(address).json["n"] == 0
     ready = bob.post(f"/v1/games/{game}/moves", {"type": "ready"}).json["events"][0]["seq"]
     accusation = {"accused": 1, "seq": ready, "charge": "other", "statement": "He knows."}
     dispute = ada.post(f"/v1/games/{game}/disputes", accusation).json
     judge = world.person("Judge")
-    assert problem_of(judge.get(asked)) == "forbidden"
+    assert problem_of(judge.get(address)) == "forbidden"
     assert judge.post(f"/v1/disputes/{dispute['id']}/referees").status_code == 201
-    assert judge.get(asked).json["player"] == bob.id
+    assert judge.get(address).json["player"] == bob.id
     assert problem_of(judge.get(f"{CHOICES}?player={ada.id}")) == "forbidden"
     [reading] = bob.get(f"/v1/games/{game}/audit/readings").json["items"]
     assert reading["reader"] == judge.id

@@ -96,7 +96,7 @@ class Watch:
         )
         monitor.poll()
         save_state(self.path, state)
-        return [said.partition(":")[0] for said in state.findings[before:]]
+        return [finding.partition(":")[0] for finding in state.findings[before:]]
 
     @property
     def state(self) -> MonitorState:
@@ -259,7 +259,10 @@ def test_a_game_that_contradicts_its_leaf_is_reported_as_a_fork(
     liar.lies[f"/v1/games/{one}/events"] = lines.replace(b'"turn_limit":', b'"turn_limit":1', 1)
     liar.lies[f"/v1/games/{two}/events"] = b""
     assert watch.poll() == ["fork", "fork"]
-    assert {game in said for game in (one, two) for said in watch.state.findings} == {True, False}
+    assert {game in finding for game in (one, two) for finding in watch.state.findings} == {
+        True,
+        False,
+    }
 
 
 def test_a_game_hidden_after_publication_is_reported(

@@ -49,7 +49,7 @@ def test_only_names_that_the_file_declares_for_itself_become_short() -> None:
 
 
 def test_every_statement_of_the_scripts_ends_with_a_semicolon_or_a_block() -> None:
-    """A line break that ends a statement would be the only thing that separates two of them."""
+    """Without a semicolon only a line break separates two statements."""
     for path in FOLDER.rglob("*.js"):
         lines = compact_script(path.read_text("utf-8")).split("\n")
         assert [line for line in lines[:-1] if line[-1:] not in ("}", "/", "")] == [], path

@@ -101,9 +101,9 @@ def test_each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot(services: Ser
         "cards": orjson.loads(services.games.view(caller, game)[0])["moves"][0]["cards"],
     }
     assert meter.of(lambda: services.moves.move(caller, game, played, request=request)) >= LONG
-    asked = caller.player
-    assert asked is not None
-    assert meter.of(lambda: services.answers.first_answer(asked, request)) >= LONG
+    player = caller.player
+    assert player is not None
+    assert meter.of(lambda: services.answers.first_answer(player, request)) >= LONG
     last = entry_of(services, game).record.version - 1
     assert meter.of(lambda: services.auditing.move(caller, game, last)) >= LONG
 

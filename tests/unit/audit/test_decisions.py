@@ -117,7 +117,7 @@ def test_any_event_of_a_move_gives_the_same_decision() -> None:
 
 
 def test_leeds_cites_its_own_statements() -> None:
-    """L10: whoever can play must play; L17: a five needs a companion; L21: a ten burns."""
+    """L10: a player who can play must play; L17: a five needs a companion; L21: a ten burns."""
     history = sample("leeds")
     cited = {
         rule

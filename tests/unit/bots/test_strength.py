@@ -64,11 +64,11 @@ LOST = [0, 0, 0, 1] * 100
 def test_a_compiled_copy_plays_the_same_hands(tmp_path: Path) -> None:
     """Long measurements use it, so its results must equal those of the plain modules."""
     compiled(tmp_path / "copy")
-    asked = ["--ruleset", "leeds", "--seats", "2", "--first", "expert", "--second", "greedy"]
+    options = ["--ruleset", "leeds", "--seats", "2", "--first", "expert", "--second", "greedy"]
     results: list[list[object]] = []
     for folder in (tmp_path / "copy", Path(strength.__file__).parents[2]):
         data = tmp_path / f"{len(results)}.jsonl"
-        command = [sys.executable, "-m", "ops.bench.strength", "play", *asked, "--hands", "6"]
+        command = [sys.executable, "-m", "ops.bench.strength", "play", *options, "--hands", "6"]
         subprocess.run([*command, "--data", str(data)], cwd=folder, check=True)
         results.append([json.loads(line) for line in data.read_text().splitlines()])
     assert results[0] == results[1]

@@ -154,9 +154,9 @@ def person(
 
 
 def test_a_person_is_asked_until_the_input_is_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    somebody, out = person(["?", "99", "foo", "7c 7h"], monkeypatch)
+    player, out = person(["?", "99", "foo", "7c 7h"], monkeypatch)
     view = {"moves": [{"type": "ready"}], "status": "playing"}
-    assert somebody.choose(view) == {"type": "play", "cards": ["7c", "7h"]}
+    assert player.choose(view) == {"type": "play", "cards": ["7c", "7h"]}
     assert "there is no move 99" in out.getvalue()
     assert "'foo' is neither a card nor a word" in out.getvalue()
     assert "take the pile, with face-up cards" in out.getvalue()
@@ -166,47 +166,47 @@ def test_a_terminal_is_drawn_in_place_with_the_events_since_the_last_move(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A refusal is shown below the same sentences, and Enter draws them again."""
-    somebody, out = person(["9d", "", "take"], monkeypatch, terminal=True)
+    player, out = person(["9d", "", "take"], monkeypatch, terminal=True)
     mine = [view for view in views("shithead") if view["turn"] == 0]
     one, two, three = ({**view, "moves": [TAKE]} for view in (mine[0], mine[4], mine[9]))
-    somebody.see(one)
-    somebody.see(two)
+    player.see(one)
+    player.see(two)
     assert "\x1b[2J" in out.getvalue()
-    sentences = somebody.pane.lines
+    sentences = player.pane.lines
     assert sentences
-    somebody.choose(two)
-    somebody.refused(Refused({"type": "/problems/rule-refused", "detail": "too low"}))
+    player.choose(two)
+    player.refused(Refused({"type": "/problems/rule-refused", "detail": "too low"}))
     out.truncate(0)
-    somebody.see(two)
+    player.see(two)
     assert "refused: too low" in out.getvalue()
     assert all(line in plain(out.getvalue()) for line in sentences)
-    assert somebody.choose(two) is None
+    assert player.choose(two) is None
     out.truncate(0)
-    somebody.see(two)
+    player.see(two)
     assert all(line in plain(out.getvalue()) for line in sentences)
-    somebody.choose(two)
-    somebody.see(three)
-    assert somebody.pane.lines
-    assert sentences[0] not in somebody.pane.lines
+    player.choose(two)
+    player.see(three)
+    assert player.pane.lines
+    assert sentences[0] not in player.pane.lines
 
 
 def test_without_a_terminal_each_state_is_printed_after_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    somebody, out = person([], monkeypatch)
+    player, out = person([], monkeypatch)
     view = views("shithead")[-1]
-    somebody.see(view)
+    player.see(view)
     first = out.getvalue()
-    somebody.see(view)
+    player.see(view)
     assert "\x1b" not in first
     assert out.getvalue() == first
 
 
 def test_a_refusal_prints_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:
-    somebody, out = person([], monkeypatch)
+    player, out = person([], monkeypatch)
     problem = {"type": "/problems/rule-refused", "detail": "too low", "rule": "L10"}
-    somebody.refused(Refused({**problem, "rule_text": "Higher [or] equal."}))
-    somebody.see(views("shithead")[-1])
+    player.refused(Refused({**problem, "rule_text": "Higher [or] equal."}))
+    player.see(views("shithead")[-1])
     assert "refused: too low [L10] Higher [or] equal." in out.getvalue()
 
 

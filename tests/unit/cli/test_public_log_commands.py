@@ -56,7 +56,7 @@ def url(services: Services) -> Iterator[str]:
 
 
 @pytest.fixture
-def asked(shithead: Shithead) -> Shithead:
+def run(shithead: Shithead) -> Shithead:
     """Return a function that runs a command line, without the log of the service."""
 
     def call(*words: str | Path) -> RecordedAnswer:
@@ -78,86 +78,86 @@ def grow(log: MemoryLog, services: Services, number: int) -> None:
 
 
 def test_a_witness_prints_its_key_and_the_cosigned_checkpoint(
-    asked: Shithead, url: str, log: MemoryLog, services: Services
+    run: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
-    status, out, err = asked("witness", "--log", url, "--once")
+    status, out, err = run("witness", "--log", url, "--once")
     assert (status, out) == (1, ""), "a new witness needs a name"
     assert "needs a name" in err
     for number in (1, 2):
         grow(log, services, number)
-        status, out, err = asked("witness", "--log", url, "--once", "--name", "w.example/1")
+        status, out, err = run("witness", "--log", url, "--once", "--name", "w.example/1")
         assert status == 0, err
         key = parse_cosigner(err.splitlines()[0].split()[1])
         assert len(cosignatures(parse_note(out.encode()), [key])) == 1
 
 
 def test_a_witness_refuses_a_restarted_log(
-    asked: Shithead, url: str, log: MemoryLog, services: Services
+    run: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
     grow(log, services, 1)
     words = ("witness", "--log", url, "--once", "--name", "w.example/1")
-    assert asked(*words)[0] == 0
+    assert run(*words)[0] == 0
     log.__init__()  # type: ignore[misc] # the same log, with another past
     grow(log, services, 2)
-    status, out, err = asked(*words)
+    status, out, err = run(*words)
     assert (status, out) == (1, "")
     assert "REFUSED" in err
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
 def test_a_witness_refuses_a_set_back_log_and_stores_the_proof(
-    asked: Shithead, url: str, log: MemoryLog, services: Services
+    run: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
     """It shows fewer leaves than it signed, which is a finding and not a failed request."""
     words = ("witness", "--log", url, "--once", "--name", "w.example/1")
     for number in (1, 2, 3):
         grow(log, services, number)
-    assert asked(*words)[0] == 0
+    assert run(*words)[0] == 0
     log.__init__()  # type: ignore[misc] # an older copy of the log
     grow(log, services, 1)
-    status, out, err = asked(*words)
+    status, out, err = run(*words)
     assert (status, out) == (1, "")
     assert "not a prefix of the 3 cosigned leaves" in err
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
-def test_two_witnesses_do_not_share_a_state(asked: Shithead, url: str) -> None:
+def test_two_witnesses_do_not_share_a_state(run: Shithead, url: str) -> None:
     import fcntl
 
     with Path("witness.state.lock").open("a") as other:
         fcntl.flock(other, fcntl.LOCK_EX)
-        status, _, err = asked("witness", "--log", url, "--once", "--name", "w.example/1")
+        status, _, err = run("witness", "--log", url, "--once", "--name", "w.example/1")
     assert status == 1
     assert "another witness" in err
 
 
 def test_a_monitor_reports_a_finding_once_and_always_ends_with_1(
-    asked: Shithead, url: str, log: MemoryLog, services: Services
+    run: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
     grow(log, services, 1)
-    assert asked("monitor", "--log", url, "--once")[:2] == (0, "")
+    assert run("monitor", "--log", url, "--once")[:2] == (0, "")
     log.__init__()  # type: ignore[misc] # the same log, with another past
     grow(log, services, 2)
-    status, out, err = asked("monitor", "--log", url, "--once")
+    status, out, err = run("monitor", "--log", url, "--once")
     assert status == 1
     assert out.startswith("fork: ")
     assert "saved: " in err
-    assert asked("monitor", "--log", url, "--once")[:2] == (1, "")
+    assert run("monitor", "--log", url, "--once")[:2] == (1, "")
 
 
 @pytest.mark.parametrize("command", ["witness", "monitor"])
-def test_a_log_that_does_not_answer_is_status_2(asked: Shithead, command: str) -> None:
-    status, out, err = asked(command, "--log", "http://127.0.0.1:9", "--once")
+def test_a_log_that_does_not_answer_is_status_2(run: Shithead, command: str) -> None:
+    status, out, err = run(command, "--log", "http://127.0.0.1:9", "--once")
     assert (status, out) == (2, "")
     assert "cannot be read" in err
 
 
 @pytest.mark.parametrize("only", [None, "sealing", "signing"])
-def test_keys_are_rotated_in_their_file(asked: Shithead, only: str | None) -> None:
+def test_keys_are_rotated_in_their_file(run: Shithead, only: str | None) -> None:
     path = Path("keys.json")
     before = keyring.load_or_create(path.absolute())
     words = [] if only is None else ["--only", only]
-    status, out, _ = asked("rotate-keys", "--key-file", path.absolute(), *words)
+    status, out, _ = run("rotate-keys", "--key-file", path.absolute(), *words)
     assert status == 0
     after = keyring.load(path.absolute())
     assert (after.current != before.current) is (only != "signing")
@@ -166,32 +166,32 @@ def test_keys_are_rotated_in_their_file(asked: Shithead, only: str | None) -> No
     assert set(before.keys) <= set(after.keys)
 
 
-def test_a_key_file_that_is_missing_is_reported(asked: Shithead) -> None:
-    status, _, err = asked("rotate-keys", "--key-file", Path("none.json").absolute())
+def test_a_key_file_that_is_missing_is_reported(run: Shithead) -> None:
+    status, _, err = run("rotate-keys", "--key-file", Path("none.json").absolute())
     assert status == 1
     assert "none.json" in err
 
 
-def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(asked: Shithead) -> None:
+def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(run: Shithead) -> None:
     """A note has at most 100 signature lines; readers refuse a longer one."""
     path = Path("keys.json").absolute()
     keyring.load_or_create(path)
     words = ("rotate-keys", "--key-file", path, "--only", "signing")
-    statuses = [asked(*words)[0] for _ in range(101)]
+    statuses = [run(*words)[0] for _ in range(101)]
     refused = statuses.index(1)
     assert set(statuses[refused:]) == {1}
     kept = keyring.load(path)
     signers = signers_at(kept, "tests.example", datetime.now(UTC))
     assert 16 <= len(signers) == refused + 1 < MAX_SIGNATURES
     parse_note(sign_note("tests.example\n", signers))
-    status, _, err = asked(*words)
+    status, _, err = run(*words)
     assert (status, "would sign each checkpoint" in err) == (1, True)
-    assert asked(*words, "--overlap", "0")[0] == 0, "which ends no more keys than it adds"
+    assert run(*words, "--overlap", "0")[0] == 0, "which ends no more keys than it adds"
 
 
 @pytest.mark.heavy
 def test_an_idle_log_supports_any_number_of_rotations(
-    asked: Shithead, log: MemoryLog, tmp_path: Path
+    run: Shithead, log: MemoryLog, tmp_path: Path
 ) -> None:
     """The same tree is signed by each new key in turn, without an overlap."""
     store, path = MemoryStore(), tmp_path / "keys.json"
@@ -204,7 +204,7 @@ def test_an_idle_log_supports_any_number_of_rotations(
     )
     grow(log, made, 1)
     for _ in range(110):
-        status, *_ = asked("rotate-keys", "--key-file", path, "--only", "signing", "--overlap", "0")
+        status, *_ = run("rotate-keys", "--key-file", path, "--only", "signing", "--overlap", "0")
         assert status == 0
         made.sequencer.run_once()
     note = made.log.checkpoint()

@@ -97,11 +97,11 @@ def test_a_receipt_and_the_server_key_give_l2(
     public = b64encode(SERVER.verifier.public).decode()
     answer = {"items": [{"name": SERVER.name, "public": public}], "next": None}
     (tmp_path / "keys.json").write_text(json.dumps(answer))
-    asked = ("verify", LOG, "--level", "L2")
-    assert shithead(*asked)[0] == 2
-    assert shithead(*asked, "--receipt", receipt)[0] == 2
+    words = ("verify", LOG, "--level", "L2")
+    assert shithead(*words)[0] == 2
+    assert shithead(*words, "--receipt", receipt)[0] == 2
     for key in (KEY, tmp_path / "server.key", tmp_path / "keys.json"):
-        status, out, _ = shithead(*asked, "--receipt", receipt, "--server-key", key)
+        status, out, _ = shithead(*words, "--receipt", receipt, "--server-key", key)
         assert status == 0
         assert out.endswith("no evidence of tampering, level L2\n")
 

@@ -234,9 +234,9 @@ def health(url: str) -> dict[str, Any]:
 def spoilt(server: Malformed, log: Path) -> None:
     """Answer the polls with every kind of malformed answer, several times."""
     for answer in (ICY, DEEP, CUT):
-        before = server.asked
+        before = server.request_count
         server.answer = answer
-        while server.asked < before + 3:
+        while server.request_count < before + 3:
             time.sleep(0.05)
             assert "Traceback" not in log.read_text(), log.read_text()
     server.answer = None

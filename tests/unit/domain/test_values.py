@@ -19,10 +19,10 @@ from tests.unit.domain.test_table_seats import OPENED
 
 ENUMS = sorted(
     {
-        thing
+        value
         for module in (commands, events, game, ruleset, table)
-        for thing in vars(module).values()
-        if isinstance(thing, type) and issubclass(thing, StrEnum) and thing is not StrEnum
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, StrEnum) and value is not StrEnum
     },
     key=lambda enum: enum.__name__,
 )
@@ -170,8 +170,8 @@ def test_optional_fields_of_commands_have_defaults() -> None:
     """A pick-up takes nothing along, and a time-out names no move."""
     assert PickUp(seat=0).along == ()
     assert TimeOut(seat=0).move is None
-    said_nothing = Demand(kind=Asks.ANYTHING)
-    assert (said_nothing.rank, said_nothing.asked_by, said_nothing.setting) == (None, None, "")
+    anything = Demand(kind=Asks.ANYTHING)
+    assert (anything.rank, anything.asked_by, anything.setting) == (None, None, "")
 
 
 def test_a_game_is_aborted_for_one_of_four_causes() -> None:

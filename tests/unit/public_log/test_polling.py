@@ -32,7 +32,7 @@ def test_failures_are_counted_and_a_standstill_is_not_healthy() -> None:
 
 def test_a_standstill_is_answered_with_503() -> None:
     time = [0.0]
-    poller = Poller(every=1, report=lambda _said: None, clock=lambda: time[0])
+    poller = Poller(every=1, report=lambda _message: None, clock=lambda: time[0])
     with health_server(poller, "127.0.0.1", 0) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         url = f"http://127.0.0.1:{server.server_address[1]}/healthz"

@@ -57,7 +57,7 @@ def note_of(size: int, leaves: list[bytes] = LEAVES, signer: NoteSigner = LOG) -
     return sign_checkpoint(checkpoint, [signer])
 
 
-def asked(
+def add_checkpoint(
     witness: Witness,
     old: int,
     size: int,
@@ -71,7 +71,7 @@ def asked(
 def test_a_log_that_grows_is_cosigned_each_time(witness: Witness) -> None:
     before = 0
     for size in (1, 2, 5, 5, 8, 9, 40):
-        answer = asked(witness, before, size)
+        answer = add_checkpoint(witness, before, size)
         assert (answer.status, answer.media_type) == (200, "text/plain; charset=utf-8")
         (found,) = cosignatures(parse_note(note_of(size) + answer.body), [WITNESS.verifier])
         assert found.timestamp == NOW
@@ -88,7 +88,7 @@ def test_a_rotated_log_key_is_followed_and_an_unrelated_key_is_refused(
     witness.learn([THIEF.verifier, OTHER.verifier])
     assert witness.keys() == [LOG.verifier, THIEF.verifier]
     assert witness.add_checkpoint(write_request(0, (), note)).status == 200
-    assert asked(witness, 5, 7).status == 200, "the old key still counts"
+    assert add_checkpoint(witness, 5, 7).status == 200, "the old key still counts"
     unknown = write_request(0, (), note_of(5, signer=OTHER))
     assert witness.add_checkpoint(unknown).status == 404
 
@@ -96,17 +96,17 @@ def test_a_rotated_log_key_is_followed_and_an_unrelated_key_is_refused(
 def test_a_request_with_an_outdated_size_is_answered_with_the_current_size(
     witness: Witness,
 ) -> None:
-    assert asked(witness, 0, 7).status == 200
+    assert add_checkpoint(witness, 0, 7).status == 200
     for old in (0, 3, 8):
-        answer = asked(witness, old, 9)
+        answer = add_checkpoint(witness, old, 9)
         assert (answer.status, answer.body) == (409, b"7\n")
         assert answer.media_type == "text/x.tlog.size"
 
 
 def test_a_different_tree_of_equal_size_is_refused_and_saved(witness: Witness, path: Path) -> None:
     """Equivocation: two signed checkpoints of one size are proof against the log."""
-    assert asked(witness, 0, 7).status == 200
-    answer = asked(witness, 7, 7, FORGED)
+    assert add_checkpoint(witness, 0, 7).status == 200
+    answer = add_checkpoint(witness, 7, 7, FORGED)
     assert answer.status == 409
     assert answer.media_type != "text/x.tlog.size"
     [kept] = path.parent.glob("*.note")
@@ -117,24 +117,24 @@ def test_a_different_tree_of_equal_size_is_refused_and_saved(witness: Witness, p
 @pytest.mark.parametrize("size", [8, 9, 40])
 def test_a_changed_past_is_refused(witness: Witness, size: int) -> None:
     """Split view: refused with the proof of the forged tree and with that of the true one."""
-    assert asked(witness, 0, 7).status == 200
+    assert add_checkpoint(witness, 0, 7).status == 200
     for leaves in (FORGED, LEAVES):
         proof = consistency_proof(leaves[:size], 7)
-        assert asked(witness, 7, size, FORGED, proof).status == 422
-    assert asked(witness, 7, size, FORGED, ()).status == 422
-    assert asked(witness, 7, size).status == 200
+        assert add_checkpoint(witness, 7, size, FORGED, proof).status == 422
+    assert add_checkpoint(witness, 7, size, FORGED, ()).status == 422
+    assert add_checkpoint(witness, 7, size).status == 200
 
 
 def test_a_smaller_tree_is_not_cosigned_after_a_greater_one(witness: Witness) -> None:
     """Rollback."""
-    assert asked(witness, 0, 9).status == 200
-    assert asked(witness, 9, 7, proof=()).status == 400
-    assert asked(witness, 7, 7).status == 409
-    assert asked(witness, 0, 7).status == 409
+    assert add_checkpoint(witness, 0, 9).status == 200
+    assert add_checkpoint(witness, 9, 7, proof=()).status == 400
+    assert add_checkpoint(witness, 7, 7).status == 409
+    assert add_checkpoint(witness, 0, 7).status == 409
 
 
 def test_a_consistency_proof_from_size_zero_is_empty(witness: Witness) -> None:
-    assert asked(witness, 0, 7, proof=(LEAVES[0],)).status == 422
+    assert add_checkpoint(witness, 0, 7, proof=(LEAVES[0],)).status == 422
 
 
 def test_unknown_logs_and_invalid_signatures_have_different_statuses(witness: Witness) -> None:
@@ -169,10 +169,10 @@ def test_a_malformed_request_is_refused(witness: Witness, request_: bytes) -> No
 
 
 def test_the_last_cosigned_tree_survives_a_restart(witness: Witness, path: Path) -> None:
-    assert asked(witness, 0, 7).status == 200
+    assert add_checkpoint(witness, 0, 7).status == 200
     again = witness_at(path)
-    assert asked(again, 0, 7, FORGED).status == 409
-    assert asked(again, 7, 8).status == 200
+    assert add_checkpoint(again, 0, 7, FORGED).status == 409
+    assert add_checkpoint(again, 7, 8).status == 200
     assert path.stat().st_mode & 0o777 == 0o600
 
 
@@ -191,7 +191,7 @@ def test_no_cosignature_is_sent_before_the_state_is_on_disk(
 
     monkeypatch.setattr("service.public_log.witness.write_whole", full)
     with pytest.raises(OSError, match="disk full"):
-        asked(witness, 0, 7)
+        add_checkpoint(witness, 0, 7)
     assert witness.seen(LOG.name).size == 0
 
 
@@ -200,7 +200,7 @@ def test_concurrent_requests_never_store_an_older_tree(path: Path) -> None:
     witness, answers = witness_at(path), list[Answer]()
     sizes = list(range(1, 40))
     threads = [
-        threading.Thread(target=lambda size=size: answers.append(asked(witness, 0, size)))
+        threading.Thread(target=lambda size=size: answers.append(add_checkpoint(witness, 0, size)))
         for size in sizes
     ]
     for thread in threads:

@@ -51,7 +51,7 @@ from tests.rules.tables import cards, dealt, rules
         (TableLaid(seat=1, stacks=(cards("7c 7d"), cards("Kd")), count=1), lay(1, "7c 7d", "Kd")),
         (GameEnded(reason=EndReason.FORFEIT, shithead=1, places=()), forfeit(1)),
     ],
-    ids=lambda thing: type(thing).__name__,
+    ids=lambda value: type(value).__name__,
 )
 def test_the_move_is_derived_from_its_event(event: Event, move: Move) -> None:
     """An auditor derives a player's move from the log alone."""
@@ -61,9 +61,9 @@ def test_the_move_is_derived_from_its_event(event: Event, move: Move) -> None:
 def test_a_swap_names_both_sides() -> None:
     """The cards laid face-up, and those taken to the hand."""
     game, _ = dealt(rules("shithead"), seats=2, up=["3c 4c 5c"], hands=["Kc Qc Jc"])
-    asked = swap(0, "Kc Qc", "4c 3c")
-    (event,) = decide(asked, game)
-    assert move_behind(event) == asked
+    command = swap(0, "Kc Qc", "4c 3c")
+    (event,) = decide(command, game)
+    assert move_behind(event) == command
 
 
 @pytest.mark.parametrize(

@@ -56,10 +56,10 @@ def test_l11_leaves_plays_on_an_empty_pile_to_the_general_statements() -> None:
 
 
 def test_every_condition_of_the_model_applies_to_some_rulesets_and_not_to_all() -> None:
-    asked = {statement.applies for statement in model().statements} - {""}
-    assert asked == set(APPLIES)
+    conditions = {statement.applies for statement in model().statements} - {""}
+    assert conditions == set(APPLIES)
     rules = [one.ruleset({}, hand=hand) for one in catalogue().values() for hand in (1, 2)]
-    for name in asked - {"exchange", "set"}:
+    for name in conditions - {"exchange", "set"}:
         assert {APPLIES[name](rule) for rule in rules} == {True, False}, name
 
 

@@ -67,8 +67,8 @@ def test_every_setting_cites_a_statement_of_a_fitting_section(
     for setting, _ in leaves(ruleset.settings({})):
         rule = ruleset.rule_of(setting)
         assert rule != "1-model", setting
-        told_in = {s.section for s in ruleset.statements if s.id == rule}
-        assert rule in MODEL_IDS or told_in & set(sections_of(setting)), (setting, rule)
+        sections = {s.section for s in ruleset.statements if s.id == rule}
+        assert rule in MODEL_IDS or sections & set(sections_of(setting)), (setting, rule)
 
 
 @RULESETS

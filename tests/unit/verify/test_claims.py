@@ -77,10 +77,10 @@ def test_text_page_and_json_name_the_failed_claim() -> None:
 
 def test_a_valid_log_alone_states_that_outside_evidence_is_missing() -> None:
     report = report_on(sample_lines("shithead"))
-    said = {one.claim: (one.result, one.text) for one in report.claims}
+    claims = {one.claim: (one.result, one.text) for one in report.claims}
     nothing = (Result.PASS, "nothing against it")
-    assert said[Claim.DECK] == said[Claim.ACTIONS] == nothing
-    assert said[Claim.HISTORY] == (
+    assert claims[Claim.DECK] == claims[Claim.ACTIONS] == nothing
+    assert claims[Claim.HISTORY] == (
         Result.MISSING,
         "nothing against it, and nothing from outside for it",
     )
@@ -88,9 +88,9 @@ def test_a_valid_log_alone_states_that_outside_evidence_is_missing() -> None:
 
 def test_a_running_game_names_the_checks_that_must_wait() -> None:
     report = report_on(made_game(Plan(name="open", stop=9)))
-    said = {one.claim: one.text for one in report.claims}
-    assert said[Claim.DECK].endswith("not checked yet: commitments, shuffle")
-    assert said[Claim.HISTORY].endswith("not checked yet: seal")
+    claims = {one.claim: one.text for one in report.claims}
+    assert claims[Claim.DECK].endswith("not checked yet: commitments, shuffle")
+    assert claims[Claim.HISTORY].endswith("not checked yet: seal")
 
 
 def test_no_claim_holds_for_a_log_that_is_partly_unreadable() -> None:

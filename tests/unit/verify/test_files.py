@@ -23,9 +23,9 @@ from tests.tamper import SAMPLES, failing, report_on, sample, sample_lines
 SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
 
 
-def run(*paths: Path, asked: VerifyOptions | None = None) -> tuple[int, str, str]:
+def run(*paths: Path, options: VerifyOptions | None = None) -> tuple[int, str, str]:
     out, errors = io.StringIO(), io.StringIO()
-    status = main_verify(paths, asked, out=out, errors=errors)
+    status = main_verify(paths, options, out=out, errors=errors)
     return status, out.getvalue(), errors.getvalue()
 
 
@@ -77,10 +77,10 @@ def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [VerifyOptions(level="L2"), VerifyOptions(level="L3"), VerifyOptions(witnessed=True)]
+    "options", [VerifyOptions(level="L2"), VerifyOptions(level="L3"), VerifyOptions(witnessed=True)]
 )
-def test_missing_requested_evidence_ends_with_2(asked: VerifyOptions) -> None:
-    assert run(sample_path("threes"), asked=asked)[0] == 2
+def test_missing_requested_evidence_ends_with_2(options: VerifyOptions) -> None:
+    assert run(sample_path("threes"), options=options)[0] == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04", b"\x00" * 50])
@@ -101,7 +101,7 @@ def test_an_endless_file_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) 
     endless = Path("/dev/zero")
     status, _, errors = run(endless)
     assert (status, "more than 1000 bytes" in errors) == (3, True)
-    assert run(sample_path("shithead-aborted"), asked=VerifyOptions(receipts=[endless]))[0] == 3
+    assert run(sample_path("shithead-aborted"), options=VerifyOptions(receipts=[endless]))[0] == 3
 
 
 def test_receipts_are_assigned_to_their_games_and_the_worst_status_counts(tmp_path: Path) -> None:
@@ -112,18 +112,18 @@ def test_receipts_are_assigned_to_their_games_and_the_worst_status_counts(tmp_pa
         notes.append(tmp_path / f"{name}.note")
         # As an editor of Windows or the form of a browser writes the first of them.
         notes[-1].write_bytes(note.replace(b"\n", b"\r\n") if name == "threes" else note)
-    asked = VerifyOptions(level="L2", receipts=notes, keys=Keys(server=(SERVER.verifier,)))
-    status, out, _ = run(sample_path("shithead"), sample_path("threes"), asked=asked)
+    options = VerifyOptions(level="L2", receipts=notes, keys=Keys(server=(SERVER.verifier,)))
+    status, out, _ = run(sample_path("shithead"), sample_path("threes"), options=options)
     assert status == 0
     assert out.count("no evidence of tampering, level L2\n") == 2
-    assert run(sample_path("shithead"), asked=asked)[0] == 1
+    assert run(sample_path("shithead"), options=options)[0] == 1
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(b"\n".join(cut_lines("leeds")) + b"\n")
     assert run(sample_path("shithead"), cut)[0] == 2
 
 
 def test_json_is_the_audit_object_of_the_api() -> None:
-    status, out, _ = run(sample_path("leeds"), asked=VerifyOptions(as_json=True))
+    status, out, _ = run(sample_path("leeds"), options=VerifyOptions(as_json=True))
     audit = json.loads(out)
     assert status == 0
     assert list(audit) == [
