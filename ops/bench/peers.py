@@ -383,9 +383,9 @@ def main() -> None:
     made = (
         f"Made by `python -m ops.bench.peers --rounds {options.rounds} --seconds "
         f"{options.seconds:g} --write`: {CLIENTS} clients that wait for each answer, all on two "
-        f"cores with PostgreSQL, load {load:.1f} before the start. Medians of the rounds; a ratio is to ours over HTTP in "
-        "the same round. What the peers play has no rules, record or receipts; boardgame.io sends "
-        "its moves through WebSockets."
+        f"cores with PostgreSQL, load {load:.1f} before the start. Medians of the rounds; a "
+        "ratio is to ours over HTTP in the same round. What the peers play has no rules, "
+        "record or receipts; boardgame.io sends its moves through WebSockets."
     )
     if options.write:
         write(PAGE, f"# Peers on the same work\n\n{fill(made, WIDTH)}\n\n{lines}")
