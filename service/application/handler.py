@@ -25,7 +25,7 @@ from service.store.events import (
 )
 
 ATTEMPTS: Final = 20
-"""How often a command is decided at most, each time after another commit came first."""
+"""Maximum of decisions on one command; each conflict with another commit takes one more."""
 
 NO_CHANGE: Final = Commit(appends=())
 
@@ -78,7 +78,7 @@ class Refused:
     """
     The state refuses the command; `final` returns the refusal, after recording the attempt.
 
-    `final` is called only if the present version refuses, and no first answer exists.
+    `final` is called only if this version is the present one, and the request has no answer yet.
     """
 
     final: Callable[[], Refusal]
@@ -91,10 +91,10 @@ class Handler:
     """
     Carries out commands on streams.
 
-    Three rules hold for every command. Only the present refuses: a cached state may be old, so
-    a refusal counts if the version decided on is still the present one. A repetition of a
-    request gets the first answer, even if both arrive at the same time. The answer, or what
-    it is rebuilt from, is stored in the commit, so that a crash loses both or neither.
+    Three rules apply to every command. A refusal counts only if it was decided on the present
+    version, because a cached state may be old. A repetition of a request gets the first answer,
+    even if both arrive at the same time. The answer, or the data it is rebuilt from, is stored in
+    the commit of the events, so that a crash loses both or neither.
     """
 
     def __init__(self, store: EventStore, answers: Answers) -> None:
@@ -122,8 +122,8 @@ class Handler:
         `overtaken` returns the state after it, or None to load it. `erased` is called if the
         commit names an erased player; it returns whether to decide again.
 
-        Raises Refusal if the present refuses, and `unavailable` after too many conflicts;
-        PlayerErased if the caller was erased in the meantime.
+        Raises the Refusal decided on the present state, or `unavailable` after too many
+        conflicts; PlayerErased if the commit names an erased player and `erased` returns false.
         """
         state = load(False)
         for _ in range(ATTEMPTS):

@@ -102,7 +102,7 @@ def audit(
     Before the game is sealed, a log shows public information only, and a bundle of a seat
     (profile=seat) also what that seat could see.
 
-    The log is verified first, together with the receipts, keys and proofs given. An
+    The log is verified first, with the receipts, keys and proofs of the options. An
     invalid log is shown with its faults. Do not settle a dispute by a log whose deck or
     history is invalid; an invalid action is itself evidence. From an event that contradicts
     the deck on, only public information is used.

@@ -61,8 +61,8 @@ def dataset(
     """
     Write a row for every move of finished hands: position, legal moves, choice, outcome.
 
-    LOGS are logs or evidence bundles of sealed games, as the service gives them to everybody
-    for public games. Without LOGS, bots play hands as in `shithead simulate`; the same options
+    LOGS are logs or evidence bundles of sealed games; those of public games can be downloaded
+    by anyone. Without LOGS, bots play hands as in `shithead simulate`; the same options
     give the same file, byte for byte. A row is a line of JSON (NDJSON), or a row of a Parquet
     file with the same columns and types.
 
@@ -110,7 +110,11 @@ def _describe() -> int:
 
 
 def _writer(form: str, output: Path) -> Callable[[Iterable[Json], BinaryIO], None]:
-    """Return what writes rows in a form; raises UsageError if that is not possible."""
+    """
+    Return the function that writes rows in a format to a file.
+
+    Raises UsageError for Parquet to standard output or without pyarrow.
+    """
     if form == "ndjson":
         return _write_ndjson
     if output == STANDARD_OUTPUT:

@@ -91,8 +91,8 @@ def replay(
     event moved are highlighted.
 
     Of a running game only the public view can be shown, or your own from a bundle with
-    profile=seat. The log is verified first, together with the receipts, keys and proofs
-    given. An invalid log is shown with its faults, and the events concerned are marked
+    profile=seat. The log is verified first, with the receipts, keys and proofs of the
+    options. An invalid log is shown with its faults, and the events concerned are marked
     with !; from an event that contradicts the deck on, only public information is shown.
 
     With --text, or without a terminal, the game is printed as text: equal games give
@@ -172,7 +172,7 @@ def _head(recording: Recording) -> str:
         lines.append(f"{finding.check}  {where}{finding.text}{rule}")
     if any(finding.check is Check.RECEIPTS for finding in recording.failed):
         lines.append(_OTHER_HISTORY)
-    lines.append("Faults of an event stand under it, in lines that begin with !")
+    lines.append("Faults of an event are printed below it, in lines that begin with !")
     return "".join(f"{line}\n" for text in lines for line in marked(text)) + "\n"
 
 
@@ -187,7 +187,7 @@ def _rest(recording: Recording) -> str:
     if not recording.unread:
         return ""
     count = counted(recording.unread, "more line")
-    lines = marked(f"The log has {count}: the first of them is not the next event.")
+    lines = marked(f"The log has {count}: the first of them is not a valid next event.")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 WAIT: Final = 25  # seconds of a long poll
 TIMEOUT: Final = 40.0  # seconds; longer than any long poll
 ATTEMPTS: Final = 6
-STEADY: Final = 10.0  # seconds, after which a lost stream counts as the first failure again
+STEADY: Final = 10.0  # seconds; the loss of a stream that lasted longer counts as the first failure
 FIRST_PAUSE: Final = 0.5  # seconds before the second attempt, doubled for each further one
 MAX_RESPONSE: Final = 256 << 20  # bytes
 NDJSON: Final = "application/x-ndjson"
@@ -29,7 +29,7 @@ class NotAnswered(Exception):
 
 
 class _Fault(Exception):
-    """A request that can be repeated, after `pause` seconds if the service named them."""
+    """A failed request that can be repeated, after `pause` seconds if the service named them."""
 
     def __init__(self, error: Exception, pause: float | None = None) -> None:
         super().__init__(str(error))
@@ -62,9 +62,9 @@ class Api:
     """
     Calls of one service, with the token and invite of a player.
 
-    A request without an answer, or answered with 429 or 503, is repeated up to `attempts` times:
-    after half a second, then twice as long each time, or as `Retry-After` asks. All methods
-    raise Refused for any other problem, and NotAnswered after the last attempt.
+    A request without an answer, or answered with 429 or 503, is sent at most `attempts` times:
+    the pause is half a second and doubles each time, or is that of `Retry-After`. All methods
+    raise Refused for any other problem or one of the last attempt, else NotAnswered.
 
     Raises NotAnswered for a URL that is not http or https.
     """
@@ -96,7 +96,7 @@ class Api:
 
     def post(self, path: str, body: Any, *, once: bool = False, version: int | None = None) -> Any:
         """
-        Return the answer to a POST; it is repeated with one idempotency key until answered.
+        Return the answer to a POST; all attempts have the same idempotency key.
 
         With `once` it is sent once, without a key: for calls that answer with a token. With
         `version` it is refused as `stale-version` if the game is no longer at that version.
@@ -115,7 +115,7 @@ class Api:
         """
         Yield the data of each server-sent event from id `after` on, until the event `end`.
 
-        A lost connection is made again, from the last id received.
+        A lost connection is opened again after the last id received.
 
         Raises Refused, or NotAnswered after `attempts` connections without an event.
         """

@@ -55,7 +55,7 @@ _STATES: Final[Mapping[DisputeState, str]] = {
     DisputeState.OPEN: "the dispute is open and waits for its referees",
     DisputeState.VOTING: "the referees of the dispute are voting",
     DisputeState.REVEALING: "all referees of the dispute have voted and reveal their votes",
-    DisputeState.RULED: "the dispute is ruled",
+    DisputeState.RULED: "the dispute has a ruling",
     DisputeState.APPEALED: "the dispute is appealed and waits for other referees",
     DisputeState.FINAL: _FINAL,
 }
@@ -82,7 +82,7 @@ class OutsideFacts:
     """Facts that a dispute depends on and that are not in its stream."""
 
     sealed_at: Moment | None = None  # when the game was sealed, None while it runs
-    votes: Mapping[int, StoredVote] = field(default_factory=dict, repr=False)
+    votes: Mapping[int, StoredVote] = field(default_factory=dict, repr=False)  # by referee's number
 
 
 RUNNING = OutsideFacts()
@@ -155,8 +155,8 @@ def refuse(dispute: Dispute, player: str, number: int) -> tuple[DisputeEvent, ..
     Return the event by which a side refuses any referee, until the voting opens.
 
     There is no limit: a side that refuses all referees only delays the end of the dispute. Each
-    referee can be refused once, by either side, and cannot offer again.
-    A referee who voted on a panel that became too small stays, because the vote stands.
+    referee can be refused once, by either side, and cannot join again. A referee who voted on a
+    panel that then became too small cannot be refused, because the vote still counts.
 
     Raises DisputeRefused.
     """
@@ -167,7 +167,7 @@ def refuse(dispute: Dispute, player: str, number: int) -> tuple[DisputeEvent, ..
     if number not in dispute.seated:
         raise DisputeRefused(_no_such_referee(dispute, number))
     if dispute.referees[number].commit is not None:
-        raise DisputeRefused("this referee has voted, and a committed vote stands")
+        raise DisputeRefused("this referee has voted, and a committed vote counts")
     return (RefereeRefused(referee=number, side=side),)
 
 

@@ -49,7 +49,7 @@ ALONG = {
 
 
 def may_act(game: Game, seat: Seat) -> bool:
-    """Return whether the seat may act now, which is more than being on turn."""
+    """Return whether a seat may act now: on turn, or to open, follow up or exchange cards."""
     if game.status is PLAYING:
         if game.first_turn and game.turn is None:
             return may_open(game, seat)
@@ -90,9 +90,9 @@ def follow_up_cards(game: Game, seat: Seat) -> tuple[Card, ...]:
 
 def may_be_followed_up(game: Game) -> bool:
     """
-    Return whether, by what all seats see, the last play may be followed up out of turn.
+    Return whether, by public information, the last play may be followed up out of turn.
 
-    That is so if cards were drawn after it and one of its rank has not been seen.
+    That is so if cards were drawn after it, and not all cards of its rank are public.
     """
     last = game.last_play
     if not game.ruleset.turn.follow_up or last is None or game.turn in (None, last.seat):
@@ -193,7 +193,7 @@ def may_go_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
 
 def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
     """
-    Yield the face-up cards that may go along with the pile: one empty choice, or several.
+    Yield each choice of face-up cards to take along with the pile; `()` if none may go along.
 
     Of more than six cards of one rank, one set of each size is yielded.
     """

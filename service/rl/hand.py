@@ -1,4 +1,4 @@
-"""A hand as a sequence of decisions, each by one seat: what all environments share."""
+"""A hand as a sequence of decisions, each by one seat; shared by all environments."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ from service.rulesets.catalogue import definition
 
 FACTS: Final = Facts(id="shithead_v0", head="00" * 32, ruleset_hash="00" * 32)
 TURNS_PER_SEAT: Final = 400
+"""The default turn limit of a hand, divided by its seats."""
+
 MOST_SWAPS: Final = 6
-"""Swaps of a seat in the exchange; then it can only be ready."""
+"""Maximum of swaps of a seat in the exchange; after them only `ready` is legal."""
 
 
 def rules_of(ruleset: str, seats: int, options: Mapping[str, Any], *, hand: int) -> Ruleset:
@@ -42,10 +44,11 @@ def rules_of(ruleset: str, seats: int, options: Mapping[str, Any], *, hand: int)
 
 class Hand:
     """
-    One hand, played by the engine; `selected` is the seat that decides, from its view.
+    One hand, played by the engine; `selected` is the seat that decides next, from its view.
 
-    Environments bring the chance: the deck, the dealer, and one of several `candidates` who may
-    act at once. A choice of the engine with many forms (a layout) is several decisions here.
+    The environment draws everything random: the deck, the dealer, and which of several
+    `candidates` acts first. The layout of a whole hand, one move of the engine, is one decision
+    for each slot here.
     """
 
     def __init__(
@@ -66,15 +69,15 @@ class Hand:
         self.actions = actions
         self.selected: Seat = -1
         self.legal: dict[int, Move | None] = {}
-        """The moves of the seat that decides by their actions; None is to leave a follow-up."""
+        """The moves of the selected seat by action; None declines a follow-up."""
 
         self._view: Json = {}
         self._pending: tuple[str, ...] = ()  # cards chosen to be laid
         self._swaps: dict[Seat, int] = {}
-        self._declined = -1  # version at which a follow-up was left
+        self._declined = -1  # version of the game at which a follow-up was declined
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Hand:
-        """Return a copy that goes on by itself; what both share never changes."""
+        """Return an independent copy; it shares only immutable data."""
         del memo
         same = object.__new__(Hand)
         same.__dict__ = {**self.__dict__, "_swaps": dict(self._swaps), "legal": dict(self.legal)}
@@ -110,7 +113,7 @@ class Hand:
             self._make(move)
 
     def observation(self, seat: Seat) -> Floats:
-        """Return what a seat sees (`arrays.observed`)."""
+        """Return the observation of a seat as an array; its layout is in `arrays.observed`."""
         if seat == self.selected and not self.game.over:
             return observed(self._view, self._pending)
         return observed(self.view_of(seat))
@@ -124,9 +127,9 @@ class Hand:
 
     def rewards(self) -> list[float] | None:
         """
-        Return the reward of each seat at the end, None if the hand reached its turn limit.
+        Return the reward of each seat; None before the end, and if the turn limit was reached.
 
-        The shithead gets -1 and the others share 1; where a hand is played for a winner, the
+        The shithead gets -1 and the others share 1; if the hand is played for a winner, the
         winner gets 1 and the others share -1.
         """
         result, seats = self.game.result, len(self.game.seats)

@@ -112,7 +112,7 @@ def rank_contradictions(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
         yield from _asks(rule, f"/ranks/{rank}")
         for other in rule.not_on:
             if ruleset.rank(other).asks is Asks.TRANSPARENT:
-                reason = f"{other} is transparent: what lies below it asks, and never {other}"
+                reason = f"{other} is transparent: cards are played on the card below it"
                 yield f"/ranks/{rank}/not_on", reason
     yield from _jokers(ruleset)
     for rank in ALL_RANKS:
@@ -230,7 +230,7 @@ def cards_of(ruleset: Ruleset, seats: int) -> int:
 def _of_one_hand(tree: Tree) -> Iterator[Contradiction]:
     ruleset = ruleset_of("custom", {}, tree, hand=1)
     if ruleset.seats_min > ruleset.seats_max:
-        yield "/players/min", "is more than the most players"
+        yield "/players/min", "is larger than /players/max"
         return
     found = list(_deck(ruleset))
     if not found:
@@ -249,7 +249,7 @@ def _deck(ruleset: Ruleset) -> Iterator[Contradiction]:
     deck = ruleset.deck
     by_seats = deck.count is DeckCount.BY_SEATS
     if by_seats and not deck.seats_per_deck:
-        yield "/deck/seats_per_deck", "decks by the number of players need players for each deck"
+        yield "/deck/seats_per_deck", "is required if the number of players decides on the decks"
     if deck.decks < 1:
         yield "/deck/decks", "at least one deck is needed"
     for name, count in (("jokers", deck.jokers), ("jokers_then", deck.jokers_then)):
@@ -267,7 +267,7 @@ def _deck(ruleset: Ruleset) -> Iterator[Contradiction]:
         return
     seats = range(ruleset.seats_min, ruleset.seats_max + 1)
     if not any(deck_of(ruleset, count)[2] for count in seats):
-        yield "/deck/partial", "there is only one deck, so no deck that this could replace"
+        yield "/deck/partial", "a partial deck replaces one of several decks, but there is only one"
 
 
 def _deal(ruleset: Ruleset) -> Iterator[Contradiction]:

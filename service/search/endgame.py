@@ -40,10 +40,11 @@ def is_small(state: State) -> bool:
 
 def solved(state: State, policy: Policy) -> tuple[int, int]:
     """
-    Return the seat that decides a small world played perfectly, and the cost in moves.
+    Return the outcome of a small world under perfect play, and the cost in moves of a playout.
 
-    Both seats know all cards of the world. The seat is NOBODY if neither can force the end. If
-    a solution takes too many positions, a playout decides.
+    The outcome is the shithead, or the winner if the hand is played for a winner; NOBODY if
+    neither seat can force the end. Both seats know all cards of the world. If a solution takes
+    too many positions, a playout decides.
     """
     mover, budget = state.turn, [MOST_POSITIONS]
     try:

@@ -89,7 +89,7 @@ def check_throw(game: Game, event: Event, seq: int) -> None:
     rule = game.ruleset.cite("deal.throws")
     ranks = {rank_of(card) for card in (*event.cards, *game.pile)}
     if len(ranks) != 1 or not ranks <= set(game.ruleset.deal.throws):
-        raise Failed(seq, "these cards are not thrown", rule)
+        raise Failed(seq, "these cards may not be thrown", rule)
     if event.count != min(len(event.cards), len(game.stock)):
         raise Failed(seq, "not as many cards are drawn as were thrown", rule)
     if event.cards != in_code_order(event.cards):
@@ -153,7 +153,11 @@ def _with_card(game: Game, opening: Opening) -> Game:
 
 
 def _with_failing_card(game: Game, event: BlindFailed, seq: int) -> Game:
-    """Return the game with any card that does not fit in the slot, because it was not shown."""
+    """
+    Return the game with some unplayable card in the slot, in place of the failed hidden card.
+
+    Raises Failed if the rules require that the card is shown, or if any card would be playable.
+    """
     setup, state = game.setup, game.seats[event.seat]
     position = state.down[event.slot] if event.slot < len(state.down) else None
     if position is None:

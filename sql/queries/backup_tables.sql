@@ -1,4 +1,4 @@
--- backup_tables: every table of the schema with its columns.
+-- backup_tables: every table of the schema with its columns, without generated ones.
 SELECT c.relname::text, array_agg(a.attname::text ORDER BY a.attnum)
 FROM pg_class c
 JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0

@@ -26,7 +26,7 @@ def test_an_invalid_log_is_shown_to_its_end_with_a_warning(
     assert "the history does not hold: chain fails at seq 20" in err
     assert out.partition("\n\n")[2].splitlines()[0] == whole(None).splitlines()[0]
     assert "\n  20  " not in out
-    rest = "The log has 176 more lines: the first of them is not the next event."
+    rest = "The log has 176 more lines: the first of them is not a valid next event."
     assert out.endswith(f"!     {rest}\n")
 
 

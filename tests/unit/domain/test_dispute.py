@@ -324,7 +324,7 @@ def test_a_referee_who_has_voted_cannot_be_refused() -> None:
     court = Court().panel(*THREE).commit("a", "b").wait(2 * DAY).seat("d")
     assert court.is_in(DisputeState.OPEN)
     for side in ("ada", "bob"):
-        with pytest.raises(DisputeRefused, match="stands"):
+        with pytest.raises(DisputeRefused, match="counts"):
             refuse(court.dispute, side, 0)
         refuse(court.dispute, side, 3)
 
@@ -541,7 +541,7 @@ def test_a_vote_that_the_server_sealed_is_revealed_by_the_server() -> None:
         ("voting", "late", "its panel was complete without you"),
         ("voted", "a", "already voted, and a vote cannot be changed"),
         ("revealing", "a", "already voted"),
-        ("ruled", "late", "the dispute is ruled: its panel was complete without you"),
+        ("ruled", "late", "the dispute has a ruling: its panel was complete without you"),
         ("appealed", "a", "your panel has ruled: other referees judge the appeal"),
     ],
 )
