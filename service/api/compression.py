@@ -11,7 +11,7 @@ from flask import Flask, Response, g, request
 from service.api.parsing import present_request
 
 SMALLEST: Final = 1024
-"""Bytes from which on an answer is compressed: smaller ones fit into one packet anyway."""
+"""Minimum size in bytes of a compressed answer; a smaller one fits into one packet anyway."""
 
 GZIP_LEVEL: Final = 5
 ZSTD_LEVEL: Final = 3
@@ -32,8 +32,8 @@ def leave_uncompressed() -> None:
     """
     Exclude the answer of this request, because it has a token, recovery code or invite.
 
-    A problem in its place has none and is compressed. The length of a compressed answer could
-    reveal a secret next to text that somebody else chose.
+    The length of a compressed answer could reveal a secret next to text that somebody else
+    chose. Problems contain no secret, so they are compressed even then.
     """
     g.leave_uncompressed = True
 
@@ -81,7 +81,7 @@ def _compressible(response: Response) -> bool:
 
 def _compressed(data: bytes, encoding: str) -> bytes:
     if encoding == "zstd":
-        import zstandard  # once a client asks for it
+        import zstandard  # loaded only if a client accepts it
 
         packed: bytes = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(data)
         return packed
@@ -90,7 +90,7 @@ def _compressed(data: bytes, encoding: str) -> bytes:
 
 def _weaken(response: Response) -> None:
     """
-    Make the ETag weak if it is a hash of the bytes, which are other bytes now.
+    Make the ETag weak if it is a hash of the bytes, because compression changes them.
 
     `"v<version>"` names a state, not bytes, and clients send it back in If-Match.
     """

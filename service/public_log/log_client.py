@@ -20,7 +20,7 @@ from service.shx.tlog.notes import NoteVerifier
 from service.shx.tlog.tiles import Tile, read_entries
 
 PATIENCE: Final = 30.0
-"""Seconds for one whole answer."""
+"""Timeout in seconds for one whole answer."""
 
 MOST: Final = 64 << 20  # bytes of one answer
 NEWEST_GAMES: Final = 50
@@ -52,11 +52,15 @@ class LogClient:
         self._patience = patience
 
     def checkpoint(self) -> bytes:
-        """Return the newest checkpoint, unchecked."""
+        """Return the newest checkpoint, unverified; raises Unreachable."""
         return self._get("/log/checkpoint")
 
     def hashes(self, tile: Tile) -> bytes:
-        """Return a tile, or the beginning of the full one where the partial one is gone."""
+        """
+        Return a tile, from the full one if the partial one no longer exists.
+
+        Raises NotPublished if neither exists, and Unreachable.
+        """
         try:
             return self._get(f"/log/{tile.path}")
         except NotPublished:
@@ -66,14 +70,14 @@ class LogClient:
             return self._get(f"/log/{full.path}")[: tile.width * 32]
 
     def entries(self, tile: Tile) -> Sequence[bytes]:
-        """Return the entries of a bundle."""
+        """Return the entries of a bundle; raises Unreachable, RecordError if it is malformed."""
         return read_entries(self._get(f"/log/{tile.path}"), tile)
 
     def key_list(self) -> KeyList:
         """
-        Return the keys that the service lists, and the retirements that go with them.
+        Return the keys that the service lists, and the signed retirements of old keys.
 
-        Raises Unreachable if the service does not answer, or with something else.
+        Raises Unreachable if the service does not answer, or its answer is invalid.
         """
         try:
             return read_key_list(self._json("/keys"))
@@ -82,10 +86,10 @@ class LogClient:
 
     def keys(self, trusted: Iterable[NoteVerifier]) -> list[NoteVerifier]:
         """
-        Return the trusted keys with those that they signed.
+        Return the trusted keys and those listed keys that a chain of endorsements leads to.
 
         Without a trusted key all listed keys are accepted: this is for the first contact
-        with a log only.
+        with a log only. Raises Unreachable.
         """
         known = list(trusted)
         listed = self.key_list().keys
@@ -93,9 +97,9 @@ class LogClient:
 
     def newest_games(self) -> list[ListedGame]:
         """
-        Return the games of public tables that were dealt last.
+        Return the newest public games, at most NEWEST_GAMES.
 
-        Raises Unreachable if the service does not answer, or with something else.
+        Raises Unreachable if the service does not answer, or its answer is invalid.
         """
         found = self._json(f"/games?limit={NEWEST_GAMES}")
         try:
@@ -107,7 +111,11 @@ class LogClient:
             raise Unreachable("the list of games cannot be read") from None
 
     def events(self, game: str, after: int) -> tuple[bytes, ...]:
-        """Return the lines of a public game from a seq on; NotPublished where it is private."""
+        """
+        Return the lines of a public game from seq `after` on, at most 1,000.
+
+        Raises NotPublished for a private or unknown game, and Unreachable.
+        """
         text = self._get(f"/games/{quote(game)}/events?after={after}&limit=1000", ndjson=True)
         return tuple(text.removesuffix(b"\n").split(b"\n")) if text else ()
 
@@ -131,7 +139,7 @@ class LogClient:
 
 
 SHORTEST: Final = 300.0
-"""Seconds without a success before health fails, however often the log is polled."""
+"""Minimum of the seconds without a successful poll after which the health check fails."""
 
 
 HEALTH_PATH: Final = "/healthz"

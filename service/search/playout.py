@@ -37,7 +37,7 @@ class Policy:
 
 
 def opened(state: State, policy: Policy) -> State:
-    """Return a copy in which the opening play has been made, if the rules demand a certain one."""
+    """Return `state`, or a copy after the opening if the rules require a play or any may open."""
     rules = state.rules
     if not state.first or not (rules.opening_play or state.turn == NOBODY):
         return state
@@ -63,9 +63,10 @@ def playout(  # noqa: C901 -- the inner loop of search: calls would cost more th
     if the hand is not decided within `most` moves. A required opening play has been made
     before (`opened`).
 
-    The policy plays the cheapest rank that fits, all cards of a plain rank and one of a
-    special one, completes sets, adds ranks that need a companion to dear cards, tries the
-    stock or takes the pile only if it cannot play, and makes every follow-up.
+    The policy plays the cheapest rank that fits, all cards of a plain rank and one of a special
+    one, and completes sets. It plays a rank that needs a companion if that is worth no more than
+    the cheapest rank that fits. It tries the stock or takes the pile only if it cannot play, and
+    makes every follow-up.
     """
     rules = state.rules
     if state.over:

@@ -14,7 +14,7 @@ from service.shx.canonical import MAX_INTEGER, RecordError, parse_time
 Check = Callable[[Any, str], None]
 """Raises RecordError unless the value is valid; the text is the JSON pointer to it."""
 
-MAX_TEXT: Final = 300
+MAX_TEXT: Final = 300  # characters
 MAX_EVENTS: Final = 100_000
 MAX_SEATS: Final = 64
 MAX_CARDS: Final = 1 << 16  # a position is a u16
@@ -117,7 +117,7 @@ def uuid(value: Any, path: str) -> None:
 
 def time(value: Any, path: str) -> None:
     """
-    Check for a time as events write it.
+    Check for a timestamp in the format of `canonical.format_time`.
 
     Raises RecordError.
     """

@@ -54,7 +54,7 @@ class Owner:
         self._database = database
 
     def transaction(self) -> AbstractContextManager[None]:
-        """Return a context whose calls, of any store, are one transaction."""
+        """Return a context manager; calls of any repository within it are one transaction."""
         return self._database.transaction()
 
     def note(self, entry: TrailEntry) -> None:
@@ -147,8 +147,8 @@ class OwnerDatabase(Database):
         """
         Return the rows of the query `name`, which may write.
 
-        Raises StoreUnavailable if the connection fails, psycopg.Error for what the database
-        refuses.
+        Raises StoreUnavailable if the connection fails, psycopg.Error if the database refuses
+        the query.
         """
         try:
             with self._connect().transaction():

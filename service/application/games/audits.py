@@ -35,7 +35,7 @@ class Auditing:
     Audits moves, cards and seats of a game (api.md, section 6).
 
     Before the seal an answer is computed from the public log and the cards of the caller's
-    own seat only, so that it cannot contain anything else.
+    own seat only, so it cannot reveal other hidden cards.
     """
 
     def __init__(
@@ -59,14 +59,14 @@ class Auditing:
         """
         Return the decision that an event belongs to, on request with a bot's opinion of it.
 
-        Raises Refusal `not-found`, and `sealed` for an opinion before the seal: during play it
-        would be help for a player.
+        Raises Refusal `not-found`, and `sealed` for an opinion before the seal, which would help
+        a player during the game.
         """
         entry = self._games.entry(caller, game)
         if seq >= entry.record.version:
             raise not_found("event")
         if with_opinion and not entry.record.sealed:
-            raise Refusal("sealed", "a bot's opinion of a move is given after the seal")
+            raise Refusal("sealed", "a bot's opinion of a move is shown after the seal")
         history, viewer = self._history(entry, caller)
         with work(listing(history.games[max(seq - 1, 0)])):
             found = decision(
@@ -137,7 +137,9 @@ class Auditing:
         seated = entry.seat_of(caller.player) is not None
         judges = caller.player is not None and self._directory.judges(caller.player, game=game)
         if not seated and not judges:
-            raise Refusal("not-seated", "only seats of the game and its referees may read this")
+            raise Refusal(
+                "not-seated", "only seats of the game and its referees may read its access log"
+            )
         page = self._directory.readings(game, cursor=cursor_of(cursor), limit=limit)
         items = [
             {

@@ -35,7 +35,11 @@ def table_json(
     games: Sequence[GameRow],
     dealt: DealtHand | None = None,
 ) -> dict[str, Any]:
-    """Return a table as the caller sees it; `games` are its newest hands, `dealt` one more."""
+    """
+    Return a table as the caller sees it.
+
+    `games` are its newest hands, `dealt` is the hand dealt by this request.
+    """
     table, conditions = record.table, record.table.conditions
     named = names.of([uuid_or_none(seat.player) for seat in table.seats])
     return {

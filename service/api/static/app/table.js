@@ -28,7 +28,7 @@ const game = {
   connected: true,
   /** Events before this seq were there when the page was opened. */
   began: 0,
-  /** The version after the reader's last move. */
+  /** The version at which the reader last moved: events from this seq on are shown as new. */
   looked: 0,
   /** The cards of events up to this seq have been moved. */
   moved: 0,
@@ -251,7 +251,7 @@ const spacious = () => matchMedia("(min-width: 40rem) and (min-height: 34rem)").
 const low = () => matchMedia("(max-height: 33.99rem) and (min-width: 34rem)").matches;
 const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").matches;
 
-/** The parts of the page, once a hand. */
+/** Build the parts of the page, once for each hand. */
 function frame() {
   replace(
     root,
@@ -309,13 +309,13 @@ function render() {
   replace(find("#hand"), own && !over() ? hand(game, handlers) : []);
   find("#own").classList.toggle("turn", view.turn === view.as && own !== null);
   find("#own").setAttribute("aria-busy", String(game.busy));
-  replace(find("#say"), say());
+  replace(find("#say"), ownStatus());
   if (focused && !find("#own").contains(document.activeElement)) refocus();
   fitHand();
   showLog();
   showNotices();
   tick();
-  tell(before);
+  announceEvents(before);
 }
 
 /** Focus the next card after the focused element was removed, for example a played card. */
@@ -333,7 +333,7 @@ function since() {
   return game.view.version - 3 * game.view.seats.length;
 }
 
-function say() {
+function ownStatus() {
   const { view, refusal } = game;
   const own = ownSeat(view);
   const text = over() ? "" : situation(game);
@@ -473,7 +473,7 @@ function report(problem) {
 }
 
 /** Move the cards of new events, and read them aloud. @param {(selector: string) => any} before */
-function tell(before) {
+function announceEvents(before) {
   const { view } = game;
   const fresh = game.events.filter((event) => event.seq >= game.moved && event.seq < view.version);
   if (!fresh.length) return;
@@ -520,7 +520,7 @@ function waitingRoom(signal) {
   const address = h("input", { readonly: "", value: location.href, "aria-label": t("wait.address"), onfocus: () => address.select() });
   const copy = async () => {
     address.select();
-    // Without a secure context there is no clipboard, but the old command.
+    // Without a secure context navigator.clipboard is undefined, and only execCommand can copy.
     await (navigator.clipboard?.writeText(address.value) ?? document.execCommand("copy"));
     announce(copied.textContent = t("wait.copied"));
   };
