@@ -317,7 +317,7 @@ def _of_http(error: HTTPException) -> Response:
         return _unforeseen(error)
     detail = _DETAILS.get(code) or error.description or PROBLEMS[code].title
     if code == "not-found":
-        detail = _no_id() or detail
+        detail = _malformed_id() or detail
     if code == "too-large" and request.max_content_length is not None:
         most = request.max_content_length
         detail = f"the body is larger than {most} bytes, the limit of this operation"
@@ -328,8 +328,8 @@ def _of_http(error: HTTPException) -> Response:
     return response
 
 
-def _no_id() -> str | None:
-    """Return which part of the path is no id, None if no address has the rest of the path."""
+def _malformed_id() -> str | None:
+    """Return a detail about an id in the path that is not a UUID; None if no route fits."""
     parts = request.path.split("/")
     for rule in current_app.url_map.iter_rules():
         wanted = rule.rule.split("/")
@@ -358,7 +358,7 @@ _DETAILS: Mapping[str, str] = {
 def _unforeseen(error: Exception) -> Response:
     """Answer for an internal error; details are logged, not sent."""
     g.problem = "internal"
-    # Flask wraps an error of a function that ends requests.
+    # Flask wraps an error that a function registered with `after_request` raises.
     cause = getattr(error, "original_exception", None) or error
     logging.getLogger("shithead.api").error("a request failed", exc_info=cause)
     detail = "internal error; the operator finds it in the log by the X-Request-ID"

@@ -46,8 +46,8 @@ class Section:
     title: str
     rows: tuple[tuple[str, ...], ...]
     note: str = ""
-    inline: bool = False  # as text, the only cell stands beside the title
-    wrapped: bool = False  # as text, long last cells go on in the next line
+    inline: bool = False  # as text, the only cell is on the line of the title
+    wrapped: bool = False  # as text, a long last cell is wrapped into several lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +83,8 @@ def decision_answer(
     sections += _section("not legal", found["not_legal"], _not_legal)
     if found["did"] is not None:
         sections.append(Section(title="did", rows=((move_text(found["did"]),),), inline=True))
-    sections += _section("against it", against, _objection)
-    sections += _section("who answers for it", answers, lambda text: (text,))
+    sections += _section("failed checks", against, _objection)
+    sections += _section("responsible", answers, lambda text: (text,))
     sections += _section("followed", found["effects"], _effect)
     unproven = found.get("unproven")
     sections += _section(
@@ -105,7 +105,7 @@ def custody_answer(found: Json, *, unknown: str | None = None) -> Answer:
         (f"{part['from_seq']}–{part['to_seq']}", _zone(part), f"seen by {_seers(part['seen_by'])}")
         for part in found["path"]
     ]
-    nothing = ("nothing is public of it yet",)
+    nothing = ("nothing about it is public yet",)
     return Answer(
         heading=f"custody of {found['card']}, {place} of the deck",
         unknown=unknown,
@@ -212,7 +212,7 @@ _BY: Final = {
     "drawn": "drawn by it",
     "table": "lay face up",
     "pile": "lay on the pile",
-    "shown": "was turned for all to see",
+    "shown": "was shown to all",
 }
 
 

@@ -39,7 +39,7 @@ def _failures(report: Report, bundle: str) -> Iterator[str]:
 
 def _shown(report: Report, people: People) -> Iterator[str]:
     if report.result is Result.PASS:
-        yield "It is whole, the cards are those of the shuffle, and every move follows the rules."
+        yield "It is complete, the cards are those of the shuffle, and every move is legal."
     for text in report.outside:
         yield _in_words(text, people) or f"{text[:1].upper()}{text[1:]}."
 
@@ -78,7 +78,7 @@ _WORDS: Final[Mapping[str, Callable[[re.Match[str], People], str]]] = {
         f"Event {found[1]}: no signature shows that {people(int(found[2]))} left."
     ),
 }
-"""Patterns of what a report states, and the sentence for a player."""
+"""Patterns of statements in a report, and functions that return the sentence for a player."""
 
 
 def _in_words(text: str, people: People) -> str | None:
@@ -94,8 +94,8 @@ def _signed(seats: str, people: People) -> str:
     keyed = [int(seat) for seat in seats.split(", ")]
     others = [people(seat) for seat in keyed if seat != people.me]
     own = ["You signed your moves with your key."] if people.me in keyed else []
-    given = [f"The keys that you gave for {listed(others)} fit."] if others else []
-    return " ".join([*own, *given])
+    theirs = [f"The keys that you entered for {listed(others)} match."] if others else []
+    return " ".join([*own, *theirs])
 
 
 def _unsigned(seat: int, people: People) -> str:

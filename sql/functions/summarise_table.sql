@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summ
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
-    given  jsonb := coalesce(summary, '{}')
+    fields  jsonb := coalesce(summary, '{}')
         || jsonb_build_object('table_id', its_table, 'version', reached);
 BEGIN
     UPDATE tables t SET (
@@ -15,25 +15,25 @@ BEGIN
         SELECT
             r.host, r.version, r.status, r.public, r.ruleset_id, r.invite_hash, r.created_at,
             r.hand, r.game_id
-        FROM jsonb_populate_record(t, given) r
+        FROM jsonb_populate_record(t, fields) r
     )
     WHERE t.table_id = its_table;
 
     IF NOT FOUND AND summary IS NOT NULL THEN
-        PERFORM hold_players(ARRAY[(given ->> 'host')::uuid]);
-        INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || given);
+        PERFORM hold_players(ARRAY[(fields ->> 'host')::uuid]);
+        INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || fields);
     END IF;
 
-    IF given -> 'seats' IS NOT NULL THEN
+    IF fields -> 'seats' IS NOT NULL THEN
         PERFORM hold_players(ARRAY(
-            SELECT r.player_id FROM jsonb_populate_recordset(NULL::table_seats, given -> 'seats') r
+            SELECT r.player_id FROM jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r
             EXCEPT
             SELECT s.player_id FROM table_seats s WHERE s.table_id = its_table
         ));
         DELETE FROM table_seats s WHERE s.table_id = its_table;
         INSERT INTO table_seats (table_id, seat, kind, bot, player_id)
         SELECT its_table, r.seat, r.kind, r.bot, r.player_id
-        FROM jsonb_populate_recordset(NULL::table_seats, given -> 'seats') r;
+        FROM jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r;
     END IF;
 END
 $$;

@@ -70,7 +70,11 @@ class DisputeCommands:
     def stepped(
         self, by: UUID, identity: UUID, step: Step, request: Idempotency | None = None
     ) -> Answered:
-        """Carry out a command of a player or the operator, without access rules."""
+        """
+        Carry out a command of a player or the operator without checking that `by` has access.
+
+        Raises Refusal `not-found`, or `forbidden` if the rules of disputes do not allow it.
+        """
 
         def decision(record: DisputeRecord) -> Accepted:
             now = self.now()
@@ -111,7 +115,7 @@ class DisputeCommands:
             commit=Commit(appends=(append,), quotas=quotas),
         )
 
-    def words(
+    def statement(
         self, identity: UUID, seq: int, author: UUID, text: str
     ) -> tuple[str, dict[str, Any]]:
         """Return the commitment to a statement, and the statement as stored with the stream."""
@@ -123,7 +127,8 @@ class DisputeCommands:
         """
         Return a dispute if the caller may see its game; raises Refusal `not-found`.
 
-        The read is noted in the access log, unless the answer has no data of the game.
+        With `noted` the read is recorded in the access log; an answer without data of the game
+        needs no record.
         """
         record = self.record(identity)
         try:
@@ -157,9 +162,9 @@ class DisputeCommands:
         """Return a dispute as a player sees it; `new` are statements not stored yet."""
         words = None
         if is_insider(record.dispute, player) or player == OPERATOR:
-            kept = self._directory.dispute_texts(record.identity)
+            stored = self._directory.dispute_texts(record.identity)
             words = {
-                **kept,
+                **stored,
                 **{seq: StatementText(text=text, salt=None) for seq, text in new.items()},
             }
         findings = self._files.findings(record.identity)

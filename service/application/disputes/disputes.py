@@ -140,7 +140,7 @@ class Disputes:
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             side = side_of(record.dispute, str(player.id))
-            commit, statement = self._commands.words(identity, record.version, player.id, text)
+            commit, statement = self._commands.statement(identity, record.version, player.id, text)
             return make_statement(record.dispute, side, commit), {"texts": [statement]}
 
         return self._commands.change(caller, player, identity, step, request)
@@ -192,7 +192,7 @@ class Disputes:
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if not record.dispute.opened.of_server:
                 raise DisputeRefused("this dispute is against a seat: the operator is not a side")
-            commit, statement = self._commands.words(identity, record.version, OPERATOR, text)
+            commit, statement = self._commands.statement(identity, record.version, OPERATOR, text)
             return make_statement(record.dispute, Party.ACCUSED, commit), {"texts": [statement]}
 
         self._commands.stepped(OPERATOR, identity, step)

@@ -122,7 +122,7 @@ class DisputeOpening:
             periods=self._periods,
             move=move.first,
         )
-        commit, statement = self._commands.words(identity, 1, player.id, accusation.statement)
+        commit, statement = self._commands.statement(identity, 1, player.id, accusation.statement)
         events = (opened, StatementMade(side=Party.ACCUSER, commit=commit))
         record, lines = DISPUTES.open(identity, events, at=self._commands.now())
         record, more = self._commands.advanced(record)

@@ -1,4 +1,4 @@
-"""Verification of uploads: a bundle or log with evidence, here or in a child process."""
+"""Verification of an uploaded bundle or log with evidence, in this or a child process."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Upload:
         except (NotABundle, RecordError) as error:
             raise Refusal("not-a-bundle", str(error)) from None
         try:
-            given = parse_evidence(
+            evidence = parse_evidence(
                 receipts=self.receipts,
                 keys=self.keys,
                 seat_keys=self.seat_keys,
@@ -58,7 +58,7 @@ class Upload:
             )
         except BadEvidence as error:
             raise invalid(f"/{error.field}", error.detail) from None
-        return audit_object(verify_bundle(bundle, given))
+        return audit_object(verify_bundle(bundle, evidence))
 
 
 def request_of(upload: Upload) -> bytes:
@@ -122,7 +122,7 @@ def answer_here(request: bytes, _callers: Sequence[socket]) -> bytes:
 
 
 AGAIN_AFTER = 60
-"""Value of Retry-After: the same log takes the same time again."""
+"""Retry-After in seconds; long, because the same log takes the same time again."""
 
 _log = logging.getLogger(__name__)
 

@@ -86,8 +86,10 @@ def changed_seat(
     Return the event for another choice of entropy or key, none if nothing changes.
 
     Omitted members of `changes` stay the same. A signature by the old key links the new key to
-    it; a change without one is allowed, and reports call the key new. A repetition changes
-    nothing, because its signature is by a key that was replaced. Raises Refusal.
+    it; a change without one is allowed, and reports call the key new. A repeated change has the
+    stored signature, which is only compared, because the key that made it was replaced.
+
+    Raises Refusal `bad-signature`, `not-seated` or `hand-running`.
     """
     seat = _own_seat(table, player)
     state = table.seats[seat]
@@ -181,7 +183,7 @@ class Tables:
         self, player: Player, wanted: TableRequest, request: Idempotency | None = None
     ) -> Answered:
         """
-        Open a table, deal if it is full and its conditions say so, and answer with it.
+        Open a table, deal if it is full and its condition `deal` is set, and answer with it.
 
         Raises Refusal `rate-limited`, `invalid-body`, `ruleset-refused` or `cannot-deal`.
         """

@@ -36,7 +36,7 @@ def test_receipts_are_explained_without_numbers_of_events() -> None:
     keys = "the keys of seats 0, 1"
     lines = closing_lines(replace(SHOWN, outside=(agree, keys)), TABLE, "game.shx")
     assert any("The server signed it 51 times" in line for line in lines)
-    signed = "You signed your moves with your key. The keys that you gave for Bob fit."
+    signed = "You signed your moves with your key. The keys that you entered for Bob match."
     assert f"  {signed}" in lines
     assert not any("seq" in line for line in lines)
     sentences = ". ".join(lines[:-1]).split(". ")

@@ -1,9 +1,9 @@
 /**
- * The words of the pages, in the reader's language.
+ * The texts of the pages, in the reader's language.
  *
- * `strings/en.json`, `sv.json` and `ja.json` hold those of all pages, folders beside them those of
- * some (`strings/verify/en.json`). The server writes the English ones into its pages. Only the files of the reader's language are loaded. Texts of the
- * API stay English.
+ * `strings/en.json`, `sv.json` and `ja.json` have the texts of all pages; a folder beside them has
+ * those of some pages (`strings/verify/en.json`). The server writes the English texts into its pages;
+ * the browser loads only the files of the reader's language. Texts of the API stay English.
  */
 
 import { find, h } from "./dom.js";
@@ -41,7 +41,7 @@ async function loadAll(code, parts) {
 }
 
 /**
- * Return a text with its values filled in; a value that is unknown becomes a dash.
+ * Return a text with its values filled in; a missing value becomes a dash.
  *
  * A value `n` chooses between forms separated by `|`: for one, and for other numbers. Languages
  * without that distinction have one form.
@@ -64,19 +64,19 @@ export const has = (key) => key in strings;
 export const listed = (words) =>
   new Intl.ListFormat(language, { style: "long", type: "conjunction" }).format(words);
 
-/** @param {string} at a time of the API @returns {string} that time for people here */
+/** @param {string} at a time of the API @returns {string} in the reader's language and time zone */
 export const moment = (at) =>
   new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
 
 /**
- * Load the reader's language, and put it into what the server has written in English.
+ * Load the texts of the reader's language, and replace the English ones in the page by them.
  *
  * @param {string[]} parts folders of strings that this page needs
  * @returns {Promise<string[]>} the addresses of the files with these words
  */
 export async function start(...parts) {
   for (const code of new Set([language, ...Object.keys(LANGUAGES)])) {
-    // Without the server only the words are there that the browser has stored.
+    // Without a connection, only languages in the browser's cache can be loaded.
     const found = await loadAll(code, parts).catch(() => null);
     if (!found) continue;
     strings = found;

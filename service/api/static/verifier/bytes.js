@@ -37,7 +37,7 @@ export const unhex = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pai
 /** @param {Uint8Array} bytes */
 export const base64 = (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
 
-/** @param {string} digits @returns {Uint8Array | null} null unless it is standard base64 in its one form */
+/** @param {string} digits @returns {Uint8Array | null} null unless it is canonical standard base64 */
 export function unbase64(digits) {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(digits) || digits.length % 4) return null;
   const bytes = Uint8Array.from(atob(digits), (character) => character.charCodeAt(0));
@@ -106,10 +106,10 @@ function power(base, exponent) {
 }
 
 /**
- * Return whether 32 bytes are a key that only one person can sign for (RFC 8032, section 5.1.3).
+ * Return whether 32 bytes are a valid public key, and not a weak one (RFC 8032, section 5.1.3).
  *
- * A point of small order accepts signatures that anybody can make. A second encoding of a point,
- * and a point that is not on the curve, are refused as well.
+ * For a point of small order, anybody can make signatures without a private key. A second encoding
+ * of a point, and a point that is not on the curve, are refused as well.
  *
  * @param {Uint8Array} key
  */

@@ -4,7 +4,7 @@ import { text, utf8 } from "./bytes.js";
 
 /** @typedef {null | boolean | number | string | any[] | {[key: string]: any}} Json */
 
-/** The bytes are no canonical JSON. */
+/** Bytes that are not canonical JSON. */
 export class NotCanonical extends Error {}
 
 const MOST_NESTED = 64;
@@ -23,7 +23,7 @@ export function canonical(value, depth = 0) {
     return String(value);
   }
   if (typeof value === "string") {
-    if (/\p{Surrogate}/u.test(value)) throw new NotCanonical("half a character");
+    if (/\p{Surrogate}/u.test(value)) throw new NotCanonical("a lone surrogate");
     if (value.normalize("NFC") !== value) throw new NotCanonical("a text that is not in normal form C");
     return JSON.stringify(value);
   }
@@ -49,7 +49,7 @@ export function parseCanonical(bytes) {
     source = text(bytes);
     value = JSON.parse(source);
   } catch {
-    throw new NotCanonical("no JSON in UTF-8");
+    throw new NotCanonical("not JSON in UTF-8");
   }
   if (canonical(value) !== source) throw new NotCanonical("not in canonical form");
   return value;

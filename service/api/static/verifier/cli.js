@@ -3,8 +3,8 @@
  *
  *     node cli.js game.shx --receipt mine.note --server-key keys.json
  *
- * Exit status: 0 no evidence of tampering, 1 a check failed, 2 evidence is missing for what was asked,
- * 3 a file is no bundle and no log, 64 a wrong command line. Of several files the worst counts.
+ * Exit status: 0 no evidence of tampering, 1 a check failed, 2 evidence for a required check is missing,
+ * 3 a file is neither a bundle nor a log, 64 a wrong command line; for several files the highest.
  */
 
 import { webcrypto } from "node:crypto";
@@ -33,18 +33,18 @@ const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
 class WrongUse extends Error {}
 
 /** @param {string} code @param {import("./log.js").Values} [values] */
-function say(code, values = {}) {
+function sentence(code, values = {}) {
   const named = (/** @type {string} */ name) => (/^(?:seat|dealer)$/.test(name) ? `seat ${values[name]}` : String(values[name] ?? "–"));
-  const said = words[code].replace(/\{(\w+)\}/g, (_, name) => named(name));
-  return said[0].toUpperCase() + said.slice(1);
+  const text = words[code].replace(/\{(\w+)\}/g, (_, name) => named(name));
+  return text[0].toUpperCase() + text.slice(1);
 }
 
-/** @param {string} given @param {boolean} witness */
-async function keysOf(given, witness) {
-  const keys = await readKeys(given, witness);
+/** @param {string} value a key, or the name of a file of keys @param {boolean} witness */
+async function keysOf(value, witness) {
+  const keys = await readKeys(value, witness);
   if (keys.length) return keys;
-  const found = await readKeys(readFileSync(given, "utf8"), witness);
-  if (!found.length) throw new WrongUse(`${given}: ${say("file.key")}`);
+  const found = await readKeys(readFileSync(value, "utf8"), witness);
+  if (!found.length) throw new WrongUse(`${value}: ${sentence("file.key")}`);
   return found;
 }
 
@@ -78,12 +78,12 @@ async function report(file, outside, json) {
   }
   for (const { check, result, seq, reason, remarks } of findings) {
     const place = seq === null ? "" : `seq ${seq}: `;
-    const said = [...(reason ? [reason] : []), ...remarks].map(({ code, values }) => say(code, values));
-    console.log(`${check.padEnd(12)} ${result.padEnd(8)} ${place}${said.join(" ")}`.trimEnd());
+    const sentences = [...(reason ? [reason] : []), ...remarks].map(({ code, values }) => sentence(code, values));
+    console.log(`${check.padEnd(12)} ${result.padEnd(8)} ${place}${sentences.join(" ")}`.trimEnd());
   }
   const author = status === 1 ? [authorOf(findings, outside)] : [];
-  for (const who of author) console.log(`${say(`verdict.who.${who}`)}\n${say(`verdict.more.${who}`)}`);
-  console.log(`${say("left_out")}\n${file}: ${say(`verdict.${status}`)}`);
+  for (const who of author) console.log(`${sentence(`verdict.who.${who}`)}\n${sentence(`verdict.more.${who}`)}`);
+  console.log(`${sentence("left_out")}\n${file}: ${sentence(`verdict.${status}`)}`);
   return status;
 }
 
@@ -102,7 +102,7 @@ async function main() {
     try {
       worst = Math.max(worst, await report(file, outside, values.json));
     } catch (error) {
-      const broken = error instanceof NotABundle ? say(error.code, error.values) : error instanceof Error && "code" in error ? error.message : null;
+      const broken = error instanceof NotABundle ? sentence(error.code, error.values) : error instanceof Error && "code" in error ? error.message : null;
       if (broken === null) throw error;
       console.error(`${file}: ${broken}`);
       worst = 3;
