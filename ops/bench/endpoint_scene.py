@@ -178,7 +178,9 @@ def _dispute(
         for side, author in sides.items():
             for _ in range(STATEMENTS - (side is Party.ACCUSER)):
                 assert author is not None
-                commit, text = commands.statement(identity, record.version + len(events), author, TEXT)
+                commit, text = commands.statement(
+                    identity, record.version + len(events), author, TEXT
+                )
                 events.append(StatementMade(side=side, commit=commit))
                 texts.append(text)
         events += [RefereeSeated(player=str(player)) for player in referees]

@@ -104,7 +104,11 @@ def knowledge(call: Call, game_id: UUID) -> Response:
     replica=True,
 )
 def readings(call: Call, game_id: UUID) -> Response:
-    """List who read private data of other seats, newest first; for its seats and referees."""
+    """
+    List the reads of other seats' private data, newest first.
+
+    Only seats of the game and referees of its disputes may read the list.
+    """
     items, next_ = services().auditing.readings(
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
@@ -140,7 +144,11 @@ def shuffles(_call: Call) -> Response:
     replica=True,
 )
 def blind_choices(call: Call) -> Response:
-    """Return the e-value of a player's blind choices; for that player and referees of disputes."""
+    """
+    Return the e-value of a player's blind choices.
+
+    Only that player, and referees of disputes about the player, may read it.
+    """
     asked = call.query["player"]
     player = call.by.id if asked == "me" else UUID(asked)
     return private(json_response(services().statistics.blind_choices(call.by, player)))

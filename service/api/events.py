@@ -158,7 +158,7 @@ def _with_caching(call: Call, entry: GameEntry, response: Response) -> Response:
     """
     Return the answer with its caching rules: immutable after the seal if `as` is explicit.
 
-    `entry` was read before the answer was made, which may still change until the seal.
+    `entry` was read before the answer was made: unless it was sealed then, the answer may change.
     """
     if entry.record.sealed and call.query["as_"] is not None:
         return immutable(response, public=entry.public)

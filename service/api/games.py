@@ -105,7 +105,7 @@ def move(call: Call, game_id: UUID) -> Response:
     """
     Make a move; with `If-Match` it is refused if another seat has acted since that version.
 
-    In the exchange of cards only actions of the own seat count.
+    During the exchange of cards it is refused only if the caller's own seat has acted since.
     """
     return change_response(
         services().moves.move(

@@ -154,12 +154,12 @@ def caller_address() -> str:
 
 
 @lru_cache(maxsize=4096)
-def counted_address(given: str) -> str:
-    """Return the key under which the IP address `given` is counted: itself, or its /64 network."""
+def counted_address(text: str) -> str:
+    """Return the key under which an IP address is counted: itself, or its /64 network."""
     try:
-        address = ip_address(given)
+        address = ip_address(text)
     except ValueError:
-        return given
+        return text
     if isinstance(address, IPv6Address):
         mapped = address.ipv4_mapped
         return str(mapped) if mapped else f"{IPv6Address(int(address) >> 64 << 64)}/64"
@@ -191,10 +191,10 @@ LONG = 1000
 """Events that a request may process without a slot: less than 250 ms of processor time in all."""
 
 EVENTS_A_MINUTE = 150_000
-"""Events beyond that which are processed for one address, and for one player."""
+"""Events that requests above LONG may process for one address, and for one player."""
 
 SLOTS = 4
-"""Requests of a process that process so many events at the same time, two for one address."""
+"""Requests above LONG that a process serves at the same time; at most two for one address."""
 
 
 class LongGames:

@@ -163,19 +163,19 @@ def restore(
     from service.config import ERASURES
 
     place, at_hand = key_file_of(key_file, data), find_keys(key_file, data)
-    given = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
+    supplied = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
     newest = None if checkpoint is None else checkpoint.read_bytes()
     listed = ErasureFile(erasures or place.with_name(ERASURES))
     try:
         amends = Amends(end_tokens=end_tokens, erased=listed.read())
-        if given is not None:
-            _refuse_other_keys(at_hand, complete_keyring(given, Backup(source).manifest.keys))
+        if supplied is not None:
+            _refuse_other_keys(at_hand, complete_keyring(supplied, Backup(source).manifest.keys))
         with database_of(database_url, data, new=True) as url:
             manifest = restoring.restore(url, source, checkpoint=newest, amends=amends)
             signed = newest or _published(url)
     except (BackupError, ValueError) as error:
         raise click.ClickException(str(error)) from None
-    at_hand = _store_beside(place, at_hand, given, signed, listed)
+    at_hand = _store_beside(place, at_hand, supplied, signed, listed)
     _print_restored(manifest, amends, at_hand, source, as_json=as_json)
     if not listed.path.exists() and not as_json:
         click.echo(_REVIVED.format(path=listed.path), err=True)
@@ -187,7 +187,7 @@ def restore(
 def _store_beside(
     place: Path,
     at_hand: ServiceKeys,
-    given: ServiceKeys | None,
+    supplied: ServiceKeys | None,
     signed: bytes | None,
     listed: ErasureFile,
 ) -> ServiceKeys:
@@ -195,9 +195,9 @@ def _store_beside(
     from service.config import ERASURES
     from service.public_log.sequencer import signed_checkpoints
 
-    if at_hand.keyring is None and given is not None and given.keyring is not None:
-        write_keys(given.keyring, place)
-        at_hand = given
+    if at_hand.keyring is None and supplied is not None and supplied.keyring is not None:
+        write_keys(supplied.keyring, place)
+        at_hand = supplied
     if signed is not None:
         _store_checkpoint(signed_checkpoints(place, _log_checkpoint()), signed)
     _copy_erasures(listed, place.with_name(ERASURES))

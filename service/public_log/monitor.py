@@ -256,7 +256,8 @@ class Monitor:
     Follows one log, and reports each finding once.
 
     It rebuilds the tree from the entries, so an entry that the log has changed or dropped,
-    or shows to other readers only, leads to another root than the signed one.
+    or shows to other readers only, leads to another root than the signed one. `keep` stores
+    each checkpoint that proves a fault.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ def key_fault(public: bytes) -> str | None:
     >>> key_fault(bytes([0x58, *[0x66] * 31])) is None  # the base point
     True
     >>> key_fault(bytes([2, *bytes(31)]))
-    'a key that is no point of the curve, so no signature holds under it'
+    'a key that is no point of the curve, so no signature verifies under it'
     """
     if is_weak(public):
         return "a key of small order, which proves nothing"
@@ -49,7 +49,7 @@ def key_fault(public: bytes) -> str | None:
         return "a key in a non-canonical encoding"
     x = _root((y * y - 1) * pow(_D * y * y + 1, -1, PRIME) % PRIME)
     if x is None:
-        return "a key that is no point of the curve, so no signature holds under it"
+        return "a key that is no point of the curve, so no signature verifies under it"
     if x == 0 and sign:
         return "a key in a non-canonical encoding"
     return None

@@ -193,7 +193,11 @@ def _position(before: Game, move: RecordedMove, facts: Facts) -> Json:
 
 
 def _choice(legal: list[Json], command: Move) -> Json:
-    """Return the legal moves and the index of the one made, which may stand for equal ones."""
+    """
+    Return the legal moves and the index of the move made, whatever the order of its cards.
+
+    A move that is legal but not listed is appended.
+    """
     did = move_json(command)
     ordered = [_ordered(one) for one in legal]
     if _ordered(did) not in ordered:

@@ -27,9 +27,10 @@ _NO_KEYS: Final = "neither name+id+key nor an answer of /v1/keys"
 
 class BadEvidence(Exception):
     """
-    A piece of evidence that cannot be read: the field that has it, and why.
+    A piece of evidence that cannot be read.
 
-    The command line and the API name the field each in its own way.
+    `field` is the field of an upload to the API: `key`, `seat_key` or `key_change`; the command
+    line names its option instead. `detail` is the reason.
     """
 
     def __init__(self, field: str, detail: str) -> None:
@@ -148,7 +149,7 @@ def parse_seat_keys(words: Iterable[str]) -> dict[int, str]:
         raw = decode_base64(key)
         valid = raw is not None and len(raw) == KEY_BYTES
         if not _SEAT.fullmatch(seat) or not valid or int(seat) in keys:
-            wanted = "is not SEAT=KEY, once a seat, with a key of 32 bytes in base64"
+            wanted = "is not SEAT=KEY with a key of 32 bytes in base64, or repeats a seat"
             raise BadEvidence("seat_key", wanted)
         if fault := key_fault(b64decode(key)):
             raise BadEvidence("seat_key", f"is {fault}")

@@ -19,7 +19,7 @@ MOST_WORDS: Final = 30
 FAILS: Final[Mapping[Check, str]] = {
     Check.BYTES: "This line was edited or damaged: the server never writes a line like this.",
     Check.CHAIN: "The record was changed here after it was written, or is put together from parts.",
-    Check.ORDER: "Something is missing here, or was put in, or stands in the wrong place.",
+    Check.ORDER: "Events are missing here, were inserted, or are in the wrong order.",
     Check.COMMITMENTS: "A secret number is not the one that was fixed before the deal.",
     Check.SHUFFLE: "The deck or the dealer does not agree with the shuffle.",
     Check.OPENINGS: "The card shown is not the one that the deal put there.",
@@ -28,20 +28,20 @@ FAILS: Final[Mapping[Check, str]] = {
     Check.LEGALITY: "The rules do not allow this, or lead to another result.",
     Check.HIDDEN: "A face-down card that could be played was kept hidden.",
     Check.SIGNATURES: (
-        "A player's signature is missing, or was given for another course of the game."
+        "A player's signature is missing, or was made for another course of the game."
     ),
     Check.RECEIPTS: "A receipt from the server shows another course of the game.",
     Check.ANCHOR: "The public log does not confirm this record.",
     Check.WITNESS: "The witnesses do not confirm the public log.",
-    Check.SEAL: "The end of the record does not fit the rest of it, or the file beside it.",
+    Check.SEAL: "The end of the record does not match its events or the list of refused moves.",
     Check.SEQUENCE: "A hand of the table is missing or doubled, or does not follow the one before.",
 }
 """What it means that a check fails: one sentence without technical terms."""
 
 PASSES: Final[Mapping[Check, str]] = {
     Check.BYTES: "Every line is written as the server writes it.",
-    Check.CHAIN: "No part was changed without a change to all that follows it.",
-    Check.ORDER: "Nothing is missing, put in, or out of order.",
+    Check.CHAIN: "No event was changed without changing all later events too.",
+    Check.ORDER: "No event is missing, inserted, or out of order.",
     Check.COMMITMENTS: "The secret numbers are those that were fixed before the deal.",
     Check.SHUFFLE: "The deck and the dealer are those that the shuffle gives.",
     Check.OPENINGS: "Every card shown is the one that was fixed for its place in the deck.",
@@ -49,7 +49,7 @@ PASSES: Final[Mapping[Check, str]] = {
     Check.CUSTODY: "No seat played a card that it did not hold.",
     Check.LEGALITY: "The rules allow every action and lead to its result, time limits included.",
     Check.HIDDEN: "Face-down cards that were kept hidden could not be played.",
-    Check.SIGNATURES: "Every move of a player with a key is signed for its moment.",
+    Check.SIGNATURES: "Every move of a player with a key is signed, for its place in the game.",
     Check.RECEIPTS: "The receipts from the server confirm this record.",
     Check.ANCHOR: "The public log contains this game.",
     Check.WITNESS: "The witnesses confirm the public log.",
@@ -60,10 +60,10 @@ PASSES: Final[Mapping[Check, str]] = {
 
 OPEN: Final[Mapping[Check, str]] = {
     Check.RECEIPTS: (
-        "No receipt was given, which would show that the server did not replace the whole record."
+        "No receipt was supplied to show that the server did not replace the whole record."
     ),
     Check.ANCHOR: (
-        "No proof from the public log was given, which would show that the server published this."
+        "No proof from the public log was supplied to show that the server published this."
     ),
     Check.WITNESS: "No witness was asked whether the public log is the same for all.",
     Check.SEAL: "The game was still running, so hidden cards are not known yet.",
@@ -241,15 +241,15 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"(?:game_aborted|\w+) after the seal", "The record was closed before."),
     (r"game_ended without", "The record is not closed after it."),
     (r"(?:game_sealed|game_aborted) begins no move", "The record was closed before."),
-    (r"\w+ begins no move", "No move comes before it from which it could follow."),
+    (r"\w+ begins no move", "It can only follow from a move, and there is none before it."),
     (r"revealed before every", "Not every seat had fixed its share of the shuffle before."),
-    (r"the deck is committed before", "Not every seat had given its share of the shuffle before."),
+    (r"the deck is committed before", "Not every seat had contributed to the shuffle before."),
     (r"play starts when the last", "Not every seat was ready, or the start of play is missing."),
     (r"play has not started", "Play had not begun."),
     (r"seat (\d+) is ready a second", "{0} was ready before."),
-    (r"by is ", "It stands there as the act of another seat, or of the server."),
+    (r"by is ", "The record attributes it to another seat, or to the server."),
     (r"names a seat that is not one of the (\d+)", "The table has {a} seats, and not this one."),
-    (r"another seat acts after the time-out", "After the time of a seat is up that seat moves."),
+    (r"another seat acts after the time-out", "After a time-out the seat that was late moves."),
     (r"a seal of version", "It is written in another version of the format than the game."),
     (
         r".*fields missing: \[\], added: \[(.+?)\]",
@@ -263,7 +263,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"the key of seat (\d+) is not the one given",
-        "The key of {0} in this record is not the key that you gave for it.",
+        "The key of {0} in this record is not the key that you entered for it.",
     ),
     (r"the key of seat (\d+): ", "The key of {0} is no key with which anybody can sign."),
     (
@@ -272,7 +272,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"a signature where none belongs",
-        "It carries a signature that nobody at the table could give.",
+        "It has a signature that nobody at the table could make.",
     ),
     (
         r"its nonce was used before",
@@ -284,11 +284,11 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"the event is not the move that",
-        "The player signed another move than the one that stands here.",
+        "The player signed another move than the one in the record.",
     ),
     (
         r"the head that was seen is not",
-        "The player signed this move after another course of the game than the one before it here.",
+        "The player signed this move after another course of the game than the record shows.",
     ),
     (
         r"the seat had not seen seq (\d+)",
@@ -327,7 +327,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"a checkpoint that does not hold",
-        "The public log in the proof is not signed with the server's key that you gave.",
+        "The public log in the proof is not signed with the server's key that you entered.",
     ),
     (
         r"a cosignature that does not hold",

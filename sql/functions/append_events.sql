@@ -4,8 +4,9 @@
 -- the stream and its version): the caller reads and decides again. SH410 if the request has been
 -- answered meanwhile.
 --
--- The answer is written first, so a repeated request gets SH410, never SH409 or SH429 because of
--- its own first execution. A token that is unknown or has expired comes before that: SH403. Streams are locked in the order of their ids: no deadlock.
+-- An unknown or expired token is refused first (SH403). The answer is written before the events, so
+-- a repeated request gets SH410, never SH409 or SH429 because of its own first execution. Streams
+-- are locked in the order of their ids, which prevents deadlocks.
 --
 -- One jsonb argument costs less than arrays. No NOTIFY: it takes a database-wide lock at commit.
 --

@@ -25,7 +25,7 @@ from tests.tamper import failing, report_on
 OLD, NEW = private_key("old"), private_key("new")
 WEAK = {"AQ" + "A" * 41 + "=", "A" * 43 + "="}
 NO_KEYS = {
-    "Ag" + "A" * 41 + "=": "a key that is no point of the curve, so no signature holds under it",
+    "Ag" + "A" * 41 + "=": "a key that is no point of the curve, so no signature verifies under it",
     "8P" + "/" * 39 + "38=": "a key in a non-canonical encoding",
 }
 

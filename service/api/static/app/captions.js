@@ -1,7 +1,7 @@
 /**
  * Events in words: one sentence each, in the language of the page.
  *
- * An event says what happened; who acts next and what the pile asks for comes from the view.
+ * An event states what happened; the next seat and the demand of the pile are in the view.
  */
 
 import { brief, spelled } from "./cards.js";
@@ -10,7 +10,7 @@ import { has, listed, t } from "./i18n.js";
 /**
  * @typedef {Object} Voice how sentences are worded
  * @property {(seat: number) => string} who the name of a seat
- * @property {boolean} [aloud] cards in words, for screen readers; else in signs
+ * @property {boolean} [aloud] cards in words, for screen readers; else in symbols
  */
 
 /**
@@ -120,14 +120,14 @@ export function moveInWords(move, view) {
   }
 }
 
-/** Event types that say what a seat did, as shown beside it. */
+/** Types of the events that are shown beside the seat that they name. */
 const DEEDS = new Set([
   "cards_thrown", "cards_swapped", "table_laid", "seat_ready", "cards_played", "pile_burned",
   "pile_picked_up", "blind_failed", "stock_failed", "turn_passed", "turn_timed_out", "seat_out",
 ]); // prettier-ignore
 
 /**
- * Return what a seat did in some events, in a few signs: "7♣ 7♥, burned".
+ * Return the acts of a seat in some events, as short text: "7♣ 7♥ · burned".
  *
  * @param {Api["Event"][]} events
  * @param {number} seat

@@ -96,7 +96,7 @@ export function chosenMove({ view, choice }) {
   return along && !isListed(view, choice.cards) ? along : playOf(view, choice.cards);
 }
 
-/** Whether what is chosen can be posted only to learn the rule against it. @param {Game} game */
+/** Whether the chosen cards are no legal play: posting them shows the rule against it. @param {Game} game */
 const asksWhy = (game) => chosenMove(game)?.type === "play" && !isPart(game.view, game.choice.cards) && !isListed(game.view, game.choice.cards);
 
 /**
@@ -122,7 +122,7 @@ export function actions(game, act) {
   const pickUps = listedMoves(view, "pick_up");
   const only = view.moves.every((move) => move.type === "pick_up") ? "main" : "";
   if (pickUps.length > 1) {
-    found.push(h("button", { class: only, "data-key": "pick_up", disabled: game.busy, onclick: () => which(pickUps, view, act) }, [
+    found.push(h("button", { class: only, "data-key": "pick_up", disabled: game.busy, onclick: () => chooseAlong(pickUps, view, act) }, [
       t("act.pick_up.which", { n: view.pile.length }),
     ]));
   } else found.push(...pickUps.map((move) => made(move, { class: only, "data-key": "pick_up" })));
@@ -133,7 +133,7 @@ export function actions(game, act) {
 }
 
 /** Ask which face-up cards go along with the pile. @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
-function which(moves, view, act) {
+function chooseAlong(moves, view, act) {
   const choose = (/** @type {Api["Move"]} */ move) => {
     dialog.close();
     act(move);
@@ -223,7 +223,7 @@ export function fitHand() {
   element.style.setProperty("--overlap", `${step - card}px`);
   const around = Math.max(6, (width - row) / 2 - 1);
   const beside = slots.offsetWidth > 0 && element.offsetLeft >= slots.offsetLeft + slots.offsetWidth;
-  // Slots and hand stand in the middle together, or one above the other.
+  // Slots and hand are centred together, or one above the other.
   if (beside) slots.style.setProperty("--shift", `${around - 6}px`);
   element.style.setProperty("--left", `${beside ? 6 : around}px`);
   element.style.setProperty("--right", `${around + card - step}px`); // each card has the overlap at its right
