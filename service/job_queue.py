@@ -171,24 +171,24 @@ class RedisNotifier:
             if span.recording:
                 key = _trace_key(game, version)
                 messages.insert(0, ("SET", key, span.context, "EX", TRACE_SECONDS, "NX"))
-            self._ring(lambda: self._publisher.send(messages))
+            self._call(lambda: self._publisher.send(messages))
             if wake:
                 self.wake(game, version)
 
     def table_moved(self, table: UUID, version: int) -> None:
         """Publish a table's version to live readers."""
-        self._ring(lambda: self._publisher.send([("PUBLISH", channel("table", table), version)]))
+        self._call(lambda: self._publisher.send([("PUBLISH", channel("table", table), version)]))
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """
         Enqueue a job that plays the due moves of a game at a version.
 
-        With `searches` it is a job for the process that plays bots that search.
+        With `searches` the job goes to SEARCH_QUEUE.
 
         The same wake-up may be enqueued several times at once, each with its own job id:
         two runs of one job would overwrite each other's state in Redis.
         """
-        self._ring(
+        self._call(
             lambda: (self._searches if searches else self._queue).enqueue(
                 TAKE_TURN,
                 str(game),
@@ -203,7 +203,7 @@ class RedisNotifier:
 
     def request_findings(self, dispute: UUID) -> None:
         """Enqueue a job that makes the findings of a dispute."""
-        self._ring(
+        self._call(
             lambda: self._queue.enqueue(
                 MAKE_FINDINGS,
                 str(dispute),
@@ -220,11 +220,12 @@ class RedisNotifier:
         found: list[bytes | str | None] = []
         if versions:
             keys = [_trace_key(game, version) for game, version in versions]
-            self._ring(lambda: found.extend(self._client.mget(keys)))
+            self._call(lambda: found.extend(self._client.mget(keys)))
         known = zip(versions, found, strict=False)  # none, if Redis does not answer
         return {one: context.decode() for one, context in known if isinstance(context, bytes)}
 
-    def _ring(self, act: Callable[[], object]) -> None:
+    def _call(self, act: Callable[[], object]) -> None:
+        """Call Redis unless the circuit breaker is open; failures are logged."""
         until = self._silent_until
         if until is None:
             self._attempt(act)
@@ -298,6 +299,8 @@ WITHIN_SECONDS: Final = 25.0
 
 POLL_SECONDS: Final = 0.1
 HANDS: Final = 90
+"""Hands that bots play in a trial."""
+
 TRIAL_SECONDS: Final = 60
 """Time limit of a running trial."""
 
@@ -332,7 +335,7 @@ class QueuedTrials:
 
     def __init__(self, client: redis.Redis | None) -> None:
         self._client = client
-        self._slots = Slots("trials", MOST_WAITING, per_address=1)  # here, for one player
+        self._slots = Slots("trials", MOST_WAITING, per_address=1)  # by player, not address
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
         """

@@ -56,7 +56,7 @@ _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
 """A list of ETags (RFC 9110, 8.8.3 and 5.6.1), which may have empty elements."""
 
 PRECONDITION = r'^(?:\*|"v[0-9]{1,9}"(?:, ?"v[0-9]{1,9}")*)$'
-"""What a client sends in If-Match; other ETags are read as well (RFC 9110, 13.1.1)."""
+"""The format of If-Match in the API description; other ETags are parsed too (RFC 9110, 13.1.1)."""
 
 _VERSION_TAG = re.compile(r'(?<!W/)"v(0|[1-9][0-9]{0,8})"')
 """A strong ETag of a version: If-Match uses strong comparison."""
@@ -92,7 +92,7 @@ def register(app: Flask, settings: Settings) -> None:
         ):
             response.headers.pop("Content-Type", None)  # there is no body
         headers = response.headers
-        names = {name for name, _ in headers}  # in the spelling of this service
+        names = {name for name, _ in headers}  # case matters: this service spells them alike
         policy = PAGE_POLICY if response.mimetype == "text/html" else DATA_POLICY
         headers.extend(
             [
@@ -161,7 +161,11 @@ def idempotency_key(*, allowed: bool) -> str | None:
 
 
 def idempotency_of(key: str | None) -> Idempotency | None:
-    """Return the key, the path and the hash of the body; all three identify a repeated request."""
+    """
+    Return the key, the path and the hash of the body; None without a key.
+
+    A repeated request has the same three; another body with the same key and path is a conflict.
+    """
     if key is None:
         return None
     path, body_hash = present_request().path, hashlib.sha256(body_bytes()).digest()

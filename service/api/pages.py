@@ -93,7 +93,7 @@ VERIFIER_MODULES = tuple(
         *("outside", "rulesets", "shapes", "signatures", "verify"),
     )
 )
-"""What the page /verify loads; its service worker stores what the page names."""
+"""Scripts that the page /verify names, and that its service worker stores in the browser."""
 
 pages = Blueprint("pages", __name__, template_folder="templates")
 
@@ -107,7 +107,7 @@ def register(app: Flask) -> None:
 
 @pages.get("/")
 def lobby() -> Response:
-    """Show the tables, start one, and say what this service is."""
+    """Show the lobby: the tables, a form for a new one, and a description of the service."""
     playable, _ = _catalogue()
     address = request.host_url.rstrip("/")
     return html_page(
@@ -138,7 +138,7 @@ def replay(game_id: UUID) -> Response:
 
 
 ROOMS = {"replay": "/replay/", "verify": "/verify?game="}
-"""Pages to which the end of a hand leads, by the name of the text on the link; an id follows."""
+"""Links at the end of a hand: the key of the text, and the address before the game's id."""
 
 
 def _table_page(*, table: UUID | None = None, game: UUID | None = None) -> Response:

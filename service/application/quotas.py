@@ -91,16 +91,16 @@ def room_for_game(directory: PlayerRepository, player: UUID) -> None:
 
 
 Limit = Callable[[int], AbstractContextManager[None]]
-"""Returns a context manager for processing so many events; it may raise Refusal."""
+"""Returns a context manager for processing a number of events; it may raise Refusal."""
 
 LARGE_HAND: Final = 100
 """Cards of a hand above which listing its legal moves is counted as work."""
 
-A_CARD: Final = 15
-"""Events that count for each card of such a hand, so that every such list needs a slot."""
+EVENTS_PER_CARD: Final = 15
+"""Events counted for each card of a larger hand, so that each list of its moves needs a slot."""
 
 ORDINARY_DECK: Final = 104
-"""Cards of a deck up to which an event counts once where every card is followed."""
+"""Cards; the work of following every card of a larger deck is a multiple of its events."""
 
 _LIMIT: Final[ContextVar[Limit | None]] = ContextVar("limit", default=None)
 _UNLIMITED: Final = nullcontext()
@@ -118,7 +118,7 @@ def limited_by(limit: Limit) -> Iterator[None]:
 
 def work(events: int) -> AbstractContextManager[None]:
     """
-    Return a context manager for processing so many events of stored logs.
+    Return a context manager for processing a number of events of stored logs.
 
     Every fold of a stored log, and everything else whose cost grows with a log, runs in such
     a block. A request of the API is limited (`service/api/limits.py`): entering the block
@@ -132,9 +132,9 @@ def listing(game: Game, seat: Seat | None = None) -> int:
     """Return the work of listing the legal moves of a seat, by default of the largest hand."""
     seats = game.seats if seat is None else (game.seats[seat],)
     cards = max(len(state.hand) for state in seats)
-    return A_CARD * cards if cards > LARGE_HAND else 0
+    return EVENTS_PER_CARD * cards if cards > LARGE_HAND else 0
 
 
 def following(game: Game, events: int) -> int:
-    """Return the work of following every card of a game's deck through so many events."""
+    """Return the work of following every card of a game's deck through a number of events."""
     return events * max(1, len(game.deck) // ORDINARY_DECK)

@@ -35,7 +35,7 @@ class TableSeat:
     """One seat of a table, with its results so far."""
 
     kind: SeatKind = SeatKind.OPEN
-    player: str | None = None  # an opaque number; the stream does not name the person
+    player: str | None = None  # the player's internal id; the stream has no names
     bot: str | None = None
     entropy: Entropy = Entropy.NONE
     key: str | None = None
@@ -47,7 +47,7 @@ class TableSeat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conditions:
-    """The conditions of all hands of a table; the ruleset is pinned whole."""
+    """The conditions of all hands of a table, with the complete ruleset."""
 
     ruleset: Mapping[str, Any]  # {id, options, settings}, as each hand's first event has it
     next_dealer: NextDealer
@@ -87,7 +87,7 @@ class SeatLeft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeatChanged:
-    """A player chose another entropy or key for the hands to come."""
+    """A player chose another entropy or key for later hands."""
 
     seat: Seat
     entropy: Entropy
@@ -264,7 +264,7 @@ def dealer_after(table: Table, event: HandFinished) -> Seat | None:
 
 
 def _wears_bag(state: TableSeat, seat: Seat, event: HandFinished) -> bool:
-    """The loser wears the bag until out in a later hand (M14)."""
+    """Return whether a seat wears the paper bag: a loser, until out in a later hand (M14)."""
     if event.shithead == seat:
         return True
     return state.bag and seat not in event.places

@@ -83,22 +83,22 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     accuser.get_by_role("button", name="Open the dispute").click()
     accuser.wait_for_url("**/disputes/*-*")
     expect(accuser.locator("h1")).to_have_text("Illegal move")
-    expect(accuser.locator(".said")).to_contain_text("This card does not fit.")
+    expect(accuser.locator(".statements")).to_contain_text("This card does not fit.")
 
     accused = page_of(visits, bob, accuser.url)
     accused.get_by_label("Statement").fill("It does.")
     accused.get_by_role("button", name="Add the statement").click()
-    expect(accused.locator(".said li")).to_have_count(2)
+    expect(accused.locator(".statements li")).to_have_count(2)
     judges = [page_of(visits, register(service.port, f"Judge {n}"), accuser.url) for n in range(3)]
     for page in judges:
-        expect(page.locator(".said li").first).to_contain_text("Only the two sides and")
+        expect(page.locator(".statements li").first).to_contain_text("Only the two sides and")
         page.get_by_role("button", name="Offer to judge").click()
         expect(page.locator("#court")).to_contain_text("(You)")
     for page in judges:
         page.reload()
         page.get_by_label("Not proven").check()
     bob.post(f"/v1/disputes/{accuser.url.rsplit('/', 1)[1]}/statements", {"text": "Still."})
-    expect(judges[0].locator(".said li")).to_have_count(3, timeout=15_000)
+    expect(judges[0].locator(".statements li")).to_have_count(3, timeout=15_000)
     expect(judges[0].get_by_label("Not proven")).to_be_checked()
     assert faults_of(judges[0]) == []
     judges[0].get_by_role("button", name="Vote", exact=True).click()
@@ -379,7 +379,7 @@ def test_only_referees_see_the_link_to_the_room(
     judge.get_by_role("link", name="Look at it together").click()
     expect(judge.locator("#room")).to_contain_text("No referee leads.")
     side = page_of(visits, ada, f"/disputes/{dispute}")
-    side.locator(".said").wait_for()
+    side.locator(".statements").wait_for()
     expect(side.get_by_role("link", name="Look at it together")).to_have_count(0)
     replay = judge.url.partition("?")[0]
     side.goto(f"{replay}?dispute={dispute}")
@@ -400,12 +400,12 @@ def test_a_dispute_is_opened_with_the_keyboard_alone(
     tab_to(page, "[data-key='court.open']")
     page.keyboard.press("Enter")
     page.wait_for_url("**/disputes/*-*")
-    expect(page.locator(".said")).to_contain_text("Look at this.")
+    expect(page.locator(".statements")).to_contain_text("Look at this.")
     tab_to(page, "[data-key=text]")
     page.keyboard.type("And at that.")
     tab_to(page, "[data-key='court.say']")
     page.keyboard.press("Space")
-    expect(page.locator(".said li")).to_have_count(2)
+    expect(page.locator(".statements li")).to_have_count(2)
     expect(page.locator("textarea")).to_have_value("")
 
 

@@ -39,7 +39,7 @@ class Checkpoint:
 
 def parse_checkpoint(text: str) -> Checkpoint:
     """
-    Return the content of the text of a checkpoint.
+    Return the checkpoint in the text of a note.
 
     Raises RecordError if the text is malformed.
     """
@@ -57,7 +57,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
 
 def sign_checkpoint(checkpoint: Checkpoint, signers: Sequence[NoteSigner]) -> bytes:
     """
-    Return the signed note.
+    Return the checkpoint as a note with the signatures of `signers`.
 
     Raises RecordError for a signer whose name is not the origin.
     """

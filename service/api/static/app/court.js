@@ -305,7 +305,7 @@ function statements(file) {
     await call("statements", { text: said });
   };
   return section("court.statements",
-    h("ol", { class: "said" }, file.statements.map((one) => h("li", null, [
+    h("ol", { class: "statements" }, file.statements.map((one) => h("li", null, [
       h("strong", null, [side(one.by)]), ` · ${moment(one.at)}`,
       h("p", null, [one.text ?? h("em", { class: "quiet" }, [t("court.unread")])]),
     ]))),

@@ -1,5 +1,5 @@
 /**
- * What this browser holds against the server: the chain of the log, receipts, its own entropy.
+ * Evidence in this browser to check the server: the chain of the log, receipts, its own entropy.
  *
  * Receipts are stored as JSON under `shithead.receipts.<game>`: a list of signed notes, the oldest
  * first. Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`, the newest
@@ -13,16 +13,16 @@ import { Problem, get, post, randomHex } from "./api.js";
 const RECEIPTS = "shithead.receipts.";
 const ENTROPY = "shithead.entropy.";
 const KEYS = "shithead.server-keys";
-const NOTES = 12; // a game
-const GAMES = 60;
+const NOTES = 12; // receipts stored for one game
+const GAMES = 60; // games with stored receipts
 
 /** Hashes need a secure context: https, or this machine. */
 export const canHash = () => Boolean(globalThis.crypto?.subtle);
 
-/** The mode of entropy that this browser can take part with. */
+/** The mode of entropy that this browser supports. */
 export const entropyMode = () => (canHash() ? "commit" : "value");
 
-/** @param {string} game @returns {string[]} the receipts of a game that this browser holds */
+/** @param {string} game @returns {string[]} the stored receipts of a game */
 export function receiptsOf(game) {
   try {
     return JSON.parse(localStorage.getItem(RECEIPTS + game) ?? "[]");
@@ -45,7 +45,7 @@ export function keepReceipt(game, note) {
     for (const old of games.splice(0, games.length - GAMES)) localStorage.removeItem(RECEIPTS + old);
     localStorage.setItem(`${RECEIPTS}games`, JSON.stringify(games));
   } catch {
-    // The storage is full: the newest receipt is worth less than the game that goes on.
+    // The storage is full: the game continues without the newest receipt.
   }
 }
 
@@ -57,7 +57,7 @@ export async function fetchReceipt(game) {
 /** The keys of the server, fetched once. @type {Promise<import("../verifier/notes.js").NoteKey[]> | undefined} */
 let serverKeys;
 
-/** @returns {string} the keys of the server as this browser got them last, "" if it never did */
+/** @returns {string} the newest answer of /v1/keys to this browser, "" before the first */
 export const storedKeys = () => localStorage.getItem(KEYS) ?? "";
 
 async function fetchKeys() {
@@ -96,7 +96,7 @@ export class Chain {
     this.proven = new Set();
   }
 
-  /** Take the exact text of the next event. @param {string} line */
+  /** Add the next event, by its exact text. @param {string} line */
   add(line) {
     if (canHash()) this.work = this.work.then(() => this.#link(line));
   }
@@ -109,7 +109,7 @@ export class Chain {
     this.heads[seq] = hex(await headOf(utf8(line)));
   }
 
-  /** Compare the log so far with all receipts held, and report the first that differs or is unsigned. */
+  /** Compare the log so far with the stored receipts, and report the first that differs or is unsigned. */
   async compare() {
     await this.work;
     if (!canHash()) return;
@@ -151,10 +151,11 @@ export class Chain {
 }
 
 /**
- * Do what the shuffle asks of this player's seat now; nothing if it asks nothing.
+ * Send the contribution of this player's seat to the shuffle that is due now, if any.
  *
  * The number is drawn and stored before its commitment is sent, so that it can be revealed after
- * the page was closed. It is revealed once every commitment is in: then nobody can steer the deck.
+ * the page was closed. It is revealed only after every seat has committed, so that no seat can
+ * choose its number by those of the others.
  *
  * @param {Api["GameView"]} view of the caller's seat, during the set-up
  * @returns {Promise<Api["Moved"] | null>} the answer of the server, null if there was nothing to do
