@@ -123,9 +123,9 @@ def audit(
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     question = _Question(move=move, card=card, seat=knowledge, at=at)
     if sum(one is not None for one in (move, card, knowledge)) != 1:
-        raise click.UsageError("ask for one of --move, --card and --knowledge")
+        raise click.UsageError("use exactly one of --move, --card and --knowledge")
     if at is not None and knowledge is None:
-        raise click.UsageError("--at goes with --knowledge")
+        raise click.UsageError("--at is used only with --knowledge")
     recording, refused = _read(file, outside)
     for warning in recording.warnings:
         click.echo(f"shithead audit: {printable(warning)}", err=True)
@@ -148,7 +148,7 @@ def audit(
 
 
 def _head(recording: Recording, name: str) -> Iterator[str]:
-    """Yield what is wrong with an invalid log, in plain words first; nothing for a valid one."""
+    """Yield the faults of an invalid log, first in plain words; nothing for a valid one."""
     if recording.fault is None:
         return
     if recording.summary is not None:

@@ -4,7 +4,7 @@ Hashes and signatures of a player with a key: a model for clients in other langu
 The module needs SHA-256, Ed25519, base64 and JSON, and imports nothing of this project (SHX/1,
 sections 1 to 5):
 
-1. the head after each event is SHA-256(0x00 ‖ its bytes), and each event names the one before;
+1. the head after each event is SHA-256(0x00 ‖ its bytes), and each event has the head before it;
 2. entropy: choose 32 random bytes R, post `client_commit`, wait until the log has every
    commitment, post R, and check that the log has both before signing anything;
 3. a move is signed together with the game, the seat, and the last head that the player saw.
@@ -79,5 +79,5 @@ def signed_key_change(old: Ed25519PrivateKey, *, table: UUID, seat: int, key: st
 
 
 def public_text(key: Ed25519PrivateKey) -> str:
-    """Return the public key as the service takes it: base64 of its 32 bytes."""
+    """Return the public key in the format of the API: base64 of its 32 bytes."""
     return b64encode(key.public_key().public_bytes_raw()).decode("ascii")

@@ -43,7 +43,7 @@ class SignedCheckpoints(Protocol):
         """Store a checkpoint before it is published."""
 
     def contradiction(self) -> Checkpoint | None:
-        """Return the checkpoint, signed by this log, that a witness showed against it, or None."""
+        """Return the stored checkpoint of this log that contradicts its tree; None without one."""
 
     def save_contradiction(self, note: bytes) -> None:
         """Store a contradicting checkpoint, unless one is stored already."""
@@ -156,7 +156,7 @@ def _parsed(note: bytes) -> Checkpoint:
         raise RecordError(error.code, f"not a checkpoint: {error.detail}") from None
 
 
-BATCH: Final = 500
+BATCH: Final = 500  # row limit of each part of the query log_waiting
 LEAF_INTERVAL: Final = timedelta(seconds=60)
 """Shortest time between two leaves of a running game; leaves of set-up and seal do not wait."""
 
@@ -181,7 +181,7 @@ class SignatureBacklog:
 
 class Sequencer:
     """
-    Appends leaves, signs the tree, and asks witnesses; a later round completes a stopped one.
+    Appends leaves, signs the tree, and asks witnesses; the next run completes an interrupted one.
 
     Several sequencers may run at once. A batch is appended only to the tree it was made for,
     so there is one tree, and two signatures of the same tree by the same key are the same
@@ -431,8 +431,8 @@ class Sequencer:
             return
         if last.size > head.size:
             raise LogBroken(
-                f"a tree of {last.size} leaves was signed here, and the database has {head.size}: "
-                "it is older, as after a restore"
+                f"a tree of {last.size} leaves was signed here, but the database has {head.size}: "
+                "the database is older, as after a restore"
             )
         if TiledTree(head.size, self._store.hashes).root(last.size) != last.root:
             raise LogBroken(

@@ -32,7 +32,7 @@ class _Node:
     def __init__(self, seats: int) -> None:
         self.children: dict[Move, _Node] = {}
         self.visits = self.available = 0
-        self.decided = [0] * (seats + 1)  # by the seat that decides; the last counts NOBODY
+        self.decided = [0] * (seats + 1)  # outcomes by seat as in `playout`; the last: NOBODY
 
     def value(self, seat: int, *, winner: bool) -> float:
         """Return the mean worth to a seat, a half if there were no visits."""
@@ -91,7 +91,7 @@ def judged(
 
 
 def _descend(node: _Node, state: State, policy: Policy) -> tuple[int, int]:
-    """Add a hand to the tree; return the seat that decides it, and the cost in moves."""
+    """Add a hand to the tree; return its outcome as `playout` does, and the cost in moves."""
     path = [node]
     for _ in range(MAX_DEPTH):
         if state.over or node.visits < VISITS_TO_EXPAND or is_small(state):

@@ -49,7 +49,7 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     try:
         _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
     except RecordError as error:
-        text = f"a checkpoint that does not hold: {error.detail}"
+        text = f"an invalid checkpoint: {error.detail}"
         raise Failed(seq, text, weight=EvidenceWeight.NOTHING) from None
     cursor.signed = [seq]
     remark = trust.remarks(log, [(seq, signers)])
@@ -78,7 +78,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
             "no key of a witness was given: it would show that the witness saw this public log"
         )
     if policy.quorum is not None and policy.quorum < 1:
-        raise missing("the number of witnesses that was asked for is less than one")
+        raise missing("the required number of witnesses is less than one")
     if proof is None:
         raise missing(
             "no proof from the public log was given: it would contain what the witnesses signed"
@@ -87,7 +87,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     try:
         found = cosignatures(parse_note(parsed.checkpoint), policy.keys)
     except RecordError as error:
-        text = f"a cosignature that does not hold: {error.detail}"
+        text = f"an invalid cosignature: {error.detail}"
         raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
     wanted = len(policy.keys) if policy.quorum is None else policy.quorum
     if len(found) < wanted or seq < log.end:
@@ -117,7 +117,7 @@ def _anchored(
         head = log.heads[min(seq, last)]
         body = receipt_body(checkpoint.origin, log.game, seq, head)
     except RecordError as error:
-        text = f"a log proof that does not hold: {error.detail}"
+        text = f"an invalid log proof: {error.detail}"
         raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
     other = parsed.extra not in (None, body.encode())
     if seq > last or other:

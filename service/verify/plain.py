@@ -312,7 +312,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (r".+ is of another game, ", "One of the receipts belongs to another game."),
     (r".+ does not hold: ", "One of the receipts is damaged, or not signed with the server's key."),
-    (r"a log proof that does not hold", "The file with the proof from the public log is damaged."),
+    (r"an invalid log proof", "The file with the proof from the public log is damaged."),
     (
         r"the public log has another game",
         "The server published another game, or another course of this one.",
@@ -326,11 +326,11 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
         "The proof from the public log does not belong to this record.",
     ),
     (
-        r"a checkpoint that does not hold",
+        r"an invalid checkpoint",
         "The public log in the proof is not signed with the server's key that you entered.",
     ),
     (
-        r"a cosignature that does not hold",
+        r"an invalid cosignature",
         "The signature of a witness on the public log is false.",
     ),
 )

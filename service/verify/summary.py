@@ -17,7 +17,7 @@ from service.verify.log import Authorship
 from service.verify.plain import FAILS, MOST_WORDS, in_words, sentences
 
 FILE: Final = "FILE"
-"""Stands in commands for the file, where its name is not known."""
+"""Placeholder for the name of the file in commands."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +65,8 @@ def _order(account: Account) -> tuple[bool, int, bool]:
     """
     Return the place of an account: the first one is explained.
 
-    Another seed than the promised one gives other cards everywhere: it comes first. What is
-    wrong with an event says more than that a receipt is of another course.
+    A seed other than the committed one comes first, because it changes all cards. A fault of an
+    event comes before a receipt or proof of another history, because it explains more.
     """
     outside = account.check in (Check.RECEIPTS, Check.ANCHOR)
     return account.check is not Check.COMMITMENTS, account.seq, outside
@@ -91,7 +91,7 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
     if all(one.weight is not EvidenceWeight.AGAINST for one in objections):
         return Summary(
             changed=f"{text} It is not shown that the server signed it.",
-            author="A person who had this file, or the author of what was given beside it.",
+            author="A person who had this file, or the author of the evidence supplied with it.",
             proof=(
                 f"{_KEY} Run the command again with `--server-key keys.json`."
                 " If the same check fails then, this file is not the record that the server signed."
@@ -109,15 +109,15 @@ def _changed(account: Account) -> str:
     place = f"Event {seq}, which is line {seq + 1} of the record."
     if account.turn is not None:
         place = f"Event {seq}, in turn {account.turn} of the hand."
-    stated = [] if account.happened is None else [f"It says: {_in_short(account.happened)}."]
+    stated = [] if account.happened is None else [f"It states: {_in_short(account.happened)}."]
     detail = _detail(account)
-    general = "" if detail and account.check in _SAID_BY_DETAIL else FAILS[account.check]
+    general = "" if detail and account.check in _SELF_EXPLAINING else FAILS[account.check]
     return " ".join([place, *stated, *filter(None, (general, detail)), _COUNTED])
 
 
 _COUNTED: Final = "The first event has number 0, the first seat is seat 0."
 
-_SAID_BY_DETAIL: Final = (
+_SELF_EXPLAINING: Final = (
     Check.LEGALITY,
     Check.SHUFFLE,
     Check.CHAIN,
@@ -129,17 +129,17 @@ _SAID_BY_DETAIL: Final = (
     Check.RECEIPTS,
     Check.ANCHOR,
 )
-"""Checks of which the sentence for a reason says everything: the general one is left out."""
+"""Checks whose sentence for the reason needs no general sentence before it."""
 
 
 def _detail(account: Account) -> str | None:
-    """Return why the event cannot be as it stands there, with the turn that it disregards."""
+    """Return the reason of the failure in plain words; with the seat on turn if another moved."""
     late = re.search(r"seat (\d+) may not act now", account.reason)
     if late is None:
         return " ".join(filter(None, (in_words(account.reason), *_meaning(account)))) or None
     seat = int(late[1])
     if account.kind in EXCHANGE:
-        return f"Seat {seat} could not exchange cards any more: it had said that it was ready."
+        return f"Seat {seat} could not exchange cards any more: it was ready already."
     if account.due not in (None, seat):
         return (
             f"It was the turn of seat {account.due}, not of seat {seat}."
@@ -159,7 +159,7 @@ def _meaning(account: Account) -> Iterator[str]:
 
 
 def _is_of_the_past(account: Account) -> bool:
-    """Return whether a right signature shows that something before the move was changed."""
+    """Return whether a valid signature shows that an event before the move was changed."""
     return re.match(r"the head that was seen|the seat had not seen", account.reason) is not None
 
 
@@ -204,13 +204,13 @@ _TWO: Final = (
 def _author(account: Account, authorship: Authorship) -> str:
     if account.seq in authorship.signed:
         return (
-            "The operator, who runs the server: by the keys given, the server signed the record"
+            "The operator, who runs the server: by the supplied keys, the server signed the record"
             " with this event in it. A player cannot make that signature."
             f" {_server_s_part(account)}"
         )
     if authorship.contradicted:
         return (
-            "A person who had this file and changed it: by the keys given, the server signed"
+            "A person who had this file and changed it: by the supplied keys, the server signed"
             " another course of the game. Or the operator, if the server itself gives out this"
             " file: then it made two records."
         )
@@ -246,7 +246,7 @@ def _server_s_part(account: Account) -> str:
 
 
 def _signature_s_part(seat: int, *, other_move: bool) -> str:
-    """Return why a bad signature is not the doing of the player in whose name it stands."""
+    """Return why a bad signature is no evidence against the player of its seat."""
     if other_move:
         return (
             "During the game no player could do this alone: the server refuses a move that is not"
@@ -271,7 +271,7 @@ _KEY: Final = (
     " operator is a suspect."
 )
 _SAME_KEYS: Final = (
-    "This rests on the server's keys that were given. If they came from a suspect, run the command"
+    "This depends on the server's keys that you supplied. If a suspect sent them, run the command"
     " again with those of a player whom you do not suspect: keys.json, or server.keys."
 )
 
@@ -279,7 +279,7 @@ _SAME_KEYS: Final = (
 def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
     if account.seq in authorship.signed:
         return (
-            "To blame the operator, nothing more is needed if the keys given are the server's."
+            "To blame the operator, nothing more is needed if the supplied keys are the server's."
             f" {_SAME_KEYS} {_asked_for_it(account)}"
         )
     if authorship.contradicted:

@@ -84,7 +84,7 @@ def test_a_log_with_fewer_leaves_than_signed_signs_nothing(
     memory.save(stored_games.checkpoint())
     another_game(empty_database_url)
     sequencer, before = sequencer_of(older, signed=memory), older.published()
-    with pytest.raises(LogBroken, match="it is older, as after a restore"):
+    with pytest.raises(LogBroken, match="the database is older, as after a restore"):
         sequencer.run_once()
     assert older.published() == before
 

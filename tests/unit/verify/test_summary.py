@@ -240,7 +240,7 @@ def test_a_server_is_blamed_on_the_condition_that_the_keys_are_its_own() -> None
     summary = report_on(lines, given).summary
     assert summary is not None
     assert summary.author.startswith("The operator")
-    assert "nothing more is needed if the keys given are the server's." in summary.proof
+    assert "nothing more is needed if the supplied keys are the server's." in summary.proof
     assert "again with those of a player whom you do not suspect" in summary.proof
 
 
@@ -257,7 +257,7 @@ def test_the_wrong_event_is_explained_beside_a_receipt_that_contradicts_it() -> 
     summary = report_on(forgery.lines(), given).summary
     assert summary is not None
     assert "By the rules its top card burns the pile, not a set of one rank." in summary.changed
-    assert "by the keys given, the server signed another course of the game" in summary.author
+    assert "by the supplied keys, the server signed another course of the game" in summary.author
 
 
 def test_a_player_s_copy_that_fails_alike_is_explained() -> None:
