@@ -39,7 +39,7 @@ class Input:
 
 
 def inputs(scene: Scene, method: str, rule: str) -> Iterator[Input]:
-    """Yield the inputs of an endpoint: the valid ones, then those of every body of JSON."""
+    """Yield the inputs of an endpoint: valid calls, then awkward JSON bodies."""
     found = False
     for one in (*_valid(scene, method, rule), *_plain(scene, method, rule)):
         found = True
@@ -201,8 +201,8 @@ def _moves(scene: Scene, rule: str) -> Iterator[Input]:
     for name, game in ((LONG, scene.long), (WIDE_HAND, scene.wide)):
         path = _path(scene, rule, game=game)
         for caller in ("Ada", "Bob"):
-            called = f"{name}, a refused pass by {caller}"
-            yield _json(called, path, {"type": "pass"}, caller=caller)
+            label = f"{name}, a refused pass by {caller}"
+            yield _json(label, path, {"type": "pass"}, caller=caller)
     path, key = _path(scene, rule, game=scene.crowd_game), {"Idempotency-Key": str(uuid4())}
     forfeit = _json("", path, {"type": "forfeit"}, caller="Dee", headers=key)
     yield _json(
@@ -235,12 +235,12 @@ def _json(name: str, path: str, body: Any, **more: Any) -> Input:
 
 
 def _path(scene: Scene, rule: str, *, game: str = "", at: int = 0) -> str:
-    """Return the address of an endpoint for a game and a place in it."""
-    tables = scene.old if "keys" in rule or rule.endswith("<uuid:table_id>") else scene.crowded
+    """Return the address of an endpoint for a game and an event in it."""
+    table = scene.old if "keys" in rule or rule.endswith("<uuid:table_id>") else scene.crowded
     parts = {
         GAME: game,
         DISPUTE: scene.running_dispute,
-        "<uuid:table_id>": tables,
+        "<uuid:table_id>": table,
         "<uuid:player_id>": str(scene.people["Ada"].id),
         "<int:seq>": str(at),
         "<path:card>": "Th",

@@ -17,7 +17,7 @@ from tests.attacks.mutations import mutations as mutations_of
 from tests.tamper import LOGS, Event, Forgery, failing, sample_bundle, sample_lines
 
 SHARES = 12
-"""CI tries this part of the patterns, one change of each; the long run four of every one."""
+"""CI tests one change of every twelfth pattern; the long run four changes of every pattern."""
 
 OTHER_ORDER = ("turned round", "first moved to the end")
 EXPLAINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
@@ -30,7 +30,7 @@ EXPLAINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("game_aborted cause", ("to",), "an operator aborts for whatever cause the log allows"),
     ("game_aborted seat", ("to",), "an operator names any of the seats waited for"),
 )  # fmt: skip
-"""Changes after which a log may pass: the pattern, how, and why this is no hole."""
+"""Changes after which a log may pass: the pattern, the kinds of change, and the reason."""
 
 ChangedPlace = tuple[str, int, Mutation]
 
@@ -73,10 +73,12 @@ def explained(pattern: str, name: str, seq: int) -> bool:
     """Return whether a change may pass: a legal move that contradicts no signature."""
     events = events_of(name)
     if events[-1]["data"]["deck"] is None and seq == 0:
-        return True  # aborted before there was a deck: nothing hangs on the first event yet
+        return True  # aborted before there was a deck: nothing depends on the first event yet
     if "auth" in events[seq]:
         return pattern.startswith("cards_played cards")  # which are signed as a set
-    return any(pattern.startswith(f"{where} {how}") for where, hows, _ in EXPLAINED for how in hows)
+    return any(
+        pattern.startswith(f"{place} {kind}") for place, kinds, _ in EXPLAINED for kind in kinds
+    )
 
 
 def unexplained(share: list[str], tries: int) -> list[str]:
@@ -103,6 +105,6 @@ def test_no_log_with_one_changed_value_passes_in_the_long_run(share: int) -> Non
 def test_every_explanation_applies_to_a_pattern_that_occurs() -> None:
     """An explanation without a pattern could hide a later fault."""
     every = list(patterns())
-    for where, hows, _ in EXPLAINED:
-        for how in hows:
-            assert any(pattern.startswith(f"{where} {how}") for pattern in every), (where, how)
+    for place, kinds, _ in EXPLAINED:
+        for kind in kinds:
+            assert any(pattern.startswith(f"{place} {kind}") for pattern in every), (place, kind)

@@ -39,7 +39,7 @@ def cells() -> list[Cell]:
     callers: tuple[str, ...] = ()
     for row in _rows():
         if len(row) < 4:
-            continue  # what the words stand for
+            continue  # the table that explains the words
         if row[0] == "call":
             callers = tuple(row[3:])
             continue
@@ -96,15 +96,15 @@ BODIES: dict[str, Any] = {
     "POST /v1/disputes/{dispute_id}/appeal": {},
     "PUT /v1/disputes/{dispute_id}/room": {"version": 1, "as": "public"},
 }
-"""What each call brings; what a row's query says goes before it."""
+"""The bodies of calls."""
 
-ASKED: dict[str, str] = {
+REQUIRED_QUERIES: dict[str, str] = {
     "GET /v1/rulesets/{ruleset_id}/differences": "from=threes",
     "GET /v1/games/{game_id}/audit/knowledge": "seat=0",
     "GET /v1/statistics/blind-choices": "player={accused}",
     "GET /v1/log/proof": "game={published}",
 }
-"""Queries without which a call cannot be read."""
+"""Queries that a call requires; sent if the row names no query."""
 
 ANYWHERE = {
     "ruleset_id": "leeds",

@@ -10,7 +10,14 @@ from typing import Any
 from uuid import UUID
 
 from service.shx.receipts import vote_commitment
-from tests.authorization.matrix import ACCUSATION, ANYWHERE, ASKED, BODIES, NEVER_ISSUED, Cell
+from tests.authorization.matrix import (
+    ACCUSATION,
+    ANYWHERE,
+    BODIES,
+    NEVER_ISSUED,
+    REQUIRED_QUERIES,
+    Cell,
+)
 
 PLAYERS = ("outsider", "guest", "seat", "other seat", "host", "referee")
 _REFEREES = ("referee", "second referee", "third referee")
@@ -52,7 +59,7 @@ class Scene:
     def status(self, cell: Cell, **known: str) -> int:
         """Return the status that the caller of a cell gets."""
         method, _, path = cell.operation.partition(" ")
-        query = cell.query or ASKED.get(cell.operation, "")
+        query = cell.query or REQUIRED_QUERIES.get(cell.operation, "")
         filled = f"{path}?{query}" if query else path
         headers = {}
         if cell.caller in ("invited", "guest"):

@@ -80,7 +80,7 @@ def judges(services: Services) -> list[Player]:
 
 
 def vote(court: Court, judges: list[Player], dispute: UUID) -> None:
-    """Seal the game, seat referees for a day, and let all of them vote, sealed."""
+    """Seal the game, seat the referees, wait a day, and commit all votes."""
     services = court.process()
     game = record_of(services, dispute).game
     ada = Player(id=accuser_of(services, dispute), name="Ada")
@@ -335,7 +335,7 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
 def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     court: Court, services: Services, ada: Player, game: UUID, judges: list[Player]
 ) -> None:
-    """Its first event names no periods and no move, and its row has a state of the old rules."""
+    """Its first event names no periods and no move, and its row has a state by former rules."""
     dispute, lines = uuid4(), []
     opened = plain_data(
         DisputeOpened(

@@ -123,8 +123,8 @@ def test_r_a_jack_makes_the_next_seat_miss_a_turn() -> None:
     scenario(FIRST, given=two, when=play(0, "Jc Jd"), then=[played(0, "Jc Jd", turn=1)])
 
 
-def test_r_jokers_where_used() -> None:
-    """R: on anything, the next seat misses a turn, transparent."""
+def test_r_a_joker_goes_on_anything_and_skips_a_seat() -> None:
+    """R: a joker is transparent as well; a table need not play with jokers."""
     assert deck_of(FIRST, 3) == (1, 0, ())
     assert deck_of(JOKERS, 3) == (1, 2, ())
     at = table(pile="Qc", hands=["X1 4c", "9s", "Ks Js"])

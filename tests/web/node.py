@@ -48,9 +48,9 @@ class Case:
 
     name: str
     lines: tuple[bytes, ...] = ()
-    bundle: bytes | None = None  # the file itself, where it is not just the lines
+    bundle: bytes | None = None  # the whole file, if it is more than the lines
     files: dict[str, bytes] = field(default_factory=dict)
-    given: OutsideEvidence = field(default_factory=OutsideEvidence)
+    evidence: OutsideEvidence = field(default_factory=OutsideEvidence)
 
     @property
     def content(self) -> bytes:
@@ -63,7 +63,7 @@ class Case:
 
     def in_python(self) -> Answer:
         """Return the findings of the Python verifier for the common checks."""
-        report = verify_bundle(Bundle(lines=self.lines, files=self.files), self.given)
+        report = verify_bundle(Bundle(lines=self.lines, files=self.files), self.evidence)
         return {
             finding.check.value: (
                 finding.result.value,
@@ -74,15 +74,15 @@ class Case:
         }
 
     def as_json(self) -> str:
-        keys = "\n".join(map(str, self.given.server_keys))
-        witnesses = self.given.witness_keys
+        keys = "\n".join(map(str, self.evidence.server_keys))
+        witnesses = self.evidence.witness_keys
         return json.dumps(
             {
                 "file": b64encode(self.content).decode(),
-                "receipts": [b64encode(note).decode() for note in self.given.receipts],
+                "receipts": [b64encode(note).decode() for note in self.evidence.receipts],
                 "server_keys": keys,
                 "witness_keys": "\n".join(map(str, witnesses)),
-                "quorum": self.given.quorum or len(witnesses),
+                "quorum": self.evidence.quorum or len(witnesses),
             }
         )
 

@@ -179,7 +179,7 @@ def outside_cases() -> Iterator[Case]:
 
     def case(name: str, *, files: dict[str, bytes] | None = None, **given: Any) -> Case:
         outside = OutsideEvidence(**given)
-        return Case(name=name, lines=LINES, files=files or {}, given=outside)
+        return Case(name=name, lines=LINES, files=files or {}, evidence=outside)
 
     broken = receipt(9).replace(b"\n10\n", b"\n11\n")
     yield case("a receipt", receipts=(receipt(9),), **key)
@@ -190,7 +190,7 @@ def outside_cases() -> Iterator[Case]:
     yield case("no receipt", receipts=(b"nothing",), **key)
     yield case("a receipt within", files={"receipts/a.note": receipt(9)}, **key)
     yield case("a false receipt within", files={"receipts/a.note": broken})
-    cut = Case(name="cut after the receipt", lines=LINES[:30], given=OutsideEvidence(
+    cut = Case(name="cut after the receipt", lines=LINES[:30], evidence=OutsideEvidence(
         receipts=(receipt(40),), server_keys=(SERVER.verifier,)
     ))  # fmt: skip
     yield cut
@@ -262,7 +262,7 @@ def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
     at = good.index(entry) + entry.index(b'"direction":1') + len(b'"direction":')
     last_receipt = OutsideEvidence(receipts=(receipt(LAST),), server_keys=(SERVER.verifier,))
     unknown, unread, beside = (
-        Case(name=name, bundle=good[:where] + byte + good[where + 1 :], given=last_receipt)
+        Case(name=name, bundle=good[:where] + byte + good[where + 1 :], evidence=last_receipt)
         for name, where, byte in (
             ("another field", at - len('n":'), b"m"),
             ("an event unreadable", at, b"x"),
@@ -272,7 +272,7 @@ def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
     changed = Case(
         name="a log of its own",
         lines=(*LINES[:seq], entry.replace(b'"direction":1', b'"direction":-1'), *LINES[seq + 1 :]),
-        given=last_receipt,
+        evidence=last_receipt,
     )
     sealed = sample_bundle("shithead-v2")
     archive = write_bundle(sealed.lines, files=sealed.files)

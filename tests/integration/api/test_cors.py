@@ -9,7 +9,7 @@ import pytest
 from tests.worlds.api_world import World, make_world
 
 FRIEND, OTHER = "https://play.example", "https://evil.example"
-ASKS = {
+PREFLIGHT = {
     "Access-Control-Request-Method": "POST",
     "Access-Control-Request-Headers": "authorization,content-type",
 }
@@ -29,7 +29,7 @@ def cors_of(headers: object) -> dict[str, str]:
 
 
 def test_without_the_setting_no_origin_is_allowed(world: World) -> None:
-    for headers in ({"Origin": FRIEND}, {"Origin": FRIEND, **ASKS}):
+    for headers in ({"Origin": FRIEND}, {"Origin": FRIEND, **PREFLIGHT}):
         assert cors_of(world.client.options("/v1/tables", headers=headers).headers) == {}
         assert cors_of(world.get("/v1/tables", headers=headers).headers) == {}
 
@@ -58,22 +58,22 @@ def test_an_error_can_be_read_by_a_listed_origin(open_world: World) -> None:
 def test_no_unlisted_origin_is_allowed(open_world: World, origin: str) -> None:
     for answer in (
         open_world.get("/v1/bots", headers={"Origin": origin}),
-        open_world.client.options("/v1/tables", headers={"Origin": origin, **ASKS}),
+        open_world.client.options("/v1/tables", headers={"Origin": origin, **PREFLIGHT}),
     ):
         assert cors_of(answer.headers) == {}
         assert "Origin" in answer.headers["Vary"]
 
 
 def test_a_preflight_names_methods_and_headers(open_world: World) -> None:
-    preflight = {"Origin": FRIEND, **ASKS}
-    answer = open_world.client.options("/v1/tables", headers=preflight)
+    headers = {"Origin": FRIEND, **PREFLIGHT}
+    answer = open_world.client.options("/v1/tables", headers=headers)
     assert (answer.status_code, answer.data) == (200, b"")
     result = cors_of(answer.headers)
     assert result.pop("Access-Control-Allow-Origin") == FRIEND
     assert set(result.pop("Access-Control-Allow-Methods").split(", ")) >= {"GET", "POST"}
-    taken = result.pop("Access-Control-Allow-Headers").split(", ")
-    assert {"Authorization", "Content-Type", "Idempotency-Key", "If-Match"} <= set(taken)
-    assert "Shithead-Invite" in taken
+    allowed = result.pop("Access-Control-Allow-Headers").split(", ")
+    assert {"Authorization", "Content-Type", "Idempotency-Key", "If-Match"} <= set(allowed)
+    assert "Shithead-Invite" in allowed
     assert result == {"Access-Control-Max-Age": "600"}
 
 

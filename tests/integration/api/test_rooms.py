@@ -20,7 +20,7 @@ EMPTY = {"number": 0, "leader": None, "position": None}
 
 @pytest.fixture
 def settings(redis_url: str) -> dict[str, Any]:
-    """Return settings with Redis, with which anybody can be a referee at once."""
+    """Return settings with Redis, without required hands or waiting times of referees."""
     periods = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
     return {"redis_url": redis_url, **periods}
 
@@ -57,15 +57,15 @@ def judges(world: World, dispute: dict[str, Any]) -> list[Person]:
     return people
 
 
-def lead(who: Person, dispute: dict[str, Any], version: int = 1, **more: Any) -> dict[str, Any]:
-    answer = who.call("PUT", dispute["room"], json={"version": version, "as": "public", **more})
+def lead(judge: Person, dispute: dict[str, Any], version: int = 1, **more: Any) -> dict[str, Any]:
+    answer = judge.call("PUT", dispute["room"], json={"version": version, "as": "public", **more})
     assert answer.status_code == 200, answer.text
     return dict(answer.json)
 
 
-def elsewhere(who: Person, world: World) -> Person:
+def elsewhere(person: Person, world: World) -> Person:
     """Return the same person as a client of another process."""
-    return Person(id=who.id, token=who.token, recovery=who.recovery, world=world)
+    return Person(id=person.id, token=person.token, recovery=person.recovery, world=world)
 
 
 def test_followers_get_the_position_in_another_process(
@@ -77,7 +77,9 @@ def test_followers_get_the_position_in_another_process(
     assert room["leader"] == 0
     assert room["position"] == {"version": 3, "as": "public", "selected": 2}
     assert follower.get(dispute["room"]).json == room
-    assert lead(judges[0], dispute, 3, selected=2) == room, "the same again is no change"
+    assert lead(judges[0], dispute, 3, selected=2) == room, (
+        "the same position again changes nothing"
+    )
 
 
 def test_a_waiting_follower_is_answered_when_the_position_changes(
@@ -106,13 +108,13 @@ def test_another_referee_takes_the_lead_only_on_request(
 ) -> None:
     first, other, _ = judges
     room = lead(first, dispute, 3)
-    assert lead(other, dispute, 1) == room, "the room is answered as it is"
+    assert lead(other, dispute, 1) == room, "the answer is the unchanged room"
     assert judges[1].call("DELETE", dispute["room"]).status_code == 204
     assert first.get(dispute["room"]).json == room, "only the leader ends the lead"
     taken = lead(other, dispute, 1, take=True)
     assert (taken["leader"], taken["position"]["version"]) == (1, 1)
     assert taken["number"] > room["number"]
-    assert lead(first, dispute, 2) == taken, "who led before does not lead by going on"
+    assert lead(first, dispute, 2) == taken, "a former leader leads again only with `take`"
 
 
 def test_a_lead_expires(dispute: dict[str, Any], judges: list[Person], redis_url: str) -> None:
@@ -122,7 +124,7 @@ def test_a_lead_expires(dispute: dict[str, Any], judges: list[Person], redis_url
         assert 0 < client.ttl(key) <= LEAD_SECONDS
         client.expire(key, 5)
         lead(judges[0], dispute)
-        assert client.ttl(key) > 5, "the same position again goes on"
+        assert client.ttl(key) > 5, "the same position again extends the lead"
         client.pexpire(key, 1)
         while client.exists(key):
             pass
@@ -135,9 +137,9 @@ def test_only_the_panel_may_enter_the_room(
 ) -> None:
     body = {"version": 1, "as": "public"}
     guest = world.person("Cleo")
-    for who, headers in ((ada, {}), (bob, {}), (guest, dispute["invite"])):
+    for person, headers in ((ada, {}), (bob, {}), (guest, dispute["invite"])):
         for method, sent in (("GET", None), ("PUT", body), ("DELETE", None)):
-            answer = who.call(method, dispute["room"], json=sent, headers=headers)
+            answer = person.call(method, dispute["room"], json=sent, headers=headers)
             assert problem_of(answer) == "forbidden", method
     assert problem_of(guest.get(dispute["room"])) == "not-found", "without the invite"
     lead(judges[0], dispute)

@@ -26,7 +26,7 @@ GAME = UUID(int=5)
 
 
 def an_intent(**change: Any) -> dict[str, Any]:
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "game": GAME,
         "seat": 1,
         "seen_seq": 6,
@@ -34,7 +34,7 @@ def an_intent(**change: Any) -> dict[str, Any]:
         "move": {"type": "ready"},
         "nonce": "ab" * 16,
     }
-    return intent(**{**given, **change})
+    return intent(**{**fields, **change})
 
 
 @pytest.mark.parametrize(

@@ -105,8 +105,8 @@ def test_a_move_after_a_time_out_is_attributed_to_the_server() -> None:
     assert describe(events[seq + 1]).startswith(f"the server, in place of seat {seat}, ")
 
 
-def state(seat: int, mode: str, how_far: str) -> dict[str, object]:
-    return {"seat": seat, "mode": mode, "state": how_far}
+def state(seat: int, mode: str, progress: str) -> dict[str, object]:
+    return {"seat": seat, "mode": mode, "state": progress}
 
 
 def test_without_player_entropy_the_server_could_choose_the_deck() -> None:
@@ -131,8 +131,8 @@ def test_committed_entropy_excludes_every_party() -> None:
     assert unproven_of_seed(states) is None
 
 
-@pytest.mark.parametrize(("mode", "how_far"), [("commit", "committed"), ("value", "waiting")])
-def test_entropy_that_was_not_revealed_binds_no_party(mode: str, how_far: str) -> None:
-    states = [state(0, mode, how_far)]
+@pytest.mark.parametrize(("mode", "progress"), [("commit", "committed"), ("value", "waiting")])
+def test_entropy_that_was_not_revealed_binds_no_party(mode: str, progress: str) -> None:
+    states = [state(0, mode, progress)]
     assert "did not" in entropy_lines(states)[0]
     assert unproven_of_seed(states) is not None
