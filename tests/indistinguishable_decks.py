@@ -36,7 +36,7 @@ from tests.changed import replace
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
-from tests.worlds.fake_world import KEYS, Court, SetWorld, Wakes, entry_of, legal, lines_of
+from tests.worlds.fake_world import KEYS, Deployment, SetWorld, Wakes, entry_of, legal, lines_of
 
 Deck = tuple[Card, ...]
 Viewer = Seat | None
@@ -144,7 +144,7 @@ class Service:
 
     def _composed(self) -> Services:
         if self.url is not None:
-            return Court(url=self.url, world=self.world, notifier=self.notifier).process()
+            return Deployment(url=self.url, world=self.world, notifier=self.notifier).process()
         store = MemoryStore(clock=self.world.now)
         return compose(
             store=store,

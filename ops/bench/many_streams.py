@@ -51,7 +51,7 @@ Arrival = tuple[str, int, float]
 
 
 def follow(port: int, games: list[str], count: int, pipe: Any) -> None:
-    """Open streams, report that, and send back all arrivals when asked for."""
+    """Open streams, report that, and send back all arrivals when asked."""
     selector, arrivals = selectors.DefaultSelector(), list[Arrival]()
     for number in range(count):
         source = (f"127.0.0.{2 + number % ADDRESSES}", 0)
@@ -78,8 +78,8 @@ def follow(port: int, games: list[str], count: int, pipe: Any) -> None:
 def dealt(port: int, tokens: list[str]) -> str:
     """Return a new game of two players at a table of their own."""
     connection = Connection(port)
-    wish = {"ruleset": "shithead", "seats": ["me", "open"], "window_seconds": 0}
-    table = connection.call("POST", "/v1/tables", wish, token=tokens[0])
+    body = {"ruleset": "shithead", "seats": ["me", "open"], "window_seconds": 0}
+    table = connection.call("POST", "/v1/tables", body, token=tokens[0])
     seated = connection.call("POST", f"/v1/tables/{table['id']}/seats", {}, token=tokens[1])
     connection.close()
     return str(seated["game"])
@@ -218,14 +218,14 @@ def main() -> None:
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         table = "\n".join(lines(options, Path(folder)))
-    made = (
+    introduction = (
         f"Made by `python -m ops.bench.many_streams --streams {options.streams} --rate "
         f"{options.rate:g} --seconds {options.seconds:g} --write`: {options.streams} streams of "
         f"{GAMES} games in one stream process, client, service and PostgreSQL on two cores, load "
         f"{load:.1f} before the start."
     )
     if options.write:
-        write(PAGE, f"# A thousand open event streams\n\n{fill(made, WIDTH)}\n\n{table}")
+        write(PAGE, f"# A thousand open event streams\n\n{fill(introduction, WIDTH)}\n\n{table}")
     else:
         print(table)
 

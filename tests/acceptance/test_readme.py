@@ -66,7 +66,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.heavy
 def test_the_session_in_the_readme_ends_as_shown(address: str, folder: Path) -> None:
     """From a new player to verified evidence, by copy and paste."""
-    assert shutil.which("curl"), "the session is one of curl"
+    assert shutil.which("curl"), "the session needs curl"
     (block,) = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
     assert ADDRESS in block
     answer = subprocess.run(

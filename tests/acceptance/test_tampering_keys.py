@@ -24,7 +24,7 @@ from tests.tamper import failing, report_on
 
 OLD, NEW = private_key("old"), private_key("new")
 WEAK = {"AQ" + "A" * 41 + "=", "A" * 43 + "="}
-NO_KEYS = {
+INVALID_KEYS = {
     "Ag" + "A" * 41 + "=": "a key that is no point of the curve, so no signature verifies under it",
     "8P" + "/" * 39 + "38=": "a key in a non-canonical encoding",
 }
@@ -51,9 +51,9 @@ def change(signer: str = "old") -> KeyChange:
     return KeyChange(table=UUID(TABLE), seat=0, key=key, sig=sig)
 
 
-def second_hand(given: OutsideEvidence) -> Report:
+def second_hand(evidence: OutsideEvidence) -> Report:
     first, second = hands()
-    return report_on(second, replace(given, others=(Bundle(lines=first),)))
+    return report_on(second, replace(evidence, others=(Bundle(lines=first),)))
 
 
 def sequence_of(report: Report) -> tuple[Result, str | None]:
@@ -85,10 +85,9 @@ def test_the_given_key_of_a_seat_vouches_for_the_keys_that_it_signed() -> None:
 
 
 def test_a_later_key_does_not_vouch_for_an_earlier_key() -> None:
-    """The old key vouches for the new one, and not the reverse."""
     first, _ = hands()
-    given = OutsideEvidence(seat_keys={0: public_text(NEW)}, key_changes=(change(),))
-    assert failing(report_on(first, given)) == {Check.SIGNATURES: 0}
+    evidence = OutsideEvidence(seat_keys={0: public_text(NEW)}, key_changes=(change(),))
+    assert failing(report_on(first, evidence)) == {Check.SIGNATURES: 0}
 
 
 @pytest.mark.parametrize("weak", sorted(WEAK))
@@ -100,16 +99,16 @@ def test_a_log_that_pins_a_weak_key_fails(weak: str) -> None:
     assert finding.reason == "the key of seat 0 is of small order: anyone can sign for it"
 
 
-@pytest.mark.parametrize("key", sorted(NO_KEYS))
+@pytest.mark.parametrize("key", sorted(INVALID_KEYS))
 def test_a_log_that_pins_an_invalid_key_fails(key: str) -> None:
     """Keys off the curve and non-canonical encodings; earlier releases accepted such games."""
     log = [line.replace(public_text(OLD).encode(), key.encode()) for line in hands()[0]]
     [finding] = [f for f in report_on(log[:1]).findings if f.check is Check.SIGNATURES]
     assert (finding.result, finding.seq) == (Result.FAIL, 0)
-    assert finding.reason == f"the key of seat 0: {NO_KEYS[key]}"
+    assert finding.reason == f"the key of seat 0: {INVALID_KEYS[key]}"
 
 
-@pytest.mark.parametrize("key", sorted(NO_KEYS))
+@pytest.mark.parametrize("key", sorted(INVALID_KEYS))
 def test_a_change_to_an_invalid_key_is_ignored(key: str) -> None:
     table, public = UUID(json.loads(hands()[0][0])["data"]["table"]), b64decode(key)
     sig = sign_key_change(OLD, table=table, seat=0, key=public)

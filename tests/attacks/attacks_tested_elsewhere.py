@@ -21,7 +21,7 @@ _BUNDLE: Final = "unit/shx/test_bundle.py"
 _LEVELS: Final = "unit/cli/test_verify_levels.py"
 _TABLES: Final = "unit/cli/test_verify_tables.py"
 _AUTHORS: Final = "unit/cli/test_verify_authorship.py"
-_DOORS: Final = "integration/api/test_evidence_doors.py"
+_INPUTS: Final = "integration/api/test_evidence_inputs.py"
 _BROUGHT: Final = "unit/verify/test_anchoring.py"
 _WITNESS: Final = "unit/public_log/test_witness.py"
 _MONITOR: Final = "unit/public_log/test_monitor_games.py"
@@ -302,7 +302,7 @@ _BUNDLES: Final = (
             (_OUTSIDE, "receipts_and_proofs_inside_a_bundle_raise_no_level"),
             Needs.RECEIPT),
     _attack(Family.OWN_TRUST, "the reader", "a list of server keys under false ids",
-            (_DOORS, "saved_keys_are_accepted_by_api_and_command_line_alike"), Needs.RECEIPT),
+            (_INPUTS, "saved_keys_are_accepted_by_api_and_command_line_alike"), Needs.RECEIPT),
     _attack(Family.OWN_TRUST, "receipts", "receipts of another key",
             (_KEPT, "a_receipt_that_another_key_signed_does_not_count"), Needs.RECEIPT),
     _attack(Family.OWN_TRUST, "receipts", "a bundled receipt in the server's name, not signed",

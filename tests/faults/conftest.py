@@ -9,31 +9,31 @@ import pytest
 from service.application.callers import Player
 from service.bootstrap import Services
 from tests.databases import Databases
-from tests.worlds.fake_world import Court, person
+from tests.worlds.fake_world import Deployment, person
 
 
 @pytest.fixture
-def court(database_url: str) -> Iterator[Court]:
+def deployment(database_url: str) -> Iterator[Deployment]:
     """Return a service over a new database, with a clock set by the test."""
-    made = Court(url=database_url)
+    made = Deployment(url=database_url)
     yield made
     made.close()
 
 
 @pytest.fixture
-def second_court(databases: Databases) -> Iterator[Court]:
-    """Return another service over a database of its own, in a world like that of the first."""
+def second_deployment(databases: Databases) -> Iterator[Deployment]:
+    """Return a second service over its own database, with the same clock and random values."""
     url = databases.take()
-    made = Court(url=url)
+    made = Deployment(url=url)
     yield made
     made.close()
     databases.give_back(url)
 
 
 @pytest.fixture
-def services(court: Court) -> Services:
+def services(deployment: Deployment) -> Services:
     """Return one process of the service."""
-    return court.process()
+    return deployment.process()
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.cosignature import Cosigner
 from tests.memory.public_log import MemoryLog
 from tests.worlds.fake_log import sequencer_of
-from tests.worlds.fake_world import Court, open_game
+from tests.worlds.fake_world import Deployment, open_game
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import TOPICS, Sweeper, measure_backlog
@@ -33,10 +33,10 @@ def measured(name: str, **labels: str) -> float:
 
 @pytest.mark.parametrize("topic", ["game", "log"])
 def test_the_age_of_unclaimed_rows_grows(
-    court: Court, services: Services, ada: Player, topic: str
+    deployment: Deployment, services: Services, ada: Player, topic: str
 ) -> None:
     open_game(services, ada, ({"bot": "greedy"}, {"bot": "lowest"}))
-    court.world.time = datetime.now(UTC) + timedelta(seconds=90)
+    deployment.world.time = datetime.now(UTC) + timedelta(seconds=90)
     measure_backlog(services)
     assert measured("shithead_outbox_age_seconds", topic=topic) == pytest.approx(90, abs=30)
 

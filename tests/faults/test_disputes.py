@@ -28,7 +28,7 @@ from service.shx.receipts import vote_commitment
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import Commit, OutboxRow
 from tests.streams import append, game_summary
-from tests.worlds.fake_world import Court, open_game, person, play_out, post, version_of
+from tests.worlds.fake_world import Deployment, open_game, person, play_out, post, version_of
 from workers import jobs
 from workers.sweeper import Sweeper
 
@@ -79,15 +79,15 @@ def judges(services: Services) -> list[Player]:
     return [person(services, f"Judge {n}") for n in range(3)]
 
 
-def vote(court: Court, judges: list[Player], dispute: UUID) -> None:
+def vote(deployment: Deployment, judges: list[Player], dispute: UUID) -> None:
     """Seal the game, seat the referees, wait a day, and commit all votes."""
-    services = court.process()
+    services = deployment.process()
     game = record_of(services, dispute).game
     ada = Player(id=accuser_of(services, dispute), name="Ada")
     post(services, ada, game, {"type": "forfeit"})
     for judge in judges:
         services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
-    court.world.wait(24 * HOUR)
+    deployment.world.wait(24 * HOUR)
     for number, judge in enumerate(judges):
         commit = vote_commitment(dispute, number, "cheated", SALT).hex()
         services.disputes.commit_vote(Caller(player=judge.id), judge, dispute, commit)
@@ -115,25 +115,27 @@ def test_a_worker_makes_requested_findings(
 
 
 def test_missing_findings_are_made_by_the_sweeper(
-    court: Court, services: Services, dispute: UUID
+    deployment: Deployment, services: Services, dispute: UUID
 ) -> None:
     """If Redis is down or emptied, the sweeper makes them three seconds later."""
     Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 0
-    court.world.wait(3)
+    deployment.world.wait(3)
     Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 1
 
 
-def test_two_processes_at_once_make_one_set_of_findings(court: Court, dispute: UUID) -> None:
-    processes = [court.process() for _ in range(3)]
+def test_two_processes_at_once_make_one_set_of_findings(
+    deployment: Deployment, dispute: UUID
+) -> None:
+    processes = [deployment.process() for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
         outcomes = list(pool.map(lambda p: p.dispute_jobs.process(dispute), processes))
     assert sorted(outcomes) == ["done", "nothing", "nothing"]
 
 
 def test_the_seal_triggers_findings_on_the_whole_game(
-    court: Court, services: Services, ada: Player, game: UUID, dispute: UUID
+    deployment: Deployment, services: Services, ada: Player, game: UUID, dispute: UUID
 ) -> None:
     services.dispute_jobs.process(dispute)
     Sweeper(services).maintain()
@@ -141,7 +143,7 @@ def test_the_seal_triggers_findings_on_the_whole_game(
     post(services, ada, game, {"type": "forfeit"})
     Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 2
-    court.world.wait(60)
+    deployment.world.wait(60)
     Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 2
 
@@ -151,20 +153,20 @@ def state_of(services: Services, dispute: UUID) -> DisputeState:
 
 
 def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
-    court: Court, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(court, judges, dispute)
+    vote(deployment, judges, dispute)
     reveal(services, judges[0], dispute)
     reveal(services, judges[1], dispute)
-    court.world.wait(48 * HOUR - 1)
+    deployment.world.wait(48 * HOUR - 1)
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.REVEALING
-    court.world.wait(1)
+    deployment.world.wait(1)
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
     other = person(services, "Other")
     services.disputes.judge(Caller(player=other.id), other, dispute, refused=None)
-    court.world.wait(24 * HOUR)
+    deployment.world.wait(24 * HOUR)
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
     commit = vote_commitment(dispute, 3, "cheated", SALT).hex()
@@ -174,12 +176,17 @@ def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
 
 
 def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
-    court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
+    deployment: Deployment,
+    services: Services,
+    ada: Player,
+    game: UUID,
+    dispute: UUID,
+    judges: list[Player],
 ) -> None:
     services.dispute_jobs.process(dispute)
     for judge in judges:
         services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
-    court.world.wait(72 * HOUR)
+    deployment.world.wait(72 * HOUR)
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
     post(services, ada, game, {"type": "forfeit"})
@@ -188,30 +195,30 @@ def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
 
 
 def test_a_deadline_holds_even_if_no_sweeper_runs(
-    court: Court, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(court, judges, dispute)
-    court.world.wait(48 * HOUR)
+    vote(deployment, judges, dispute)
+    deployment.world.wait(48 * HOUR)
     with pytest.raises(Refusal, match="not vote or reveal your vote in time and left the panel"):
         reveal(services, judges[0], dispute)
 
 
 def test_a_read_before_the_sweeper_shows_the_same_as_one_after_it(
-    court: Court, services: Services, ada: Player, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, ada: Player, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(court, judges, dispute)
+    vote(deployment, judges, dispute)
     for judge in judges:
         reveal(services, judge, dispute)
     caller = Caller(player=ada.id)
     for days in (1, 5, 1, 1):
-        court.world.wait(days * 24 * HOUR)
+        deployment.world.wait(days * 24 * HOUR)
         before = services.disputes.view(caller, dispute)
         assert services.dispute_jobs.settle(dispute) in ("done", "nothing")
         assert services.disputes.view(caller, dispute) == before
 
 
 def test_a_cad_is_known_before_the_sweeper_runs(
-    court: Court, services: Services, ada: Player, judges: list[Player]
+    deployment: Deployment, services: Services, ada: Player, judges: list[Player]
 ) -> None:
     bob = person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), guests=(bob,))
@@ -220,29 +227,34 @@ def test_a_cad_is_known_before_the_sweeper_runs(
     accusation = Accusation(accused=1, seq=seq, charge=Charge.OTHER, statement="So it was.")
     answer = services.disputes.open(Caller(player=ada.id), ada, game, accusation)
     dispute = UUID(orjson.loads(answer.body)["id"])
-    vote(court, judges, dispute)
+    vote(deployment, judges, dispute)
     for judge in judges:
         reveal(services, judge, dispute)
-    court.world.wait(7 * 24 * HOUR - 1)
+    deployment.world.wait(7 * 24 * HOUR - 1)
     assert services.players.public(bob.id)["cad"] is False
-    court.world.wait(1)
+    deployment.world.wait(1)
     assert services.players.public(bob.id)["cad"] is True
     assert services.players.me(ada)["accusations"] == {"made": 1, "upheld": 1}
 
 
 def test_votes_sealed_by_one_process_are_revealed_by_another(
-    court: Court, services: Services, ada: Player, game: UUID, dispute: UUID, judges: list[Player]
+    deployment: Deployment,
+    services: Services,
+    ada: Player,
+    game: UUID,
+    dispute: UUID,
+    judges: list[Player],
 ) -> None:
     """The fourth does not vote; after the period the stored votes of the others give a ruling."""
     fourth = person(services, "Fourth")
     post(services, ada, game, {"type": "forfeit"})
     for judge in (*judges, fourth):
         services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
-    court.world.wait(24 * HOUR)
+    deployment.world.wait(24 * HOUR)
     for judge in judges:
         services.disputes.vote(Caller(player=judge.id), judge, dispute, Vote.CHEATED)
-    court.world.wait(48 * HOUR)
-    other = court.process()
+    deployment.world.wait(48 * HOUR)
+    other = deployment.process()
     assert other.disputes.view(Caller(player=ada.id), dispute)["ruling"]["verdict"] == "proven"
     Sweeper(other).maintain()
     assert types_of(other, dispute)["vote_revealed"] == 3
@@ -250,21 +262,23 @@ def test_votes_sealed_by_one_process_are_revealed_by_another(
 
 
 def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
-    court: Court, services: Services, dispute: UUID
+    deployment: Deployment, services: Services, dispute: UUID
 ) -> None:
     """An earlier release with other periods may have written such a row."""
     services.dispute_jobs.process(dispute)
     record = record_of(services, dispute)
-    services.directory.put_off_dispute(dispute, version=record.version, wake_at=court.world.now())
+    services.directory.put_off_dispute(
+        dispute, version=record.version, wake_at=deployment.world.now()
+    )
     assert list(services.dispute_jobs.due(limit=9)) == [dispute]
     assert services.dispute_jobs.process(dispute) == "nothing"
     assert not services.dispute_jobs.due(limit=9)
 
 
 def test_two_accusations_of_one_move_at_once_make_one_dispute(
-    court: Court, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, game: UUID
 ) -> None:
-    processes = [court.process() for _ in range(3)]
+    processes = [deployment.process() for _ in range(3)]
 
     def accuse(process: Services) -> UUID | str:
         try:
@@ -280,22 +294,22 @@ def test_two_accusations_of_one_move_at_once_make_one_dispute(
 
 
 def test_a_ruling_becomes_final_after_a_week(
-    court: Court, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(court, judges, dispute)
+    vote(deployment, judges, dispute)
     for judge in judges:
         reveal(services, judge, dispute)
-    court.world.wait(7 * 24 * HOUR)
+    deployment.world.wait(7 * 24 * HOUR)
     Sweeper(services).maintain()
     assert record_of(services, dispute).dispute.state is DisputeState.FINAL
     assert not services.dispute_jobs.due(limit=9)
 
 
 def test_votes_revealed_at_the_same_time_give_one_ruling(
-    court: Court, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
-    vote(court, judges, dispute)
-    processes = [court.process() for _ in judges]
+    vote(deployment, judges, dispute)
+    processes = [deployment.process() for _ in judges]
     with ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda p, judge: reveal(p, judge, dispute), processes, judges))
     assert types_of(services, dispute)["vote_revealed"] == 3
@@ -303,7 +317,7 @@ def test_votes_revealed_at_the_same_time_give_one_ruling(
 
 
 def test_a_game_that_cannot_be_counted_delays_no_other(
-    court: Court, services: Services, ada: Player, dispute: UUID
+    deployment: Deployment, services: Services, ada: Player, dispute: UUID
 ) -> None:
     broken = uuid4()
     row = OutboxRow(stream=broken, version=1, topic=STATISTICS_TOPIC)
@@ -311,7 +325,7 @@ def test_a_game_that_cannot_be_counted_delays_no_other(
     services.store.commit(Commit(appends=(made,), outbox=(row,)))
     other = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
     play_out(services, other)
-    court.world.wait(3)
+    deployment.world.wait(3)
     Sweeper(services).maintain()
     assert types_of(services, dispute)["findings_made"] == 1
     assert list(services.statistics.uncounted(limit=9)) == [broken]
@@ -319,10 +333,14 @@ def test_a_game_that_cannot_be_counted_delays_no_other(
 
 
 def test_a_game_that_cannot_be_read_delays_no_deadline(
-    court: Court, services: Services, game: UUID, dispute: UUID, monkeypatch: pytest.MonkeyPatch
+    deployment: Deployment,
+    services: Services,
+    game: UUID,
+    dispute: UUID,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     post(services, Player(id=accuser_of(services, dispute), name="Ada"), game, {"type": "forfeit"})
-    court.world.wait(30 * 24 * HOUR)
+    deployment.world.wait(30 * 24 * HOUR)
 
     def broken(_game: UUID) -> None:
         raise ValueError("this game makes no sense")
@@ -333,7 +351,7 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
 
 
 def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
-    court: Court, services: Services, ada: Player, game: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, ada: Player, game: UUID, judges: list[Player]
 ) -> None:
     """Its first event names no periods and no move, and its row has a state by former rules."""
     dispute, lines = uuid4(), []
@@ -354,14 +372,14 @@ def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     del opened["periods"], opened["move"]
     seated = [("referee_seated", {"player": str(judge.id)}) for judge in judges]
     commit = ("vote_committed", {"referee": 0, "commit": "aa" * 32})
-    at, prev = format_time(court.world.now()), genesis(dispute)
+    at, prev = format_time(deployment.world.now()), genesis(dispute)
     for seq, (kind, data) in enumerate([("dispute_opened", opened), *seated, commit]):
         line = encode_event(game=dispute, seq=seq, prev=prev, at=at, by=None, type=kind, data=data)
         lines.append(line)
         prev = head(line)
     record = DISPUTES.load(dispute, lines)
     append = dispute_append(record, tuple(lines), expected=0, attachments={"bundle": b"PK"})
-    row = {**(append.summary or {}), "state": "voting", "wake_at": court.world.now()}
+    row = {**(append.summary or {}), "state": "voting", "wake_at": deployment.world.now()}
     services.store.commit(Commit(appends=(replace(append, summary=row),)))
 
     shown = services.disputes.view(Caller(player=ada.id), dispute)
@@ -369,7 +387,7 @@ def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     post(services, ada, game, {"type": "forfeit"})
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
-    court.world.wait(24 * HOUR)
+    deployment.world.wait(24 * HOUR)
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
     for judge in judges[1:]:

@@ -19,7 +19,7 @@ from service.bootstrap import Services
 from service.store.events import EventStore, SealedSecret
 from service.store.lookups import SeparateLookups
 from tests.worlds.fake_world import (
-    Court,
+    Deployment,
     assert_sound,
     entry_of,
     legal,
@@ -36,13 +36,13 @@ REPEAT = Idempotency(key="once", path="/moves", body_hash=hashlib.sha256(b"ready
 
 
 def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
-    court: Court, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: Player
 ) -> None:
     """All requests get the first answer, in any order of arrival."""
     for number in range(5):
         game = open_game(services, ada, ("me", {"bot": "lowest"}))
         request = Idempotency(key=f"k{number}", path="/moves", body_hash=REPEAT.body_hash)
-        processes = [court.process() for _ in range(3)]
+        processes = [deployment.process() for _ in range(3)]
         start = threading.Barrier(6)
 
         def once(
@@ -80,12 +80,12 @@ def test_a_key_reused_with_another_body_is_refused_even_after_a_race(
 
 
 def test_concurrent_deals_or_seatings_with_one_key_get_one_answer(
-    court: Court, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: Player, bob: Player
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     post(services, ada, game, {"type": "forfeit"})
     table = entry_of(services, game).table
-    processes, start = [court.process() for _ in range(4)], threading.Barrier(4)
+    processes, start = [deployment.process() for _ in range(4)], threading.Barrier(4)
 
     def deal(process: Services) -> Answered:
         start.wait()
@@ -116,11 +116,11 @@ class SealedMeanwhile:
 
 
 def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
-    court: Court, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: Player
 ) -> None:
     """The seed is deleted at the seal, which publishes it in the log."""
     game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
-    reader = court.process()
+    reader = deployment.process()
     store: Any = SealedMeanwhile(reader.store, lambda: play_out(services, game))
     reader.game_cache._lookups = SeparateLookups(store, reader.directory)
     entry_of(reader, game)
@@ -134,12 +134,12 @@ def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
 
 
 def test_a_log_shorter_than_the_cached_one_is_read_again(
-    court: Court, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: Player
 ) -> None:
     """After a restore of the database a process must not continue from its cache."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     known = entry_of(services, game)
-    other = court.process()
+    other = deployment.process()
     other.game_cache.keep(known)
     longer = post(services, ada, game, READY)
     assert longer.version == known.record.version + 1
@@ -171,11 +171,11 @@ class Restored:
 
 
 def test_a_move_decided_at_an_old_version_is_decided_again(
-    court: Court, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: Player, bob: Player
 ) -> None:
     """Two people in the exchange phase, at two processes: both moves are made."""
     game = open_game(services, ada, ("me", "open"), guests=(bob,))
-    one, two = court.process(), court.process()
+    one, two = deployment.process(), deployment.process()
     for process in (one, two):
         entry_of(process, game)
     with ThreadPoolExecutor(2) as pool:
@@ -186,7 +186,7 @@ def test_a_move_decided_at_an_old_version_is_decided_again(
 
 
 def test_the_same_play_sent_twice_at_once_without_a_key_is_made_once(
-    court: Court, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: Player
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}), ruleset="leeds")
     while services.turns.take(game, version_of(services, game)) != "waits":
@@ -195,7 +195,7 @@ def test_the_same_play_sent_twice_at_once_without_a_key_is_made_once(
     while services.turns.take(game, version_of(services, game)) != "waits":
         pass
     move = legal(services, game, 0)[0]
-    processes, log = [court.process(), court.process()], lines_of(services, game)
+    processes, log = [deployment.process(), deployment.process()], lines_of(services, game)
 
     def made(process: Services) -> bool:
         try:

@@ -15,7 +15,7 @@ from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
 from tests.worlds.fake_world import (
-    Court,
+    Deployment,
     assert_sound,
     entry_of,
     legal,
@@ -31,10 +31,10 @@ IDLE = timedelta(days=30)
 
 
 @pytest.fixture
-def court(court: Court) -> Court:
+def deployment(deployment: Deployment) -> Deployment:
     """Return a service that closes games after 30 days without an event."""
-    court.idle_after = IDLE
-    return court
+    deployment.idle_after = IDLE
+    return deployment
 
 
 @pytest.fixture
@@ -65,12 +65,12 @@ def table_of(services: Services, game: UUID) -> dict[str, Any]:
 
 
 def test_a_game_is_closed_after_the_idle_time_and_not_before(
-    court: Court, services: Services, game: UUID
+    deployment: Deployment, services: Services, game: UUID
 ) -> None:
     turn = on_turn(services, game)
-    court.world.wait(IDLE.total_seconds() - 0.001)
+    deployment.world.wait(IDLE.total_seconds() - 0.001)
     assert sweep(services, game) == "waits"
-    court.world.wait(0.001)
+    deployment.world.wait(0.001)
     assert sweep(services, game) == "over"
     last = orjson.loads(lines_of(services, game)[-1])
     assert (last["type"], last["by"]) == ("game_aborted", None)
@@ -81,20 +81,20 @@ def test_a_game_is_closed_after_the_idle_time_and_not_before(
 
 
 def test_a_move_restarts_the_idle_time(
-    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    court.world.wait(IDLE.total_seconds() - 1)
+    deployment.world.wait(IDLE.total_seconds() - 1)
     seat = on_turn(services, game)
     post(services, (ada, bob)[seat], game, legal(services, game, seat)[0])
-    court.world.wait(IDLE.total_seconds() - 1)
+    deployment.world.wait(IDLE.total_seconds() - 1)
     assert sweep(services, game) == "waits"
 
 
 def test_the_table_is_free_and_deals_the_same_hand_again(
-    court: Court, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, game: UUID
 ) -> None:
     """An aborted hand changes no tally and does not use up its number."""
-    court.world.wait(IDLE.total_seconds())
+    deployment.world.wait(IDLE.total_seconds())
     sweep(services, game)
     shown = table_of(services, game)
     assert (shown["status"], shown["game"]) == ("between", None)
@@ -106,53 +106,53 @@ def test_the_table_is_free_and_deals_the_same_hand_again(
 
 
 def test_an_abort_at_a_first_come_opening_names_no_seat(
-    court: Court, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: Player, bob: Player
 ) -> None:
     game = open_game(services, ada, ("me", "open"), ruleset="threes", guests=(bob,))
     for player in (ada, bob):
         post(services, player, game, {"type": "ready"})
     assert entry_of(services, game).record.game.turn is None
-    court.world.wait(IDLE.total_seconds())
+    deployment.world.wait(IDLE.total_seconds())
     assert sweep(services, game) == "over"
     assert orjson.loads(lines_of(services, game)[-1])["data"]["seat"] is None
     assert_sound(services, game)
 
 
 def test_a_game_with_a_clock_is_not_idle(
-    court: Court, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: Player, bob: Player
 ) -> None:
     """Rules, Time-outs: the server plays for silent seats, so such a game is not idle."""
     clock = Clock(turn_seconds=60, swap_seconds=60)
     game = open_game(services, ada, ("me", "open"), clock=clock, guests=(bob,))
-    court.world.wait(IDLE.total_seconds())
+    deployment.world.wait(IDLE.total_seconds())
     while sweep(services, game) != "over":
-        court.world.wait(60)
+        deployment.world.wait(60)
     assert "game_aborted" not in types_of(services, game)
 
 
 def test_a_waiting_bot_moves_first_and_restarts_the_idle_time(
-    court: Court, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: Player
 ) -> None:
     """A service that was off for long does not close games that waited for its own bots."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
     post(services, ada, game, {"type": "ready"})
-    court.world.wait(2 * IDLE.total_seconds())
+    deployment.world.wait(2 * IDLE.total_seconds())
     assert sweep(services, game) == "waits"
     assert "game_aborted" not in types_of(services, game)
-    court.world.wait(IDLE.total_seconds())
+    deployment.world.wait(IDLE.total_seconds())
     assert sweep(services, game) == "over"
 
 
 def test_the_sweeper_closes_idle_games(
-    court: Court, services: Services, game: UUID, monkeypatch: pytest.MonkeyPatch
+    deployment: Deployment, services: Services, game: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = IDLE_EVERY
     monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
     sweeper = Sweeper(services)
-    court.world.wait(IDLE.total_seconds())
-    court.notifier.woken.clear()
+    deployment.world.wait(IDLE.total_seconds())
+    deployment.notifier.woken.clear()
     assert sweeper.wake_idle() == 1
-    assert court.notifier.woken == [(game, version_of(services, game))]
+    assert deployment.notifier.woken == [(game, version_of(services, game))]
     assert sweeper.wake_idle() == 0, "not again at once"
     assert sweep(services, game) == "over"
     seconds += IDLE_EVERY
@@ -160,7 +160,7 @@ def test_the_sweeper_closes_idle_games(
 
 
 def test_games_that_cannot_be_closed_delay_no_other(
-    court: Court,
+    deployment: Deployment,
     services: Services,
     ada: Player,
     bob: Player,
@@ -168,38 +168,38 @@ def test_games_that_cannot_be_closed_delay_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each round takes a batch, oldest first; the next one continues after it, and wraps around."""
-    court.world.wait(1)
+    deployment.world.wait(1)
     younger = open_game(services, ada, ("me", "open"), guests=(bob,))
     seconds = IDLE_EVERY
     monkeypatch.setattr("workers.sweeper.time.monotonic", lambda: seconds)
     monkeypatch.setattr("workers.sweeper.BATCH", 1)
-    court.world.wait(IDLE.total_seconds())
-    court.notifier.woken.clear()
+    deployment.world.wait(IDLE.total_seconds())
+    deployment.notifier.woken.clear()
     sweeper = Sweeper(services)
     for _ in range(4):
         sweeper.wake_idle()
         seconds += IDLE_EVERY
-    assert [woken for woken, _ in court.notifier.woken] == [game, younger, game]
+    assert [woken for woken, _ in deployment.notifier.woken] == [game, younger, game]
 
 
-def test_without_a_limit_no_game_is_closed(court: Court, game: UUID) -> None:
-    court.idle_after = None
-    patient = court.process()
-    court.world.wait(3650 * 86400)
+def test_without_a_limit_no_game_is_closed(deployment: Deployment, game: UUID) -> None:
+    deployment.idle_after = None
+    patient = deployment.process()
+    deployment.world.wait(3650 * 86400)
     assert patient.idle.found(limit=9) == ()
     assert sweep(patient, game) == "waits"
 
 
 @pytest.mark.parametrize("_attempt", range(6))
 def test_a_move_concurrent_with_the_abort_is_either_made_or_refused(
-    court: Court, services: Services, ada: Player, bob: Player, game: UUID, _attempt: int
+    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID, _attempt: int
 ) -> None:
     """The version decides: either the move is in the log, or the game ended before it."""
     seat = on_turn(services, game)
     move = legal(services, game, seat)[0]
     version = version_of(services, game)
-    court.world.wait(IDLE.total_seconds())
-    worker = court.process()
+    deployment.world.wait(IDLE.total_seconds())
+    worker = deployment.process()
 
     def moved() -> bool:
         try:

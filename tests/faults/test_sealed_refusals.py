@@ -24,7 +24,7 @@ from service.shx.refusals import SealedRefusals, seal_of, sealed_refusals
 from service.store.games import RefusedMove
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
-from tests.worlds.fake_world import KEYS, Court, entry_of, lines_of, open_game, post
+from tests.worlds.fake_world import KEYS, Deployment, entry_of, lines_of, open_game, post
 
 FORFEIT = {"type": "forfeit"}
 
@@ -66,9 +66,9 @@ def assert_proven(services: Services, game: UUID, count: int) -> None:
 
 
 def test_an_attempt_between_decision_and_commit_of_the_seal_is_included(
-    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    other, read = court.process(), services.game_cache.at_seal
+    other, read = deployment.process(), services.game_cache.at_seal
     more: Iterator[Callable[[], str]] = iter([lambda: attempt(other, bob, game)] * 2)
     answered: list[str] = []
 
@@ -84,10 +84,10 @@ def test_an_attempt_between_decision_and_commit_of_the_seal_is_included(
 
 
 def test_an_attempt_recorded_after_the_seal_is_answered_game_over(
-    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """A rule refused it, and it is recorded only after another process sealed the game."""
-    other, store = court.process(), services.moves._refusals.store
+    other, store = deployment.process(), services.moves._refusals.store
     assert attempt(services, bob, game) == "rule-refused"
 
     def late(*words: object) -> bool:
@@ -101,9 +101,9 @@ def test_an_attempt_recorded_after_the_seal_is_answered_game_over(
 
 
 def test_an_attempt_concurrent_with_the_seal_is_sealed_or_answered_game_over(
-    court: Court, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: Player, bob: Player
 ) -> None:
-    processes = [court.process() for _ in range(2)]
+    processes = [deployment.process() for _ in range(2)]
     for _ in range(4):
         game, start = open_game(services, ada, ("me", "open"), guests=(bob,)), threading.Barrier(3)
 
@@ -123,14 +123,14 @@ def test_an_attempt_concurrent_with_the_seal_is_sealed_or_answered_game_over(
 
 @pytest.mark.parametrize("v", [1, 2])
 def test_a_game_is_sealed_in_the_version_in_which_it_began(
-    court: Court, ada: Player, bob: Player, v: int
+    deployment: Deployment, ada: Player, bob: Player, v: int
 ) -> None:
     """The setting applies to new games; a running game keeps its announced version."""
-    court.record_version = v
-    begun = court.process()
+    deployment.record_version = v
+    begun = deployment.process()
     game = open_game(begun, ada, ("me", "open"), guests=(bob,))
-    court.record_version = 3 - v
-    services = court.process()
+    deployment.record_version = 3 - v
+    services = deployment.process()
     assert attempt(services, bob, game) == "rule-refused"
     post(services, ada, game, FORFEIT)
     events = [orjson.loads(line) for line in lines_of(services, game)]
@@ -169,13 +169,13 @@ def test_moves_out_of_turn_are_not_sealed(
 
 
 def test_a_partly_deleted_set_of_attempts_is_not_shown(
-    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """A part proves nothing; the seal still states the number of attempts."""
     for _ in range(3):
         attempt(services, bob, game)
     post(services, ada, game, FORFEIT)
-    with psycopg.connect(court.url) as owner:
+    with psycopg.connect(deployment.url) as owner:
         owner.execute("DELETE FROM refusals WHERE arrival = 2")
     bundle = bundle_of(services, game)
     assert REFUSALS not in bundle.files
@@ -197,24 +197,24 @@ def test_a_partly_deleted_set_of_attempts_is_not_shown(
     ],
 )
 def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(
-    court: Court, services: Services, bob: Player, game: UUID, change: str
+    deployment: Deployment, services: Services, bob: Player, game: UUID, change: str
 ) -> None:
     """Seat, time and id are authenticated, so a changed row cannot be decrypted."""
     attempt(services, bob, game)
-    with psycopg.connect(court.url) as owner:
+    with psycopg.connect(deployment.url) as owner:
         [(moved,)] = owner.execute(f"UPDATE refusals SET {change} RETURNING game_id").fetchall()
     with pytest.raises(KeyringError):
         services.moves._refusals.of(moved)
 
 
 def test_attempts_recorded_by_an_earlier_release_are_read_and_sealed(
-    court: Court, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """They were encrypted with the game id alone, by a function that still exists."""
-    at = court.world.now()
+    at = deployment.world.now()
     content = orjson.dumps({"move": {"type": "pick_up", "with": []}, "rule": "P7"}).ljust(512)
     key, sealed = KEYS.seal(content, b"refusal" + game.bytes)
-    with psycopg.connect(court.url) as old:
+    with psycopg.connect(deployment.url) as old:
         old.execute("SELECT record_refusal(%s, %s, %s, %s, %s)", (game, at, 1, key, sealed))
     attempt(services, bob, game)
     post(services, ada, game, FORFEIT)

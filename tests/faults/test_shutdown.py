@@ -67,7 +67,7 @@ def test_a_stream_ends_cleanly(service: Running) -> None:
     while answer.count(b"\nid: ") < version:
         answer += stream.read1(65536)
     stop_api(service)
-    answer += stream.read()  # an IncompleteRead where the connection was cut in the middle
+    answer += stream.read()  # raises IncompleteRead if the connection was cut
     assert b"event: end" not in answer
     service.start("API")
 
@@ -82,12 +82,12 @@ def test_no_acknowledged_move_is_lost_if_the_service_stops_in_mid_game(
 
     def play() -> None:
         for seed in range(1000):
-            for each in (ada, bob):
-                before = each.call("GET", f"/v1/games/{game}")
+            for player in (ada, bob):
+                before = player.call("GET", f"/v1/games/{game}")
                 if before.status != 200 or not before.json["moves"]:
                     continue
                 move = random.Random(seed).choice(before.json["moves"])
-                answer = each.call("POST", f"/v1/games/{game}/moves", move)
+                answer = player.call("POST", f"/v1/games/{game}/moves", move)
                 if answer.status == 201:
                     acknowledged.extend(answer.json["events"])
 

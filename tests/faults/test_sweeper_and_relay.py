@@ -11,7 +11,7 @@ import pytest
 from service.application.callers import Caller, Idempotency, Player
 from service.bootstrap import Services
 from service.domain.events import Clock
-from tests.worlds.fake_world import Court, one_move, open_game, post, version_of
+from tests.worlds.fake_world import Deployment, one_move, open_game, post, version_of
 from workers import relay as relay_module
 from workers.relay import Relay
 from workers.sweeper import AGAIN_AFTER, Sweeper
@@ -44,23 +44,23 @@ def sweeper(services: Services, stopwatch: Stopwatch) -> Sweeper:
     return Sweeper(services)
 
 
-def woken(court: Court) -> list[tuple[UUID, int]]:
+def woken(deployment: Deployment) -> list[tuple[UUID, int]]:
     """Return the wake-ups sent since the last call."""
-    found, court.notifier.woken = court.notifier.woken, []
+    found, deployment.notifier.woken = deployment.notifier.woken, []
     return found
 
 
 def test_a_lost_wake_up_is_sent_again(
-    court: Court, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, BOTS)
-    woken(court)
+    woken(deployment)
     assert sweeper.sweep() == 1
-    assert woken(court) == [(game, version_of(services, game))]
+    assert woken(deployment) == [(game, version_of(services, game))]
 
 
 def test_a_game_is_woken_again_only_after_a_pause(
-    court: Court, services: Services, ada: Player, sweeper: Sweeper, stopwatch: Stopwatch
+    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper, stopwatch: Stopwatch
 ) -> None:
     open_game(services, ada, BOTS)
     assert sweeper.sweep() == 1
@@ -71,17 +71,17 @@ def test_a_game_is_woken_again_only_after_a_pause(
 
 
 def test_a_game_at_a_new_version_is_woken_at_once(
-    court: Court, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, BOTS)
     sweeper.sweep()
     one_move(services, game)
     assert sweeper.sweep() == 1
-    assert woken(court)[-1] == (game, version_of(services, game))
+    assert woken(deployment)[-1] == (game, version_of(services, game))
 
 
 def test_a_game_that_waits_for_a_person_is_not_woken(
-    court: Court, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     while services.turns.take(game, version_of(services, game)) != "waits":
@@ -90,22 +90,22 @@ def test_a_game_that_waits_for_a_person_is_not_woken(
 
 
 def test_a_game_is_woken_at_its_deadline(
-    court: Court, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     clock = Clock(turn_seconds=5, swap_seconds=5)
     game = open_game(services, ada, ("me", {"bot": "lowest"}), clock=clock)
     while services.turns.take(game, version_of(services, game)) != "waits":
         pass
-    woken(court)
-    court.world.wait(4.999)
+    woken(deployment)
+    deployment.world.wait(4.999)
     assert sweeper.sweep() == 0
-    court.world.wait(0.001)
+    deployment.world.wait(0.001)
     assert sweeper.sweep() == 1
-    assert woken(court) == [(game, version_of(services, game))]
+    assert woken(deployment) == [(game, version_of(services, game))]
 
 
 def test_games_that_make_no_progress_do_not_hide_others(
-    court: Court,
+    deployment: Deployment,
     services: Services,
     ada: Player,
     sweeper: Sweeper,
@@ -114,63 +114,69 @@ def test_games_that_make_no_progress_do_not_hide_others(
     """A full batch of stuck games does not hide the games after it."""
     monkeypatch.setattr("workers.sweeper.BATCH", 2)
     games = [open_game(services, ada, BOTS) for _ in range(5)]
-    woken(court)
+    woken(deployment)
     while sweeper.sweep():
         pass
-    assert sorted(game for game, _ in woken(court)) == sorted(games)
+    assert sorted(game for game, _ in woken(deployment)) == sorted(games)
 
 
 def test_two_sweepers_at_once_do_no_harm(
-    court: Court, services: Services, ada: Player, stopwatch: Stopwatch
+    deployment: Deployment, services: Services, ada: Player, stopwatch: Stopwatch
 ) -> None:
     game = open_game(services, ada, BOTS)
-    for sweeper in (Sweeper(services), Sweeper(court.process())):
+    for sweeper in (Sweeper(services), Sweeper(deployment.process())):
         assert sweeper.sweep() == 1
-    outcomes = [services.turns.take(*call) for call in woken(court)]
+    outcomes = [services.turns.take(*call) for call in woken(deployment)]
     assert set(outcomes[1:]) == {"stale"}
     assert version_of(services, game) > 3
 
 
 def test_the_sweeper_deletes_stored_answers_after_a_day(
-    court: Court, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     request = Idempotency(key="k", path="/p", body_hash=b"h" * 32)
     post(services, ada, game, {"type": "ready"}, request=request)
     assert services.answers.first_answer(ada.id, request) is not None
-    in_a_day(court, services)
+    in_a_day(deployment, services)
     sweeper.purge()
     assert services.answers.first_answer(ada.id, request) is None
 
 
-def in_a_day(court: Court, services: Services) -> None:
+def in_a_day(deployment: Deployment, services: Services) -> None:
     """Let more than a day pass; PostgreSQL dates answers by its own clock."""
-    court.world.time = datetime.now(UTC) + timedelta(hours=24, minutes=1)
-    assert services.world.now() == court.world.time
+    deployment.world.time = datetime.now(UTC) + timedelta(hours=24, minutes=1)
+    assert services.world.now() == deployment.world.time
 
 
 @pytest.fixture
-def relay(court: Court, services: Services, monkeypatch: pytest.MonkeyPatch) -> Relay:
+def relay(deployment: Deployment, services: Services, monkeypatch: pytest.MonkeyPatch) -> Relay:
     """Return a relay for which every row is old enough."""
-    court.world.time = datetime.now(UTC)
+    deployment.world.time = datetime.now(UTC)
     monkeypatch.setattr(relay_module, "OLDER_THAN", timedelta(seconds=-60))
     return Relay(services)
 
 
 def test_the_relay_publishes_the_newest_version_of_each_game_once(
-    court: Court, services: Services, ada: Player, relay: Relay
+    deployment: Deployment, services: Services, ada: Player, relay: Relay
 ) -> None:
     games = [open_game(services, ada, BOTS) for _ in range(2)]
     for _ in range(3):
         one_move(services, games[0])
-    court.notifier.announced = []
+    deployment.notifier.announced = []
     assert relay.pass_on() == 5
-    assert sorted(court.notifier.announced) == sorted((g, version_of(services, g)) for g in games)
+    assert sorted(deployment.notifier.announced) == sorted(
+        (g, version_of(services, g)) for g in games
+    )
     assert relay.pass_on() == 0
 
 
 def test_the_relay_leaves_rows_that_were_just_written(
-    court: Court, services: Services, ada: Player, relay: Relay, monkeypatch: pytest.MonkeyPatch
+    deployment: Deployment,
+    services: Services,
+    ada: Player,
+    relay: Relay,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(relay_module, "OLDER_THAN", timedelta(seconds=60))
     open_game(services, ada, BOTS)
@@ -178,11 +184,11 @@ def test_the_relay_leaves_rows_that_were_just_written(
 
 
 def test_two_relays_share_the_rows(
-    court: Court, services: Services, ada: Player, relay: Relay
+    deployment: Deployment, services: Services, ada: Player, relay: Relay
 ) -> None:
     for _ in range(4):
         open_game(services, ada, BOTS)
-    other = Relay(court.process())
+    other = Relay(deployment.process())
     assert relay.pass_on() + other.pass_on() == 4
 
 
@@ -200,14 +206,14 @@ class Failing:
 
 
 def test_without_notifications_the_sweeper_alone_completes_a_game(
-    court: Court, ada: Player, stopwatch: Stopwatch
+    deployment: Deployment, ada: Player, stopwatch: Stopwatch
 ) -> None:
     notifier = Failing()
-    services = court.process(notifier=notifier)
+    services = deployment.process(notifier=notifier)
     game = open_game(services, ada, BOTS)
     for _ in range(1000):
         stopwatch.seconds += 10
-        due = services.directory.due_games(now=court.world.now(), limit=9)
+        due = services.directory.due_games(now=deployment.world.now(), limit=9)
         if not due:
             break
         assert Sweeper(services).sweep() == 1

@@ -13,7 +13,7 @@ from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from tests.worlds.fake_world import (
-    Court,
+    Deployment,
     Stopped,
     assert_sound,
     entry_of,
@@ -70,50 +70,50 @@ def game(services: Services, ada: Player) -> UUID:
 
 
 @pytest.fixture
-def silent(court: Court, services: Services, ada: Player, game: UUID) -> UUID:
+def silent(deployment: Deployment, services: Services, ada: Player, game: UUID) -> UUID:
     """Return a game in which a bot has just begun to stand in for Ada."""
     post(services, ada, game, {"type": "ready"})
-    fall_silent(court, services, game)
+    fall_silent(deployment, services, game)
     return game
 
 
-def fall_silent(court: Court, services: Services, game: UUID, *, times: int = 2) -> None:
+def fall_silent(deployment: Deployment, services: Services, game: UUID, *, times: int = 2) -> None:
     """Let Ada be silent on two turns in a row."""
     for _ in range(times):
         on_turn(services, game, 0)
-        court.world.wait(CLOCK.turn_seconds)
+        deployment.world.wait(CLOCK.turn_seconds)
         one_move(services, game)
 
 
 def test_no_time_out_happens_before_the_deadline(
-    court: Court, services: Services, game: UUID
+    deployment: Deployment, services: Services, game: UUID
 ) -> None:
     before = types_of(services, game)
-    court.world.wait(CLOCK.swap_seconds - 0.001)
+    deployment.world.wait(CLOCK.swap_seconds - 0.001)
     assert take(services, game) == "waits"
     assert types_of(services, game) == before
-    court.world.wait(0.001)
+    deployment.world.wait(0.001)
     take(services, game)
     new = types_of(services, game)[len(before) :]
     assert new[:2] == ["turn_timed_out", "seat_ready"]
 
 
 def test_the_sweeper_finds_a_time_out_at_its_deadline(
-    court: Court, services: Services, game: UUID
+    deployment: Deployment, services: Services, game: UUID
 ) -> None:
     directory = services.directory
-    assert not directory.due_games(now=court.world.now(), limit=9)
-    court.world.wait(CLOCK.swap_seconds)
-    due = directory.due_games(now=court.world.now(), limit=9)
+    assert not directory.due_games(now=deployment.world.now(), limit=9)
+    deployment.world.wait(CLOCK.swap_seconds)
+    due = directory.due_games(now=deployment.world.now(), limit=9)
     assert [(row.id, row.kind) for row in due] == [(game, "time_out")]
 
 
 def test_after_one_time_out_no_bot_stands_in(
-    court: Court, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, game: UUID
 ) -> None:
     post(services, ada, game, {"type": "ready"})
     on_turn(services, game, 0)
-    court.world.wait(CLOCK.turn_seconds)
+    deployment.world.wait(CLOCK.turn_seconds)
     one_move(services, game)
     assert time_outs(services, game) == 1
     on_turn(services, game, 0)
@@ -141,7 +141,7 @@ def test_a_player_returns_with_a_move(services: Services, ada: Player, silent: U
 
 
 def test_a_player_returns_without_a_move_by_the_call_back(
-    court: Court, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     """Workers of other processes see it, and a second return has no effect."""
     log = types_of(services, silent)
@@ -149,57 +149,57 @@ def test_a_player_returns_without_a_move_by_the_call_back(
         seen = orjson.loads(services.stand_ins.back(Caller(player=ada.id), silent).body)
         assert not seen["seats"][0]["stand_in"]
     assert types_of(services, silent) == log, "the log says nothing of it"
-    other = court.process()
+    other = deployment.process()
     on_turn(other, silent, 0)
     assert take(other, silent) == "waits"
     assert time_outs(other, silent) == 2
 
 
 def test_the_clock_of_a_returned_player_runs_even_if_the_bot_was_just_woken(
-    court: Court, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     """The game has the version that the sweeper has just woken, but a new deadline."""
     on_turn(services, silent, 0)
     sweeper = Sweeper(services)
     assert sweeper.sweep() == 1, "the bot that stands in"
     services.stand_ins.back(Caller(player=ada.id), silent)
-    court.world.wait(CLOCK.turn_seconds)
+    deployment.world.wait(CLOCK.turn_seconds)
     assert sweeper.sweep() == 1
 
 
 def test_a_returned_player_has_the_full_clock(
-    court: Court, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
     on_turn(services, silent, 0)
-    court.world.wait(CLOCK.turn_seconds - 0.001)
+    deployment.world.wait(CLOCK.turn_seconds - 0.001)
     assert take(services, silent) == "waits"
     post(services, ada, silent, legal(services, silent, 0)[0])
     assert_sound(services, silent)
 
 
 def test_a_bot_stands_in_again_for_a_player_silent_after_a_move(
-    court: Court, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
     on_turn(services, silent, 0)
     post(services, ada, silent, legal(services, silent, 0)[0])
-    fall_silent(court, services, silent)
+    fall_silent(deployment, services, silent)
     assert stood_in(services, silent)
     assert_sound(services, silent)
 
 
 def test_a_bot_stands_in_again_for_a_player_who_returned_without_a_move(
-    court: Court, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
-    fall_silent(court, services, silent)
+    fall_silent(deployment, services, silent)
     assert stood_in(services, silent)
     assert_sound(services, silent)
 
 
 def test_a_move_of_another_player_does_not_undo_a_return(
-    court: Court, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: Player, bob: Player
 ) -> None:
     """A return changes no version, so another process may have the game cached without it."""
     game = open_game(
@@ -211,17 +211,17 @@ def test_a_move_of_another_player_does_not_undo_a_return(
         window_seconds=0,
         guests=(bob,),
     )
-    other = court.process()
+    other = deployment.process()
     for player in (ada, bob):
         post(services, player, game, {"type": "ready"})
     for _ in range(2):
         if entry_of(services, game).record.game.turn != 0:
             post(services, bob, game, legal(services, game, 1)[0])
-        fall_silent(court, services, game, times=1)
+        fall_silent(deployment, services, game, times=1)
     assert stood_in(other, game)
     services.stand_ins.back(Caller(player=ada.id), game)
     post(other, bob, game, legal(services, game, 1)[0])
-    assert not stood_in(court.process(), game)
+    assert not stood_in(deployment.process(), game)
 
 
 def test_only_a_seat_of_a_running_game_can_return(
@@ -235,15 +235,15 @@ def test_only_a_seat_of_a_running_game_can_return(
 
 
 def test_a_move_concurrent_with_its_time_out_is_made_once(
-    court: Court, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: Player, game: UUID
 ) -> None:
     """Either the move or the time-out comes first, decided by compare-and-set."""
     post(services, ada, game, {"type": "ready"})
     on_turn(services, game, 0)
     version, before = version_of(services, game), time_outs(services, game)
     move = legal(services, game, 0)[0]
-    court.world.wait(CLOCK.turn_seconds)
-    worker, api = court.process(), court.process()
+    deployment.world.wait(CLOCK.turn_seconds)
+    worker, api = deployment.process(), deployment.process()
     with ThreadPoolExecutor(2) as pool:
         turn = pool.submit(worker.turns.take, game, version, step=stopping_after(1))
         made = pool.submit(post, api, ada, game, move, expected=version)
@@ -257,14 +257,14 @@ def test_a_move_concurrent_with_its_time_out_is_made_once(
 
 @pytest.mark.parametrize("mode", [Entropy.VALUE, Entropy.COMMIT])
 def test_a_seat_without_entropy_at_the_deadline_is_named_in_the_abort(
-    court: Court, services: Services, ada: Player, mode: Entropy
+    deployment: Deployment, services: Services, ada: Player, mode: Entropy
 ) -> None:
     """The log has the seat and the server's seed; the same hand can be dealt again."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}), entropy=mode)
-    court.world.wait(119.999)
+    deployment.world.wait(119.999)
     assert take(services, game) == "waits"
-    court.world.wait(0.001)
-    due = services.directory.due_games(now=court.world.now(), limit=9)
+    deployment.world.wait(0.001)
+    due = services.directory.due_games(now=deployment.world.now(), limit=9)
     assert [row.kind for row in due] == ["entropy"]
     assert take(services, game) == "over"
     last = orjson.loads(lines_of(services, game)[-1])

@@ -14,7 +14,7 @@ from service.application.callers import Player
 from service.bootstrap import Services
 from service.store.events import Commit, EventStore, StoreUnavailable
 from tests.worlds.fake_world import (
-    Court,
+    Deployment,
     Stopped,
     assert_sound,
     entry_of,
@@ -86,9 +86,9 @@ class Counting:
             self.done[commit.appends[0].expected] += 1
 
 
-def test_one_of_many_concurrent_jobs_commits_a_version(court: Court, ada: Player) -> None:
+def test_one_of_many_concurrent_jobs_commits_a_version(deployment: Deployment, ada: Player) -> None:
     """Four workers get every job; each version is written once, and the log is valid."""
-    workers = [court.process() for _ in range(4)]
+    workers = [deployment.process() for _ in range(4)]
     game = open_game(workers[0], ada, BOTS)
     counted = []
     for worker in workers:
@@ -108,20 +108,20 @@ def test_one_of_many_concurrent_jobs_commits_a_version(court: Court, ada: Player
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
 def test_a_worker_stopped_between_any_two_steps_only_delays_the_game(
-    court: Court, second_court: Court, ruleset: str
+    deployment: Deployment, second_deployment: Deployment, ruleset: str
 ) -> None:
     """If each worker is killed after one commit, the log has the same bytes."""
-    through, stopped = court.process(), second_court.process()
+    through, stopped = deployment.process(), second_deployment.process()
     game = open_game(through, person(through), BOTS, ruleset=ruleset, turn_limit=40)
     assert game == open_game(stopped, person(stopped), BOTS, ruleset=ruleset, turn_limit=40)
     play_out(through, game)
     while not entry_of(stopped, game).record.sealed:
-        due = stopped.directory.due_games(now=second_court.world.now(), limit=5)
+        due = stopped.directory.due_games(now=second_deployment.world.now(), limit=5)
         assert [row.id for row in due] == [game], "the sweeper has to find what was left"
-        worker, before = second_court.process(), version_of(stopped, game)
+        worker, before = second_deployment.process(), version_of(stopped, game)
         with contextlib.suppress(Stopped):
             worker.turns.take(game, before, step=stopping_after(1))
-        second_court.end(worker)
+        second_deployment.end(worker)
         assert version_of(stopped, game) > before
     assert lines_of(stopped, game) == lines_of(through, game)
 
@@ -153,8 +153,8 @@ class Deaf:
         raise StoreUnavailable("the answer is lost")
 
 
-def test_a_commit_without_an_answer_is_not_repeated(court: Court, ada: Player) -> None:
-    services, unlucky = court.process(), court.process()
+def test_a_commit_without_an_answer_is_not_repeated(deployment: Deployment, ada: Player) -> None:
+    services, unlucky = deployment.process(), deployment.process()
     unlucky.moves._store = Deaf(unlucky.store)  # type: ignore[assignment] # by duck typing
     game = open_game(services, ada, BOTS[:2])
     before = version_of(services, game)
@@ -167,15 +167,15 @@ def test_a_commit_without_an_answer_is_not_repeated(court: Court, ada: Player) -
 
 
 def test_concurrent_moves_of_a_person_and_a_bot_are_both_made(
-    court: Court, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: Player
 ) -> None:
     """In the exchange phase both may act: the second one decides again after the conflict."""
     game = open_game(services, ada, ("me", {"bot": "greedy"}))
     version = version_of(services, game)
-    worker = court.process()
+    worker = deployment.process()
     with ThreadPoolExecutor(2) as pool:
         turn = pool.submit(worker.turns.take, game, version)
-        ready = pool.submit(post, court.process(), ada, game, {"type": "ready"})
+        ready = pool.submit(post, deployment.process(), ada, game, {"type": "ready"})
         assert ready.result().version is not None
         assert turn.result() in ("stale", "waits", "again")
     while worker.turns.take(game, version_of(worker, game)) != "waits":

@@ -17,7 +17,7 @@ from service.domain.game import Status
 from service.domain.legal import may_be_followed_up
 from tests.changed import replace
 from tests.worlds.fake_world import (
-    Court,
+    Deployment,
     SetWorld,
     assert_sound,
     entry_of,
@@ -75,30 +75,30 @@ def followed(services: Services, ada: Player) -> GameEntry:
 
 
 def test_a_bot_waits_the_window_after_a_play_that_may_be_continued(
-    court: Court, services: Services, followed: GameEntry
+    deployment: Deployment, services: Services, followed: GameEntry
 ) -> None:
     game, version = followed.record.identity, followed.record.version
     played_at = datetime.fromisoformat(followed.record.at)
     assert services.turns.take(game, version) == "waits"
-    court.world.wait(WINDOW - 0.001)
+    deployment.world.wait(WINDOW - 0.001)
     assert services.turns.take(game, version) == "waits"
     assert version_of(services, game) == version
     assert wake_time(services, game) == played_at + timedelta(seconds=WINDOW)
-    court.world.wait(0.001)
+    deployment.world.wait(0.001)
     services.turns.take(game, version)
     assert version_of(services, game) > version
 
 
 def test_no_worker_is_woken_before_the_end_of_the_window(
-    court: Court, services: Services, followed: GameEntry
+    deployment: Deployment, services: Services, followed: GameEntry
 ) -> None:
     """The sweeper finds the game at the end of the window and not before."""
     game, version = followed.record.identity, followed.record.version
-    assert (game, version) not in court.notifier.woken
+    assert (game, version) not in deployment.notifier.woken
     directory = services.directory
-    assert not directory.due_games(now=court.world.now(), limit=9)
-    court.world.wait(WINDOW)
-    assert [row.id for row in directory.due_games(now=court.world.now(), limit=9)] == [game]
+    assert not directory.due_games(now=deployment.world.now(), limit=9)
+    deployment.world.wait(WINDOW)
+    assert [row.id for row in directory.due_games(now=deployment.world.now(), limit=9)] == [game]
 
 
 def test_the_view_shows_until_when_bots_wait(
@@ -124,9 +124,9 @@ def test_the_window_depends_on_public_facts_only(services: Services, followed: G
 
 
 @pytest.mark.parametrize("window", [0, 60])
-def test_a_person_never_waits_for_a_window(court: Court, window: int) -> None:
+def test_a_person_never_waits_for_a_window(deployment: Deployment, window: int) -> None:
     """Ada may play at once after a play of Bob's that he could continue."""
-    services = court.process()
+    services = deployment.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(
         services, ada, ("me", "open"), ruleset="covered-queen", window_seconds=window, guests=(bob,)
@@ -151,12 +151,14 @@ def test_a_person_never_waits_for_a_window(court: Court, window: int) -> None:
 
 
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
-def test_at_a_first_come_opening_bots_wait_the_window_first(court: Court, ruleset: str) -> None:
+def test_at_a_first_come_opening_bots_wait_the_window_first(
+    deployment: Deployment, ruleset: str
+) -> None:
     """With any deal, no bot opens before the end of the window."""
     opened = 0
     for seed in range(6):
-        court.world = SetWorld(seed=100 + seed)
-        services = court.process()
+        deployment.world = SetWorld(seed=100 + seed)
+        services = deployment.process()
         host = person(services)
         game = open_game(
             services,
@@ -173,10 +175,10 @@ def test_at_a_first_come_opening_bots_wait_the_window_first(court: Court, rulese
         if entry.record.game.turn is not None:
             continue
         version = entry.record.version
-        court.world.wait(WINDOW - 0.001)
+        deployment.world.wait(WINDOW - 0.001)
         assert services.turns.take(game, version) == "waits"
         assert version_of(services, game) == version
-        court.world.wait(0.001)
+        deployment.world.wait(0.001)
         services.turns.take(game, version)
         opened += version_of(services, game) > version
     assert opened, "a bot must have opened at least once"
@@ -184,7 +186,7 @@ def test_at_a_first_come_opening_bots_wait_the_window_first(court: Court, rulese
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen", "threes", "morehead"])
 def test_a_table_of_bots_runs_to_its_end_without_waiting(
-    court: Court, services: Services, ada: Player, ruleset: str
+    deployment: Deployment, services: Services, ada: Player, ruleset: str
 ) -> None:
     """No window, no clock: time stands still from the deal to the seal."""
     bots = ({"bot": "greedy"}, {"bot": "lowest"}, {"bot": "random"})

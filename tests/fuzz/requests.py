@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 from service.shx.bundle import write_bundle
-from tests.authorization.matrix import ANYWHERE, ASKED, BODIES, cells
+from tests.authorization.matrix import ANYWHERE, BODIES, REQUIRED_QUERIES, cells
 from tests.fuzz.changes import changed_bytes, changed_json, odd_text
 from tests.tamper import sample_lines
 from tests.worlds.api_world import PROBLEM, Person, World
@@ -136,7 +136,7 @@ class Requests:
         if chance.random() < 0.2:
             name = chance.choice(list(ids))
             ids[name] = changed_bytes(ids[name].encode(), chance).decode("latin-1")
-        query = chance.choice((ASKED.get(operation, ""), *_QUERIES, "")).format(**ids)
+        query = chance.choice((REQUIRED_QUERIES.get(operation, ""), *_QUERIES, "")).format(**ids)
         if query and chance.random() < 0.5:
             query = changed_bytes(query.encode(), chance).decode("latin-1")
         path = template.format(**ids).replace("?", "%3F").replace("#", "%23")

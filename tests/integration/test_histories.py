@@ -14,13 +14,13 @@ from service.application.callers import Caller, Idempotency
 from service.application.errors import Refusal
 from service.application.quotas import limited_by
 from service.bootstrap import Services
-from tests.worlds.fake_world import Court, entry_of, legal, lines_of, open_game, person, post
+from tests.worlds.fake_world import Deployment, entry_of, legal, lines_of, open_game, person, post
 
 
 @pytest.fixture
-def court(database_url: str) -> Iterator[Court]:
+def deployment(database_url: str) -> Iterator[Deployment]:
     """Return a service over a new database."""
-    made = Court(url=database_url)
+    made = Deployment(url=database_url)
     yield made
     made.close()
 
@@ -44,9 +44,11 @@ def all_readings(services: Services, callers: list[Caller], game: UUID) -> list[
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "smeghead", "covered-queen"])
-def test_a_process_with_a_cached_history_answers_like_a_new_one(court: Court, ruleset: str) -> None:
+def test_a_process_with_a_cached_history_answers_like_a_new_one(
+    deployment: Deployment, ruleset: str
+) -> None:
     """At intervals from the deal to the seal, by every seat and by a caller without a token."""
-    along = court.process()
+    along = deployment.process()
     ada, bob = person(along, "Ada"), person(along, "Bob")
     seats = ("me", "open")
     game = open_game(along, ada, seats, ruleset=ruleset, window_seconds=0, guests=(bob,))
@@ -61,19 +63,19 @@ def test_a_process_with_a_cached_history_answers_like_a_new_one(court: Court, ru
                 post(along, player, game, move)
                 break
         if round_ % 9 == 5:
-            new = court.process()
+            new = deployment.process()
             assert all_readings(along, callers, game) == all_readings(new, callers, game)
-            court.end(new)
+            deployment.end(new)
     if not entry_of(along, game).record.sealed:
         post(along, ada, game, {"type": "forfeit"})
-    new = court.process()
+    new = deployment.process()
     assert all_readings(along, callers, game) == all_readings(new, callers, game)
     assert len(lines_of(along, game)) == entry_of(along, game).record.version
 
 
-def test_a_cached_history_is_not_folded_again(court: Court) -> None:
+def test_a_cached_history_is_not_folded_again(deployment: Deployment) -> None:
     """A caller is charged only for events that are not in the cache."""
-    services = court.process()
+    services = deployment.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
     charged: list[int] = []
@@ -100,8 +102,10 @@ def too_much(events: int) -> AbstractContextManager[None]:
     raise Refusal("unavailable", f"{events} events are too much")
 
 
-def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(court: Court) -> None:
-    services = court.process()
+def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(
+    deployment: Deployment,
+) -> None:
+    services = deployment.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
 
@@ -121,9 +125,11 @@ def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(court: Co
         assert orjson.loads(services.games.view(caller, game)[0])["version"]
 
 
-def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(court: Court) -> None:
+def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(
+    deployment: Deployment,
+) -> None:
     """A process that has not read a log yet folds it for a move, a list or a repeated request."""
-    services = court.process()
+    services = deployment.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
     caller = Caller(player=ada.id)
@@ -145,7 +151,7 @@ def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(court
     seated = services.game_cache.table(table)
     assert seated is not None
     for name, call in calls.items():
-        new, counted = court.process(), list[int]()
+        new, counted = deployment.process(), list[int]()
 
         def count(events: int, counted: list[int] = counted) -> AbstractContextManager[None]:
             counted.append(events)
@@ -159,15 +165,15 @@ def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(court
         with limited_by(count), suppress(Refusal):
             call(new)
         assert counted[again:] == [], f"{name}: counted again"
-        court.end(new)
+        deployment.end(new)
 
 
-def test_a_cached_table_is_folded_from_its_last_version(court: Court) -> None:
-    services = court.process()
+def test_a_cached_table_is_folded_from_its_last_version(deployment: Deployment) -> None:
+    services = deployment.process()
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), window_seconds=0, guests=(bob,))
     table = entry_of(services, game).table
-    other = court.process()
+    other = deployment.process()
     before = other.game_cache.table(table)
     post(services, ada, game, {"type": "forfeit"})
     charged: list[int] = []
@@ -182,7 +188,7 @@ def test_a_cached_table_is_folded_from_its_last_version(court: Court) -> None:
     assert before is not None
     assert after is not None
     assert charged == [after.version - before.version]
-    new = court.process()
+    new = deployment.process()
     assert new.game_cache.table(table) == after
-    court.end(new)
-    court.end(other)
+    deployment.end(new)
+    deployment.end(other)

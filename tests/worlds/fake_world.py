@@ -90,7 +90,7 @@ class Wakes:
 
 
 @dataclass(kw_only=True)
-class Court:
+class Deployment:
     """A service over a database: its processes share nothing but the database and the keys."""
 
     url: str

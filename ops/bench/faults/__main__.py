@@ -13,18 +13,20 @@ from ops.bench.faults.run import Wanted, run
 
 
 def main() -> int:
-    """Do runs until there were enough faults or the time is up; 1 where a check failed."""
+    """Run until enough faults were injected or the time is up; return 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
     parser.add_argument("--faults", type=int, default=10_000, help="in all (10000)")
     parser.add_argument("--of-a-run", type=int, default=500, help="faults of one run (500)")
     parser.add_argument("--tables", type=int, default=8, help="at play at a time (8)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=600, help="after which no run begins")
-    parser.add_argument("--sums", type=Path, help="JSON that pieces are added up in")
+    parser.add_argument("--sums", type=Path, help="JSON file that accumulates results")
     parser.add_argument("--page", type=Path, help="where to write the table")
     parser.add_argument("--logs", type=Path, help="folder to keep the logs of the programs in")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # so that all started programs are ended
     total = load(options.sums) if options.sums else load(Path("/nonexistent"))
     began = time.monotonic()
     while total.faults.total() < options.faults and time.monotonic() - began < options.minutes * 60:

@@ -2,7 +2,7 @@
 Fork server for programs of the service that each kill themselves at a random step.
 
 `python -m ops.bench.faults.fork_server PORT SEED`: the modules are loaded once, so that a killed
-program is back within milliseconds. Prints a line of JSON for each birth and each end by step.
+program is replaced within milliseconds. Prints a line of JSON for each start and each kill.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from workers.sweeper import Sweeper
 SLOTS = ("API", "API", "API", "worker", "worker", "relay", "sweeper", "sequencer")
 
 MOST_STEPS = {"API": 1300, "worker": 1100, "relay": 60, "sweeper": 160, "sequencer": 150}
-"""How many new lines a program comes to before it has seen most of its work."""
+"""New lines that a program runs until it has run most of its code; it is killed before that."""
 
 PAUSES = {"relay": 4.0, "sweeper": 4.0, "sequencer": 2.0}
-"""Seconds at most until one of those that look around all the time is born again."""
+"""The longest pause before a polling program is forked again, in seconds."""
 
-REQUESTS_OF_A_LIFE = 3
-"""After so many changes an API process ends even where few lines of them were new."""
+MOST_CHANGES = 3
+"""POST requests after which an API process is killed, even if few of their lines were new."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -58,9 +58,9 @@ def main() -> None:
     due = [(0.0, kind) for kind in SLOTS]
     while True:
         now = time.monotonic()
-        for born in [each for each in due if each[0] <= now]:
-            due.remove(born)
-            children[_born(born[1], rng, settings, app, listening)] = born[1]
+        for at, kind in [(at, kind) for at, kind in due if at <= now]:
+            due.remove((at, kind))
+            children[_fork(kind, rng, settings, app, listening)] = kind
         pid, _status = os.waitpid(-1, os.WNOHANG) if children else (0, 0)
         if pid:
             kind = children.pop(pid)
@@ -69,27 +69,27 @@ def main() -> None:
             time.sleep(0.01)
 
 
-def _born(
+def _fork(
     kind: str, rng: random.Random, settings: Settings, app: Flask, listening: socket.socket
 ) -> int:
-    """Return the process of a new child."""
+    """Fork a program that will be killed at a random step; return its process id."""
     last = rng.randrange(1, MOST_STEPS[kind])
     pid = os.fork()
     if pid:
-        _say({"born": kind, "pid": pid})
+        _report({"started": kind, "pid": pid})
         return pid
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         random.seed()
-        steps = Steps(last, lambda place: _say({"fell": kind, "pid": os.getpid(), "at": place}))
-        _live(kind, steps, settings, app, listening)
+        steps = Steps(
+            last, lambda place: _report({"killed": kind, "pid": os.getpid(), "at": place})
+        )
+        _run(kind, steps, settings, app, listening)
     finally:
         os._exit(70)
 
 
-def _live(
-    kind: str, steps: Steps, settings: Settings, app: Flask, listening: socket.socket
-) -> None:
+def _run(kind: str, steps: Steps, settings: Settings, app: Flask, listening: socket.socket) -> None:
     match kind:
         case "API":
             _serve(steps, app, listening)
@@ -128,11 +128,11 @@ def _serve(steps: Steps, app: Flask, listening: socket.socket) -> None:
                 return
             steps.watched(super().run_wsgi)
             changes += 1
-            if changes >= REQUESTS_OF_A_LIFE:
+            if changes >= MOST_CHANGES:
                 steps.end("after the answer")
 
         def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the caller passes `type`
-            """Say nothing: the application has a log of its own."""
+            """Log nothing: the application has its own log."""
 
     host, port = listening.getsockname()
     server = make_server(
@@ -142,7 +142,7 @@ def _serve(steps: Steps, app: Flask, listening: socket.socket) -> None:
         server.serve_forever()
 
 
-def _say(message: dict[str, Any]) -> None:
+def _report(message: dict[str, Any]) -> None:
     os.write(1, json.dumps(message).encode() + b"\n")
 
 

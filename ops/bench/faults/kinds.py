@@ -14,12 +14,12 @@ from resource import RLIM_INFINITY, RLIMIT_FSIZE, prlimit
 import psycopg
 import redis
 
-from ops.bench.faults.court import Court, below
 from ops.bench.faults.disk import filled
+from ops.bench.faults.system import SystemUnderTest, below
 
 _BESIDE = ("workers.main relay", "workers.main sweeper", "workers.main sequencer")
 
-Act = Callable[[Court, random.Random], bool]
+Act = Callable[[SystemUnderTest, random.Random], bool]
 """Does the fault; returns whether there was something to do it to."""
 
 
@@ -32,18 +32,18 @@ class Kind:
     act: Act
     grave: bool = False  # takes a while, or the service needs one after it: one at a time
 
-    def possible(self, court: Court) -> bool:
+    def possible(self, system: SystemUnderTest) -> bool:
         """Return whether it can be done on this machine."""
-        return not self.name.startswith("disk full") or court.disk is not None
+        return not self.name.startswith("disk full") or system.disk is not None
 
 
-def _born(kind: str) -> Act:
-    return lambda court, rng: court.kill_born(kind, rng)
+def _forked(kind: str) -> Act:
+    return lambda system, rng: system.kill_forked(kind, rng)
 
 
 def _of_up(*words: str) -> Act:
-    def act(court: Court, rng: random.Random) -> bool:
-        found = court.below_up(*words)
+    def act(system: SystemUnderTest, rng: random.Random) -> bool:
+        found = system.below_up(*words)
         return bool(found) and _signalled(rng.choice(found), signal.SIGKILL)
 
     return act
@@ -57,10 +57,10 @@ def _signalled(pid: int, number: signal.Signals) -> bool:
     return True
 
 
-def _sql(court: Court, statement: str) -> bool:
+def _sql(system: SystemUnderTest, statement: str) -> bool:
     """Ask the database as its owner; a database that is down just now has its fault already."""
     try:
-        with psycopg.connect(court.owner_url, autocommit=True, connect_timeout=3) as connection:
+        with psycopg.connect(system.owner_url, autocommit=True, connect_timeout=3) as connection:
             row = connection.execute(statement.encode()).fetchone()
     except psycopg.Error:
         return False
@@ -72,41 +72,41 @@ _OTHERS = (
 )
 
 
-def _cut_one(court: Court, _rng: random.Random) -> bool:
+def _cut_one(system: SystemUnderTest, _rng: random.Random) -> bool:
     return _sql(
-        court,
+        system,
         "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity"
         f" WHERE {_OTHERS} ORDER BY random() LIMIT 1) one",
     )
 
 
-def _cut_all(court: Court, _rng: random.Random) -> bool:
+def _cut_all(system: SystemUnderTest, _rng: random.Random) -> bool:
     return _sql(
-        court, f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {_OTHERS}"
+        system, f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE {_OTHERS}"
     )
 
 
-def _postmaster(court: Court) -> int | None:
-    return next(iter(court.below_up("bin/postgres")), None)
+def _postmaster(system: SystemUnderTest) -> int | None:
+    return next(iter(system.below_up("bin/postgres")), None)
 
 
-def _backends(court: Court, *, clients: bool) -> list[int]:
+def _backends(system: SystemUnderTest, *, clients: bool) -> list[int]:
     """Return the processes of PostgreSQL below its postmaster."""
-    postmaster = _postmaster(court)
+    postmaster = _postmaster(system)
     if postmaster is None:
         return []
     found = below(postmaster)
     return [pid for pid, command in found if not clients or "shithead_service" in command]
 
 
-def _kill_backend(court: Court, rng: random.Random) -> bool:
-    found = _backends(court, clients=True)
+def _kill_backend(system: SystemUnderTest, rng: random.Random) -> bool:
+    found = _backends(system, clients=True)
     return bool(found) and _signalled(rng.choice(found), signal.SIGKILL)
 
 
 def _end_postgres(number: signal.Signals) -> Act:
-    def act(court: Court, _rng: random.Random) -> bool:
-        postmaster = _postmaster(court)
+    def act(system: SystemUnderTest, _rng: random.Random) -> bool:
+        postmaster = _postmaster(system)
         return postmaster is not None and _signalled(postmaster, number)
 
     return act
@@ -122,15 +122,15 @@ def _stopped(pids: list[int]) -> Iterator[bool]:
             _signalled(pid, signal.SIGCONT)
 
 
-def _slow_disk(court: Court, rng: random.Random) -> bool:
-    with _stopped(_backends(court, clients=False)) as done:
+def _slow_disk(system: SystemUnderTest, rng: random.Random) -> bool:
+    with _stopped(_backends(system, clients=False)) as done:
         time.sleep(rng.uniform(0.2, 1.5))
     return done
 
 
-def _locked(court: Court, rng: random.Random) -> bool:
+def _locked(system: SystemUnderTest, rng: random.Random) -> bool:
     try:
-        with psycopg.connect(court.owner_url, connect_timeout=3) as connection:
+        with psycopg.connect(system.owner_url, connect_timeout=3) as connection:
             connection.execute("SET lock_timeout = '2s'")
             connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
             time.sleep(rng.choice((0.3, 1.0, 5.0)))
@@ -140,21 +140,21 @@ def _locked(court: Court, rng: random.Random) -> bool:
 
 
 def _disk_full(*, new_segment: bool) -> Act:
-    def act(court: Court, rng: random.Random) -> bool:
-        if court.disk is None:
+    def act(system: SystemUnderTest, rng: random.Random) -> bool:
+        if system.disk is None:
             return False
-        with filled(court.disk):
+        with filled(system.disk):
             if new_segment:
-                _sql(court, "SELECT pg_switch_wal()::text")
-                _sql(court, "SELECT pg_switch_wal()::text")
+                _sql(system, "SELECT pg_switch_wal()::text")
+                _sql(system, "SELECT pg_switch_wal()::text")
             time.sleep(rng.uniform(0.5, 2.0))
         return True
 
     return act
 
 
-def _short_files(court: Court, rng: random.Random) -> bool:
-    found = _backends(court, clients=True)
+def _short_files(system: SystemUnderTest, rng: random.Random) -> bool:
+    found = _backends(system, clients=True)
     for pid in found:
         with contextlib.suppress(OSError):
             prlimit(pid, RLIMIT_FSIZE, (16 * 1024, RLIM_INFINITY))
@@ -166,9 +166,9 @@ def _short_files(court: Court, rng: random.Random) -> bool:
 
 
 def _redis(act: Callable[[redis.Redis], object]) -> Act:
-    def done(court: Court, _rng: random.Random) -> bool:
+    def done(system: SystemUnderTest, _rng: random.Random) -> bool:
         try:
-            with redis.Redis.from_url(court.redis_url, socket_timeout=3) as client:
+            with redis.Redis.from_url(system.redis_url, socket_timeout=3) as client:
                 act(client)
         except redis.RedisError:
             return False
@@ -184,30 +184,30 @@ def _full_memory(client: redis.Redis) -> None:
     client.config_set("maxmemory", "0")
 
 
-def _hang_redis(court: Court, rng: random.Random) -> bool:
-    with _stopped(court.below_up("valkey-server")) as done:
+def _hang_redis(system: SystemUnderTest, rng: random.Random) -> bool:
+    with _stopped(system.below_up("valkey-server")) as done:
         time.sleep(rng.uniform(0.3, 2.5))
     return done
 
 
 def _end_up(number: signal.Signals) -> Act:
-    def act(court: Court, _rng: random.Random) -> bool:
-        if court.up is None or court.up.poll() is not None:
+    def act(system: SystemUnderTest, _rng: random.Random) -> bool:
+        if system.up is None or system.up.poll() is not None:
             return False
-        court.up.send_signal(number)
-        court.up.wait()
-        court.start_up()
+        system.up.send_signal(number)
+        system.up.wait()
+        system.start_up()
         return True
 
     return act
 
 
 KINDS = (
-    Kind(name="API process, SIGKILL", share=15, act=_born("API")),
-    Kind(name="worker, SIGKILL", share=12, act=_born("worker")),
-    Kind(name="relay, SIGKILL", share=4, act=_born("relay")),
-    Kind(name="sweeper, SIGKILL", share=4, act=_born("sweeper")),
-    Kind(name="sequencer, SIGKILL", share=5, act=_born("sequencer")),
+    Kind(name="API process, SIGKILL", share=15, act=_forked("API")),
+    Kind(name="worker, SIGKILL", share=12, act=_forked("worker")),
+    Kind(name="relay, SIGKILL", share=4, act=_forked("relay")),
+    Kind(name="sweeper, SIGKILL", share=4, act=_forked("sweeper")),
+    Kind(name="sequencer, SIGKILL", share=5, act=_forked("sequencer")),
     Kind(name="connection cut, one", share=14, act=_cut_one),
     Kind(name="connections cut, all", share=8, act=_cut_all),
     Kind(name="Valkey, FLUSHALL", share=12, act=_redis(lambda client: client.flushall())),

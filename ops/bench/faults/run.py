@@ -13,10 +13,10 @@ from pathlib import Path
 
 from ops.bench.faults.calls import Notes
 from ops.bench.faults.checks import Checked, check_all
-from ops.bench.faults.court import Court, NotBack
 from ops.bench.faults.disk import small_disk
 from ops.bench.faults.kinds import KINDS, Kind
 from ops.bench.faults.load import Load
+from ops.bench.faults.system import NotBack, SystemUnderTest
 
 _SPOKEN = {"API": "API process"}
 
@@ -57,7 +57,7 @@ def run(wanted: Wanted) -> Done:
         tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder,
         small_disk(Path(folder)) as disk,
     ):
-        court = Court(
+        system = SystemUnderTest(
             disk or Path(folder),
             wanted.keep_logs or Path(folder),
             may_fill=disk is not None,
@@ -65,10 +65,10 @@ def run(wanted: Wanted) -> Done:
         )
         done.disk = disk is not None
         try:
-            court.start()
-            _Run(court, wanted, done).go()
+            system.start()
+            _Run(system, wanted, done).go()
         finally:
-            court.stop()
+            system.stop()
     done.seconds = time.monotonic() - began
     return done
 
@@ -76,8 +76,8 @@ def run(wanted: Wanted) -> Done:
 class _Run:
     """The parts of one run, while it runs."""
 
-    def __init__(self, court: Court, wanted: Wanted, done: Done) -> None:
-        self._court = court
+    def __init__(self, system: SystemUnderTest, wanted: Wanted, done: Done) -> None:
+        self._system = system
         self._wanted = wanted
         self._done = done
         self._counting = threading.Lock()
@@ -86,10 +86,10 @@ class _Run:
 
     def go(self) -> None:
         """Play and do faults, let all games end, and check."""
-        notes, court = self._done.notes, self._court
+        notes, system = self._done.notes, self._system
         load = Load(
             notes,
-            lambda: tuple(("127.0.0.1", port) for port in court.ports),
+            lambda: tuple(("127.0.0.1", port) for port in system.ports),
             tables=self._wanted.tables,
             seed=self._wanted.seed,
         )
@@ -101,16 +101,16 @@ class _Run:
         finally:
             self._over.set()
             load.stop()
-            court.end_fork_server()
-            self._faults["the fork_server's eight programs at once, SIGKILL"] += 1
+            system.end_fork_server()
+            self._faults["the fork server's eight programs at once, SIGKILL"] += 1
         self._come_back()
         load.end()
         self._count()
-        self._done.checked = check_all(court.owner_url, f"http://127.0.0.1:{court.port}", notes)
+        self._done.checked = check_all(system.owner_url, f"http://127.0.0.1:{system.port}", notes)
 
     def _come_back(self) -> None:
         try:
-            self._court.wait_ready()
+            self._system.wait_ready()
         except NotBack as error:
             self._done.notes.wrong.append(str(error))
 
@@ -143,18 +143,18 @@ class _Run:
                 hit = sum(pool.map(self._do, kinds, chances))
             if hit > 1:
                 self._done.at_once += hit
-            self._court.wait_ready(anywhere=True)
+            self._system.wait_ready(anywhere=True)
             self._over.wait(rng.uniform(0.2, 1.5))
 
     def _enough(self) -> bool:
         return self._over.is_set() or self._count() >= self._wanted.faults
 
     def _drawn(self, rng: random.Random, *, grave: bool) -> Kind:
-        possible = [kind for kind in KINDS if kind.grave is grave and kind.possible(self._court)]
+        possible = [kind for kind in KINDS if kind.grave is grave and kind.possible(self._system)]
         return rng.choices(possible, [kind.share for kind in possible])[0]
 
     def _do(self, kind: Kind, rng: random.Random) -> bool:
-        hit = kind.act(self._court, rng)
+        hit = kind.act(self._system, rng)
         if hit:
             with self._counting:
                 self._faults[kind.name] += 1
@@ -162,9 +162,9 @@ class _Run:
 
     def _count(self) -> int:
         """Put together what was done so far, and return how many faults that is."""
-        answer = self._court.fell.copy().items()
-        fell = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in answer}
+        answer = self._system.killed.copy().items()
+        killed = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in answer}
         with self._counting, self._done.notes.lock:
-            self._done.faults = self._faults + Counter(fell) + self._done.notes.hung_up
-        self._done.places = set(self._court.places)
+            self._done.faults = self._faults + Counter(killed) + self._done.notes.hung_up
+        self._done.places = set(self._system.places)
         return self._done.total

@@ -13,7 +13,7 @@ from ops.bench.scale.scenarios import SCENARIOS
 
 
 def main() -> int:
-    """Do one run, and write its page; 1 where a check failed. Needs root and iproute2."""
+    """Run a scenario as root, print or write its page; return 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="scale", description=__doc__)
     parser.add_argument("scenario", choices=SCENARIOS)
     parser.add_argument("--seconds", type=float, default=Size().seconds, help="under load (120)")
@@ -23,18 +23,20 @@ def main() -> int:
     parser.add_argument("--page", type=Path, help="where to write the tables")
     parser.add_argument("--logs", type=Path, help="folder to keep the logs of all programs in")
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    signal.signal(
+        signal.SIGTERM, lambda *_: sys.exit(143)
+    )  # so that all started programs are ended
     size = Size(
         seconds=options.seconds, tables=options.tables, readers=options.readers, seed=options.seed
     )
     report = SCENARIOS[options.scenario](size, options.logs)
     words = ["python", "-m", "ops.bench.scale", options.scenario]
     words += ["--seconds", f"{size.seconds:g}", "--tables", str(size.tables)]
-    made = page(report, shlex.join([*words, "--readers", str(size.readers)]))
+    text = page(report, shlex.join([*words, "--readers", str(size.readers)]))
     if options.page:
-        options.page.write_text(made)
+        options.page.write_text(text)
     else:
-        print(made)
+        print(text)
     for finding in report.checked.wrong:
         print(f"  {finding}", flush=True)
     return 1 if report.checked.wrong else 0

@@ -16,7 +16,7 @@ from service.public_log.log import PublicLog
 from service.store.database import Database
 from service.store.public_log import PostgresLog
 from tests.worlds.fake_log import sequencer_of
-from tests.worlds.fake_world import Court, open_game, person, play_out, post
+from tests.worlds.fake_world import Deployment, open_game, person, play_out, post
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -26,7 +26,7 @@ class StoredGames:
     """A database with a running game, a finished one, and a public log of both."""
 
     url: str
-    court: Court
+    deployment: Deployment
     services: Services
     running: UUID
     log: PostgresLog
@@ -50,17 +50,19 @@ class StoredGames:
 @pytest.fixture
 def stored_games(database_url: str) -> Iterator[StoredGames]:
     """Return a database with games and a public log."""
-    court = Court(url=database_url)
-    services, database = court.process(), Database(database_url, size=2)
+    deployment = Deployment(url=database_url)
+    services, database = deployment.process(), Database(database_url, size=2)
     log = PostgresLog(database)
     ada = person(services, "Ada \\ \t of\nLeeds")
     running = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
     post(services, ada, running, {"type": "ready"})
-    made = StoredGames(url=database_url, court=court, services=services, running=running, log=log)
+    made = StoredGames(
+        url=database_url, deployment=deployment, services=services, running=running, log=log
+    )
     made.play_another()
     yield made
     database.close()
-    court.close()
+    deployment.close()
 
 
 def backed_up(stored_games: StoredGames, folder: Path, name: str = "one") -> tuple[Path, Manifest]:

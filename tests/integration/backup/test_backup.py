@@ -21,7 +21,7 @@ from service.store.migrate import check as check_migrated
 from tests.integration.backup.conftest import NOW, StoredGames, backed_up
 from tests.worlds.fake_world import (
     KEYS,
-    Court,
+    Deployment,
     assert_sound,
     entry_of,
     legal,
@@ -76,15 +76,15 @@ def test_restored_running_games_continue_and_finished_games_are_unchanged(
     path, _ = backed_up(stored_games, tmp_path)
     before = lines_of(stored_games.services, stored_games.running)
     restore(empty_database_url, path)
-    court = Court(url=empty_database_url, world=stored_games.court.world)
+    deployment = Deployment(url=empty_database_url, world=stored_games.deployment.world)
     try:
-        services = court.process()
+        services = deployment.process()
         assert lines_of(services, stored_games.running) == before
         play_out(services, stored_games.running, after=lambda: _act(services, stored_games))
         assert lines_of(services, stored_games.running)[: len(before)] == before
         assert_sound(services, stored_games.running)
     finally:
-        court.close()
+        deployment.close()
 
 
 def _act(services: Services, stored_games: StoredGames) -> None:

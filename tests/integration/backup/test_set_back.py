@@ -16,7 +16,7 @@ from service.store.database import Database
 from service.store.public_log import PostgresLog
 from tests.integration.backup.conftest import StoredGames, backed_up
 from tests.worlds.fake_log import ORIGIN, SIGNER, WITNESS, answering, sequencer_of
-from tests.worlds.fake_world import Court, SetWorld, open_game, person
+from tests.worlds.fake_world import Deployment, SetWorld, open_game, person
 
 SEEDS = count(100)
 
@@ -44,10 +44,10 @@ def older(
 
 def another_game(url: str) -> None:
     """Deal a game whose leaf waits for the log."""
-    court = Court(url=url, world=SetWorld(seed=next(SEEDS)))
-    services = court.process()
+    deployment = Deployment(url=url, world=SetWorld(seed=next(SEEDS)))
+    services = deployment.process()
     open_game(services, person(services), ({"bot": "lowest"}, {"bot": "greedy"}))
-    court.close()
+    deployment.close()
 
 
 def test_a_checkpoint_is_stored_before_it_is_published(

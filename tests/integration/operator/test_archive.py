@@ -87,7 +87,7 @@ def reads_of(world: World, game: UUID, version: int) -> list[str]:
         *reads,
         *("/v1/games", "/v1/games?status=ended&ruleset=shithead", "/v1/players/me"),
         *("/v1/statistics/shuffles", "/v1/log/checkpoint", f"/v1/log/proof?game={game}"),
-        f"/v1/tables/{world.services.directory.game(game).table}",  # type: ignore[union-attr] # it is there
+        f"/v1/tables/{world.services.directory.game(game).table}",  # type: ignore[union-attr] # the game exists
     ]
 
 
@@ -96,10 +96,10 @@ def answers(
 ) -> dict[tuple[str, ...], Any]:
     """Return the answers to every caller at each address, in each media type."""
     _, invite = played
-    given = [invite, *(person.headers for person in people)]
+    callers = [invite, *(person.headers for person in people)]
     found: dict[tuple[str, ...], Any] = {}
     for read in reads:
-        for number, headers in enumerate(given):
+        for number, headers in enumerate(callers):
             for form in FORMS if "/events" in read else ("*/*",):
                 answer = world.get(read, headers={**headers, "Accept": form})
                 stored = {n: v for n, v in answer.headers.items() if n not in NOT_COMPARED}
@@ -225,11 +225,11 @@ def test_a_run_stopped_at_any_step_is_continued_by_the_next(
         games.append(game)
     lines = [world.services.game_cache.lines(game) for game in games]
 
-    whole = Owner.archive
+    archive = Owner.archive
 
     def stopped(owner: Owner, game: UUID, digest: bytes) -> int:
         if step == "after the events":
-            whole(owner, game, digest)
+            archive(owner, game, digest)
         raise Stopped
 
     def never(*_: object) -> None:
@@ -326,9 +326,9 @@ def test_two_concurrent_runs_both_complete(
 
     monkeypatch.setattr(Bundles, "keep", stored)
     status, out, err = operator.admin("archive", "--older-than", "0", "--to", operator.archive)
-    words = second[0].communicate(timeout=60)
-    assert (status, second[0].returncode) == (0, 0), (out, err, words)
-    assert "by another run" in out + words[0]
+    output = second[0].communicate(timeout=60)
+    assert (status, second[0].returncode) == (0, 0), (out, err, output)
+    assert "by another run" in out + output[0]
     assert [count(operator, "archived", game) for game in games] == [1, 1, 1]
     assert len(list(operator.archive.glob("*.shx"))) == len(games)
 

@@ -107,7 +107,7 @@ def test_a_file_that_is_not_a_log_ends_with_3(
         assert "Traceback" not in err
 
 
-class Court(BaseHTTPRequestHandler):
+class GameServer(BaseHTTPRequestHandler):
     """A server that has one game."""
 
     def do_GET(self) -> None:
@@ -125,8 +125,8 @@ class Court(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def court() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), Court) as server:
+def url() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), GameServer) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.05,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -135,10 +135,10 @@ def court() -> Iterator[str]:
 
 
 def test_an_id_is_fetched_from_the_server(
-    shithead: Callable[..., RecordedAnswer], court: str, monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., RecordedAnswer], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert shithead("replay", GAME, "--url", court) == (0, whole(ALL), "")
-    monkeypatch.setenv("SHITHEAD_URL", court + "/")
+    assert shithead("replay", GAME, "--url", url) == (0, whole(ALL), "")
+    monkeypatch.setenv("SHITHEAD_URL", url + "/")
     assert shithead("replay", GAME)[0] == 0
     status, out, err = shithead("replay", GAME.replace("1", "2"))
     assert (status, out) == (1, "")

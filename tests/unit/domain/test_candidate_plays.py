@@ -127,7 +127,7 @@ def test_the_cards_of_a_partial_deck_are_in_the_game_and_no_others() -> None:
 
 
 def test_some_runs_of_several_decks_are_listed() -> None:
-    """P34(5) with many cards of a suit: each card is in a run, and all others are as legal."""
+    """P34(5), many cards of a suit: each is in a listed run; unlisted runs are legal as well."""
     decks = [f"{rank}c{mark}" for rank in "3456789TJQKA" for mark in ("", "/2", "/3", "/4")]
     at = table(hands=[" ".join(decks), "9d"], decks=4)
     runs = [laid for laid in plays(RUNS, at) if len({card[0] for card in laid.split()}) > 1]

@@ -95,7 +95,7 @@ def test_captions_of_blind_plays_and_tries_name_the_source_of_the_card() -> None
 
 
 def test_a_follow_up_has_a_caption_of_its_own() -> None:
-    """S4: cards of the rank just played that turn up in refilling."""
+    """S4: cards of the rank just played that the seat drew in refilling."""
     last = LastPlay(seat=0, cards=cards("9c"), drawn=cards("9h"), direction=1)
     game = replace(table("covered-queen"), last_play=last, turn=1)
     assert sentence(played("9h"), game) == "Seat 0 goes on with 9h that it drew; seat 1 is next."
@@ -187,7 +187,7 @@ def test_throwing_laying_and_swapping_name_the_cards() -> None:
     assert sentence(swapped, game) == "Seat 0 lays 9h face up and takes Kc for it."
 
 
-def test_small_steps_have_their_sentences() -> None:
+def test_captions_of_the_start_a_pass_and_a_time_out() -> None:
     assert sentence(PlayStarted(turn=1)) == "Play begins: seat 1 opens."
     first_come = "Play begins: the first to come with the right card opens."
     assert sentence(PlayStarted(turn=None)) == first_come
@@ -197,7 +197,7 @@ def test_small_steps_have_their_sentences() -> None:
     assert timed_out == "The time of seat 0 is up; what follows is done for it."
 
 
-def test_every_way_to_end_has_its_sentence() -> None:
+def test_captions_of_the_end_state_its_reason() -> None:
     def ended(reason: EndReason, shithead: Seat | None) -> str:
         return sentence(GameEnded(reason=reason, shithead=shithead, places=(1, 0)))
 

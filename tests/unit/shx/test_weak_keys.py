@@ -61,9 +61,9 @@ def test_the_points_of_small_order_are_these_eight() -> None:
 
 
 def test_every_encoding_of_a_point_of_small_order_is_weak() -> None:
-    spelled = {y + more for y in SMALL_ORDER for more in (0, P) if y + more < 2**255}
-    assert len(spelled) == 7
-    for y in spelled:
+    encodings = {y + more for y in SMALL_ORDER for more in (0, P) if y + more < 2**255}
+    assert len(encodings) == 7
+    for y in encodings:
         for sign in (0, 1):
             assert is_weak((y | sign << 255).to_bytes(32, "little"))
 

@@ -1,4 +1,4 @@
-"""The service under test: `up` with its own servers, and the forked programs beside it."""
+"""The system under test: `up` with its own servers, and a fork server with more programs."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ START_SECONDS = 300.0
 
 
 class NotBack(Exception):
-    """The service did not come back after a fault, within a time that nothing excuses."""
+    """The service was not ready again within START_SECONDS after a fault."""
 
 
-class Court:
-    """Everything that runs, each program with the means to end it."""
+class SystemUnderTest:
+    """All running programs: starts, finds and ends them."""
 
     def __init__(self, folder: Path, logs: Path, *, may_fill: bool, seed: int) -> None:
         self.disk = folder if may_fill else None
@@ -40,17 +40,17 @@ class Court:
         self.owner_url = EmbeddedPostgres(self.data).url
         self.redis_url = EmbeddedValkey(self.data).url
         self.port, self.fork_server_port = free_port(), free_port()
-        self.fell: Counter[str] = Counter()
+        self.killed: Counter[str] = Counter()
         self.places: set[str] = set()
         self._seed = seed
-        self._born: dict[int, str] = {}
+        self._programs: dict[int, str] = {}
         self._lock = threading.Lock()
         self.up: subprocess.Popen[bytes] | None = None
         self._fork_server: subprocess.Popen[bytes] | None = None
 
     @property
     def settings(self) -> Settings:
-        """Return what the programs run by."""
+        """Return the settings of the programs."""
         return Settings(
             database_url=service_url(self.owner_url),
             redis_url=self.redis_url,
@@ -62,7 +62,7 @@ class Court:
 
     @property
     def ports(self) -> tuple[int, ...]:
-        """Return where the service answers at the moment."""
+        """Return the ports of the service; the fork server gets two of three requests."""
         return (
             (self.fork_server_port, self.fork_server_port, self.port)
             if self._fork_server
@@ -70,7 +70,7 @@ class Court:
         )
 
     def start(self) -> None:
-        """Start `up`, wait until it is ready, then start the fork_server."""
+        """Start `up`, wait until it is ready, then start the fork server."""
         self.start_up()
         self.wait_ready()
         with (self.logs / "fork_server.log").open("ab") as log:
@@ -106,9 +106,9 @@ class Court:
 
     def wait_ready(self, *, anywhere: bool = False) -> None:
         """
-        Wait until `up` says it is ready, or `anywhere` a process beside it.
+        Wait until `up` is ready, or with `anywhere` either `up` or the fork server.
 
-        An `up` that gave up at its start is started again.
+        If `up` ends before that, start it again.
         """
         ports = (
             (self.fork_server_port, self.port) if anywhere and self._fork_server else (self.port,)
@@ -121,25 +121,25 @@ class Court:
                 self.start_up()
             time.sleep(0.1)
 
-    def kill_born(self, kind: str, rng: random.Random) -> bool:
-        """End one of the fork_server's programs with SIGKILL; return whether there was one."""
+    def kill_forked(self, kind: str, rng: random.Random) -> bool:
+        """End a program of the fork server with SIGKILL; return whether there was one."""
         with self._lock:
-            found = [pid for pid, born in self._born.items() if born == kind]
+            found = [pid for pid, program in self._programs.items() if program == kind]
             if not found:
                 return False
             pid = rng.choice(found)
-            del self._born[pid]
+            del self._programs[pid]
         return _killed(pid)
 
     def end_fork_server(self) -> None:
-        """End the fork_server and with it, at once, all programs in it."""
+        """End the fork server, and with it all its programs."""
         fork_server, self._fork_server = self._fork_server, None
         if fork_server is not None:
             fork_server.kill()
             fork_server.wait()
 
     def below_up(self, *words: str) -> list[int]:
-        """Return the processes below `up` whose command has one of the words."""
+        """Return the processes below `up` with one of the words in their command."""
         up = self.up
         if up is None:
             return []
@@ -161,14 +161,14 @@ class Court:
         for line in fork_server.stdout:
             with contextlib.suppress(ValueError), self._lock:
                 answer = json.loads(line)
-                if "born" in answer:
-                    self._born[answer["pid"]] = answer["born"]
-                    while len(self._born) > 40:
-                        del self._born[next(iter(self._born))]
+                if "started" in answer:
+                    self._programs[answer["pid"]] = answer["started"]
+                    while len(self._programs) > 40:
+                        del self._programs[next(iter(self._programs))]
                 else:
-                    self._born.pop(answer["pid"], None)
-                    self.fell[answer["fell"]] += 1
-                    self.places.add(f"{answer['fell']} {answer['at']}")
+                    self._programs.pop(answer["pid"], None)
+                    self.killed[answer["killed"]] += 1
+                    self.places.add(f"{answer['killed']} {answer['at']}")
 
 
 def below(root: int) -> list[tuple[int, str]]:

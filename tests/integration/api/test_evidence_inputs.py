@@ -25,7 +25,7 @@ from tests.worlds.api_world import Person, World, problem_of
 
 __all__ = ["shithead"]
 
-SERVER = NoteSigner(name="doors.example", key=private_key("server"))
+SERVER = NoteSigner(name="server.example", key=private_key("server"))
 LINES = sample_lines("shithead")
 PUBLIC = b64encode(SERVER.verifier.public).decode()
 ITEM = {
@@ -44,13 +44,13 @@ def receipt(lines: tuple[bytes, ...]) -> bytes:
 
 
 def saved(**changes: Any) -> str:
-    """Return a saved answer of `/v1/keys` with some fields changed; None removes a field."""
+    """Return a saved answer of `/v1/keys` with some fields changed; `-` removes a field."""
     item = {**ITEM, **changes}
     return json.dumps({"items": [{k: v for k, v in item.items() if v != "-"}], "next": None})
 
 
 @pytest.mark.parametrize(
-    ("key", "taken"),
+    ("key", "accepted"),
     [
         (str(SERVER.verifier), True),
         (f"{SERVER.verifier}\n", True),
@@ -69,18 +69,18 @@ def saved(**changes: Any) -> str:
     ],
 )
 def test_saved_keys_are_accepted_by_api_and_command_line_alike(
-    world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, key: str, taken: bool
+    world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, key: str, accepted: bool
 ) -> None:
     bundle, note, keys = tmp_path / "game.shx", tmp_path / "mine.note", tmp_path / "keys.json"
     bundle.write_bytes(write_bundle(LINES))
     note.write_bytes(receipt(LINES))
     keys.write_text(key)
     words = ("--receipt", note, "--server-key", keys, "--level", "L2")
-    assert shithead("verify", bundle, *words)[0] == (0 if taken else MISUSED)
+    assert shithead("verify", bundle, *words)[0] == (0 if accepted else MISUSED)
     form = {"file": (io.BytesIO(bundle.read_bytes()), "game.shx"), "key": key}
     form["receipt"] = (io.BytesIO(note.read_bytes()), "mine.note")
     answer = world.client.post("/v1/verify", data=form)
-    if taken:
+    if accepted:
         assert (answer.status_code, answer.json["level"]) == (200, "L2")
     else:
         assert problem_of(answer) == "invalid-body"
