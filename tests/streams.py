@@ -44,19 +44,19 @@ def commit(*appends: StreamAppend, **rest: Any) -> Commit:
 
 
 def answer(caller: UUID | None = None, key: bytes = b"k" * 32) -> StoredAnswer:
-    """Return an answer to keep."""
+    """Return an answer to store."""
     return StoredAnswer(
         caller=caller or uuid4(), request_key=key, body_hash=b"b" * 32, sealed=b"\x00sealed\xff"
     )
 
 
 def refused(seat: int = 0, at: datetime = THEN, sealed: bytes = b"x") -> RefusedMove:
-    """Return a refused move to keep."""
+    """Return a refused move to store."""
     return RefusedMove(id=uuid4(), at=at, seat=seat, key_id="1", sealed=sealed)
 
 
 def lines_of(store: EventStore, stream: UUID) -> tuple[bytes, ...]:
-    """Return all lines of a stream, none where there is no such stream."""
+    """Return all lines of a stream, none if there is no such stream."""
     found = store.read(stream)
     return found.events if found else ()
 

@@ -250,7 +250,7 @@ class ComparedService:
     roots: Mapping[str, int]
 
     def measure(self, seconds: float, clients: int, *, every: float = 0.0) -> Figures:
-        """Return what so many clients measured in so many seconds."""
+        """Return the figures of all clients together, with the CPU time of each part."""
         before = self._cpu_seconds()
         receiving, sending = multiprocessing.Pipe(duplex=False)
         arguments = (self.name, self.port, clients, (seconds, every), sending)
@@ -327,8 +327,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
-    parser.add_argument("--threads", type=int, default=_shipped("api_threads"))
-    parser.add_argument("--processes", type=int, default=_shipped("api_processes"))
+    parser.add_argument("--threads", type=int, default=_default_of("api_threads"))
+    parser.add_argument("--processes", type=int, default=_default_of("api_processes"))
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         postgres = stack.enter_context(durable_postgres(Path(folder)))
@@ -352,7 +352,7 @@ def main() -> None:
             print(line, flush=True)
 
 
-def _shipped(name: str) -> Any:
+def _default_of(name: str) -> Any:
     return next(one.default for one in dataclasses.fields(Settings) if one.name == name)
 
 

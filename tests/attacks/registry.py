@@ -27,7 +27,7 @@ class Family(StrEnum):
     TRUNCATION = "history: a truncation"
     REPLACEMENT = "history: a whole game replaced with all server keys"
     RE_ROLL = "history: a disliked deck re-rolled by aborting"
-    EQUIVOCATION = "history: other stories for other seats"
+    EQUIVOCATION = "history: different histories for different seats"
     FORGED_SIGNATURE = "history: a forged signature"
     REPLAYED_SIGNATURE = "history: a replayed signature"
     UNSIGNED = "history: keys that signed nothing"
@@ -65,14 +65,14 @@ class Family(StrEnum):
     AS_OTHERS = "secrets: `as=` of others"
     EARLY_REPLAY = "secrets: a replay before the seal"
     COUNTERS = "secrets: metrics, counts and lists that anybody can read"
-    ACCOUNTS = "accounts: calls at one moment"
+    ACCOUNTS = "accounts: simultaneous calls"
     OTHERS_OPENINGS = "secrets: a seat's bundle with others' openings"
     REFUSALS = "bundles: refused attempts made up, dropped or moved"
-    OWN_TRUST = "bundles: trust roots of their own"
+    OWN_TRUST = "bundles: trust roots inside a bundle"
     ZIP_TRICKS = "bundles: tricks with the archive"
     DOWNGRADE = "bundles: evidence left out"
     MARKUP = "bundles: markup in names"
-    WITHOUT_BOUND = "service: work without bound"
+    WITHOUT_BOUND = "service: unbounded work"
     STEERED_RULING = "disputes: a ruling steered"
     FOREIGN_JOBS = "operation: write access to Redis"
     OLD_STATE = "operation: clocks, keys and backups of another time"
@@ -93,11 +93,11 @@ class Kind:
     """One kind of tampering: the change, the log, and the check that must detect it."""
 
     name: str  # in words
-    log: str  # a sample, or the ruleset of a game that was made up
+    log: str  # a sample, or the ruleset of a generated game
     check: Check
     family: Family
     make: Callable[[], tuple[Forgery, int | None]]
-    """Returns the forged log, and the seq at which the check must fail where there is one."""
+    """Returns the forged log, and the seq at which the check must fail, if any."""
 
 
 ATTACKS: list[Kind] = []

@@ -56,15 +56,15 @@ def table_of_bots(service: Running) -> tuple[Client, str]:
     return host, table["game"]
 
 
-def under_way(looker: Client, game: str) -> bool:
+def under_way(spectator: Client, game: str) -> bool:
     """Return whether a game has some moves."""
-    version: int = looker.get(f"/v1/games/{game}")["version"]
+    version: int = spectator.get(f"/v1/games/{game}")["version"]
     return version > 6
 
 
-def ends(looker: Client, game: str, *, seconds: float = 30) -> None:
+def wait_for_end(spectator: Client, game: str, *, seconds: float = 30) -> None:
     """Wait until a game is over."""
-    wait_for(lambda: looker.get(f"/v1/games/{game}")["status"] == "ended", seconds=seconds)
+    wait_for(lambda: spectator.get(f"/v1/games/{game}")["status"] == "ended", seconds=seconds)
 
 
 def test_the_game_goes_on_when_redis_is_emptied_again_and_again(
@@ -94,12 +94,12 @@ def test_a_game_of_bots_that_lost_its_only_wake_up_continues(
 ) -> None:
     """The worker is stopped while its jobs are deleted from Redis."""
     service.kill("worker 1")
-    looker, game = table_of_bots(service)
+    spectator, game = table_of_bots(service)
     with redis.Redis.from_url(valkey.url) as client:
         time.sleep(0.6)
         client.flushall()
     service.start("worker 1")
-    ends(looker, game)
+    wait_for_end(spectator, game)
 
 
 def test_a_worker_killed_during_a_job_only_delays_the_game(
@@ -108,14 +108,14 @@ def test_a_worker_killed_during_a_job_only_delays_the_game(
     """Killed at a moment when it is playing: the log grows, and the hand is not over."""
     caught = 0
     for _ in range(20):
-        looker, game = table_of_bots(service)
+        spectator, game = table_of_bots(service)
         path = f"/v1/games/{game}"
-        wait_for(partial(under_way, looker, game), seconds=20)
+        wait_for(partial(under_way, spectator, game), seconds=20)
         service.kill("worker 1")
-        caught += looker.get(path)["status"] == "playing"
+        caught += spectator.get(path)["status"] == "playing"
         service.start("worker 1")
-        ends(looker, game)
-        checks = looker.get(f"{path}/audit")
+        wait_for_end(spectator, game)
+        checks = spectator.get(f"{path}/audit")
         assert (checks["result"], checks["level"]) == ("pass", "L1")
         if caught:
             return
@@ -171,5 +171,5 @@ def test_while_redis_hangs_moves_are_answered_within_seconds(
         assert max(ada.slowest, bob.slowest) < 2.5
     finally:
         process.send_signal(signal.SIGCONT)
-    looker, other = table_of_bots(service)
-    ends(looker, other)
+    spectator, other = table_of_bots(service)
+    wait_for_end(spectator, other)

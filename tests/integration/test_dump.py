@@ -42,7 +42,7 @@ class Dumped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InMidGame:
+class DumpedGame:
     """A running private game and its secrets."""
 
     dumped: Dumped
@@ -53,7 +53,7 @@ class InMidGame:
 @pytest.fixture(scope="module")
 def game(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[InMidGame]:
+) -> Iterator[DumpedGame]:
     """Return a running game with stored answers, refused moves and entropy."""
     server = request.getfixturevalue("database_server")
     url = server.create(template=request.getfixturevalue("migrated_template"))
@@ -71,14 +71,14 @@ def game(
         )
         services.close()
         assert people
-    yield InMidGame(dumped=dumped, entry=entry, tokens=tokens)
+    yield DumpedGame(dumped=dumped, entry=entry, tokens=tokens)
     server.drop(url)
 
 
 def _played(service: Running) -> tuple[list[Client], dict[str, str], UUID]:
     """Play and refuse some moves at a private table; return players, tokens and the game's id."""
-    answer = {name: _registered(service, name) for name in PEOPLE}
-    people = [Client(port=service.port, token=account["token"]) for account in answer.values()]
+    accounts = {name: _registered(service, name) for name in PEOPLE}
+    people = [Client(port=service.port, token=account["token"]) for account in accounts.values()]
     table = people[0].post(
         "/v1/tables",
         {
@@ -94,7 +94,7 @@ def _played(service: Running) -> tuple[list[Client], dict[str, str], UUID]:
     play_on(people, sat["game"], random.Random(3), moves=9)
     _refused(people, sat["game"])
     tokens = {"invite": table["invite"]}
-    for name, account in answer.items():
+    for name, account in accounts.items():
         tokens |= {f"token of {name}": account["token"], f"code of {name}": account["recovery"]}
     return people, tokens, UUID(sat["game"])
 
@@ -194,7 +194,7 @@ def hidden_positions(entry: GameEntry) -> dict[int, Card]:
     return {p: Card(shuffle.deck[p]) for p in sorted(hidden)}
 
 
-def test_the_dump_is_of_a_game_with_hidden_cards_and_stored_answers(game: InMidGame) -> None:
+def test_the_dump_is_of_a_game_with_hidden_cards_and_stored_answers(game: DumpedGame) -> None:
     """Without hidden cards and stored answers the other tests could not fail."""
     assert len(hidden_positions(game.entry)) > 20
     for table in ("answers", "secrets", "refusals", "outbox", "games"):
@@ -203,7 +203,9 @@ def test_the_dump_is_of_a_game_with_hidden_cards_and_stored_answers(game: InMidG
     assert str(game.entry.record.identity) in game.dumped.database
 
 
-def test_the_dump_has_neither_the_server_seed_nor_the_keys_derived_from_it(game: InMidGame) -> None:
+def test_the_dump_has_neither_the_server_seed_nor_the_keys_derived_from_it(
+    game: DumpedGame,
+) -> None:
     record = game.entry.record
     assert record.seed is not None
     assert record.shuffle is not None
@@ -212,7 +214,7 @@ def test_the_dump_has_neither_the_server_seed_nor_the_keys_derived_from_it(game:
             assert not [s for s in spellings(secret) if s in text], name
 
 
-def test_the_dump_has_no_salt_of_a_hidden_card(game: InMidGame) -> None:
+def test_the_dump_has_no_salt_of_a_hidden_card(game: DumpedGame) -> None:
     shuffle = game.entry.record.shuffle
     assert shuffle is not None
     for p in hidden_positions(game.entry):
@@ -220,13 +222,13 @@ def test_the_dump_has_no_salt_of_a_hidden_card(game: InMidGame) -> None:
             assert not [s for s in spellings(shuffle.salt(p)) if s in text], (name, p)
 
 
-def test_the_dump_has_no_tokens_recovery_codes_or_invites(game: InMidGame) -> None:
+def test_the_dump_has_no_tokens_recovery_codes_or_invites(game: DumpedGame) -> None:
     for kind, secret in game.tokens.items():
         for name, text in game.dumped.everything().items():
             assert not [s for s in spellings(secret.encode()) if s in text], (name, kind)
 
 
-def test_the_dump_names_no_hidden_card(game: InMidGame) -> None:
+def test_the_dump_names_no_hidden_card(game: DumpedGame) -> None:
     """Only public events name cards."""
     public = set(_seen(game))
     for card in hidden_positions(game.entry).values():
@@ -236,7 +238,7 @@ def test_the_dump_names_no_hidden_card(game: InMidGame) -> None:
             assert not quoted.search(text), (name, card)
 
 
-def _seen(game: InMidGame) -> Iterator[str]:
+def _seen(game: DumpedGame) -> Iterator[str]:
     """Return the cards that the log of the game has named."""
     state = game.entry.record.game
     for seat in state.seats:
@@ -245,7 +247,7 @@ def _seen(game: InMidGame) -> Iterator[str]:
     yield from (*state.pile, *state.burned)
 
 
-def test_the_dump_has_neither_a_deck_nor_the_opening_of_a_hidden_card(game: InMidGame) -> None:
+def test_the_dump_has_neither_a_deck_nor_the_opening_of_a_hidden_card(game: DumpedGame) -> None:
     shuffle = game.entry.record.shuffle
     assert shuffle is not None
     for name, text in game.dumped.everything().items():
@@ -256,7 +258,7 @@ def test_the_dump_has_neither_a_deck_nor_the_opening_of_a_hidden_card(game: InMi
                 assert between.join(shuffle.deck[p : p + 4]) not in text, (name, p)
 
 
-def test_names_of_people_occur_in_the_players_table_only(game: InMidGame) -> None:
+def test_names_of_people_occur_in_the_players_table_only(game: DumpedGame) -> None:
     """A person can be erased: no event, log or unencrypted answer contains a name."""
     for person in PEOPLE:
         tables = {

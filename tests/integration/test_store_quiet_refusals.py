@@ -21,7 +21,7 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedPostgres]:
-    """Return a PostgreSQL whose log the test reads."""
+    """Return a PostgreSQL server; the test reads its log."""
     made = EmbeddedPostgres(tmp_path, durable=False)
     migrate(made.start())
     yield made
@@ -32,8 +32,8 @@ def test_expected_conflicts_are_not_logged_and_real_errors_are(
     server: EmbeddedPostgres, tmp_path: Path
 ) -> None:
     database = Database(server.url, size=2)
-    store, stream, kept = PostgresStore(database), uuid4(), answer()
-    store.commit(commit(append(stream, b"a"), answer=kept))
+    store, stream, stored = PostgresStore(database), uuid4(), answer()
+    store.commit(commit(append(stream, b"a"), answer=stored))
     for expected in (0, 7):
         with pytest.raises(StreamConflict) as caught:
             store.commit(commit(append(stream, b"b", expected=expected)))
@@ -42,7 +42,7 @@ def test_expected_conflicts_are_not_logged_and_real_errors_are(
         store.commit(commit(append(uuid4(), b"b", expected=3)))
     assert caught.value.version == 0
     with pytest.raises(AnswerConflict):
-        store.commit(commit(append(stream, b"b", expected=1), answer=kept))
+        store.commit(commit(append(stream, b"b", expected=1), answer=stored))
     log = tmp_path / "logs" / "postgres.log"
     assert "ERROR" not in log.read_text()
     with pytest.raises(psycopg.Error):

@@ -108,8 +108,8 @@ def test_one_action_before_the_limit_play_goes_on() -> None:
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_a_forfeit_makes_a_shithead_on_turn_or_not(seat: int) -> None:
-    """Forfeit: places are those who went out."""
+def test_a_seat_that_forfeits_is_the_shithead_on_turn_or_not(seat: int) -> None:
+    """Forfeit: only the seats that went out have places."""
     at = table(pile="4c", hands=["9c 3c", "9d", ""], out=[2])
     scenario(SHITHEAD, given=at, when=forfeit(seat), then=[*ended("forfeit", seat, 2)])
 
@@ -235,7 +235,7 @@ def test_time_outs_in_a_row_are_counted_until_the_seat_acts() -> None:
 
 
 def test_a_time_out_of_a_seat_that_may_not_act_is_refused() -> None:
-    """Time-outs: a seat on turn; nothing may be written for anybody else."""
+    """Time-outs: a seat on turn; nothing may be recorded for another seat."""
     at = table(pile="4c", hands=["9c 3c", "9d", ""], out=[2])
     for seat in (1, 2):
         scenario(SHITHEAD, given=at, when=time_out(seat), then=not_your_turn())
@@ -245,7 +245,7 @@ def test_a_time_out_of_a_seat_that_may_not_act_is_refused() -> None:
 
 
 def test_a_card_that_is_not_in_the_game_is_unknown() -> None:
-    """Cards: jokers and second decks only where they are used."""
+    """Cards: jokers and second decks exist only if the game uses them."""
     at = table(pile="4c", hands=["9c 3c", "9d"])
     for card in ("X1", "9c/2", "1c", "??", "9x", ""):
         command = Play(seat=0, cards=(Card(card),))
@@ -281,7 +281,7 @@ def test_any_set_of_a_listed_size_is_legal_beyond_six_cards() -> None:
 
 
 def test_any_sizes_of_fives_and_companions_are_legal_beyond_six_cards() -> None:
-    """Fives and companions together: a pair of sizes is listed."""
+    """Fives and companions together: one move is listed for each pair of sizes."""
     at = table(pile="Kc", hands=["5c 5d 5h 9c 9d 9h 9s 3c", "Ks"])
     listed = moves(LEEDS, at)
     assert len(listed) == 12

@@ -55,20 +55,20 @@ class Private:
     names: Mapping[str, str]
 
     def get(self, reader: str, call: str) -> Answer:
-        """Return what a reader is answered."""
+        """Return the answer to a reader."""
         person, headers = self.readers[reader]
         path = call.format(**self.names)
         if person is None:
             return self.world.get(path, headers=headers)
         return person.get(path, headers=dict(headers))
 
-    def noted(self) -> Sequence[Reading]:
+    def recorded(self) -> Sequence[Reading]:
         """Return the recorded reads, oldest first."""
         game = UUID(self.names["game"])
         return self.world.services.directory.readings(game, limit=1000).items[::-1]
 
-    def who(self, reader: str) -> UUID | None:
-        """Return the name under which a reader is recorded."""
+    def id_of(self, reader: str) -> UUID | None:
+        """Return the id under which a reader is recorded, None for one without an account."""
         person, _ = self.readers[reader]
         return None if person is None else UUID(person.id)
 
@@ -134,12 +134,8 @@ def invited(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_the_table_of_calls_is_complete(world: World) -> None:
-    """
-    It has every call that reads a game, a table or a dispute.
-
-    The pages are not: they are the same for every game, and read it with calls.
-    """
-    known = {call.format_map(_Holes()).partition("?")[0] for call in CALLS}
+    """CALLS has every call that reads a game, a table or a dispute; pages use the same calls."""
+    known = {call.format_map(_Wildcards()).partition("?")[0] for call in CALLS}
     for rule in world.app.url_map.iter_rules():
         below = {"game_id", "table_id", "dispute_id"} & rule.arguments
         call = rule.rule.startswith("/v1/")
@@ -147,8 +143,8 @@ def test_the_table_of_calls_is_complete(world: World) -> None:
             assert _plain(rule.rule) in known | WITHOUT_DATA, rule.rule
 
 
-class _Holes(dict[str, str]):
-    """Names for every hole of an address."""
+class _Wildcards(dict[str, str]):
+    """Fills every field of an address with `*`."""
 
     def __missing__(self, name: str) -> str:
         return "*"
@@ -168,18 +164,20 @@ def test_reads_by_a_seat_are_recorded_only_if_they_show_other_hands(
     for call in CALLS:
         if call.endswith("/stream") and not sealed:
             continue  # it has no end yet
-        before = len(private.noted())
+        before = len(private.recorded())
         answer = private.get("bob", call)
         _ = answer.data
-        noted = private.noted()[before:]
+        recorded = private.recorded()[before:]
         if call in SEALED and not sealed:
             assert problem_of(answer) == "sealed"
-            assert not noted, call
+            assert not recorded, call
             continue
         assert answer.status_code == 200, (call, answer.text)
         others = sealed and call not in SHARED
-        assert {reading.reader for reading in noted} == ({private.who("bob")} if others else set())
-        assert len(noted) == others, call
+        assert {reading.reader for reading in recorded} == (
+            {private.id_of("bob")} if others else set()
+        )
+        assert len(recorded) == others, call
 
 
 @pytest.mark.parametrize("reader", ["host", "guest", "invite", "referee"])
@@ -194,19 +192,19 @@ def test_every_read_of_a_private_game_by_another_player_is_recorded(
     for call in CALLS:
         if call.endswith("/stream") and not sealed:
             continue  # it has no end yet
-        before = len(private.noted())
+        before = len(private.recorded())
         answer = private.get(reader, call)
         _ = answer.data
-        noted = private.noted()[before:]
-        shown = answer.status_code == 200 and private.names["game"] in _whole(call, answer, private)
-        assert [reading.reader for reading in noted] == [private.who(reader)] * shown, call
-        assert all(reading.what == call.format(**private.names) for reading in noted), call
+        recorded = private.recorded()[before:]
+        shown = answer.status_code == 200 and private.names["game"] in _shown(call, answer, private)
+        assert [reading.reader for reading in recorded] == [private.id_of(reader)] * shown, call
+        assert all(reading.what == call.format(**private.names) for reading in recorded), call
         answered += shown
     assert answered > 15
 
 
-def _whole(call: str, answer: Answer, private: Private) -> str:
-    """Return an answer's text, with the ids of its address."""
+def _shown(call: str, answer: Answer, private: Private) -> str:
+    """Return the text that must name the game: all of a list; other answers are about one game."""
     lists = ("/v1/games", "/v1/tables?mine=true")
     return answer.text if call in lists else private.names["game"]
 
@@ -216,7 +214,7 @@ def test_seats_see_the_readers_and_a_holder_of_the_invite_is_anonymous(private: 
     private.get("invite", f"{GAME}/replay?as=all")
     private.get("bob", f"{GAME}/transcript?as=0")
     [bob, invite] = private.get("ada", f"{GAME}/audit/readings").json["items"][:2]
-    assert bob["reader"] == str(private.who("bob"))
+    assert bob["reader"] == str(private.id_of("bob"))
     assert bob["what"].endswith("/transcript?as=0")
     assert invite["reader"] is None
     assert invite["what"].endswith("/replay?as=all")
@@ -239,9 +237,9 @@ def test_a_read_that_cannot_be_recorded_is_refused(
                 continue
             answer = private.get(reader, call)
             if answer.status_code in (401, 403):
-                continue  # theirs in no case
+                continue  # refused in any case
             if call in ("/v1/games", "/v1/tables?mine=true"):
-                continue  # a guest's own list has nothing of it
+                continue  # a guest's own list does not have the game
             if (reader, call) == ("bob", f"{GAME}/stream"):
                 with pytest.raises(StoreUnavailable):
                     _ = answer.data  # it breaks off before the line that shows all cards
@@ -256,16 +254,16 @@ def test_a_list_of_tables_is_recorded_in_one_statement(
     host, bots = world.person(), [{"bot": "lowest"}, {"bot": "lowest"}]
     body = {"ruleset": "shithead", "seats": bots, "visibility": "private"}
     games = {UUID(host.post("/v1/tables", body).json["game"]) for _ in range(3)}
-    directory, noted = world.services.directory, []
+    directory, recorded = world.services.directory, []
     record = directory.record_readings
 
     def counted(games: Sequence[UUID], **more: Any) -> None:
-        noted.append(set(games))
+        recorded.append(set(games))
         record(games, **more)
 
     monkeypatch.setattr(directory, "record_readings", counted)
     assert len(host.get("/v1/tables?mine=true").json["items"]) == 3
-    assert noted == [games]
+    assert recorded == [games]
 
 
 def test_reads_of_a_public_game_are_not_recorded(ada: Person, bob: Person) -> None:

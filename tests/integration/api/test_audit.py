@@ -150,7 +150,7 @@ def test_an_audit_of_an_unknown_event_or_a_hidden_game_is_not_found(
 def test_an_audit_is_cacheable_once_it_cannot_change(
     world: World, ada: Person, bob: Person, database_url: str
 ) -> None:
-    """It is the same for every caller, but the public log takes it up only after the seal."""
+    """It is the same for every caller, but the public log adds the game only after the seal."""
     game = ada.game()
     path = f"{game}/audit"
     for viewer, refusal in (("all", "sealed"), ("1", "sealed"), ("9", "malformed")):
@@ -179,8 +179,8 @@ def test_reads_of_another_seats_cards_in_a_private_game_are_recorded(
     assert ada.get(f"{game}/audit/moves/{seq}").status_code == 200
     assert ada.get(f"{game}/audit/readings").json == {"items": [], "next": None}
     bob.get(f"{game}/audit/moves/{seq}")
-    guest, key = world.person("Guest"), {"Shithead-Invite": table["invite"]}
-    assert guest.get(f"{game}/audit/knowledge?seat=0", headers=key).status_code == 200
+    guest, invite = world.person("Guest"), {"Shithead-Invite": table["invite"]}
+    assert guest.get(f"{game}/audit/knowledge?seat=0", headers=invite).status_code == 200
     first = ada.get(f"{game}/audit/readings?limit=1").json
     assert [(item["reader"], item["what"]) for item in first["items"]] == [
         (guest.id, f"{game}/audit/knowledge?seat=0")
@@ -188,6 +188,6 @@ def test_reads_of_another_seats_cards_in_a_private_game_are_recorded(
     rest = ada.get(f"{game}/audit/readings?cursor={first['next']}").json
     assert [item["what"] for item in rest["items"]] == [f"{game}/audit/moves/{seq}"]
     assert rest["next"] is None
-    assert problem_of(guest.get(f"{game}/audit/readings", headers=key)) == "not-seated"
-    assert problem_of(world.get(f"{game}/audit/readings", headers=key)) == "unauthorized"
+    assert problem_of(guest.get(f"{game}/audit/readings", headers=invite)) == "not-seated"
+    assert problem_of(world.get(f"{game}/audit/readings", headers=invite)) == "unauthorized"
     assert problem_of(ada.get(f"{game}/audit/readings?cursor=9")) == "malformed"

@@ -17,14 +17,14 @@ from tests.running import Running, free_port, running, wait_for
 
 pytestmark = pytest.mark.heavy
 
-PLACES = 8
-"""Half the threads of one API process; one address has half of them."""
+SLOTS = 8
+"""The slots of one address: half of all slots, which are half of the threads."""
 
 
 @pytest.fixture
 def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
     """Return a service with one API process and one streams process."""
-    more = {"api_processes": 1, "api_threads": 4 * PLACES, "stream_port": free_port()}
+    more = {"api_processes": 1, "api_threads": 4 * SLOTS, "stream_port": free_port()}
     with running(database_url, redis_url, tmp_path, workers=0, **more) as started:
         yield started
 
@@ -62,7 +62,7 @@ def test_live_readers_at_their_limit_do_not_block_calls(service: Running) -> Non
     ada, game = a_game(service.port)
     version = ada.get(game)["version"]
     with ExitStack() as open_streams:
-        for _ in range(PLACES):
+        for _ in range(SLOTS):
             stream = open_streams.enter_context(reading(service.port, f"{game}/stream"))
             assert stream.status == 200
             assert one_event(stream)["id"] == "0"
@@ -73,13 +73,13 @@ def test_live_readers_at_their_limit_do_not_block_calls(service: Running) -> Non
         unchanged: Any = ada.get(f"{game}?after={version}&wait=30")
         assert unchanged["version"] == version
         assert ada.post(f"{game}/moves", {"type": "forfeit"})["version"] > version
-    assert ada.slowest < 30  # none of the calls waited for a place
+    assert ada.slowest < 30  # none of the calls waited for a slot
 
 
 def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running) -> None:
     _, game = a_game(service.port)
-    for _ in range(3 * PLACES):
-        # The server sees that a reader is gone when it next has something to say.
+    for _ in range(3 * SLOTS):
+        # The server notices that a reader has disconnected when it next sends something.
         wait_for(lambda: _is_let_in(service.port, game), seconds=60)
 
 

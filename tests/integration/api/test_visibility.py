@@ -1,4 +1,4 @@
-"""Who may see a private table and its hands: one rule for single calls, lists, counts, disputes."""
+"""Visibility of private tables and hands: one rule for single calls, lists, counts, disputes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PERIODS = ("referee_hands", "referee_account_seconds", "referee_seated_seconds")
 
 
 @dataclass(frozen=True, kw_only=True)
-class House:
+class VisibilityScene:
     """A private table whose first hand is over, with every kind of viewer."""
 
     table: str
@@ -25,13 +25,13 @@ class House:
     invite: str
     people: dict[str, Person | None]
 
-    def ask(self, who: str, path: str) -> Answer:
+    def ask(self, caller: str, path: str) -> Answer:
         """Return the answer to a GET; the holder of the invite has no token."""
-        person = self.people[who]
+        person = self.people[caller]
         if person is not None:
             return person.get(path)
         world = next(p for p in self.people.values() if p is not None).world
-        headers = {"Shithead-Invite": self.invite} if who == "invited" else {}
+        headers = {"Shithead-Invite": self.invite} if caller == "invited" else {}
         return world.get(path, headers=headers)
 
 
@@ -45,7 +45,7 @@ def open_world(database_url: str) -> Iterator[World]:
 
 
 @pytest.fixture
-def house(open_world: World) -> House:
+def scene(open_world: World) -> VisibilityScene:
     """Return a table whose first hand `left` and `stays` played, the second one `newcomer`."""
     names = ("host", "left", "stays", "newcomer", "referee", "outsider")
     people = {name: open_world.person(name) for name in names}
@@ -64,7 +64,7 @@ def house(open_world: World) -> House:
     assert people["left"].call("DELETE", f"{path}/seats/me").status_code == 204
     done(people["newcomer"].post(f"{path}/seats", headers=invite))
     second = done(people["stays"].post(f"{path}/games"))["game"]["id"]
-    return House(
+    return VisibilityScene(
         table=table["id"],
         first=first,
         second=second,
@@ -92,78 +92,78 @@ SEES = {
 }
 
 
-@pytest.mark.parametrize("who", SEES)
-def test_single_calls_and_lists_have_one_rule(house: House, who: str) -> None:
+@pytest.mark.parametrize("caller", SEES)
+def test_single_calls_and_lists_have_one_rule(scene: VisibilityScene, caller: str) -> None:
     """Present players see all hands, former players those they played, a referee the judged one."""
-    hands = {house.first: "first", house.second: "second"}
-    expected = {game for game, name in hands.items() if name in SEES[who]}
+    hands = {scene.first: "first", scene.second: "second"}
+    expected = {game for game, name in hands.items() if name in SEES[caller]}
 
     def single(path: str) -> bool:
-        answer = house.ask(who, path)
+        answer = scene.ask(caller, path)
         assert answer.status_code in (200, 404), answer.text
         return bool(answer.status_code == 200)
 
     for below in ("", "/events", "/receipt", "/audit", "/evidence", "/replay", "/disputes"):
         assert {game for game in hands if single(f"/v1/games/{game}{below}")} == expected, below
-    for query in ("", f"?player={player_of(house, 'stays')}"):
-        answer = house.ask(who, f"/v1/games{query}")
+    for query in ("", f"?player={player_of(scene, 'stays')}"):
+        answer = scene.ask(caller, f"/v1/games{query}")
         assert {row["id"] for row in answer.json["items"]} == expected, query
-    answer = house.ask(who, f"/v1/games?table={house.table}")
+    answer = scene.ask(caller, f"/v1/games?table={scene.table}")
     if expected:
         assert {row["id"] for row in answer.json["items"]} == expected
     else:
         assert problem_of(answer) == "not-found"
-    sees_table = "table" in SEES[who]
+    sees_table = "table" in SEES[caller]
     for below in ("", "/keys"):
-        assert single(f"/v1/tables/{house.table}{below}") is sees_table
-    listed = {row["id"] for row in house.ask(who, "/v1/tables").json["items"]}
-    assert listed == ({house.table} if sees_table else set())
-    assert single(f"/v1/disputes/{house.dispute}") is (house.first in expected)
+        assert single(f"/v1/tables/{scene.table}{below}") is sees_table
+    listed = {row["id"] for row in scene.ask(caller, "/v1/tables").json["items"]}
+    assert listed == ({scene.table} if sees_table else set())
+    assert single(f"/v1/disputes/{scene.dispute}") is (scene.first in expected)
 
 
-def player_of(house: House, who: str) -> str:
-    person = house.people[who]
+def player_of(scene: VisibilityScene, caller: str) -> str:
+    person = scene.people[caller]
     assert person is not None
     return person.id
 
 
-def test_a_hidden_table_is_answered_like_an_unknown_one(house: House) -> None:
+def test_a_hidden_table_is_answered_like_an_unknown_one(scene: VisibilityScene) -> None:
     unknown = "00000000-0000-4000-8000-000000000000"
     for path in ("/v1/tables/{}", "/v1/games?table={}", "/v1/games?table={}&cursor="):
-        one = house.ask("outsider", path.format(house.table))
-        other = house.ask("outsider", path.format(unknown))
+        one = scene.ask("outsider", path.format(scene.table))
+        other = scene.ask("outsider", path.format(unknown))
         assert (one.status_code, one.json["detail"]) == (other.status_code, other.json["detail"])
 
 
-def test_a_filter_without_matches_gives_an_empty_list(house: House) -> None:
-    answer = house.ask("left", f"/v1/games?table={house.table}&status=playing")
+def test_a_filter_without_matches_gives_an_empty_list(scene: VisibilityScene) -> None:
+    answer = scene.ask("left", f"/v1/games?table={scene.table}&status=playing")
     assert (answer.status_code, answer.json["items"]) == (200, [])
 
 
-def test_a_refused_referee_loses_access(house: House) -> None:
-    left = house.people["left"]
+def test_a_refused_referee_loses_access(scene: VisibilityScene) -> None:
+    left = scene.people["left"]
     assert left is not None
-    done(left.post(f"/v1/disputes/{house.dispute}/referees", {"refuse": 0}))
-    assert problem_of(house.ask("referee", f"/v1/games/{house.first}")) == "not-found"
-    assert problem_of(house.ask("referee", f"/v1/disputes/{house.dispute}")) == "not-found"
-    assert house.ask("referee", "/v1/games").json["items"] == []
+    done(left.post(f"/v1/disputes/{scene.dispute}/referees", {"refuse": 0}))
+    assert problem_of(scene.ask("referee", f"/v1/games/{scene.first}")) == "not-found"
+    assert problem_of(scene.ask("referee", f"/v1/disputes/{scene.dispute}")) == "not-found"
+    assert scene.ask("referee", "/v1/games").json["items"] == []
 
 
 def test_public_counts_leave_out_private_hands_and_a_players_own_counts_include_them(
-    house: House,
+    scene: VisibilityScene,
 ) -> None:
     """A growing count would reveal when a private hand ends."""
-    left, stays = house.people["left"], house.people["stays"]
+    left, stays = scene.people["left"], scene.people["stays"]
     assert left is not None and stays is not None
 
     def counts(path: str) -> tuple[int, int]:
-        page = house.ask("stays", path).json
+        page = scene.ask("stays", path).json
         return page["games"], page["shithead"]
 
     path = f"/v1/players/{stays.id}"
     assert counts(path) == (0, 0)
     assert counts("/v1/players/me") == (1, 0)
-    assert stays.post(f"/v1/games/{house.second}/moves", {"type": "forfeit"}).status_code == 201
+    assert stays.post(f"/v1/games/{scene.second}/moves", {"type": "forfeit"}).status_code == 201
     assert counts(path) == (0, 0)
     assert counts("/v1/players/me") == (2, 1)
     game = stays.game()

@@ -14,7 +14,7 @@ from service.cli.admin import admin
 from service.keys.keyring import load_or_create
 from tests.unit.cli.conftest import RecordedAnswer
 
-SOMEBODY = str(uuid4())
+PLAYER = str(uuid4())
 
 
 @pytest.mark.parametrize("name", sorted(admin.commands))
@@ -33,13 +33,13 @@ def test_every_action_has_help_with_a_text_for_each_option(
     [
         ("erase",),
         ("erase", "Ada"),
-        ("--as", " ", "erase", SOMEBODY),
-        ("--as", "x" * 101, "erase", SOMEBODY),
-        ("--as", "a\nb", "erase", SOMEBODY),
+        ("--as", " ", "erase", PLAYER),
+        ("--as", "x" * 101, "erase", PLAYER),
+        ("--as", "a\nb", "erase", PLAYER),
         ("stuck", "--late", "-1"),
         ("trail", "--limit", "0"),
         ("archive",),
-        ("archive", "--older-than", "1", "--game", SOMEBODY),
+        ("archive", "--older-than", "1", "--game", PLAYER),
         ("archive", "--older-than", "-1"),
         ("dance",),
     ],
@@ -55,12 +55,12 @@ def test_invalid_arguments_are_refused_before_any_action(
     assert "Error:" in err
 
 
-@pytest.mark.parametrize("words", [("stuck",), ("trail",), ("revoke-token", SOMEBODY)])
+@pytest.mark.parametrize("words", [("stuck",), ("trail",), ("revoke-token", PLAYER)])
 def test_a_database_that_does_not_answer_is_one_message(
     shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     load_or_create(tmp_path / "keys.json")
-    where = ("--database-url", "postgresql://nobody@/none?host=/nowhere")
-    status, out, err = shithead("admin", *where, "--key-file", tmp_path / "keys.json", *words)
+    database = ("--database-url", "postgresql://nobody@/none?host=/nowhere")
+    status, out, err = shithead("admin", *database, "--key-file", tmp_path / "keys.json", *words)
     assert (status, out) == (1, "")
     assert err == "Error: the database does not answer\n"

@@ -257,9 +257,9 @@ def test_the_command_in_the_first_lines_identifies_the_author(
     """With receipts it names the operator, or states that the server signed another history."""
     lines, seq = illegal()
     file = bundle(tmp_path, lines)
-    _, who, more = shithead("verify", file)[1].splitlines()[:3]
-    assert "Two are possible: a person who had this file before you, or the operator" in who
-    [command] = re.findall(r"`shithead ([^`]+)`", more)
+    _, author, advice = shithead("verify", file)[1].splitlines()[:3]
+    assert "Two are possible: a person who had this file before you, or the operator" in author
+    [command] = re.findall(r"`shithead ([^`]+)`", advice)
     words = command.split()
     assert words == ["verify", str(file), "--receipt", "FOLDER", "--server-key", "keys.json"]
     (tmp_path / "keys.json").write_text(str(SERVER.verifier), "utf-8")
@@ -267,13 +267,15 @@ def test_the_command_in_the_first_lines_identifies_the_author(
         folder = tmp_path / str(signed is lines)
         folder.mkdir()
         note(folder, receipt(signed, seq))
-        given = {"FOLDER": folder, "keys.json": tmp_path / "keys.json"}
-        status, out, _ = shithead(*(given.get(word, word) for word in words))
+        paths = {"FOLDER": folder, "keys.json": tmp_path / "keys.json"}
+        status, out, _ = shithead(*(paths.get(word, word) for word in words))
         assert status == 1
-        who = out.splitlines()[1]
+        author = out.splitlines()[1]
         if signed is lines:
-            assert who.startswith("Who can have done it: The operator, who runs the server: ")
-            assert "Two are possible" not in who
+            assert author.startswith("Who can have done it: The operator, who runs the server: ")
+            assert "Two are possible" not in author
         else:
             assert re.search(r"^receipts +fail", out, re.MULTILINE)
-            assert who.startswith("Who can have done it: A person who had this file and changed it")
+            assert author.startswith(
+                "Who can have done it: A person who had this file and changed it"
+            )

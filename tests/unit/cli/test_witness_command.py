@@ -39,8 +39,8 @@ WORDS = ("--once", "--name", "w.example/1")
 ROOT = Path(__file__).resolve().parents[3]
 
 
-class House:
-    """A service in this process with a key file; a thief can serve another log in its place."""
+class ForgeableService:
+    """A service in this process with a key file; `forge` makes it serve another log."""
 
     def __init__(self, keys: Path) -> None:
         self.log = MemoryLog()
@@ -56,11 +56,11 @@ class House:
         settings = Settings(database_url="postgresql://", rate_limits=False)
         self._app = create_app(self.services, settings)
         self._settings = settings
-        self.thief: Any = None
+        self.forged_app: Any = None
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
-        stolen = self.thief is not None and environ["PATH_INFO"].startswith("/v1/log/")
-        return (self.thief if stolen else self._app)(environ, start_response)
+        forged = self.forged_app is not None and environ["PATH_INFO"].startswith("/v1/log/")
+        return (self.forged_app if forged else self._app)(environ, start_response)
 
     @property
     def signer(self) -> NoteSigner:
@@ -73,7 +73,7 @@ class House:
         self.services.sequencer.run_once()
 
     def forge(self, signer: NoteSigner, *numbers: int) -> None:
-        """Serve a log of other leaves, signed with a stolen key."""
+        """Serve a log with other leaves from now on, signed with a stolen key."""
         log, store = MemoryLog(), MemoryStore()
         for number in numbers:
             log.ask(UUID(int=number), 1, bytes(32))
@@ -90,18 +90,18 @@ class House:
             origin=ORIGIN,
             log_store=log,
         )
-        self.thief = create_app(forger, self._settings)
+        self.forged_app = create_app(forger, self._settings)
 
 
 @pytest.fixture
-def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> House:
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ForgeableService:
     monkeypatch.chdir(tmp_path)
-    return House(tmp_path / "keys.json")
+    return ForgeableService(tmp_path / "keys.json")
 
 
 @pytest.fixture
-def port(house: House) -> Iterator[int]:
-    server = make_server("127.0.0.1", 0, house, threaded=True)
+def port(service: ForgeableService) -> Iterator[int]:
+    server = make_server("127.0.0.1", 0, service, threaded=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield server.server_port
     server.shutdown()
@@ -112,61 +112,63 @@ def url(port: int) -> str:
     return f"http://127.0.0.1:{port}"
 
 
-def test_a_retired_key_gets_no_cosignature(shithead: Shithead, house: House, url: str) -> None:
+def test_a_retired_key_gets_no_cosignature(
+    shithead: Shithead, service: ForgeableService, url: str
+) -> None:
     """A thief signs the true tree and three leaves more, a moment after the rotation."""
-    house.grow(1, 2)
-    pinned, stolen = str(house.services.verifier), house.signer
+    service.grow(1, 2)
+    pinned, stolen = str(service.services.verifier), service.signer
     words = ("witness", "--log", url, *WORDS, "--log-key", pinned)
     assert shithead(*words)[0] == 0
-    assert shithead("rotate-keys", "--key-file", house.keys, "--overlap", "0")[0] == 0
-    house.forge(stolen, 1, 2, 97, 98, 99)
+    assert shithead("rotate-keys", "--key-file", service.keys, "--overlap", "0")[0] == 0
+    service.forge(stolen, 1, 2, 97, 98, 99)
     status, out, err = shithead(*words)
     assert (status, "— w.example" in out) == (1, False), err
     assert "signed only by retired keys; saved in" in err
-    house.thief = None
-    house.grow(3)
+    service.forged_app = None
+    service.grow(3)
     status, out, err = shithead(*words)
     assert status == 0, err
     assert "\n3\n" in out
 
 
 def test_the_end_of_a_key_is_remembered_after_the_service_stops_listing_it(
-    shithead: Shithead, house: House, url: str, monkeypatch: pytest.MonkeyPatch
+    shithead: Shithead, service: ForgeableService, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    house.grow(1)
-    pinned, stolen = str(house.services.verifier), house.signer
+    service.grow(1)
+    pinned, stolen = str(service.services.verifier), service.signer
     words = ("witness", "--log", url, *WORDS, "--log-key", pinned)
     assert shithead(*words)[0] == 0
-    shithead("rotate-keys", "--key-file", house.keys, "--overlap", "0")
+    shithead("rotate-keys", "--key-file", service.keys, "--overlap", "0")
     status, _, err = shithead(*words)
     assert (status, "REFUSED" in err) == (1, False), "the new key has not signed yet"
-    house.grow(2)
+    service.grow(2)
     assert shithead(*words)[0] == 0
     monkeypatch.setattr(Services, "retirements", lambda _self: [])
-    house.forge(stolen, 1, 2, 98, 99)
+    service.forge(stolen, 1, 2, 98, 99)
     assert shithead(*words)[0] == 1
 
 
 def test_during_the_overlap_the_old_key_still_counts(
-    shithead: Shithead, house: House, url: str
+    shithead: Shithead, service: ForgeableService, url: str
 ) -> None:
-    house.grow(1)
-    old, words = house.signer, ("witness", "--log", url, *WORDS)
+    service.grow(1)
+    old, words = service.signer, ("witness", "--log", url, *WORDS)
     assert shithead(*words)[0] == 0
-    shithead("rotate-keys", "--key-file", house.keys, "--overlap", "1")
-    house.forge(old, 1, 2)  # as of a process that has the old key alone
+    shithead("rotate-keys", "--key-file", service.keys, "--overlap", "1")
+    service.forge(old, 1, 2)  # like a process that has only the old key
     assert shithead(*words)[0] == 0
 
 
 def test_a_key_without_its_state_is_refused_without_new(
-    shithead: Shithead, house: House, url: str
+    shithead: Shithead, service: ForgeableService, url: str
 ) -> None:
     words = ("witness", "--log", url, *WORDS)
-    house.grow(1)
+    service.grow(1)
     assert shithead(*words)[0] == 0
     Path("witness.state").unlink()
-    house.log.__init__()  # type: ignore[misc] # the same log, with another past
-    house.grow(2)
+    service.log.__init__()  # type: ignore[misc] # the same log, with another past
+    service.grow(2)
     status, out, err = shithead(*words)
     assert (status, out) == (1, "")
     assert "could cosign a second tree" in err
@@ -177,22 +179,22 @@ def test_a_key_without_its_state_is_refused_without_new(
 
 
 def test_a_state_file_is_created_before_the_first_cosignature(
-    shithead: Shithead, house: House, url: str
+    shithead: Shithead, service: ForgeableService, url: str
 ) -> None:
     """A witness first started on an empty log restarts without --new."""
     words = ("witness", "--log", url, *WORDS)
     assert shithead(*words)[0] == 2, "there is no checkpoint yet"
     assert Path("witness.state").exists()
-    house.grow(1)
+    service.grow(1)
     assert shithead(*words)[0] == 0
 
 
 @pytest.mark.parametrize("answer", [ICY, DEEP, CUT])
 @pytest.mark.parametrize("command", ["witness", "monitor"])
 def test_a_malformed_answer_is_status_2(
-    shithead: Shithead, house: House, command: str, answer: bytes
+    shithead: Shithead, service: ForgeableService, command: str, answer: bytes
 ) -> None:
-    del house
+    del service
     with malformed() as server:
         server.answer = answer
         status, out, err = shithead(command, "--log", server.url, "--once")
@@ -231,7 +233,7 @@ def health(url: str) -> dict[str, Any]:
         return found
 
 
-def spoilt(server: Malformed, log: Path) -> None:
+def answer_malformed(server: Malformed, log: Path) -> None:
     """Answer the polls with every kind of malformed answer, several times."""
     for answer in (ICY, DEEP, CUT):
         before = server.request_count
@@ -243,14 +245,16 @@ def spoilt(server: Malformed, log: Path) -> None:
 
 
 @pytest.mark.heavy
-def test_a_witness_continues_polling_after_malformed_answers(house: House, port: int) -> None:
-    house.grow(1)
+def test_a_witness_continues_polling_after_malformed_answers(
+    service: ForgeableService, port: int
+) -> None:
+    service.grow(1)
     words = ("--name", "w.example/1", "--port", "0", "--every", "0.1")
     with malformed(port) as server, running("witness", "--log", server.url, *words) as log:
         address = wait_for(r"ready +(http\S+)", log)[1]
         wait_for("cosigned tests.example at 1 leaves", log)
-        spoilt(server, log)
-        house.grow(2)
+        answer_malformed(server, log)
+        service.grow(2)
         wait_for("cosigned tests.example at 2 leaves", log)
         counts = health(address)
         assert (counts["status"], counts["failed"] >= 6) == ("ok", True)
@@ -260,13 +264,15 @@ def test_a_witness_continues_polling_after_malformed_answers(house: House, port:
 
 
 @pytest.mark.heavy
-def test_a_monitor_continues_polling_after_malformed_answers(house: House, port: int) -> None:
-    house.grow(1)
+def test_a_monitor_continues_polling_after_malformed_answers(
+    service: ForgeableService, port: int
+) -> None:
+    service.grow(1)
     words = ("--every", "0.1", "--health-port", "0")
     with malformed(port) as server, running("monitor", "--log", server.url, *words) as log:
         wait_for("1 leaves, 1 games remembered", log)
-        spoilt(server, log)
-        house.grow(2)
+        answer_malformed(server, log)
+        service.grow(2)
         wait_for("2 leaves, 2 games remembered", log)
         address = wait_for(r"health +(http\S+)/healthz", log)[1]
         assert health(address)["failed"] >= 6

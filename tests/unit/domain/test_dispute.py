@@ -73,7 +73,7 @@ THREE = ("a", "b", "c")
 
 @dataclass
 class Court:
-    """A dispute with a clock, moved on by a test; its game is sealed unless `sealed_at` is None."""
+    """A dispute and a clock that tests advance; its game is sealed unless `sealed_at` is None."""
 
     opened: DisputeOpened = OPENED
     now: Moment = 0
@@ -561,7 +561,7 @@ def test_a_refused_vote_names_the_state_of_the_dispute(until: str, player: str, 
         court.commit(player)
 
 
-def test_a_reveal_before_all_have_voted_says_how_many_are_missing() -> None:
+def test_a_reveal_before_all_have_voted_states_how_many_are_missing() -> None:
     court = Court().panel(*THREE).commit("a")
     with pytest.raises(DisputeRefused, match="2 of 3 have not"):
         court.reveal(CHEATED, "a")

@@ -55,7 +55,7 @@ def played(game: Any, seed: int) -> list[Any]:
 
 @pytest.mark.parametrize(("identity", "seats"), TABLES)
 def test_openspiels_random_play_test_passes(identity: str, seats: int) -> None:
-    """With its bounds of length, utilities, actions, chance outcomes and observations."""
+    """It checks bounds of length, utilities, actions, chance outcomes and observations."""
     pyspiel.random_sim_test(made(identity, seats), num_sims=1, serialize=False, verbose=False)
 
 

@@ -76,7 +76,7 @@ def _parts(rules: Rules, game: Game, seat: Seat, cards: tuple[Card, ...]) -> Par
     return tuple((rank, ranks.count(rank)) for rank in dict.fromkeys(ranks))
 
 
-def runs(rules: Rules, move: ModelMove) -> bool:
+def is_run(rules: Rules, move: ModelMove) -> bool:
     """Return whether a move is a run, which the model does not list."""
     kind, parts = move
     ranks = [rank for rank, _ in parts]
@@ -106,7 +106,7 @@ def compare(rules: Rules, game: Game, state: State) -> None:
 def compare_moves(rules: Rules, game: Game, state: State, seat: Seat) -> None:
     """Assert that the model lists the moves of the game, apart from runs."""
     theirs = {model_move(rules, game, move) for move in legal_moves(game, seat)}
-    theirs = {move for move in theirs if not runs(rules, move)}
+    theirs = {move for move in theirs if not is_run(rules, move)}
     ours = list(state.moves(seat))
     assert len(ours) == len(set(ours))
     assert set(ours) == theirs

@@ -24,16 +24,14 @@ SOURCES = (
 )
 """The modules whose texts stand in reports, findings and answers of the audit."""
 
-LONG_VALUES = 4
-"""The words that a value within a text is counted as: a card or an event in words has so many."""
+VALUE_WORDS = 4
+"""The words that are counted for a value in a text; a card or an event in words has as many."""
 
 
 def texts(path: Path) -> Iterator[str]:
-    """Yield every text of a module but docstrings; a value within one counts as LONG_VALUES."""
+    """Yield every text of a module but docstrings; a value in one counts as VALUE_WORDS."""
     tree = ast.parse(path.read_text("utf-8"))
-    apart = {
-        node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)
-    }  # docstrings, also those below a constant
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     inner = {
         part
         for node in ast.walk(tree)
@@ -42,13 +40,13 @@ def texts(path: Path) -> Iterator[str]:
         if part is not node
     }
     for node in ast.walk(tree):
-        if node in apart or node in inner:
+        if node in docstrings or node in inner:
             continue
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node.value
         elif isinstance(node, ast.JoinedStr):
             yield "".join(
-                str(part.value) if isinstance(part, ast.Constant) else " ".join("x" * LONG_VALUES)
+                str(part.value) if isinstance(part, ast.Constant) else " ".join("x" * VALUE_WORDS)
                 for part in node.values
             )
 

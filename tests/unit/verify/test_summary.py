@@ -30,7 +30,7 @@ from tests.attacks.registry import game_at
 from tests.random_games import private_key
 from tests.tamper import Forgery, report_on, sample
 
-SPOKEN = (signatures, receipts, anchoring)
+EXPLAINED = (signatures, receipts, anchoring)
 """The modules whose reasons must all have a plain sentence."""
 
 
@@ -63,7 +63,7 @@ def reasons(module: ModuleType) -> Iterator[str]:
         )
 
 
-@pytest.mark.parametrize("module", SPOKEN, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", EXPLAINED, ids=lambda module: module.__name__)
 def test_each_reason_of_a_failure_has_a_plain_sentence(module: ModuleType) -> None:
     found = [reason for reason in reasons(module) if re.search("[a-z]", reason)]
     assert len(found) >= 2
@@ -234,10 +234,10 @@ def test_a_server_is_blamed_on_the_condition_that_the_keys_are_its_own() -> None
     server = NoteSigner(name="example.org/shithead", key=private_key("server"))
     game = UUID(forgery.events[0]["game"])
     note = issue_receipt(server, game=game, seq=len(lines) - 1, head=head(lines[-1]))
-    given = OutsideEvidence(
+    evidence = OutsideEvidence(
         receipts=(note,), files={note: "mine.note"}, server_keys=(server.verifier,)
     )
-    summary = report_on(lines, given).summary
+    summary = report_on(lines, evidence).summary
     assert summary is not None
     assert summary.author.startswith("The operator")
     assert "nothing more is needed if the supplied keys are the server's." in summary.proof
@@ -253,8 +253,8 @@ def test_the_wrong_event_is_explained_beside_a_receipt_that_contradicts_it() -> 
     game = UUID(forgery.events[0]["game"])
     notes = [issue_receipt(server, game=game, seq=n, head=head(true[n])) for n in (seq - 1, seq)]
     names = {note: f"{number}.note" for number, note in enumerate(notes)}
-    given = OutsideEvidence(receipts=tuple(notes), files=names, server_keys=(server.verifier,))
-    summary = report_on(forgery.lines(), given).summary
+    evidence = OutsideEvidence(receipts=tuple(notes), files=names, server_keys=(server.verifier,))
+    summary = report_on(forgery.lines(), evidence).summary
     assert summary is not None
     assert "By the rules its top card burns the pile, not a set of one rank." in summary.changed
     assert "by the supplied keys, the server signed another course of the game" in summary.author
