@@ -44,15 +44,15 @@ class Client:
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
         """Send a request once; a connection closed by the server is opened again."""
-        given = {"Content-Type": "application/json"} if body is not None else {}
+        own = {"Content-Type": "application/json"} if body is not None else {}
         if self.token is not None:
-            given["Authorization"] = f"Bearer {self.token}"
+            own["Authorization"] = f"Bearer {self.token}"
         sent = None if body is None else json.dumps(body)
         began = time.monotonic()
         for last in (False, True):
             connection = self._connected()
             try:
-                connection.request(method, path, body=sent, headers={**given, **(headers or {})})
+                connection.request(method, path, body=sent, headers={**own, **(headers or {})})
                 response = connection.getresponse()
                 content = response.read()
             except (http.client.RemoteDisconnected, ConnectionError, BrokenPipeError):
@@ -77,7 +77,7 @@ class Client:
         return answer.json
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
@@ -113,7 +113,7 @@ def chosen(moves: list[dict[str, Any]], rng: random.Random) -> dict[str, Any]:
     """
     Return one of the listed moves: few swaps, and often the lowest card.
 
-    So the exchange ends, and a hand takes 100 moves; with random cards it takes up to 1,000.
+    So that the exchange ends, and a hand takes 100 moves; with random cards it takes up to 1,000.
     """
     ready = [move for move in moves if move["type"] == "ready"]
     if ready and rng.random() < 0.6:
@@ -134,10 +134,10 @@ def play_on(
     players: list[Client], game: str, rng: random.Random, *, moves: int = 100_000
 ) -> dict[str, Any]:
     """
-    Play for all players, by nothing but their lists of moves, and return the public view.
+    Play for all players from their lists of moves, and return the public view.
 
-    Ends with the hand, or after so many moves. A move that comes too late, since a
-    bot or another seat was faster, is no fault: its player looks again.
+    Ends with the hand, or after `moves` moves. If a bot or another seat was faster, a move is
+    refused as stale, and its player reads the view again.
     """
     path, made, quiet, version = f"/v1/games/{game}", 0, time.monotonic(), 0
     while made < moves:

@@ -3,13 +3,13 @@
 False alarms of the checks on honest hands: python -m ops.bench.honest [--games N] [--rows FILE].
 
 Plays what `shithead simulate --all --games N` plays, every ruleset at every number of seats,
-verifies each table's logs as a stranger would, and looks at the same hands as the statistics do:
-at the shuffles, and at the choices that each bot made among face-down cards, which it makes
-blind. So every alarm would be a false one. Of a hand that does not end it counts which bots
-still held cards; the stalest combinations are played again without the bot that lays any card
-that fits, and again with four times the turns.
+verifies each table's logs without the server's data, and computes the statistics of the same
+hands: of the shuffles, and of each bot's blind choices among face-down cards. All hands are
+honest, so every alarm is a false one. For hands that reach the turn limit it counts which bots
+still held cards. The combinations with the most stalemates are played again without the bot that
+lays any card that fits, and again with four times the turns.
 
-Each table is written to the rows when it is done; what stands there is not played again.
+Each finished table is appended to the rows; a table in the rows is not played again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main() -> None:
     plans = list(every_plan(plan))
     played(AS_IT_IS, plans, options.rows, options.jobs)
     rows = [row for row in read(options.rows) if row["how"] == AS_IT_IS]
-    stale = _stalest(rows, plans)
+    stale = _most_stalemates(rows, plans)
     others = tuple(name for name in plan.bots if name != "random")
     played(WITHOUT, [replace(one, bots=others) for one in stale], options.rows, options.jobs)
     longer = [replace(one, turn_limit=_longer(one.seats)) for one in stale]
@@ -126,7 +126,7 @@ def _facts(games: Sequence[SimulatedGame]) -> Row:
     return {"decks": decks, "choices": choices}
 
 
-def _stalest(rows: Sequence[Row], plans: Sequence[Plan]) -> list[Plan]:
+def _most_stalemates(rows: Sequence[Row], plans: Sequence[Plan]) -> list[Plan]:
     """Return the combinations with the most stalemates."""
     stale: Counter[tuple[str, int]] = Counter()
     for row in rows:

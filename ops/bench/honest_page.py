@@ -19,8 +19,8 @@ AGAIN = ("without random", "longer")
 
 def page(rows: Sequence[Row], games: int) -> str:
     """Return the results as Markdown."""
-    whole = [row for row in rows if row["how"] == "as it is"]
-    return "\n".join([*_head(whole, games), *_alarms(whole), *_again(rows), *_each(whole)]) + "\n"
+    first = [row for row in rows if row["how"] == "as it is"]
+    return "\n".join([*_head(first, games), *_alarms(first), *_again(rows), *_each(first)]) + "\n"
 
 
 def _head(rows: Sequence[Row], games: int) -> Iterator[str]:
@@ -41,8 +41,8 @@ Made by `python -m ops.bench.honest --games {games}`: the hands of
 def _alarms(rows: Sequence[Row]) -> Iterator[str]:
     measures = list(_measures(rows))
     outside = [one for one in measures if not one.low <= one.statistic <= one.high]
-    answer = [(one.p, one) for one in measures if one.p is not None]
-    smallest, figure = min(answer, key=lambda one: one[0])
+    by_p = [(one.p, one) for one in measures if one.p is not None]
+    smallest, figure = min(by_p, key=lambda pair: pair[0])
     players = _players(rows)
     reached = sum(highest >= THRESHOLD for _, highest in players.values())
     choices = sum(count for count, _ in players.values())
@@ -106,8 +106,8 @@ def _again(rows: Sequence[Row]) -> Iterator[str]:
 A stalemate here is a hand ended by its turn limit; by the rules a hand may last for ever (rules.md,
 Endless hands). For {len(ends)} of them the bots that still held cards are recorded:
 {holding}. In {two} two seats were left, in {both} both of these were `random`, which lays any
-cards that fit; in {without} none was. Some of the stalest combinations, played again without
-`random`, and again with it and four times the turns:
+cards that fit; in {without} none was. Some of the combinations with the most stalemates were
+played again without `random`, and again with it and four times the turns:
 
 | ruleset | seats | stalemates | without `random` | four times the turns |
 | --- | --- | --- | --- | --- |"""

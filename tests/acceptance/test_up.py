@@ -121,9 +121,9 @@ def check_metrics(up: Up) -> None:
     assert address.startswith("http://127.0.0.1:")
     assert not address.startswith(lines["ready"])
     result = {}
-    for where in (address, f"{lines['ready']}/metrics"):
-        with urllib.request.urlopen(where, timeout=10) as answer:
-            result[where] = answer.read().decode()
+    for served in (address, f"{lines['ready']}/metrics"):
+        with urllib.request.urlopen(served, timeout=10) as answer:
+            result[served] = answer.read().decode()
     assert "shithead_http_requests_total" in result[address]
     assert "shithead_http_requests" not in result[f"{lines['ready']}/metrics"]
 

@@ -28,14 +28,14 @@ class Mutation:
     """One value of an event's data and its replacement."""
 
     path: Path
-    how: str
+    kind: str
     value: Any
 
     @property
     def pattern(self) -> str:
         """Return the place and kind of the change, without list indexes."""
         names = [str(step) if isinstance(step, str) else "*" for step in self.path]
-        return f"{'.'.join(names)} {self.how}"
+        return f"{'.'.join(names)} {self.kind}"
 
     def applied(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return the data with the change made."""
@@ -54,9 +54,9 @@ def mutations(event: Event, *, seats: int) -> Iterator[Mutation]:
 
 
 def _below(path: Path, value: Any, seats: int) -> Iterator[Mutation]:
-    for how, new in _changed(path, value, seats):
+    for kind, new in _changed(path, value, seats):
         if new != value:
-            yield Mutation(path=path, how=how, value=new)
+            yield Mutation(path=path, kind=kind, value=new)
     if isinstance(value, dict):
         for name, item in sorted(value.items()):
             yield from _below((*path, name), item, seats)

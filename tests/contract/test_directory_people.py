@@ -36,7 +36,7 @@ from tests.streams import (
 )
 
 
-def test_a_person_is_found_by_number_and_by_token(directory: Directory) -> None:
+def test_a_player_is_found_by_id_and_by_token(directory: Directory) -> None:
     ann = register(directory)
     found = directory.player(ann)
     assert found is not None
@@ -144,10 +144,10 @@ def test_a_name_and_a_recovery_code_are_replaced(directory: Directory) -> None:
     assert not directory.set_recovery(uuid4(), b"other code")
 
 
-def test_only_the_number_of_an_erased_player_remains(stores: Stores) -> None:
+def test_only_the_id_of_an_erased_player_remains(stores: Stores) -> None:
     directory, ann = stores.directory, register(stores.directory)
-    kept = answer(ann)
-    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    stored = answer(ann)
+    stores.store.commit(commit(append(uuid4(), b"a"), answer=stored))
     game = new_game(stores.store, seats=[person(0, ann), bot(1)], status="ended")
     assert directory.erase_player(ann, THEN)
     found = directory.player(ann)
@@ -159,7 +159,7 @@ def test_only_the_number_of_an_erased_player_remains(stores: Stores) -> None:
     assert not directory.set_name(ann, "Anna")
     assert not directory.set_recovery(ann, b"new")
     assert not directory.names([ann])
-    assert stores.store.answer(ann, kept.request_key) is None
+    assert stores.store.answer(ann, stored.request_key) is None
     row = directory.game(game)
     assert row is not None
     assert (row.seats[0].player, row.seats[0].name) == (ann, None)
@@ -170,13 +170,13 @@ def test_only_the_number_of_an_erased_player_remains(stores: Stores) -> None:
 @pytest.mark.parametrize("status", ["shuffling", "swapping", "playing"])
 def test_no_player_is_erased_during_a_hand(stores: Stores, status: str) -> None:
     directory, ann = stores.directory, register(stores.directory)
-    kept = answer(ann)
-    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    stored = answer(ann)
+    stores.store.commit(commit(append(uuid4(), b"a"), answer=stored))
     new_game(stores.store, seats=[person(0, ann), bot(1)], status=status)
     with pytest.raises(HandRunning):
         directory.erase_player(ann, THEN)
     assert directory.names([ann]) == {ann: "Ann"}
-    assert stores.store.answer(ann, kept.request_key) == kept
+    assert stores.store.answer(ann, stored.request_key) == stored
 
 
 def test_no_hand_is_dealt_to_an_erased_player(stores: Stores) -> None:
@@ -229,12 +229,12 @@ def test_a_quota_counts_the_items_of_one_kind_of_a_player(stores: Stores) -> Non
 
 def test_a_repeated_request_is_answered_even_if_the_quota_is_used_up(stores: Stores) -> None:
     ann = register(stores.directory)
-    kept = answer(ann)
+    stored = answer(ann)
     new_table(stores.store, host=ann)
-    stores.store.commit(commit(append(uuid4(), b"a"), answer=kept))
+    stores.store.commit(commit(append(uuid4(), b"a"), answer=stored))
     full = (quota(ann, QuotaKind.TABLES),)
     with pytest.raises(AnswerConflict):
-        stores.store.commit(commit(append(uuid4(), b"b"), answer=kept, quotas=full))
+        stores.store.commit(commit(append(uuid4(), b"b"), answer=stored, quotas=full))
 
 
 def test_a_player_stores_no_more_rulesets_than_the_quota(directory: Directory) -> None:
@@ -246,7 +246,7 @@ def test_a_player_stores_no_more_rulesets_than_the_quota(directory: Directory) -
         )
 
     assert directory.save_ruleset(ruleset(1), most=1)
-    assert not directory.save_ruleset(ruleset(1), most=1), "it is kept already"
+    assert not directory.save_ruleset(ruleset(1), most=1), "it is stored already"
     with pytest.raises(QuotaFull):
         directory.save_ruleset(ruleset(2), most=1)
     assert directory.save_ruleset(ruleset(2), most=2)
@@ -255,7 +255,7 @@ def test_a_player_stores_no_more_rulesets_than_the_quota(directory: Directory) -
 def test_rulesets_stored_at_the_same_moment_do_not_exceed_the_quota(directory: Directory) -> None:
     ann, start = register(directory), threading.Barrier(8)
 
-    def kept(number: int) -> bool:
+    def stored(number: int) -> bool:
         ruleset = CustomRuleset(
             id=f"custom-{number}", name="Mine", owner=ann, document="{}", created_at=THEN
         )
@@ -266,7 +266,7 @@ def test_rulesets_stored_at_the_same_moment_do_not_exceed_the_quota(directory: D
             return False
 
     with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(kept, range(8))) == 3
+        assert sum(pool.map(stored, range(8))) == 3
     assert directory.standing(ann).rulesets == 3
 
 

@@ -31,7 +31,7 @@ QUEEN, BOOT = rules("covered-queen"), rules("shit-boot")
 def test_a_card_seen_through_another_is_refused_by_the_transparent_one(
     ruleset: Ruleset, pile: str, card: str, rule: str
 ) -> None:
-    """T13: the jack mirrors; the normal rule speaks of the card on top, which is not what asks."""
+    """T13: the jack mirrors; the normal rule is about the top card, which asks for nothing."""
     at = at_table(ruleset, pile=pile, hands=[f"{card} 4d", "9s"])
     scenario(ruleset, given=at, when=play(0, card), then=refused(rule))
 

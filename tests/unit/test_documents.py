@@ -61,13 +61,13 @@ def parsed(line: str) -> tuple[click.Command, dict[str, object], list[str]]:
     if words[0] == "ops/up":
         words = ["shithead", "up", *words[1:]]
     command: click.Command = shithead
-    given: dict[str, object] = {}
+    values: dict[str, object] = {}
     context, rest = click.Context(shithead), words[1:]
     while True:
         options, rest, _ = command.make_parser(context).parse_args(args=list(rest))
-        given |= options
+        values |= options
         if not isinstance(command, click.Group) or not rest:
-            return command, given, rest
+            return command, values, rest
         name, *rest = rest
         found = command.get_command(context, name)
         if found is None:

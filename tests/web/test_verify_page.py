@@ -28,7 +28,7 @@ def payload(name: str, content: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
 
 
-def give(page: Page, name: str, content: bytes) -> None:
+def choose_file(page: Page, name: str, content: bytes) -> None:
     """Choose a file in the page, and wait until all checks were made."""
     page.locator("#app").wait_for()
     page.set_input_files("#file", payload(name, content))
@@ -41,7 +41,7 @@ def log_of(lines: tuple[bytes, ...]) -> bytes:
 
 def test_a_good_bundle_turns_green_check_by_check(visits: Visits) -> None:
     page = visits.open("/verify")
-    give(page, "game.shx", write_bundle(LINES))
+    choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
     assert page.locator("#checks li").count() == CHECKS
     assert page.locator("#checks li.fail").count() == 0
@@ -51,7 +51,7 @@ def test_a_good_bundle_turns_green_check_by_check(visits: Visits) -> None:
 
 def test_receipts_and_keys_of_the_user_are_checked(visits: Visits) -> None:
     page = visits.open("/verify")
-    give(page, "game.shx", write_bundle(LINES))
+    choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#check-receipts")).to_have_class("missing")
     page.locator("summary").click()
     page.locator("#server").fill(str(SERVER.verifier))
@@ -61,22 +61,22 @@ def test_receipts_and_keys_of_the_user_are_checked(visits: Visits) -> None:
 
 
 def test_receipts_that_the_browser_stored_during_the_game_are_used(visits: Visits) -> None:
-    """With the server's keys as it got them; a receipt of another history speaks against a file."""
+    """With the server's keys that it stored; a file that contradicts a receipt fails."""
     page = visits.open("/verify")
     stored = {
         f"shithead.receipts.{GAME}": json.dumps([receipt(LAST).decode()]),
         "shithead.server-keys": f"{SERVER.verifier}\n",
     }
     page.evaluate("(all) => Object.assign(localStorage, all)", stored)
-    give(page, "game.shx", write_bundle(LINES))
+    choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#stored")).to_have_text(
         "With 1 receipt and the server’s keys, as this browser stored them during the game."
     )
     expect(page.locator("#check-receipts")).to_have_class("pass")
-    give(page, "events.jsonl", log_of(LINES[:-1]))
+    choose_file(page, "events.jsonl", log_of(LINES[:-1]))
     expect(page.locator("#check-receipts .reason")).to_contain_text("its end was cut off")
     page.evaluate("localStorage.removeItem('shithead.server-keys')")
-    give(page, "game.shx", write_bundle(LINES))
+    choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#check-receipts")).to_have_class("missing")
 
 
@@ -86,7 +86,7 @@ def test_one_changed_byte_of_a_bundle_is_found_and_its_entry_shown(visits: Visit
     bundle = write_bundle(LINES)
     at = bundle.index(entry) + entry.index(b'"direction":1') + len(b'"direction":')
     page = visits.open("/verify")
-    give(page, "game.shx", bundle[:at] + b"2" + bundle[at + 1 :])
+    choose_file(page, "game.shx", bundle[:at] + b"2" + bundle[at + 1 :])
     expect(page.locator("#verdict h2")).to_have_text("This file was changed")
     expect(page.locator("#verdict")).to_contain_text("The file events.jsonl in the bundle")
     failed = page.locator("#check-bytes")
@@ -108,7 +108,7 @@ def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) 
     page = visits.open("/verify")
     seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
     changed = LINES[seq].replace(b'"direction":1', b'"direction":-1')
-    give(page, "events.jsonl", log_of((*LINES[:seq], changed, *LINES[seq + 1 :])))
+    choose_file(page, "events.jsonl", log_of((*LINES[:seq], changed, *LINES[seq + 1 :])))
     expect(page.locator("#verdict h2")).to_have_text("This record does not hold")
     chain = page.locator("#check-chain")
     expect(chain).to_have_class("fail")
@@ -129,7 +129,7 @@ def test_a_card_not_held_is_named_even_if_all_hashes_are_recomputed(visits: Visi
     other = next(card for card in ("2c", "3c", "4c") if card != true)
     forgery.data(seq)["cards"] = [other]
     page = visits.open("/verify")
-    give(page, "events.jsonl", log_of(forgery.lines()))
+    choose_file(page, "events.jsonl", log_of(forgery.lines()))
     reason = page.locator("#check-custody .reason")
     rank = {"2c": "two", "3c": "three", "4c": "four"}[other]
     seat = 1 + json.loads(LINES[seq])["data"]["seat"]
@@ -144,7 +144,7 @@ def test_a_card_not_held_is_named_even_if_all_hashes_are_recomputed(visits: Visi
 
 def test_a_file_of_another_kind_is_refused(visits: Visits) -> None:
     page = visits.open("/verify")
-    give(page, "picture.png", b"\x89PNG\r\n")
+    choose_file(page, "picture.png", b"\x89PNG\r\n")
     expect(page.locator("#verdict")).to_contain_text("neither an evidence bundle nor the record")
 
 
@@ -184,7 +184,7 @@ def test_the_page_works_with_the_server_switched_off(visits: Visits, service: Ru
     service.kill("API")
     try:
         page.reload()
-        give(page, "game.shx", write_bundle(LINES))
+        choose_file(page, "game.shx", write_bundle(LINES))
         expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
         page.locator("#game").fill("6f1c2b3a-0000-4000-8000-00000000abcd")
         page.get_by_role("button", name="Fetch and check").click()
@@ -211,7 +211,7 @@ def test_signatures_do_not_pass_if_the_browser_cannot_check_them(visits: Visits)
     page = context.new_page()
     page.goto("/verify")
     keyed = (FOLDER.parents[3] / "tests/golden/samples/shithead-keyed.jsonl").read_bytes()
-    give(page, "events.jsonl", keyed)
+    choose_file(page, "events.jsonl", keyed)
     signatures = page.locator("#check-signatures")
     expect(signatures).to_have_class("missing")
     expect(signatures).to_contain_text("cannot be checked in this browser")
@@ -222,10 +222,10 @@ def test_axe_finds_nothing(visits: Visits) -> None:
     page = visits.open("/verify")
     page.locator("#offline:not(:empty)").wait_for()
     assert faults_in_both_schemes(page) == []
-    give(page, "game.shx", write_bundle(LINES))
+    choose_file(page, "game.shx", write_bundle(LINES))
     page.locator("summary").click()
     assert faults_in_both_schemes(page) == []
-    give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
+    choose_file(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
     assert page.locator("#checks li.fail").count() > 0
     assert faults_in_both_schemes(page) == []
 
@@ -252,7 +252,7 @@ def test_the_page_is_in_the_language_of_the_reader(
     page.context.set_offline(True)
     page.reload()
     expect(page.locator("h1")).to_have_text(title)
-    give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
+    choose_file(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
     expect(page.locator("#check-chain .reason")).to_contain_text(failure)
 
 
@@ -267,7 +267,7 @@ def test_a_language_that_cannot_be_loaded_leaves_the_page_as_it_is(visits: Visit
     expect(page.locator("#language")).to_have_value("en")
     page.evaluate("localStorage.setItem('shithead.language', 'sv')")
     page.reload()
-    give(page, "game.shx", write_bundle(LINES))
+    choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
@@ -285,7 +285,7 @@ def test_the_keyboard_suffices(visits: Visits) -> None:
 
 def test_a_failure_fits_every_size(visits: Visits) -> None:
     page = visits.open("/verify")
-    give(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
+    choose_file(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
     assert page.locator("#checks li.fail").count() > 0
     for width, height in SIZES.values():
         page.set_viewport_size({"width": width, "height": height})

@@ -83,7 +83,7 @@ def test_the_number_of_concurrent_verifications_is_limited(world: World) -> None
         assert world.client.post("/v1/verify", **sent).status_code == 200
 
 
-class Slow(io.BytesIO):
+class SlowBody(io.BytesIO):
     """A slowly read body; `seen` records the free verification slots during the upload."""
 
     def __init__(self, raw: bytes, uploads: Slots) -> None:
@@ -110,7 +110,7 @@ class Slow(io.BytesIO):
 def test_a_slow_upload_holds_no_verification_slot(world: World, kind: str) -> None:
     part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n'
     raw = b"x" * 100_000 if kind == "application/zip" else part + b"x" * 100_000 + b"\r\n--b--\r\n"
-    body = Slow(raw, world.app.extensions["shithead"].uploads)
+    body = SlowBody(raw, world.app.extensions["shithead"].uploads)
     answer = world.client.post(
         "/v1/verify", input_stream=body, content_type=kind, content_length=len(raw)
     )

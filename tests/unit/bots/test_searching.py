@@ -34,7 +34,7 @@ from service.search.state import PLAY, State
 from tests.changed import replace
 from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
 from tests.unit.rulesets.random_settings import random_changes
-from tests.unit.search.lockstep import runs
+from tests.unit.search.lockstep import is_run
 from tests.unit.search.test_playout import policy_of
 
 FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
@@ -70,7 +70,7 @@ def test_a_world_agrees_with_everything_that_the_view_shows(identity: str) -> No
             for card in state.known:
                 assert world.hand_mask[seat] >> worlds.rules.by_name[card[0]] & 1
         listed = {model_move(view, move, worlds.rules) for move in view["moves"]}
-        listed = {move for move in listed if not runs(worlds.rules, move)}
+        listed = {move for move in listed if not is_run(worlds.rules, move)}
         blind = game.seats[game.turn].zone is Zone.DOWN
         assert blind or set(world.moves(game.turn)) == listed
         compared += 1

@@ -1,4 +1,4 @@
-"""`shithead dataset`: rows of what seats saw, could do, did and achieved; seeds repeat them."""
+"""`shithead dataset`: rows of what seats saw, could do, did and achieved, repeatable by seed."""
 
 from __future__ import annotations
 
