@@ -32,7 +32,7 @@ class Stopwatch:
 
 @pytest.fixture
 def stopwatch(monkeypatch: pytest.MonkeyPatch) -> Stopwatch:
-    """Return the clock by which the sweeper remembers what it woke."""
+    """Return the clock by which the sweeper delays repeated wake-ups."""
     clock = Stopwatch()
     monkeypatch.setattr("workers.sweeper.time", clock)
     return clock
@@ -192,7 +192,7 @@ def test_two_relays_share_the_rows(
     assert relay.pass_on() + other.pass_on() == 4
 
 
-class Failing:
+class FailingNotifier:
     """A notifier without Redis; like the real one, it never raises."""
 
     def __init__(self) -> None:
@@ -208,7 +208,7 @@ class Failing:
 def test_without_notifications_the_sweeper_alone_completes_a_game(
     deployment: Deployment, ada: Player, stopwatch: Stopwatch
 ) -> None:
-    notifier = Failing()
+    notifier = FailingNotifier()
     services = deployment.process(notifier=notifier)
     game = open_game(services, ada, BOTS)
     for _ in range(1000):

@@ -110,7 +110,7 @@ class MemoryPlayers:
             return True
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
-        self._store.let_go(player)
+        self._store.mark_erased(player)
         self._store.forget_answers(lambda answer, _: answer.caller == player)
         with self._people_lock:
             person = self._people.get(player)

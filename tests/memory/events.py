@@ -45,7 +45,7 @@ class Stream:
 
 
 class MemoryStore:
-    """An event store in dictionaries under one lock; as PostgreSQL, but not durable."""
+    """An event store in dictionaries under one lock; like PostgreSQL, but not durable."""
 
     def __init__(self, *, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
         self._clock = clock
@@ -137,7 +137,7 @@ class MemoryStore:
                 del self._answers[key]
             return len(old)
 
-    def let_go(self, player: UUID) -> None:
+    def mark_erased(self, player: UUID) -> None:
         """
         Record that a person was erased; from then on appends with this person are refused.
 

@@ -23,7 +23,7 @@ Address = tuple[str, int]
 
 
 class Unanswered(Exception):
-    """Nothing answered for so long that no fault done here explains it."""
+    """A request got no answer in PATIENCE, longer than any injected fault lasts."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class ChangeRequest:
 
 @dataclass(slots=True, kw_only=True)
 class Notes:
-    """What all clients together have seen."""
+    """The requests, answers and errors of all clients together."""
 
     requests: list[ChangeRequest] = field(default_factory=list)
     games: dict[str, str] = field(default_factory=dict)  # a token that may see it, by game
@@ -57,7 +57,7 @@ class Notes:
 
 
 class Calls:
-    """One client: it goes to whichever process of the service, and asks until it knows."""
+    """A client that sends each request to a random process, and repeats it until it is answered."""
 
     def __init__(
         self, notes: Notes, addresses: Callable[[], tuple[Address, ...]], rng: random.Random
@@ -68,13 +68,13 @@ class Calls:
         self._open: dict[Address, http.client.HTTPConnection] = {}
 
     def get(self, path: str, token: str | None = None) -> Any:
-        """Return the JSON of something that is there."""
-        status, body = self.sure("GET", path, None, token, key=None)
+        """Return the JSON of a GET that must succeed."""
+        status, body = self.until_answered("GET", path, None, token, key=None)
         if status != 200:
             raise Unanswered(f"{path} answers {status}: {body[:300]!r}")
         return json.loads(body)
 
-    def sure(
+    def until_answered(
         self, method: str, path: str, sent: Any, token: str | None, *, key: str | None
     ) -> tuple[int, bytes]:
         """Return status and body of a request that may be sent again until it is answered."""
@@ -90,7 +90,7 @@ class Calls:
     def change(
         self, request: ChangeRequest, path: str, token: str, headers: Mapping[str, str]
     ) -> ChangeRequest:
-        """Send a change of a game; again and again where a key makes that safe."""
+        """Send a change of a game; repeat it until it is answered if it has an idempotency key."""
         sent_headers = dict(headers) | ({"Idempotency-Key": request.key} if request.key else {})
         request.sent = time.time()
         with self._notes.lock:
@@ -115,7 +115,7 @@ class Calls:
     def once(
         self, method: str, path: str, sent: Any, token: str | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes] | None:
-        """Return status and body, None where the connection broke."""
+        """Return status and body, None if the connection broke."""
         sent_headers = dict(headers)
         if token is not None:
             sent_headers["Authorization"] = f"Bearer {token}"
@@ -152,7 +152,7 @@ class Calls:
                 notes.wrong.append(f"{method} {path} answers 503 without Retry-After")
 
     def _hang_up(self, path: str, sent: Any, token: str, headers: Mapping[str, str]) -> None:
-        """Send a request, half of it or all, and be gone before its answer."""
+        """Send half or all of a request, and disconnect before its answer."""
         content = json.dumps(sent).encode()
         lines = {"Host": "localhost", "Content-Type": "application/json", **headers}
         lines |= {"Authorization": f"Bearer {token}", "Content-Length": str(len(content))}

@@ -17,10 +17,10 @@ import redis
 from ops.bench.faults.disk import filled
 from ops.bench.faults.system import SystemUnderTest, below
 
-_BESIDE = ("workers.main relay", "workers.main sweeper", "workers.main sequencer")
+_BACKGROUND = ("workers.main relay", "workers.main sweeper", "workers.main sequencer")
 
 Act = Callable[[SystemUnderTest, random.Random], bool]
-"""Does the fault; returns whether there was something to do it to."""
+"""Injects a fault; returns false if its target was not running."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,10 +30,10 @@ class Kind:
     name: str
     share: float  # of all faults from outside
     act: Act
-    grave: bool = False  # takes a while, or the service needs one after it: one at a time
+    grave: bool = False  # long, or with a long recovery: injected one at a time
 
     def possible(self, system: SystemUnderTest) -> bool:
-        """Return whether it can be done on this machine."""
+        """Return whether this fault can be injected on this machine."""
         return not self.name.startswith("disk full") or system.disk is not None
 
 
@@ -58,7 +58,7 @@ def _signalled(pid: int, number: signal.Signals) -> bool:
 
 
 def _sql(system: SystemUnderTest, statement: str) -> bool:
-    """Ask the database as its owner; a database that is down just now has its fault already."""
+    """Run a statement as the owner; return false if the database is down already."""
     try:
         with psycopg.connect(system.owner_url, autocommit=True, connect_timeout=3) as connection:
             row = connection.execute(statement.encode()).fetchone()
@@ -220,7 +220,7 @@ KINDS = (
             ("granian or a process of it, SIGKILL", 1, _of_up("granian")),
             ("fork server of up, SIGKILL", 0.4, _of_up("shithead fork server")),
             ("worker of up, SIGKILL", 0.6, _of_up("workers.main worker")),
-            ("relay, sweeper or sequencer of up, SIGKILL", 0.6, _of_up(*_BESIDE)),
+            ("relay, sweeper or sequencer of up, SIGKILL", 0.6, _of_up(*_BACKGROUND)),
             ("PostgreSQL backend, SIGKILL", 2, _kill_backend),
             ("PostgreSQL, SIGKILL of the postmaster", 1.5, _end_postgres(signal.SIGKILL)),
             ("PostgreSQL, immediate shutdown", 1.5, _end_postgres(signal.SIGQUIT)),

@@ -24,13 +24,13 @@ TURNS = 60
 
 @dataclass(slots=True, kw_only=True)
 class Person:
-    """Somebody with a token, and how they play."""
+    """A player: seat, token, and way of playing."""
 
     seat: int
     token: str
     entropy: str
     key: Ed25519PrivateKey | None
-    lazy: bool  # lets a turn go by now and then
+    lazy: bool  # sometimes lets a turn time out
     values: dict[str, bytes] = field(default_factory=dict)  # entropy by game
 
 
@@ -53,7 +53,7 @@ class Table:
         while True:
             view = self._view(game, self._people[0])
             acted = False
-            for person in self._concerned(view):
+            for person in self._readers(view):
                 view = view if view["as"] == person.seat else self._view(game, person)
                 if view["status"] in ("ended", "aborted"):
                     return
@@ -66,8 +66,8 @@ class Table:
                 self._notes.wrong.append(f"game {game} stands still at version {version}")
                 return
 
-    def _concerned(self, view: dict[str, Any]) -> list[Person]:
-        """Return who looks at the game: where one seat has the turn mostly its person alone."""
+    def _readers(self, view: dict[str, Any]) -> list[Person]:
+        """Return the people who read the game next: mostly the one on turn alone."""
         on_turn = [person for person in self._people if person.seat == view["turn"]]
         if view["status"] != "playing" or view["turn"] is None or self._rng.random() < 0.1:
             return self._people
@@ -88,10 +88,10 @@ class Table:
             "turn_limit": TURNS,
             **_seat_of(people[0]),
         }
-        table = self._made("/v1/tables", wanted, people[0].token)
+        table = self._post("/v1/tables", wanted, people[0].token)
         for person in people[1:]:
             body = {"seat": person.seat, "invite": table.get("invite"), **_seat_of(person)}
-            sat = self._made(f"/v1/tables/{table['id']}/seats", body, person.token)
+            sat = self._post(f"/v1/tables/{table['id']}/seats", body, person.token)
             table = {**sat, "invite": table.get("invite")}
         game = table["game"]
         if not isinstance(game, str):
@@ -110,7 +110,7 @@ class Table:
 
     def _person(self, seat: int, *, lazy: bool) -> Person:
         name = f"Player {self._rng.randrange(1000)}"
-        _, body = self._calls.sure("POST", "/v1/players", {"name": name}, None, key=None)
+        _, body = self._calls.until_answered("POST", "/v1/players", {"name": name}, None, key=None)
         return Person(
             seat=seat,
             token=json.loads(body)["token"],
@@ -119,8 +119,8 @@ class Table:
             lazy=lazy,
         )
 
-    def _made(self, path: str, body: dict[str, Any], token: str) -> dict[str, Any]:
-        status, answer = self._calls.sure("POST", path, body, token, key=new_key())
+    def _post(self, path: str, body: dict[str, Any], token: str) -> dict[str, Any]:
+        status, answer = self._calls.until_answered("POST", path, body, token, key=new_key())
         if status != 201:
             raise AssertionError(f"{path} {body} answers {status}: {answer!r}")
         made: dict[str, Any] = json.loads(answer)

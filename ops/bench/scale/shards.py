@@ -134,13 +134,13 @@ class _Hand:
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
-        self._tokens = [self._made("/v1/players", {"name": name}, None)["token"] for name in "AB"]
+        self._tokens = [self._post("/v1/players", {"name": name}, None)["token"] for name in "AB"]
         wanted = {"ruleset": "shithead", "seats": ["me", "open"], "window_seconds": 0}
-        table = self._made("/v1/tables", wanted, self._tokens[0])
+        table = self._post("/v1/tables", wanted, self._tokens[0])
         path = f"/v1/tables/{table['id']}/seats"
-        self._game = str(self._made(path, {"seat": 1}, self._tokens[1])["game"])
+        self._game = str(self._post(path, {"seat": 1}, self._tokens[1])["game"])
         for token in self._tokens:
-            self._made(f"/v1/games/{self._game}/moves", {"type": "ready"}, token)
+            self._post(f"/v1/games/{self._game}/moves", {"type": "ready"}, token)
 
     def move(self) -> bool:
         """Read the view of the seat on turn, and make its first legal move; False at the end."""
@@ -148,13 +148,13 @@ class _Hand:
         for token in self._tokens:
             view = self._calls.get(path, token)
             if view["status"] == "playing" and view["moves"] and view["turn"] == view["as"]:
-                self._made(f"{path}/moves", view["moves"][0], token)
+                self._post(f"{path}/moves", view["moves"][0], token)
                 return True
         return False
 
-    def _made(self, path: str, body: dict[str, Any], token: str | None) -> dict[str, Any]:
+    def _post(self, path: str, body: dict[str, Any], token: str | None) -> dict[str, Any]:
         key = new_key() if token else None
-        status, answer = self._calls.sure("POST", path, body, token, key=key)
+        status, answer = self._calls.until_answered("POST", path, body, token, key=key)
         if status != 201:
             raise AssertionError(f"{path} answers {status}: {answer!r}")
         made: dict[str, Any] = json.loads(answer)
