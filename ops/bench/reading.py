@@ -4,7 +4,7 @@ Reading times of one finished hand of 300 events: python -m ops.bench.reading [-
 
 Each call is answered by the application in this process, over its own PostgreSQL, after warm-up:
 the figure is the time of the server without HTTP. `shithead verify` runs as a program of its own.
-Processor time is the steady measure on a shared machine; the times that passed stand beside it.
+Targets are for processor time, which varies less on a shared machine than elapsed time.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from service.telemetry import configure_logs
 PAGE = Path(__file__).parent / "results" / "reading.md"
 EVENTS = 300
 NEAR = 10
-"""The hand may have so many events more or fewer."""
+"""The allowed difference from EVENTS."""
 
 ACTIONS = range(EVENTS - NEAR, EVENTS + NEAR)
 CALLS = 30
@@ -50,7 +50,7 @@ PROGRAMS = 5
 BUNDLES = 100
 
 Timed = tuple[float, float]
-"""Seconds of processor time, and seconds that passed."""
+"""Seconds of processor time, and elapsed seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Row:
 
     name: str
     processor: float
-    passed: float
+    elapsed: float
     first: float | None  # processor time of the first call in the process
     target: float
 
@@ -67,7 +67,7 @@ class Row:
         """Return the row of the table."""
         reached = "yes" if self.processor <= self.target else "no"
         first = "" if self.first is None else f"{self.first * 1e3:.1f} ms"
-        cells = (f"{seconds * 1e3:.1f} ms" for seconds in (self.processor, self.passed))
+        cells = (f"{seconds * 1e3:.1f} ms" for seconds in (self.processor, self.elapsed))
         aim = f"{self.target * 1e3:g} ms | {reached}"
         return f"| {self.name} | {' | '.join(cells)} | {aim} | {first} |"
 
@@ -77,7 +77,7 @@ def readings(move: int) -> dict[str, tuple[str, float]]:
     return {
         "view of the present": ("", 0.001),
         "view at version 150": ("?at=150&as=all", 0.005),
-        "view at a version, each another": ("?at={version}&as=all", 0.005),
+        "view at a version, another each time": ("?at={version}&as=all", 0.005),
         "whole replay": ("/replay?as=all", 0.025),
         "audit of one move": (f"/audit/moves/{move}", 0.010),
         "audit of the game": ("/audit", 0.060),
@@ -106,20 +106,20 @@ def _play(services: Services, game: UUID) -> int:
 
 def timed(act: Callable[[], object]) -> Timed:
     """Return the processor time of this process and the time that a call took."""
-    processor, passed = time.process_time(), time.perf_counter()
+    processor, elapsed = time.process_time(), time.perf_counter()
     act()
-    return time.process_time() - processor, time.perf_counter() - passed
+    return time.process_time() - processor, time.perf_counter() - elapsed
 
 
 def timed_program(command: list[str]) -> Timed:
     """Return the processor time and the time of a program that ends with status 0 or 2."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     ended = subprocess.run(command, check=False, capture_output=True, text=True)
-    passed = time.perf_counter() - began
+    elapsed = time.perf_counter() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if ended.returncode not in (0, 2):
         raise ValueError(f"{' '.join(command)}: {ended.stdout}{ended.stderr}")
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, passed
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, elapsed
 
 
 def row(
@@ -127,8 +127,8 @@ def row(
 ) -> Row:
     """Return the medians of some runs, divided by the number of operations in each."""
     processor = statistics.median(one[0] for one in figures) / share
-    passed = statistics.median(one[1] for one in figures) / share
-    return Row(name=name, processor=processor, passed=passed, first=first, target=target)
+    elapsed = statistics.median(one[1] for one in figures) / share
+    return Row(name=name, processor=processor, elapsed=elapsed, first=first, target=target)
 
 
 def called(app: Flask, path: str, token: str) -> bytes:
@@ -195,7 +195,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     head = (
-        "| reading | processor time | time that passed | target | reached | first call |",
+        "| reading | processor time | elapsed time | target | reached | first call |",
         "| --- | --- | --- | --- | --- | --- |",
     )
     lines = [*head, *(row.line() for row in measured())]
@@ -208,8 +208,8 @@ def main() -> None:
         "Made by `python -m ops.bench.reading --write` on a machine with two cores, load "
         f"{load[0]:.1f} at\nthe end. One finished hand of `shithead`, three seats, {EVENTS} events "
         f"(±{NEAR}); medians of {CALLS}\ncalls after a first one, and of {PROGRAMS} runs of the "
-        "program. Whether a target is reached goes by\nprocessor time, that of the process that "
-        "answers, without PostgreSQL. Views, replay and audits of a\nfinished hand are computed "
+        "program. Targets are for the processor time\nof the process that answers, "
+        "without PostgreSQL. Views, replay and audits of a\nfinished hand are computed "
         "once and kept in the process; *first call* is the processor time\nof that, with "
         "imports.\n\n"
     )

@@ -89,7 +89,7 @@ def test_a_player_has_one_trial_at_a_time(
     assert (problem_of(refused), refused.status_code) == ("rate-limited", 429)
     assert refused.headers["Retry-After"]
     assert post(bob, 6).status_code == 503, "another player's trial begins"
-    assert problem_of(post(ada, 5)) == "unavailable", "the same rules are no other trial"
+    assert problem_of(post(ada, 5)) == "unavailable", "the same rules join the running trial"
     run_trials(monkeypatch, database_url, redis_url)
     assert post(ada, 6).status_code == 201
 
@@ -107,7 +107,7 @@ def test_trials_over_the_total_limit_are_refused_at_once(
     assert time.monotonic() - began < 0.25
     assert "in trial is reached" in refused.json["detail"]
     run_trials(monkeypatch, database_url, redis_url)
-    assert "still being played" in post(people[-1], 20).json["detail"], "there is room again"
+    assert "still being played" in post(people[-1], 20).json["detail"], "a trial can begin again"
 
 
 def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None:
@@ -116,15 +116,15 @@ def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None
     with trials._slot(people[0].id):
         pass
     held = [trials._slot(person.id) for person in people[: job_queue.MOST_WAITING]]
-    for place in held:
-        place.__enter__()
+    for slot in held:
+        slot.__enter__()
     began = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda person: post(person, 5), people[job_queue.MOST_WAITING :]))
     assert {answer.status_code for answer in answers} == {503}
     assert time.monotonic() - began < 1
-    for place in held:
-        place.__exit__(None, None, None)
+    for slot in held:
+        slot.__exit__(None, None, None)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -62,9 +62,9 @@ def examined(world: World, dispute: dict[str, Any]) -> dict[str, Any]:
     return {finding["check"]: finding for finding in shown["findings"]}
 
 
-def frozen(who: Any, game: str, dispute: dict[str, Any]) -> zipfile.ZipFile:
+def frozen(person: Any, game: str, dispute: dict[str, Any]) -> zipfile.ZipFile:
     """Return the frozen evidence of a dispute from the bundle of the game."""
-    with zipfile.ZipFile(io.BytesIO(who.get(f"{game}/evidence").data)) as whole:
+    with zipfile.ZipFile(io.BytesIO(person.get(f"{game}/evidence").data)) as whole:
         data = whole.read(f"dispute/{dispute['id']}.shx")
     assert hashlib.sha256(data).hexdigest() == dispute["bundle_sha256"]
     return zipfile.ZipFile(io.BytesIO(data))
@@ -79,8 +79,8 @@ def is_due(world: World, dispute: dict[str, Any], after: timedelta = timedelta()
     return UUID(dispute["id"]) in found
 
 
-def receipt_of(who: Person, game: str) -> str:
-    return bytes(who.get(f"{game}/receipt").data).decode()
+def receipt_of(person: Person, game: str) -> str:
+    return bytes(person.get(f"{game}/receipt").data).decode()
 
 
 def forged(world: World, game: str, seq: int, key: Ed25519PrivateKey | None = None) -> str:
@@ -91,8 +91,8 @@ def forged(world: World, game: str, seq: int, key: Ed25519PrivateKey | None = No
     return issue_receipt(signer, game=identity, seq=seq, head=bytes(32)).decode()
 
 
-def hand_in(who: Person, dispute: dict[str, Any], receipt: Any) -> Any:
-    return who.post(f"/v1/disputes/{dispute['id']}/receipts", {"receipt": receipt})
+def submit(person: Person, dispute: dict[str, Any], receipt: Any) -> Any:
+    return person.post(f"/v1/disputes/{dispute['id']}/receipts", {"receipt": receipt})
 
 
 def test_evidence_frozen_after_the_seal_has_the_proof_of_the_public_log(
@@ -124,7 +124,7 @@ def test_findings_are_repeated_when_the_public_log_has_the_proof(
     assert not is_due(world, dispute)
     assert is_due(world, dispute, AFTER_AN_HOUR)
     assert world.services.dispute_jobs.process(UUID(dispute["id"])) == "nothing"
-    assert is_due(world, dispute, AFTER_AN_HOUR), "it is looked for again"
+    assert is_due(world, dispute, AFTER_AN_HOUR), "the proof is looked for again"
     world.services.sequencer.run_once()
     assert examined(world, dispute)["anchor"]["result"] == "pass"
     assert not is_due(world, dispute, AFTER_AN_HOUR)
@@ -134,11 +134,11 @@ def test_a_receipt_that_agrees_confirms_the_log(world: World, ada: Person, game:
     dispute = opened(ada, game)
     assert examined(world, dispute)["receipts"]["result"] == "missing"
     note = receipt_of(ada, game)
-    shown = hand_in(ada, dispute, note).json
-    [given] = shown["receipts"]
+    shown = submit(ada, dispute, note).json
+    [stored] = shown["receipts"]
     version = ada.get(game).json["version"]
-    assert (given["by"], given["seq"], given["note"]) == ("accuser", version - 1, note)
-    assert is_due(world, dispute), "the findings do not know it yet"
+    assert (stored["by"], stored["seq"], stored["note"]) == ("accuser", version - 1, note)
+    assert is_due(world, dispute), "the findings do not cover it yet"
     found = examined(world, dispute)["receipts"]
     assert (found["result"], found["seq"]) == ("pass", None)
     assert not is_due(world, dispute)
@@ -149,14 +149,14 @@ def test_a_receipt_of_another_history_is_a_failure(
 ) -> None:
     """The strongest evidence is the server's signature on a history that is not in its log."""
     dispute = opened(ada, game)
-    assert hand_in(ada, dispute, forged(world, game, 2)).status_code == 201
+    assert submit(ada, dispute, forged(world, game, 2)).status_code == 201
     found = examined(world, dispute)["receipts"]
     assert (found["result"], found["seq"]) == ("fail", 2)
     assert found["plain"] == "A receipt from the server shows another course of the game."
     assert "receipt 1 of the accuser names another history" in found["text"]
     seal(ada, game)
     assert examined(world, dispute)["receipts"]["result"] == "fail", "after the seal as well"
-    refused = hand_in(bob, dispute, receipt_of(bob, game))
+    refused = submit(bob, dispute, receipt_of(bob, game))
     assert problem_of(refused) == "forbidden", "the server is accused, Bob is no side"
 
 
@@ -165,7 +165,7 @@ def test_a_receipt_of_an_event_after_the_frozen_copy_is_no_failure(
 ) -> None:
     dispute = opened(ada, game)
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
-    assert hand_in(ada, dispute, receipt_of(bob, game)).status_code == 201
+    assert submit(ada, dispute, receipt_of(bob, game)).status_code == 201
     assert examined(world, dispute)["receipts"]["result"] == "pass"
 
 
@@ -178,9 +178,9 @@ def test_both_sides_submit_receipts_and_unknown_signatures_are_dropped(
     note = receipt_of(bob, game)
     more = forged(world, game, 3, Ed25519PrivateKey.generate()).rpartition("\n\n")[2]
     windows = (note + more).replace("\n", "\r\n").rstrip()
-    shown = hand_in(bob, dispute, windows).json
+    shown = submit(bob, dispute, windows).json
     assert [(one["by"], one["note"]) for one in shown["receipts"]] == [("accused", note)]
-    assert hand_in(ada, dispute, forged(world, game, 3)).status_code == 201
+    assert submit(ada, dispute, forged(world, game, 3)).status_code == 201
     assert "receipt 2 of the accuser" in examined(world, dispute)["receipts"]["text"]
 
 
@@ -188,7 +188,7 @@ def test_a_receipt_of_another_game_or_form_is_refused(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
     dispute, note = opened(ada, game), receipt_of(ada, game)
-    assert hand_in(ada, dispute, note).status_code == 201
+    assert submit(ada, dispute, note).status_code == 201
     damaged = f"{note[:-20]}{'B' if note[-20] == 'A' else 'A'}{note[-19:]}"  # in its signature
     refusals = {
         note: "this receipt was handed in before",
@@ -201,22 +201,22 @@ def test_a_receipt_of_another_game_or_form_is_refused(
         1: "string",
     }
     for receipt, reason in refusals.items():
-        answer = hand_in(ada, dispute, receipt)
+        answer = submit(ada, dispute, receipt)
         assert problem_of(answer) == "invalid-body", receipt
         [error] = answer.json["errors"]
         assert error["at"] == "/receipt"
         assert reason in error["message"]
     other = world.person("Other")
-    assert problem_of(hand_in(other, dispute, "x")) == "forbidden", "no side of the dispute"
-    assert problem_of(hand_in(ada, {"id": uuid4()}, note)) == "not-found"
+    assert problem_of(submit(other, dispute, "x")) == "forbidden", "no side of the dispute"
+    assert problem_of(submit(ada, {"id": uuid4()}, note)) == "not-found"
     assert len(ada.get(f"/v1/disputes/{dispute['id']}").json["receipts"]) == 1
 
 
 def test_a_side_submits_a_limited_number_of_receipts(world: World, ada: Person, game: str) -> None:
     dispute = opened(ada, game)
     for seq in range(MOST_RECEIPTS):
-        assert hand_in(ada, dispute, forged(world, game, seq)).status_code == 201
-    answer = hand_in(ada, dispute, forged(world, game, MOST_RECEIPTS))
+        assert submit(ada, dispute, forged(world, game, seq)).status_code == 201
+    answer = submit(ada, dispute, forged(world, game, MOST_RECEIPTS))
     assert problem_of(answer) == "forbidden"
     assert f"at most {MOST_RECEIPTS} receipts" in answer.json["detail"]
     key = {"Idempotency-Key": "once"}
@@ -237,7 +237,7 @@ def test_the_charge_of_a_false_pick_up_names_a_move_that_takes_the_pile(
     assert f"event {seq} does not take the pile" in error["message"]
     assert "(P9 of the rules)" in error["message"]
     assert ada.post(f"{game}/moves", {"type": "ready"}).status_code == 201
-    while (pick_up := taken(ada, game)) is None:
+    while (pick_up := first_pick_up(ada, game)) is None:
         mover = next(person for person in (ada, bob) if person.get(game).json["moves"])
         last = mover.get(game).json["moves"][-1]
         assert mover.post(f"{game}/moves", last).status_code == 201
@@ -248,7 +248,7 @@ def test_the_charge_of_a_false_pick_up_names_a_move_that_takes_the_pile(
     assert answer.status_code == 201, answer.text
 
 
-def taken(who: Person, game: str) -> dict[str, Any] | None:
+def first_pick_up(person: Person, game: str) -> dict[str, Any] | None:
     """Return the first event with which a seat took the pile."""
-    events = who.get(f"{game}/events?limit=200").json["items"]
+    events = person.get(f"{game}/events?limit=200").json["items"]
     return next((event for event in events if event["type"] == "pile_picked_up"), None)

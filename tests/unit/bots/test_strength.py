@@ -31,7 +31,7 @@ from service.bots.registry import bots
 CELL = Cell(ruleset="shithead", seats=2, first="greedy", second="random")
 
 
-def test_a_hand_repeats_itself_and_its_pair_changes_the_seats() -> None:
+def test_a_hand_is_reproducible_and_its_pair_swaps_the_seats() -> None:
     assert [hand(CELL, number) for number in (6, 7)] == [hand(CELL, number) for number in (6, 7)]
     same = Cell(ruleset="shithead", seats=2, first="greedy", second="greedy")
     results = [(hand(same, number), hand(same, number + 1)) for number in (0, 2, 4)]

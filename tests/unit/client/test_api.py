@@ -39,7 +39,7 @@ class Server:
 
 @pytest.fixture
 def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Script], Server]]:
-    """Return a way to start a server; pauses between attempts are short."""
+    """Return a function that starts a server; pauses between attempts are short."""
     monkeypatch.setattr(module, "FIRST_PAUSE", 0.001)
     started: list[Server] = []
 

@@ -258,7 +258,7 @@ def test_a_queen_to_be_covered_asks_nothing_of_its_cover() -> None:
     }
 
 
-def test_jokers_fit_only_where_the_deck_has_some() -> None:
+def test_jokers_fit_only_if_the_deck_has_some() -> None:
     assert "X" not in demand("shithead", "7c")["ranks"]
     first = created(rules("shithead-six"), 6)
     assert "X" in view_json(new_game(first), None, FACTS)["demand"]["ranks"]
