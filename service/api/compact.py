@@ -46,7 +46,7 @@ _OF_THE_BROWSER = _words(
     location matchMedia name navigator open parent performance print screen scroll self status stop
     top localStorage length origin process frames"""
 )
-"""Names that mean something without a declaration: never given to anything else, never replaced."""
+"""Names with a meaning of their own, which are neither replaced nor used as replacements."""
 
 _BEFORE_REGEX = _words("( , = : [ ! & | ? { } ; => && || ?? + - * % ~ < > return typeof")
 _BEFORE_BLOCK = frozenset(("=>", ")", "else", "try", "finally", "do", "catch", ";", ""))

@@ -59,7 +59,7 @@ class RequestBodies:
         self._readers = _Readers()
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request; if its body was given up, the connection is closed afterwards."""
+        """Answer a request; if its body was abandoned, the connection is closed afterwards."""
         length = environ.get("CONTENT_LENGTH") or None
         if length in (None, "0") and "HTTP_TRANSFER_ENCODING" not in environ:
             return _in_one_piece(self._app, environ, start_response)

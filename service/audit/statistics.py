@@ -96,7 +96,7 @@ def _fits(before: Game, seat: Seat, slot: int) -> bool:
 
 
 ENOUGH = 30
-"""Games below which a chi-square says nothing, and no p is given."""
+"""Minimum of games for a chi-square test; below it no p-value is returned."""
 
 TAIL = 0.005
 """The statistic of honest shuffles lies between low and high in 99 of 100 cases."""

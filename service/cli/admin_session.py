@@ -54,7 +54,7 @@ class AdminOptions:
         click.echo(json.dumps(fields) if self.as_json else text)
 
     def confirm(self, action: str) -> None:
-        """Ask for confirmation unless `--yes` was given; raises Abort or UsageError."""
+        """Ask for confirmation unless `--yes` is set; raises Abort or UsageError."""
         if self.yes:
             return
         if not sys.stdin.isatty():
@@ -63,10 +63,10 @@ class AdminOptions:
             )
         click.confirm(f"{action}? This cannot be undone.", abort=True, err=True)
 
-    def folder(self, given: Path | None) -> Path:
+    def folder(self, option: Path | None) -> Path:
         """Return the folder of the archive; raises UsageError if it is unknown."""
-        if given is not None:
-            return given
+        if option is not None:
+            return option
         if self.database_url is not None:
             raise click.UsageError(
                 "name the archive folder of the service with --to or SHITHEAD_ARCHIVE"
@@ -74,9 +74,9 @@ class AdminOptions:
         return self.data / "archive"
 
 
-def operator_name(given: str | None) -> str:
+def operator_name(option: str | None) -> str:
     """Return the operator's name for the trail; raises UsageError if it is invalid."""
-    name = getpass.getuser() if given is None else given.strip()
+    name = getpass.getuser() if option is None else option.strip()
     if not name or not name.isprintable() or len(name) > MOST_OF_AN_OPERATOR:
         raise click.UsageError(f"--as: a name has 1 to {MOST_OF_AN_OPERATOR} printable characters")
     return name

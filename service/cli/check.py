@@ -73,7 +73,7 @@ def check(
                          or differs from the state that its events lead to
       bundle             the bundle of an archived game is missing or another one
       refusals           with --deep: the stored refused attempts of a game are not those
-                         named by its seal, or cannot be decrypted with the given keys
+                         named by its seal, or cannot be decrypted with the keys
       leaf, tile, root   the public log contradicts the games or its own leaves
       signature          a checkpoint is not signed by the service, or is of another tree
     If the keys are available, keys that running games need and that are missing are

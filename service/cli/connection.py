@@ -143,15 +143,15 @@ def game_of(api: Api, kind: str, identity: UUID) -> UUID:
 
 def same_player() -> str:
     """
-    Return the options --home and --token as given on the command line, for a command to copy.
+    Return the options --home and --token of the command line, for a command to copy.
 
     An address in the command names the service, and a variable of the environment stays set.
     """
     context = click.get_current_context()
-    given = (("home", "--home"), ("token_file", "--token"))
+    options = (("home", "--home"), ("token_file", "--token"))
     return "".join(
         f" {option} {shlex.quote(str(context.params[name]))}"
-        for name, option in given
+        for name, option in options
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     )
 
@@ -211,9 +211,9 @@ def _in_options(refused: Refused) -> str:
 def _without_account() -> str:
     """Return what to do if the service does not know the player."""
     context = click.get_current_context(silent=True)
-    given = {} if context is None else context.params
-    if given.get("token_file") is not None:
-        return f"the service does not know the token in {given['token_file']}; name another file"
+    token_file = None if context is None else context.params.get("token_file")
+    if token_file is not None:
+        return f"the service does not know the token in {token_file}; name another file"
     if context is not None and context.info_name == "play":
         return (
             "the service does not know the token in your folder: delete the file `token` there to"

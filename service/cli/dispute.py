@@ -358,8 +358,8 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
             except (OSError, UnicodeDecodeError):
                 raise NoService(printable(f"{file}: not the text of a receipt")) from None
             found = court.post(identity, "receipts", {"receipt": note})
-            given = found["receipts"][-1]
-            click.echo(f"{printable(str(file))}: handed in, up to event {given['seq']}.")
+            receipt = found["receipts"][-1]
+            click.echo(f"{printable(str(file))}: handed in, up to event {receipt['seq']}.")
         click.echo("The findings are made again with it, within seconds. To see them:")
         click.echo(f"  {court.command('show', identity)}")
 

@@ -199,8 +199,8 @@ def _receipts(case: Case) -> Iterator[str]:
         return
     yield from ("", "Receipts: what the server confirmed during the game")
     for number, one in enumerate(case.dispute["receipts"], start=1):
-        given = f"handed in by the {case.side(one['by'])} on {when(one['at'])}"
-        yield f"  {number}  up to event {one['seq']}, {given}"
+        origin = f"handed in by the {case.side(one['by'])} on {when(one['at'])}"
+        yield f"  {number}  up to event {one['seq']}, {origin}"
 
 
 def _panel(case: Case) -> Iterator[str]:

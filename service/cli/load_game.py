@@ -55,7 +55,7 @@ class EventFault:
 
 
 def against_events(
-    failed: Sequence[Finding], game: UUID, lines: Sequence[bytes], given: OutsideEvidence
+    failed: Sequence[Finding], game: UUID, lines: Sequence[bytes], evidence: OutsideEvidence
 ) -> tuple[EventFault, ...]:
     """
     Return the faults of each event of a log, in the order of the events.
@@ -71,7 +71,7 @@ def against_events(
     ]
     disputed = {one.seq for one in found if one.check is Check.RECEIPTS}
     if any(finding.check is Check.RECEIPTS for finding in failed):
-        found += [one for one in _contradicted(game, lines, given) if one.seq not in disputed]
+        found += [one for one in _contradicted(game, lines, evidence) if one.seq not in disputed]
     return tuple(sorted(found, key=lambda one: (one.seq, list(Check).index(one.check))))
 
 
@@ -84,13 +84,13 @@ def marks(against: Sequence[EventFault]) -> Mapping[int, Sequence[str]]:
 
 
 def _contradicted(
-    game: UUID, lines: Sequence[bytes], given: OutsideEvidence
+    game: UUID, lines: Sequence[bytes], evidence: OutsideEvidence
 ) -> Iterator[EventFault]:
     """Yield a fault for each event from the last confirmed receipt to a contradicting one."""
-    usable = [one for one in _receipts(given) if one.game == game and one.seq < len(lines)]
+    usable = [one for one in _receipts(evidence) if one.game == game and one.seq < len(lines)]
     receipts = sorted(usable, key=lambda receipt: receipt.seq)
     agreed = [one.seq for one in receipts if one.head == head(lines[one.seq])]
-    unsure = "" if given.server_keys else " (if the server signed it, which is not shown)"
+    unsure = "" if evidence.server_keys else " (if the server signed it, which is not shown)"
     done = -1
     for receipt in receipts:
         seq = receipt.seq
@@ -104,10 +104,10 @@ def _contradicted(
         done = seq
 
 
-def _receipts(given: OutsideEvidence) -> Iterator[Receipt]:
-    """Yield the readable receipts; if server keys are given, only those they signed."""
-    keys = given.server_keys
-    for note in given.receipts:
+def _receipts(evidence: OutsideEvidence) -> Iterator[Receipt]:
+    """Yield the readable receipts; if there are server keys, only those they signed."""
+    keys = evidence.server_keys
+    for note in evidence.receipts:
         try:
             if keys:
                 yield check_receipt(note, keys)
@@ -206,12 +206,12 @@ def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recordi
     Receipts, keys and proofs come from `outside`. Raises NotABundle if the first event
     cannot be read, and the exceptions of `evidence_of`.
     """
-    given, proofs = evidence_of(outside or VerifyOptions())
+    evidence, proofs = evidence_of(outside or VerifyOptions())
     bundle = read_log(data)
     log = tuple(_readable(bundle.lines))
     if not log or log[0].type != "game_created":
         raise NotABundle("its first event cannot be read")
-    report = verify_all([bundle], given, proofs)[0]
+    report = verify_all([bundle], evidence, proofs)[0]
     failed = tuple(f for f in report.findings if f.result is Result.FAIL)
     owner = _owner(bundle)
     return Recording(
@@ -219,7 +219,7 @@ def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recordi
         deck=sealed_deck(log) or (None if owner is None else _opened(bundle, log)),
         owner=owner,
         failed=failed,
-        against=against_events(failed, UUID(log[0].fields["game"]), bundle.lines, given),
+        against=against_events(failed, UUID(log[0].fields["game"]), bundle.lines, evidence),
         unread=len(bundle.lines) - len(log),
         lacking=tuple(_lacking(report)),
         wording=report.wording,
@@ -305,8 +305,8 @@ def _refusals_proven(log: Sequence[RecordedEvent], report: Report) -> bool:
 def _lacking(report: Report) -> Iterator[str]:
     """Yield why evidence could not be checked: the server's key is missing."""
     for finding in report.findings:
-        given = finding.check in (Check.RECEIPTS, Check.ANCHOR) and finding.check in report.asked
-        if given and finding.result is Result.MISSING:
+        required = finding.check in (Check.RECEIPTS, Check.ANCHOR) and finding.check in report.asked
+        if required and finding.result is Result.MISSING:
             yield f"{finding.check}: missing {finding.reason}"
 
 

@@ -150,7 +150,7 @@ def _expected(
 
     keys = [parse_cosigner(key) for key in witness_keys]
     if quorum is not None and quorum > len(keys):
-        raise click.ClickException(f"--witnesses {quorum} is more than the {len(keys)} keys given")
+        raise click.ClickException(f"--witnesses {quorum} exceeds the number of keys, {len(keys)}")
     return Expected(
         fresh_within=timedelta(hours=fresh_within) if fresh_within else None,
         witnesses=keys,
@@ -193,7 +193,7 @@ def _monitor(
 
 
 def _poller(every: float, health_port: int | None) -> Poller:
-    """Return a poller, and serve its health if a port is given."""
+    """Return a poller, and serve its health if a port is set."""
     from service.public_log.log_client import Poller, health_server
 
     def print_line(line: str) -> None:

@@ -118,7 +118,7 @@ VALID, CONTRADICTED, UNFINISHED = 0, 1, 2
     help="The public key of another player; can be repeated. Level L3 needs that of every person.",
 )
 @click.option("--key", "key_file", type=click.Path(path_type=Path), help="Another key file.")
-def play(where: str | None, url: str, **given: Any) -> int:
+def play(where: str | None, url: str, **options: Any) -> int:
     """
     Play a hand over HTTP: at the table or in the game of WHERE, else at a new table.
 
@@ -133,7 +133,7 @@ def play(where: str | None, url: str, **given: Any) -> int:
     record is verified with the saved receipts. With --keyed, each move is signed, together
     with the hash of everything before it, and your entropy takes part in the shuffle; the
     client finds it in the log before it signs `ready`. The verification level is printed
-    last: L3 if every person at the table is keyed and their keys are given (--seat-key).
+    last: L3 if every person at the table is keyed and their keys are supplied (--seat-key).
 
     You can quit at any time and resume the game with WHERE. Resume a hand that was dealt
     with your key with --keyed; if that option does not match the hand, the program asks
@@ -160,8 +160,8 @@ def play(where: str | None, url: str, **given: Any) -> int:
             if where is not None:
                 url, kind, identity = place_of(where, url)
                 place = kind, identity
-            player = _player(url, place, given)
-            return _play(player, place, given)
+            player = _player(url, place, options)
+            return _play(player, place, options)
     except Left:
         return UNFINISHED
 
@@ -170,23 +170,23 @@ Place = tuple[str, UUID]
 """`tables`, `games` or '' for either, and the id."""
 
 
-def _player(url: str, place: Place | None, given: dict[str, Any]) -> Player:
+def _player(url: str, place: Place | None, options: dict[str, Any]) -> Player:
     """
     Return the player with these files, registered if there is no token.
 
     Raises NoService for a new player at a place where no seat is free.
     """
-    kept = PlayerFolder.at(given["home"].expanduser(), url)
-    player = Player(api=api_of(url, invite=given["invite"]), kept=kept)
-    token_file = given["token_file"] or kept.folder / "token"
+    kept = PlayerFolder.at(options["home"].expanduser(), url)
+    player = Player(api=api_of(url, invite=options["invite"]), kept=kept)
+    token_file = options["token_file"] or kept.folder / "token"
     if place is not None and not token_file.exists():
         _refuse_stranger(player.api, place, token_file)
-    player.entropy = given["entropy"] or ("commit" if given["keyed"] else "none")
-    if given["keyed"]:
-        player.key = read_seat_key(given["key_file"] or kept.folder / "seat.key")
+    player.entropy = options["entropy"] or ("commit" if options["keyed"] else "none")
+    if options["keyed"]:
+        player.key = read_seat_key(options["key_file"] or kept.folder / "seat.key")
         click.echo(f"your key: {player.public}", err=True)
-    if player.register(token_file, given["name"]):
-        click.echo(f"registered as {given['name']}; the token is in {token_file}", err=True)
+    if player.register(token_file, options["name"]):
+        click.echo(f"registered as {options['name']}; the token is in {token_file}", err=True)
     return player
 
 
@@ -225,7 +225,7 @@ def _seats_in(api: Api, place: Place) -> str:
     return f" Its seats: {printable(', '.join(names))}."
 
 
-def _play(player: Player, place: Place | None, given: dict[str, Any]) -> int:
+def _play(player: Player, place: Place | None, options: dict[str, Any]) -> int:
     """Play the requested number of hands; return the worst status."""
     kind, identity = place or ("tables", None)
     if kind == "" and identity is not None:
@@ -235,23 +235,23 @@ def _play(player: Player, place: Place | None, given: dict[str, Any]) -> int:
         except Refused:
             kind = "games"
     if kind == "games" and identity is not None:
-        return _hand(player, identity, given)
-    table = player.sit(identity) if identity is not None else _opened(player, given)
+        return _hand(player, identity, options)
+    table = player.sit(identity) if identity is not None else _opened(player, options)
     status, game = VALID, None
-    for _ in range(given["hands"]):
+    for _ in range(options["hands"]):
         game = player.next_game(table, after=None if game is None else str(game))
         status = max(
-            status, _hand(player, game, given), key=(VALID, UNFINISHED, CONTRADICTED).index
+            status, _hand(player, game, options), key=(VALID, UNFINISHED, CONTRADICTED).index
         )
         table = player.table(UUID(table["id"]))
     return status
 
 
-def _opened(player: Player, given: dict[str, Any]) -> Table:
-    names = given["others"] or ("greedy",)
+def _opened(player: Player, options: dict[str, Any]) -> Table:
+    names = options["others"] or ("greedy",)
     others = [name if name == "open" else {"bot": name} for name in names]
-    visibility = "private" if given["private"] else "public"
-    table = player.open_table(given["ruleset"], others, visibility=visibility)
+    visibility = "private" if options["private"] else "public"
+    table = player.open_table(options["ruleset"], others, visibility=visibility)
     address = f"{player.api.url}/v1/tables/{table['id']}"
     click.echo(f"table: {address}", err=True)
     invite = ""
@@ -266,20 +266,20 @@ def _opened(player: Player, given: dict[str, Any]) -> Table:
     return table
 
 
-def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
+def _hand(player: Player, game: UUID, options: dict[str, Any]) -> int:
     """Play one hand and verify it; return the status."""
     click.echo(f"game: {player.api.url}/v1/games/{game}", err=True)
     hand: Hand | None = None
     try:
         hand = Hand(player, game)
-        if not can_resume(hand, given["key_file"]):
+        if not can_resume(hand, options["key_file"]):
             return UNFINISHED
         try:
-            people = People.of(play_hand(hand, _chooser(given["auto"], hand)))
+            people = People.of(play_hand(hand, _chooser(options["auto"], hand)))
         except (Left, KeyboardInterrupt):
-            click.echo(f"\nthe game continues; to come back: {_again(player, game, given)}")
+            click.echo(f"\nthe game continues; to come back: {_again(player, game, options)}")
             raise
-        report = hand.verified(given["seat_keys"])
+        report = hand.verified(options["seat_keys"])
         return VALID if print_report(hand, report, people) else CONTRADICTED
     except NotSeated:
         name = printable(player.api.get("/players/me")["name"])
@@ -294,10 +294,10 @@ def _hand(player: Player, game: UUID, given: dict[str, Any]) -> int:
         return CONTRADICTED
 
 
-def _again(player: Player, game: UUID, given: dict[str, Any]) -> str:
+def _again(player: Player, game: UUID, options: dict[str, Any]) -> str:
     """Return the command that goes on with a game as the same player."""
     keyed = " --keyed" if player.key is not None else ""
-    key = f" --key {shlex.quote(str(given['key_file']))}" if given["key_file"] else ""
+    key = f" --key {shlex.quote(str(options['key_file']))}" if options["key_file"] else ""
     return f"shithead play {player.api.url}/v1/games/{game}{keyed}{key}{same_player()}"
 
 

@@ -96,9 +96,9 @@ def witness(
     from service.shx.tlog.notes import parse_verifier
 
     try:
-        client, given = LogClient(url), [parse_verifier(key) for key in log_keys]
+        client, trusted = LogClient(url), [parse_verifier(key) for key in log_keys]
         with _only_one(state):
-            watching = _witness(client, key_file, name, state, given, new=new)
+            watching = _witness(client, key_file, name, state, trusted, new=new)
             if once:
                 return _once(client, watching)
             return _serve(client, watching, host, port, every)
@@ -114,14 +114,14 @@ def _witness(
     key_file: Path,
     name: str | None,
     state: Path,
-    given: list[NoteVerifier],
+    trusted: list[NoteVerifier],
     *,
     new: bool,
 ) -> Witness:
     from service.public_log.witness import Witness, load_cosigner
 
     stored = _state(key_file, state, new=new)
-    logs = _log_keys(client, given, stored)
+    logs = _log_keys(client, trusted, stored)
     cosigner = load_cosigner(key_file, name)
     if stored is None:
         stored = _new_state(state)
@@ -166,15 +166,15 @@ def _new_state(state: Path) -> WitnessState:
 
 
 def _log_keys(
-    client: LogClient, given: list[NoteVerifier], stored: WitnessState | None
+    client: LogClient, trusted: list[NoteVerifier], stored: WitnessState | None
 ) -> dict[str, list[NoteVerifier]]:
-    """Return the trusted keys by origin: given or stored ones, else those the log lists."""
+    """Return the trusted keys by origin: from the options or the state, else from the log."""
     from service.shx.keys import is_over
 
     listed = client.key_list().keys
-    names = {key.verifier.name for key in listed} | {key.name for key in given}
+    names = {key.verifier.name for key in listed} | {key.name for key in trusted}
     known = [key.verifier for key in (stored.log_keys() if stored else ())]
-    keys = list(dict.fromkeys([*given, *(key for key in known if key.name in names)]))
+    keys = list(dict.fromkeys([*trusted, *(key for key in known if key.name in names)]))
     if not keys:
         now = datetime.now(UTC)
         keys = [k.verifier for k in listed if k.until is None or not is_over(k.until, now)]

@@ -113,8 +113,8 @@ class Hand:
         server exchanged them. A seat that was taken with another folder cannot be checked.
         """
         dealt = self.seen.dealt_with(self._seat)
-        given = self.player.kept.share(UUID(self.seen.events[0]["data"]["table"]))
-        if given is not None and given != dealt:
+        share = self.player.kept.share(UUID(self.seen.events[0]["data"]["table"]))
+        if share is not None and share != dealt:
             raise Contradicted("the game was not dealt with the key and entropy of this seat")
         return dealt
 
@@ -172,7 +172,7 @@ class Hand:
         """
         Return the report on the evidence, with all receipts and keys of this player.
 
-        `seat_keys` are the public keys of other players, in base64, as they were given by these
+        `seat_keys` are the public keys of other players, in base64, as received from these
         themselves. The log in the evidence has to be the one that was played, to the last byte.
 
         Raises Contradicted if it is not, Refused or NotAnswered.

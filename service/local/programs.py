@@ -171,7 +171,7 @@ _ROOT = Path(service.__file__).resolve().parent.parent  # holds the packages, an
 
 
 class Servers:
-    """PostgreSQL and Valkey: embedded, or external if an address is given."""
+    """PostgreSQL and Valkey: embedded, or external if an address is set."""
 
     def __init__(self, data: Path, stack: ExitStack) -> None:
         self._data = data
@@ -179,26 +179,26 @@ class Servers:
         self._embedded: list[EmbeddedPostgres | EmbeddedValkey] = []
         self._due = 0.0
 
-    def database(self, given: str | None) -> str:
+    def database(self, address: str | None) -> str:
         """
         Return the address of a migrated database, with the role that can only append and read.
 
-        If an external server does not accept that role without a password, the given address
+        If an external server does not accept that role without a password, the address itself
         is used, and only the triggers keep the record append-only.
         """
-        url = given or self._start(EmbeddedPostgres(self._data))
+        url = address or self._start(EmbeddedPostgres(self._data))
         _migrate(url)
         narrow = service_url(url)
         return narrow if _lets_in(narrow) else url
 
-    def redis(self, given: str | None) -> str:
+    def redis(self, address: str | None) -> str:
         """Return the address of a responding Redis; raises StartError."""
-        if given is None:
+        if address is None:
             return self._start(EmbeddedValkey(self._data))
-        _check_redis(given)
-        if (fault := redis_fault(given)) is not None:
+        _check_redis(address)
+        if (fault := redis_fault(address)) is not None:
             print(f"warning: {fault}", file=sys.stderr, flush=True)
-        return given
+        return address
 
     def supervise(self) -> None:
         """Restart an embedded server that has ended, at the same address."""

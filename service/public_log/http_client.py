@@ -38,7 +38,7 @@ def call(
     headers: Mapping[str, str] | None = None,
 ) -> Reply:
     """
-    Return the answer to a GET, or to a POST if `data` is given.
+    Return the answer to a GET, or to a POST with `data`.
 
     After `seconds` in total the connection is shut down, even in the middle of an answer: with
     only a timeout of each read, a server could send single bytes without end. Raises

@@ -373,7 +373,7 @@ def load_cosigner(path: Path, name: str | None) -> Cosigner:
     Return the key of a witness from its file, which is created if it does not exist.
 
     The name belongs to the key. Raises RecordError if the file is invalid, has another
-    name, or no name was given for a new one.
+    name, or a new one has no name.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

@@ -36,7 +36,7 @@ _SIZE: Final = re.compile(rb"(0|[1-9][0-9]{0,18})\n")
 class RemoteWitness:
     """A witness: where it takes checkpoints, and the key that its cosignatures are checked with."""
 
-    url: str  # the submission prefix; the monitoring prefix as well, where that is not given
+    url: str  # the submission prefix; also the monitoring prefix, unless one is set
     verifier: CosignatureVerifier
     monitoring: str | None = None  # where it serves the checkpoints that it cosigned
 
@@ -77,7 +77,7 @@ def parse_witnesses(text: str) -> tuple[RemoteWitness, ...]:
         key, *urls = item.split()
         web = all(url.startswith(("https://", "http://")) for url in urls)
         if not web or len(urls) not in (1, 2):
-            raise RecordError("bad_witness", "a witness is given as name+id+key and its address")
+            raise RecordError("bad_witness", "a witness has the form name+id+key and its address")
         prefixes = [url.rstrip("/") for url in urls]
         found.append(
             RemoteWitness(

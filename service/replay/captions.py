@@ -237,8 +237,8 @@ def _exchange(event: ExchangeEvent, before: Game | None, after: Game | None, say
 
 def _dealt(event: CardsDealt, say: Wording) -> str:
     parts = [f"{event.down} face down", f"{event.up} face up", f"{event.hand} to the hand"]
-    given = listed(part for part in parts if not part.startswith("0 "))
-    text = f"Seat {event.dealer} {say('deals', 'dealt')} each seat {given}"
+    cards = listed(part for part in parts if not part.startswith("0 "))
+    text = f"Seat {event.dealer} {say('deals', 'dealt')} each seat {cards}"
     if event.returned:
         under = say.cards(opening.card for opening in event.returned)
         text += f", {say('puts', 'put')} {under} under the stock"

@@ -149,7 +149,7 @@ class Definition:
     options: Mapping[str, Option]
     statements: tuple[Statement, ...]
 
-    def chosen(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def chosen(self, options: Mapping[str, Any]) -> dict[str, Any]:
         """
         Return the options that differ from their defaults, in canonical form.
 
@@ -159,7 +159,7 @@ class Definition:
         {}
         """
         chosen = {}
-        for name, value in given.items():
+        for name, value in options.items():
             option = self.options.get(name)
             if option is None:
                 there = ", ".join(self.options) or "none"
@@ -204,7 +204,7 @@ class Definition:
         return {path: rule for path, rule in self.cites.items() if path not in plain}
 
     def rule_of(self, setting: str) -> str:
-        """Return the id of the statement behind a setting, given by its dotted path."""
+        """Return the id of the statement behind the setting at a dotted path."""
         return rule_of(self.cites, setting)
 
     def text_of(self, rule: str) -> str | None:

@@ -80,7 +80,7 @@ def rules_allowing(game: Game, move: Move) -> Rules:
 
 
 def cited(ruleset: Ruleset, settings: Iterable[str]) -> Rules:
-    """Return the statements behind settings, given by their paths; each once."""
+    """Return the statements behind the settings at dotted paths, each once."""
     return tuple(dict.fromkeys(rule_of(ruleset.cites, setting) for setting in settings))
 
 

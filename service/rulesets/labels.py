@@ -143,7 +143,7 @@ NAMES: Final = {
 
 def label_of(setting: str) -> str:
     """
-    Return the label of a setting, given by its dotted path.
+    Return the label of the setting at a dotted path.
 
     >>> label_of("ranks.T.burns"), label_of("second_hand.deal.up")
     ('A ten burns the pile', 'Second hand: face-up cards dealt to each player')

@@ -111,7 +111,7 @@ def kept(statements: Iterable[Statement], replaced: Iterable[str]) -> tuple[Stat
 
 def sections_of(setting: str) -> tuple[str, ...]:
     """
-    Return the sections of a rules page that can describe a setting, given by its path.
+    Return the sections of a rules page that can describe the setting at a dotted path.
 
     >>> sections_of("pick_up.taker")
     ('play', 'end')
@@ -120,7 +120,7 @@ def sections_of(setting: str) -> tuple[str, ...]:
 
 
 def rule_of(cites: Mapping[str, str], setting: str) -> str:
-    """Return the statement that a setting cites, given the dotted path of the setting."""
+    """Return the statement that the setting at a dotted path cites."""
     setting = setting.removeprefix("second_hand.")
     if setting in cites:
         return cites[setting]

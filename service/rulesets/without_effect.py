@@ -66,7 +66,7 @@ def without_idle(tree: Tree) -> Tree:
 
 def says_nothing(tree: Tree, before: Tree) -> Callable[[str], bool]:
     """
-    Return a function that decides whether a page omits a setting, given by its dotted path.
+    Return a function that decides whether a page omits the setting at a dotted path.
 
     It omits a setting whose value has no effect, or whose value `before` would have none.
     """

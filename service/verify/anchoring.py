@@ -38,13 +38,13 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     cursor.seq = len(log.heads) - 1
     if proof is None:
         raise missing(
-            "no proof from the public log was given: it would show that the server published this"
-            " record"
+            "no proof from the public log was supplied: it would show that the server published"
+            " this record"
         )
     parsed, seq = _anchored(log, proof, trust.keys, cursor)
     if not trust.keys:
         raise missing(
-            "the server's key was not given: it would show that the server signed the public log"
+            "the server's key was not supplied: it would show that the server signed the public log"
         )
     try:
         _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
@@ -75,13 +75,13 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
         raise not_applicable("no witnesses were asked for")
     if not policy.keys:
         raise missing(
-            "no key of a witness was given: it would show that the witness saw this public log"
+            "no key of a witness was supplied: it would show that the witness saw this public log"
         )
     if policy.quorum is not None and policy.quorum < 1:
         raise missing("the required number of witnesses is less than one")
     if proof is None:
         raise missing(
-            "no proof from the public log was given: it would contain what the witnesses signed"
+            "no proof from the public log was supplied: it would contain what the witnesses signed"
         )
     parsed, seq = _anchored(log, proof, (), cursor)
     try:

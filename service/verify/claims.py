@@ -68,7 +68,7 @@ class Basis:
     backed: bool  # something from outside speaks for the history
     entropy: Sequence[Mapping[str, Any]]  # what each seat added to the shuffle
     unheld: CardNotHeld | None = None  # a card that was played by who does not hold it
-    unchecked: Sequence[str] = ()  # what was given from outside and could not be checked
+    unchecked: Sequence[str] = ()  # evidence from outside that could not be checked
 
 
 def standings(findings: Sequence[Finding], basis: Basis) -> tuple[Standing, ...]:
@@ -107,7 +107,7 @@ def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = Non
 
 
 _UNSHOWN_DEAL: Final = "not shown: that the cards were dealt as the deck lay"
-_IDLE: Final = "the evidence given proves nothing, for or against"
+_IDLE: Final = "the supplied evidence proves nothing, for or against"
 
 
 def _standing(claim: Claim, findings: Sequence[Finding], basis: Basis) -> Standing:

@@ -98,7 +98,7 @@ _EVENTS: Final[Mapping[str, str]] = {
 _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (
         r"turn is (\d+), the rules give (\d+)",
-        "The next turn is given to {0}. By the rules it belongs to {1}.",
+        "The record gives the next turn to {0}. By the rules it belongs to {1}.",
     ),
     (r"turn is (\d+), the rules give nobody", "By the rules {0} does not have the turn next."),
     (r"turn is nobody, the rules give (\d+)", "By the rules the hand goes on with {0}."),
@@ -262,7 +262,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
         "The key of {0} is one for which anybody can sign.",
     ),
     (
-        r"the key of seat (\d+) is not the one given",
+        r"the key of seat (\d+) is not the one supplied",
         "The key of {0} in this record is not the key that you entered for it.",
     ),
     (r"the key of seat (\d+): ", "The key of {0} is no key with which anybody can sign."),
@@ -354,8 +354,8 @@ def plain(check: str, result: str, reason: str | None = None) -> str:
     'A card was played or moved that was not there.'
     >>> plain("seal", "missing")
     'The game was still running, so hidden cards are not known yet.'
-    >>> plain("anchor", "missing", "the server's key was not given: it would show the signer")
-    "The server's key was not given: it would show the signer."
+    >>> plain("anchor", "missing", "the server's key was not supplied: it would show the signer")
+    "The server's key was not supplied: it would show the signer."
     """
     try:
         known = Check(check)
@@ -395,7 +395,7 @@ def in_words(reason: str) -> str | None:
     Return the technical reason of a failure as a sentence, None if there is no plain one.
 
     >>> in_words("turn is 1, the rules give 2 [L3]")
-    'The next turn is given to seat 1. By the rules it belongs to seat 2.'
+    'The record gives the next turn to seat 1. By the rules it belongs to seat 2.'
     >>> in_words("pile_burned is missing after it")
     'By the rules the pile burns after this, and the record leaves it out.'
     >>> in_words("not allowed: a king does not fit on the pile [P7]")

@@ -14,11 +14,11 @@ from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missi
 from service.verify.log import Log
 
 NO_RECEIPT: Final = (
-    "no receipt was given: one from during the game would show that the server did not replace"
+    "no receipt was supplied: one from during the game would show that the server did not replace"
     " the whole record. The answer to each move has one, and so has /v1/games/ID/receipt"
 )
 NO_SERVER_KEY: Final = (
-    "the server's key was not given: it would show that the server signed the receipts"
+    "the server's key was not supplied: it would show that the server signed the receipts"
 )
 
 
@@ -88,7 +88,7 @@ def _after(one: str, other: str) -> bool:
 class Notes:
     """The receipts that are compared with a log: those from outside, and those of its bundle."""
 
-    given: Sequence[bytes]
+    supplied: Sequence[bytes]
     bundled: Sequence[bytes] = ()
     files: Mapping[bytes, str] | None = None  # the names of the files they came from
 
@@ -114,22 +114,22 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
     """
     cursor.seq = None
     bundled = _read_all(notes.bundled, notes.files, trust.keys, cursor, claimed=True)
-    given = _read_all(notes.given, notes.files, trust.keys, cursor, claimed=False)
-    agreeing = [held for held in (*bundled, *given) if _agrees(log, held)]
+    supplied = _read_all(notes.supplied, notes.files, trust.keys, cursor, claimed=False)
+    agreeing = [held for held in (*bundled, *supplied) if _agrees(log, held)]
     cursor.signed = [held.receipt.seq for held in agreeing if held.signers]
     _contradicting(log, bundled, cursor)
-    against = _contradicting(log, given, cursor)
-    if not notes.given:
+    against = _contradicting(log, supplied, cursor)
+    if not notes.supplied:
         raise missing(NO_RECEIPT)
     if not trust.keys:
         raise missing(NO_SERVER_KEY)
-    agreeing = [held for held in given if _agrees(log, held)]
-    by = [(held.receipt.seq, held.signers) for held in given if held.receipt.game == log.game]
+    agreeing = [held for held in supplied if _agrees(log, held)]
+    by = [(held.receipt.seq, held.signers) for held in supplied if held.receipt.game == log.game]
     reach = None if cursor.failures else max(held.receipt.seq for held in agreeing)
     remark = trust.remarks(log, by)
     return Answer(
         reach=reach,
-        outside=_remarks(len(notes.given), agreeing, against),
+        outside=_remarks(len(notes.supplied), agreeing, against),
         remarks=() if remark is None else (remark,),
     )
 
@@ -153,7 +153,7 @@ def _read_all(
     """
     Return the readable receipts; note those that are unreadable or have no valid signature.
 
-    A receipt of the bundle (`claimed`) needs a valid signature only if it names a given key.
+    A receipt of the bundle (`claimed`) needs a valid signature only if it names a supplied key.
     """
     held = []
     for note in notes:
@@ -176,7 +176,7 @@ def _read(name: str, note: bytes, keys: Sequence[NoteVerifier]) -> _Readable:
 
 
 def _named(note: bytes, keys: Sequence[NoteVerifier]) -> list[NoteVerifier]:
-    """Return the given keys whose signatures a note claims to have."""
+    """Return the supplied keys whose signatures a note claims to have."""
     lines = {(line.name, line.key_id) for line in parse_note(note).signatures}
     return [key for key in keys if (key.name, key.key_id) in lines]
 
@@ -215,7 +215,7 @@ def _contradiction(log: Log, held: _Readable, agreed: int | None, signed: Sequen
         text = f"{held.name} names another history than this one; {_changed(seq, agreed)}"
     if not held.signers:
         unsure = (
-            " (no key given here signed it, so its signer is unknown: it contradicts"
+            " (no supplied key signed it, so its signer is unknown: it contradicts"
             " this log if it is the server's, which is not shown)"
         )
         return Failed(min(seq, last), text + unsure, weight=EvidenceWeight.UNSIGNED)
@@ -259,12 +259,12 @@ def _signed_by(signers: Sequence[NoteVerifier]) -> str:
 def _remarks(
     count: int, agreeing: Sequence[_Readable], against: Sequence[_Readable]
 ) -> tuple[str, ...]:
-    """Return how many receipts agree and which contradict, if the server's key was given."""
+    """Return how many receipts agree and which contradict, if the server's key was supplied."""
     lines = []
     if agreeing:
         last = max(held.receipt.seq for held in agreeing)
         many = "1 receipt agrees" if len(agreeing) == 1 else f"{len(agreeing)} receipts agree"
-        lines.append(f"{many}, up to seq {last} (trusting the key of the server that was given)")
+        lines.append(f"{many}, up to seq {last} (trusting the key of the server that was supplied)")
     lines += [f"{held.name} contradicts, at seq {held.receipt.seq}" for held in against]
     if idle := count - len(agreeing) - len(against):
         lines.append(f"{idle} of {count} receipts prove nothing: see the check")

@@ -57,7 +57,7 @@ def _accounts(report: Report, name: str) -> Iterator[str]:
         text = printable(sentences(account.text))
         yield f"what happened ({account.claim}), seq {account.seq}: {text}"
         if account.move:
-            same = ", given the same receipts and keys" if report.outside else ""
+            same = ", with the same receipts and keys" if report.outside else ""
             yield f"  to see that move{same}: shithead audit {printable(name)} --move {account.seq}"
 
 
@@ -94,7 +94,7 @@ OF_THE_LOG: Final = (
 LEVELS: Final = ("L0", "L1", "L2", "L3")
 
 AS_A_WHOLE: Final = "so a history replaced as a whole would look the same"
-NOTHING_FROM_OUTSIDE: Final = f"nothing from outside was given, {AS_A_WHOLE}"
+NOTHING_FROM_OUTSIDE: Final = f"no evidence from outside was supplied, {AS_A_WHOLE}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

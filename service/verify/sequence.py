@@ -43,7 +43,7 @@ def check_sequence(
         missing_logs += table_logs.follow(games)
     missing_logs = [*_needed_log(games[0]), *missing_logs]
     if len(games) < 2 and not missing_logs:
-        raise not_applicable("no other log of this table was given")
+        raise not_applicable("no other log of this table was supplied")
     notes = (*_notes(games), *_changes_of(games), *_key_notes(games, changes))
     if missing_logs and not cursor.failures:
         raise missing("; ".join((*missing_logs, *notes)))
@@ -320,7 +320,7 @@ def _dealer_rule(log: Log) -> str:
 def _notes(games: Sequence[Log]) -> list[str]:
     notes = []
     if games[0].created["prev_game"] is not None and not any(_needed_log(games[0])):
-        notes.append(f"the games before hand {games[0].created['hand']} were not given")
+        notes.append(f"the games before hand {games[0].created['hand']} were not supplied")
     for game in games:
         seal = game.seal
         if seal is not None and seal["type"] == "game_aborted":

@@ -22,12 +22,12 @@ OTHER_MOVE: Final = "the event is not the move that was signed"
 
 
 def check_signatures(
-    log: Log, given: Mapping[int, str], changes: Sequence[KeyChange], cursor: Cursor
+    log: Log, outside_keys: Mapping[int, str], changes: Sequence[KeyChange], cursor: Cursor
 ) -> Answer:
     """
     Check that every move of a seat with a key is signed, `seen` is right, and no nonce repeats.
 
-    `given` are the keys of seats from outside the log: each must be the pinned key of the seat,
+    `outside_keys` are keys of seats from outside the log: each must be the pinned key of the seat,
     or lead to it by signed `changes`. Return in words which seats gave up or left without a
     signature of their own.
 
@@ -41,9 +41,9 @@ def check_signatures(
             cursor.note(0, reason)
         elif fault := key_fault(b64decode(key)):
             cursor.note(0, f"the key of seat {seat}: {fault}")
-    for seat, key in sorted(given.items()):
+    for seat, key in sorted(outside_keys.items()):
         if seat not in keys or not is_key_of_seat(log, seat, key, keys[seat], changes):
-            reason = f"the key of seat {seat} is not the one given from outside"
+            reason = f"the key of seat {seat} is not the one supplied from outside"
             cursor.note(0, reason)
     nonces: set[str] = set()
     actions = _Actions(log)

@@ -38,11 +38,11 @@ class Draw:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Substitution:
-    """A card given in place of the due one, with which all later events are valid."""
+    """A card dealt or drawn in place of the due one, with which all later events are valid."""
 
     seq: int
     kind: str  # the type of the event
-    given: str
+    actual: str
     due: str
     rule: str  # the statement by which cards are drawn or dealt there
 
@@ -57,7 +57,7 @@ class CardNotHeld:
     unseen: bool  # it lay where no seat could see it, so another deal may be behind it
     substitutions: tuple[Substitution, ...] = ()  # each of them alone makes all later events valid
     tried: bool = False  # whether other deals were tried, which needs the deck
-    whole: bool = False  # whether all cards that the seat was given were tried
+    whole: bool = False  # whether all cards that the seat received unseen were tried
 
     @property
     def text(self) -> str:
@@ -70,7 +70,7 @@ class CardNotHeld:
 
     def _explained(self) -> str:
         ways = [
-            f"{one.given} in place of {one.due} at the {_NAMES[one.kind]} at seq {one.seq}"
+            f"{one.actual} in place of {one.due} at the {_NAMES[one.kind]} at seq {one.seq}"
             f" [{one.rule}]"
             for one in self.substitutions
         ]
@@ -78,7 +78,7 @@ class CardNotHeld:
             return ""
         beyond = "" if self.whole else "; not everything could be tried"
         if not ways:
-            none = "; no single card given in place of another explains all that follows"
+            none = "; no single card in place of another explains all that follows"
             return none if self.whole else beyond
         if len(ways) == 1:
             return f"; with {ways[0]} all events after it fit{beyond}"
@@ -98,8 +98,8 @@ def unheld_of(log: Log) -> CardNotHeld | None:
     """
     Return the first card that a seat played without holding it, None if there is none.
 
-    If the deck is known, the played card is swapped in it with each card that the seat was
-    given unseen before. A swap after which all later events are valid is an explanation. If
+    If the deck is known, the played card is swapped in it with each card that the seat received
+    unseen before. A swap after which all later events are valid is an explanation. If
     few events follow, a broken rule explains them as well; the reader weighs both. The work
     is bounded, and the same for the same log.
     """
@@ -155,7 +155,7 @@ def _searched(log: Log, found: CardNotHeld, draws: list[tuple[int, Draw]]) -> Ca
             Substitution(
                 seq=draw.seq,
                 kind=kind,
-                given=found.card,
+                actual=found.card,
                 due=deck[draw.place],
                 rule=log.ruleset.cite(*_RULES[kind]),
             )

@@ -53,33 +53,33 @@ from service.verify.substitution import CardNotHeld, unheld_of
 Run = Callable[[Cursor], Answer | None]
 
 
-def verify_bundle(bundle: Bundle, given: OutsideEvidence | None = None) -> Report:
+def verify_bundle(bundle: Bundle, outside: OutsideEvidence | None = None) -> Report:
     """
     Return the report on a bundle or plain log.
 
     Never raises on what it reads: whatever malformed content leads to is a
     failed check, with the event at which it happened.
     """
-    given = given or OutsideEvidence()
-    others = tuple(Log(other.lines) for other in given.others)
-    return verify_log(Log(bundle.lines), bundle, given, others)
+    outside = outside or OutsideEvidence()
+    others = tuple(Log(other.lines) for other in outside.others)
+    return verify_log(Log(bundle.lines), bundle, outside, others)
 
 
 def verify_log(
     log: Log,
     bundle: Bundle,
-    given: OutsideEvidence,
+    outside: OutsideEvidence,
     others: Sequence[Log],
     budget: Budget | None = None,
 ) -> Report:
     """Return the report on a bundle whose log, like those of its neighbours, was read before."""
     budget = budget or Budget()
-    findings, answers = _findings(_runs(log, bundle, given, others), log, budget)
+    findings, answers = _findings(_runs(log, bundle, outside, others), log, budget)
     authorship = _authorship(log, findings, answers)
     unheld = budget.attempt(lambda: _unheld(log, findings), None)
     findings = tuple(_with_unheld(finding, unheld, authorship) for finding in findings)
     up_to = answers.get(Check.RECEIPTS, Answer()).reach
-    needs = _keys_needed(log, given)
+    needs = _keys_needed(log, outside)
     level = level_of(findings, up_to=up_to, signed=not needs)
     seqs = enumerate(log.events)
     return Report(
@@ -87,7 +87,7 @@ def verify_log(
         version=log.count,
         sealed=log.seal is not None and log.broken is None,
         findings=findings,
-        asked=_asked(given),
+        asked=_asked(outside),
         level=level,
         up_to=up_to,
         witnessed=_passed(findings, Check.ANCHOR) and _passed(findings, Check.WITNESS),
@@ -95,10 +95,10 @@ def verify_log(
         timed_out=tuple(seq for seq, event in seqs if event["type"] == "turn_timed_out"),
         unproven=tuple(unproven(log)) if log.begins else (),
         made_for=moves_after_time_outs(log) if log.begins else {},
-        missing=tuple(_missing(log, level, up_to, needs, given, unfinished=budget.spent)),
-        outside=tuple(_outside(given, answers, findings, authorship)),
-        unchecked=tuple(_unchecked(given)),
-        backed=_backed(given, up_to, findings),
+        missing=tuple(_missing(log, level, up_to, needs, outside, unfinished=budget.spent)),
+        outside=tuple(_outside(outside, answers, findings, authorship)),
+        unchecked=tuple(_unchecked(outside)),
+        backed=_backed(outside, up_to, findings),
         authorship=authorship,
         accounts=budget.attempt(lambda: accounts_of(log, findings, authorship), ()),
         unheld=unheld,
@@ -123,13 +123,15 @@ def _findings(
 
 
 def _runs(
-    log: Log, bundle: Bundle, given: OutsideEvidence, others: Sequence[Log]
+    log: Log, bundle: Bundle, outside: OutsideEvidence, others: Sequence[Log]
 ) -> dict[Check, Run]:
-    proof = bundle.files.get(PROOF) if given.proof is None else given.proof
-    policy = Policy(keys=given.witness_keys, quorum=given.quorum, asked=given.witnessed)
-    trust = Trust(keys=given.server_keys, listed=given.listed)
+    proof = bundle.files.get(PROOF) if outside.proof is None else outside.proof
+    policy = Policy(keys=outside.witness_keys, quorum=outside.quorum, asked=outside.witnessed)
+    trust = Trust(keys=outside.server_keys, listed=outside.listed)
     own = {bundle.files[name]: f"{name} of the bundle" for name in sorted(bundle.files)}
-    notes = Notes(given=given.receipts, bundled=bundle.receipts, files={**own, **given.files})
+    notes = Notes(
+        supplied=outside.receipts, bundled=bundle.receipts, files={**own, **outside.files}
+    )
     return {
         Check.BYTES: lambda at: check_bytes(log, at),
         Check.CHAIN: lambda at: check_chain(log, bundle, at),
@@ -141,12 +143,14 @@ def _runs(
         Check.CUSTODY: lambda at: check_custody(log, at),
         Check.LEGALITY: lambda at: check_legality(log, at),
         Check.HIDDEN: lambda at: check_hidden(log, at),
-        Check.SIGNATURES: lambda at: check_signatures(log, given.seat_keys, given.key_changes, at),
+        Check.SIGNATURES: lambda at: check_signatures(
+            log, outside.seat_keys, outside.key_changes, at
+        ),
         Check.RECEIPTS: lambda at: check_receipts(log, notes, trust, at),
         Check.ANCHOR: lambda at: check_anchor(log, proof, trust, at),
         Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
         Check.SEAL: lambda at: check_seal(log, bundle, at),
-        Check.SEQUENCE: lambda at: check_sequence(log, others, given.key_changes, at),
+        Check.SEQUENCE: lambda at: check_sequence(log, others, outside.key_changes, at),
     }
 
 
@@ -202,10 +206,10 @@ def _with_unheld(finding: Finding, unheld: CardNotHeld | None, authorship: Autho
     return replace(finding, reason=f"{finding.reason}; {text}")
 
 
-def _asked(given: OutsideEvidence) -> tuple[Check, ...]:
+def _asked(outside: OutsideEvidence) -> tuple[Check, ...]:
     """Return the checks that were asked for, be it by bringing what they look at."""
-    receipts = (Check.RECEIPTS,) if given.receipts else ()
-    anchor = (Check.ANCHOR,) if given.witnessed or given.proof is not None else ()
+    receipts = (Check.RECEIPTS,) if outside.receipts else ()
+    anchor = (Check.ANCHOR,) if outside.witnessed or outside.proof is not None else ()
     return (*OF_THE_LOG, *receipts, *anchor, Check.WITNESS)
 
 
@@ -225,7 +229,7 @@ def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
 
 
 def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> None:
-    """Before the seal a bundle opens only what its own seat was given: the rest would be a leak."""
+    """Before the seal a bundle may open only cards dealt to or drawn by its own seat."""
     profile, _, seat = (bundle.profile or "").partition("-")
     if log.seal is not None or not shown:
         return
@@ -234,11 +238,11 @@ def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> 
     met = positions_met(log, int(seat))
     strange = sorted(opening["p"] for opening in shown if opening["p"] not in met)
     if strange:
-        reason = f"{OPENINGS}: position {strange[0]} was never given to seat {seat}"
+        reason = f"{OPENINGS}: position {strange[0]} was never dealt to or drawn by seat {seat}"
         raise Failed(log.end, reason)
 
 
-def _keys_needed(log: Log, given: OutsideEvidence) -> list[str]:
+def _keys_needed(log: Log, outside: OutsideEvidence) -> list[str]:
     """Return what is missing for L3: a key from outside, and a signed move, of every human seat."""
     if not log.begins:
         return ["a log that can be read"]
@@ -248,7 +252,7 @@ def _keys_needed(log: Log, given: OutsideEvidence) -> list[str]:
     pinned = pinned_keys(log)
     keyless = [seat for seat in humans if seat not in pinned]
     needs = [f"seat {seat} has no key: nothing it did is signed" for seat in keyless]
-    asked = [seat for seat in humans if seat in pinned and seat not in given.seat_keys]
+    asked = [seat for seat in humans if seat in pinned and seat not in outside.seat_keys]
     needs += [f"the key of seat {seat}, from outside" for seat in asked]
     silent = sorted(set(humans) & set(pinned) - signers(log))
     return needs + [f"seat {seat} signed no move of this hand after the deal" for seat in silent]
@@ -262,22 +266,22 @@ def _failed(findings: Sequence[Finding], check: Check) -> bool:
     return any(f.check is check and f.result is Result.FAIL for f in findings)
 
 
-def _backed(given: OutsideEvidence, up_to: int | None, findings: Sequence[Finding]) -> bool:
+def _backed(outside: OutsideEvidence, up_to: int | None, findings: Sequence[Finding]) -> bool:
     """Return whether anything from outside speaks for the history: only that can."""
     public = _passed(findings, Check.ANCHOR) or _passed(findings, Check.WITNESS)
-    return up_to is not None or bool(given.seat_keys) or public
+    return up_to is not None or bool(outside.seat_keys) or public
 
 
 def _outside(
-    given: OutsideEvidence,
+    outside: OutsideEvidence,
     answers: Mapping[Check, Answer],
     findings: Sequence[Finding],
     authorship: Authorship,
 ) -> list[str]:
     """Return what there was from outside, in words, whether it speaks for the log or not."""
     lines = [*answers.get(Check.RECEIPTS, Answer()).outside]
-    if given.seat_keys:
-        seats = ", ".join(str(seat) for seat in sorted(given.seat_keys))
+    if outside.seat_keys:
+        seats = ", ".join(str(seat) for seat in sorted(outside.seat_keys))
         lines.append(f"the keys of seats {seats}")
     if _passed(findings, Check.ANCHOR):
         lines.append("the server's key, under a checkpoint of the public log")
@@ -288,18 +292,18 @@ def _outside(
     return lines
 
 
-def _unchecked(given: OutsideEvidence) -> Iterator[str]:
-    """Yield what was given from outside and says nothing, for want of what goes with it."""
-    if given.server_keys:
-        if not given.receipts and given.proof is None:
-            yield "the server's key was given without a receipt that it signed"
+def _unchecked(outside: OutsideEvidence) -> Iterator[str]:
+    """Yield evidence from outside that proves nothing because its key or receipt is missing."""
+    if outside.server_keys:
+        if not outside.receipts and outside.proof is None:
+            yield "the server's key was supplied without a receipt that it signed"
         return
-    count = len(given.receipts)
+    count = len(outside.receipts)
     if count:
         many = "1 receipt was" if count == 1 else f"{count} receipts were"
-        yield f"{many} given without the server's key, which is missing"
-    if given.proof is not None:
-        yield "a proof of the public log was given without the server's key, which is missing"
+        yield f"{many} supplied without the server's key, which is missing"
+    if outside.proof is not None:
+        yield "a proof of the public log was supplied without the server's key, which is missing"
 
 
 def _missing(
@@ -307,7 +311,7 @@ def _missing(
     level: str | None,
     up_to: int | None,
     needs: list[str],
-    given: OutsideEvidence,
+    outside: OutsideEvidence,
     *,
     unfinished: bool,
 ) -> list[str]:
@@ -321,9 +325,9 @@ def _missing(
         case None | "L0":
             return []
         case "L1":
-            keyless = given.receipts and not given.server_keys
+            keyless = outside.receipts and not outside.server_keys
             receipt = "a receipt from outside, with the server's key"
-            lines.append("the server's key, for the receipts given" if keyless else receipt)
+            lines.append("the server's key, for the supplied receipts" if keyless else receipt)
         case "L2":
             lines += needs
     if up_to is not None and up_to < log.end:
@@ -349,7 +353,7 @@ class Budget:
 
     @contextmanager
     def running(self, seconds: float | None) -> Iterator[None]:
-        """Let the time run; only in the main thread, where a number of seconds is given."""
+        """Let the time run; only in the main thread, where a number of seconds is outside."""
         if seconds is None:
             yield
             return

@@ -32,7 +32,7 @@ def test_missing_evidence_is_named_by_players(stated: str, sentence: str) -> Non
 
 
 def test_receipts_are_explained_without_numbers_of_events() -> None:
-    agree = "51 receipts agree, up to seq 171 (trusting the key of the server that was given)"
+    agree = "51 receipts agree, up to seq 171 (trusting the key of the server that was supplied)"
     keys = "the keys of seats 0, 1"
     lines = closing_lines(replace(SHOWN, outside=(agree, keys)), TABLE, "game.shx")
     assert any("The server signed it 51 times" in line for line in lines)

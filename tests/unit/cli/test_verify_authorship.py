@@ -218,10 +218,13 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
 @pytest.mark.parametrize(
     ("given", "section"),
     [
-        (("receipt",), "1 receipt was given without the server's key, which is missing"),
-        (("receipt", "other"), "2 receipts were given without the server's key, which is missing"),
-        (("proof",), "a proof of the public log was given without the server's key"),
-        (("key",), "the server's key was given without a receipt that it signed"),
+        (("receipt",), "1 receipt was supplied without the server's key, which is missing"),
+        (
+            ("receipt", "other"),
+            "2 receipts were supplied without the server's key, which is missing",
+        ),
+        (("proof",), "a proof of the public log was supplied without the server's key"),
+        (("key",), "the server's key was supplied without a receipt that it signed"),
     ],
 )
 def test_evidence_without_its_key_is_reported_as_incomplete(
@@ -247,7 +250,7 @@ def test_evidence_without_its_key_is_reported_as_incomplete(
         assert section in text
         assert "nothing from outside" not in text
     if "receipt" in given:
-        assert "for more: the server's key, for the receipts given" in out
+        assert "for more: the server's key, for the supplied receipts" in out
         assert "receipts     missing  the server's key" in out
 
 

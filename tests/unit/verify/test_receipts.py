@@ -53,7 +53,7 @@ def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> Non
     found = report(given(note(30), note(40, THIEF, changed=True)))
     assert receipts(found).result is Result.FAIL
     assert "the history does not hold" not in found.wording
-    assert "the evidence given proves nothing, for or against" in found.wording
+    assert "the supplied evidence proves nothing, for or against" in found.wording
     assert "nothing against the deck or the history or the actions" in found.wording
     assert history(found)[0] is not Result.FAIL
 
@@ -91,7 +91,7 @@ def test_the_contradicting_note_is_named_with_its_signer() -> None:
 def test_the_number_of_agreeing_receipts_is_stated_beside_the_contradicting_one() -> None:
     found = report(given(note(10), note(20), note(40, changed=True), b"x"))
     assert found.outside == (
-        "2 receipts agree, up to seq 20 (trusting the key of the server that was given)",
+        "2 receipts agree, up to seq 20 (trusting the key of the server that was supplied)",
         "2.note contradicts, at seq 40",
         "1 of 4 receipts prove nothing: see the check",
     )

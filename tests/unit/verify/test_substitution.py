@@ -42,12 +42,12 @@ def test_a_substituted_draw_is_reported_with_both_cards_and_its_statement() -> N
     case, report = substituted()
     assert report.unheld is not None
     found = [one for one in report.unheld.substitutions if one.seq == case.seq + 1]
-    assert [(one.kind, one.given, one.rule) for one in found] == [
+    assert [(one.kind, one.actual, one.rule) for one in found] == [
         ("cards_drawn", report.unheld.card, "P8")
     ]
     deck = Log(read_log(case.bundle).lines).deck
     assert deck is not None and found[0].due in deck
-    named = f"{found[0].given} in place of {found[0].due} at the draw at seq {case.seq + 1} [P8]"
+    named = f"{found[0].actual} in place of {found[0].due} at the draw at seq {case.seq + 1} [P8]"
     assert named in reason(report)
     assert "all events after it fit" in reason(report)
 
@@ -74,7 +74,7 @@ def test_no_single_substitution_explains_two() -> None:
     _, report = substituted(times=2)
     assert report.unheld is not None
     assert (report.unheld.substitutions, report.unheld.whole) == ((), True)
-    assert "no single card given in place of another explains" in reason(report)
+    assert "no single card in place of another explains" in reason(report)
 
 
 def test_a_played_card_of_the_stock_is_not_explained_by_a_substitution() -> None:
@@ -108,7 +108,7 @@ def test_a_hidden_face_down_card_is_tried_as_a_substitution() -> None:
             event["data"]["cards"] = [names.get(card, card) for card in cards]
     found = unheld_of(Log(forgery.lines()))
     assert found is not None
-    assert [(one.seq, one.kind, one.given, one.due) for one in found.substitutions] == [
+    assert [(one.seq, one.kind, one.actual, one.due) for one in found.substitutions] == [
         (seq, "blind_failed", given, due)
     ]
     assert f"{given} in place of {due} at the turning of a face-down card at seq {seq} [L13]" in (
