@@ -64,9 +64,9 @@ def _redis_url(value: str) -> str:
     parts = urlsplit(value)
     if uses_sentinel(value):
         if not re.fullmatch(r"/[^/]+/?", parts.path):
-            raise ValueError("has to end with the name of the master, and nothing behind it")
+            raise ValueError("must have the name of the master, and nothing else, as its path")
         if not re.fullmatch(r"(db=[0-9]+)?", parts.query):
-            raise ValueError("has a part behind ? other than the number of a database: ?db=1")
+            raise ValueError("has a query other than the number of a database: ?db=1")
         return value
     if parts.scheme not in {"redis", "rediss", "unix"}:
         raise ValueError(
@@ -261,7 +261,7 @@ idle_days | | days; 0: never | Age at which a game that waits for a person is cl
 keep_answers_hours | | hours | Answers to requests with an `Idempotency-Key`
 keep_wake_ups_hours | | hours | Notifications that no relay has sent
 keep_refusals_days | | days; 0: forever | Refused moves, counted from the seal of the game
-keep_unused_players_days | | days; 0: forever | Players who never did anything
+keep_unused_players_days | | days; 0: forever | Players who were never active
 record_version | | version | Log format of new games; 1 until every process runs this release
 = Disputes: each one keeps the values with which it was opened
 referee_hands | | hands | Finished hands required of a referee
@@ -296,7 +296,7 @@ test_redis_url | embedded | Redis URL | Redis for the tests, which empty it
 test_chromium | found on the path | path | Browser for the tests of the pages
 test_record | off | 1 or empty | Records the examples of the API document anew
 """
-"""The same for variables that are no settings of the service: of its commands, traces and tests."""
+"""The same for variables that are not settings of the service: of commands, traces and tests."""
 
 
 def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:

@@ -782,7 +782,7 @@ CREATE OR REPLACE TRIGGER archived_is_true BEFORE INSERT ON archived
 ALTER TABLE archived ENABLE ALWAYS TRIGGER archived_is_true;
 
 
--- check_refusals: a seal of version 2 names all refused attempts that are recorded, no others.
+-- check_refusals: refuse a seal of version 2 unless it names the number of recorded attempts.
 --
 -- Called by append_events, which holds the row lock of the stream, so no attempt is added until it
 -- has committed. `refused` is the number of attempts in the seal. SH409 if another number is
@@ -810,7 +810,7 @@ BEGIN
     END IF;
     recorded := (SELECT count(*) FROM refusals r WHERE r.game_id = game);
     IF recorded <> counted THEN
-        RAISE EXCEPTION 'of game % are % refused attempts recorded, not %', game, recorded, counted
+        RAISE EXCEPTION 'game % has % refused attempts recorded, not %', game, recorded, counted
             USING
                 ERRCODE = 'SH409',
                 DETAIL = (

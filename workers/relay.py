@@ -17,8 +17,8 @@ from service.metrics import ROUNDS
 from service.store.events import StoreUnavailable
 from service.tracing import Step
 
-INTERVAL = 0.5
-BATCH = 500
+INTERVAL = 0.5  # seconds between two rounds
+BATCH = 500  # rows of a round
 OLDER_THAN = timedelta(seconds=1)
 """Younger rows were most likely notified by the process that committed them."""
 

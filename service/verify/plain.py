@@ -311,7 +311,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
         "A receipt for event {a} is of another course of the game.",
     ),
     (r".+ is of another game, ", "One of the receipts belongs to another game."),
-    (r".+ does not hold: ", "One of the receipts is damaged, or not signed with the server's key."),
+    (r".+ is invalid: ", "One of the receipts is damaged, or not signed with the server's key."),
     (r"an invalid log proof", "The file with the proof from the public log is damaged."),
     (
         r"the public log has another game",

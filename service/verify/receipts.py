@@ -24,7 +24,7 @@ NO_SERVER_KEY: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trust:
-    """The server's keys from outside; those from a list have the periods of their use too."""
+    """The server's keys from outside; a list of keys also has the periods of their use."""
 
     keys: Sequence[NoteVerifier] = ()
     listed: Sequence[ListedKey] = ()
@@ -50,12 +50,12 @@ class Trust:
         if not remarks_of:
             return None
         remarks = "; ".join(map(_first_and_how_many, remarks_of.values()))
-        return f"{remarks}: so the times prove nothing; the signatures still hold"
+        return f"{remarks}: so the times prove nothing; the signatures remain valid"
 
 
 def _first_and_how_many(remarks: list[str]) -> str:
     first, *others = dict.fromkeys(remarks)
-    return f"{first}; and so for {len(others)} more it signed" if others else first
+    return f"{first}; the same for {len(others)} more events that it signed" if others else first
 
 
 def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
@@ -162,7 +162,7 @@ def _read_all(
             known = _named(note, keys) if claimed else keys
             held.append(_read(name, note, known))
         except RecordError as error:
-            reason = f"{name} does not hold: {error.detail}; it proves nothing, for or against"
+            reason = f"{name} is invalid: {error.detail}; it proves nothing, for or against"
             cursor.note(None, reason, weight=EvidenceWeight.NOTHING)
     return held
 
@@ -220,7 +220,7 @@ def _contradiction(log: Log, held: _Readable, agreed: int | None, signed: Sequen
         )
         return Failed(min(seq, last), text + unsure, weight=EvidenceWeight.UNSIGNED)
     if seq > last and log.seal is None:
-        more = "the game went on, and this log was cut short or is an earlier copy"
+        more = "the game continued, and this log was cut short or is an earlier copy"
         return Failed(last, f"{text}. {_signed_by(held.signers)}: {more}")
     both = [other for other in signed if other >= min(seq, last)]
     return Failed(min(seq, last), f"{text}. {_who_made_both(held.signers, both)}")
@@ -240,20 +240,20 @@ def _who_made_both(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
     A log has no signature of its own, so a receipt shows only that the server had another log.
     If the same key signed this one as well, its holder made both.
     """
-    good = f"{_signed_by(signers)}: the house itself signed that other history"
+    good = f"{_signed_by(signers)}: the operator itself signed that other history"
     if both:
-        only = "only the holder of its key, the house, can have made both"
+        only = "only the holder of its key, the operator, can have made both"
         return f"{good}. It signed this one too, at seq {min(both)}: {only}"
     return (
-        f"{good}. The party that produced this file wrote this one. If the house gave out this log,"
-        " the house made both; a receipt of this history from there on, or its proof in the"
-        " public log, would show that it did"
+        f"{good}. The party that produced this file wrote this one. If the operator gave out this"
+        " log, the operator made both; a receipt of this history from there on, or its proof in"
+        " the public log, would show that"
     )
 
 
 def _signed_by(signers: Sequence[NoteVerifier]) -> str:
     names = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in signers)
-    return f"The signature on it, by {names}, is good"
+    return f"The signature on it, by {names}, is valid"
 
 
 def _remarks(

@@ -22,11 +22,11 @@ States = Sequence[Mapping[str, Any]]
 _CONTRIBUTIONS: Final[Mapping[str, str]] = {
     "value": (
         "seat {} added a value in one step: no player alone could choose the deck;"
-        " the house could, together with the seat that sent last"
+        " the operator could, together with the seat that sent last"
     ),
     "commit": (
         "seat {} bound itself to a value before it showed it: no party could choose the deck"
-        " without this seat, not even the house together with all others"
+        " without this seat, not even the operator together with all others"
     ),
 }
 
@@ -34,7 +34,7 @@ _CONTRIBUTIONS: Final[Mapping[str, str]] = {
 def entropy_lines(states: States) -> list[str]:
     """Return one line for each seat's entropy: which parties could not choose the deck."""
     if states and all(state["mode"] == "none" for state in states):
-        return ["no player added to the shuffle: the house alone chose it"]
+        return ["no player added to the shuffle: the operator alone chose it"]
     return [_line(state) for state in states]
 
 
@@ -49,8 +49,8 @@ def unproven_of_seed(states: States) -> str | None:
     if "commit" in modes:
         return None
     if "value" in modes:
-        return "that the house and the player who sent last did not choose it together"
-    return "that the house did not choose a seed it liked, for no player added to the shuffle"
+        return "that the operator and the player who sent last did not choose it together"
+    return "that the operator did not choose the seed, because no player added to the shuffle"
 
 
 def _line(state: Mapping[str, Any]) -> str:

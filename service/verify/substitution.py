@@ -62,7 +62,7 @@ class CardNotHeld:
     @property
     def text(self) -> str:
         """Return in words which party can have done it, and which substitution explains it."""
-        alone = "no player can do this alone, for the server deals and accepts; it let"
+        alone = "no player can do this alone, because the server deals and accepts moves; it let"
         alone += f" seat {self.seat} play a card that it did not hold"
         if not self.unseen:
             return alone
@@ -76,7 +76,7 @@ class CardNotHeld:
         ]
         if not self.tried:
             return ""
-        beyond = "" if self.whole else "; not everything could be tried"
+        beyond = "" if self.whole else "; not all cards could be tried"
         if not ways:
             none = "; no single card in place of another explains all that follows"
             return none if self.whole else beyond
@@ -189,18 +189,18 @@ class _Tries:
         deck[one], deck[other] = deck[other], deck[one]
         supposed = self.log.supposing(tuple(deck))
         self.followed += size
-        if not _holds(lambda at: check_custody(supposed, at), since=-1):
+        if not _passes(lambda at: check_custody(supposed, at), since=-1):
             return False
         self.judged += size
         checks: tuple[Callable[[Cursor], Answer | None], ...] = (
             lambda at: check_legality(supposed, at),
             lambda at: check_hidden(supposed, at),
         )
-        return all(_holds(check, since=since) for check in checks)
+        return all(_passes(check, since=since) for check in checks)
 
 
-def _holds(check: Callable[[Cursor], Answer | None], *, since: int) -> bool:
-    """Return whether a check finds nothing at the events after `since`."""
+def _passes(check: Callable[[Cursor], Answer | None], *, since: int) -> bool:
+    """Return whether a check finds no failure at the events after `since`."""
     at = Cursor()
     try:
         check(at)

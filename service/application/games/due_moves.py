@@ -173,9 +173,9 @@ class Turns:
 
     def _no_bot_opens(self, entry: GameEntry) -> GameEntry | None:
         """
-        No bot may open: the clock decides, or the game waits for the clock or a person.
+        Time the opening out if its deadline has passed: no bot may open. Else the game waits.
 
-        The game's row is updated only now, when it is public that no bot has opened.
+        The row's next action is updated only now, when it is public that no bot has opened.
         """
         clock, record = clock_wake(entry.record), entry.record
         if clock is not None and clock.at <= self._world.now():
@@ -247,7 +247,7 @@ def _count(kind: str) -> None:
 
 def _beats(entry: GameEntry) -> int:
     """
-    Return the padded length of a bot's move at a table: that of the table's slowest bot.
+    Return the padded length, in beats, of a bot's move at a table: that of its slowest bot.
 
     The length is public. All bots of the table use it, because at a first-come opening not
     even the seat that acts is public.

@@ -47,7 +47,7 @@ from service.store.events import EventStore, StoreError, StreamConflict
 from service.store.games import RefusedMove
 
 MOST_SWAPS = 500
-"""Exchanges of one seat in a hand. The rules set no limit, and each one is an event."""
+"""Maximum of exchanges of a seat in a hand: the rules set none, and each one is an event."""
 
 
 def check_signature(
@@ -374,7 +374,7 @@ class Moves:
         return read.take(game) if fresh else read.entry(game)
 
     def _overtaken(self, entry: GameEntry, conflict: StoreError) -> GameEntry | None:
-        """Return a game after the events that came first; None if the store did not return them."""
+        """Return the game after the events that came first; None if it has to be loaded."""
         if not isinstance(conflict, StreamConflict) or conflict.stream != entry.record.identity:
             return None
         if not conflict.lines:
@@ -430,7 +430,7 @@ class Moves:
         if stale:
             raise Refusal("stale-version", "the game has moved on", version=record.version)
         if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MOST_SWAPS:
-            detail = f"a seat can exchange cards {MOST_SWAPS} times in a hand; say that it is ready"
+            detail = f"a seat can exchange cards {MOST_SWAPS} times in a hand: send `ready`"
             raise Refusal("rate-limited", detail)
         return move
 

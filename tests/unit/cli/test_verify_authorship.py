@@ -35,7 +35,7 @@ BLAME = (
     "let it pass",
     "the server, which judges",
     "no player can do this",
-    "the house made",
+    "the operator made",
 )
 
 

@@ -88,7 +88,7 @@ def test_a_signature_outside_the_period_of_its_key_gets_a_remark_and_passes(
     [remark] = receipts.remarks
     assert remark.startswith(f"key {SERVER.verifier.key_id.hex()}, which signed seq {seq}")
     assert words in remark
-    assert remark.endswith("so the times prove nothing; the signatures still hold")
+    assert remark.endswith("so the times prove nothing; the signatures remain valid")
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_many_receipts_of_one_key_get_one_remark() -> None:
     )
     [remark] = found(given).remarks
     assert remark.count(" begins at ") == 1
-    assert f"; and so for {len(seqs) - 1} more it signed: so the times" in remark
+    assert f"; the same for {len(seqs) - 1} more events that it signed: so the times" in remark
 
 
 def test_the_key_of_the_public_log_gets_the_same_remark() -> None:

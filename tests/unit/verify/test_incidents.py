@@ -75,7 +75,7 @@ def test_each_failed_claim_has_its_own_account() -> None:
     broken = "the party that produced this file wrote it: its chain is broken at seq 40"
     assert all(account_text.startswith("this log says: ") for account_text in found.values())
     assert broken in found[Claim.DECK] and broken in found[Claim.HISTORY]
-    assert not any("the house" in account_text for account_text in found.values())
+    assert not any("the operator" in account_text for account_text in found.values())
 
 
 def test_a_false_deal_is_attributed_to_the_author_of_the_log() -> None:
@@ -112,7 +112,7 @@ def state(seat: int, mode: str, progress: str) -> dict[str, object]:
 def test_without_player_entropy_the_server_could_choose_the_deck() -> None:
     """`none`: safe only if the operator is honest."""
     states = [state(seat, "none", "none") for seat in range(3)]
-    assert entropy_lines(states) == ["no player added to the shuffle: the house alone chose it"]
+    assert entropy_lines(states) == ["no player added to the shuffle: the operator alone chose it"]
     assert "did not choose a seed it liked" in (unproven_of_seed(states) or "")
 
 
@@ -127,7 +127,7 @@ def test_single_step_entropy_excludes_players_but_not_the_server_with_a_player()
 def test_committed_entropy_excludes_every_party() -> None:
     """`commit`: not even the operator together with a player can steer the deck."""
     states = [state(0, "commit", "revealed"), state(1, "none", "none")]
-    assert "not even the house together with all others" in entropy_lines(states)[0]
+    assert "not even the operator together with all others" in entropy_lines(states)[0]
     assert unproven_of_seed(states) is None
 
 

@@ -61,7 +61,7 @@ def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> Non
 def test_a_damaged_note_is_named_and_does_not_count_against_the_history() -> None:
     found = report(given(note(30), note(40)[:-20]))
     reason = receipts(found).reason or ""
-    assert reason.startswith("1.note does not hold: ")
+    assert reason.startswith("1.note is invalid: ")
     assert history(found)[0] is not Result.FAIL
 
 
@@ -84,7 +84,7 @@ def test_the_contradicting_note_is_named_with_its_signer() -> None:
     found = report(given(note(10), note(20), note(40, changed=True)))
     reason = receipts(found).reason or ""
     assert reason.startswith("2.note names another history than this one; they agree up to seq 20")
-    assert f"by {SERVER.name}+{SERVER.verifier.key_id.hex()}, is good" in reason
+    assert f"by {SERVER.name}+{SERVER.verifier.key_id.hex()}, is valid" in reason
     assert history(found)[0] is Result.FAIL
 
 
@@ -102,11 +102,13 @@ def test_the_author_of_a_change_in_an_unsigned_log_is_left_open() -> None:
     """The holder of a file can rewrite it, so one good note proves one good history."""
     reason = receipts(report(given(note(10), note(40, changed=True)))).reason or ""
     assert "can have made both" not in reason
-    assert "If the house gave out this log" in reason
+    assert "If the operator gave out this log" in reason
 
 
 def test_two_histories_signed_by_one_key_are_attributed_to_the_server() -> None:
-    both = "It signed this one too, at seq 60: only the holder of its key, the house, can have made"
+    both = (
+        "It signed this one too, at seq 60: only the holder of its key, the operator, can have made"
+    )
     contradicting = given(note(40, changed=True))
     assert both in (receipts(report(given(note(60), note(40, changed=True)))).reason or "")
     evidence = report(contradicting, **{"a.note": note(60)})
@@ -121,7 +123,7 @@ def test_a_receipt_for_an_event_after_an_open_log_is_not_a_second_history() -> N
     found = verify_bundle(Bundle(lines=LINES[:60]), evidence)
     reason = receipts(found).reason or ""
     assert reason.startswith("1.note names seq 80, and the log ends before it. The signature on it")
-    assert reason.endswith("the game went on, and this log was cut short or is an earlier copy")
+    assert reason.endswith("the game continued, and this log was cut short or is an earlier copy")
 
 
 def test_a_receipt_for_an_event_after_the_seal_shows_another_history() -> None:
@@ -140,6 +142,6 @@ def test_remarks_on_keys_are_separate_lines_even_with_a_contradicting_receipt() 
     evidence = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
     found = report(evidence)
     [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
-    assert line.endswith("so the times prove nothing. The signatures still hold")
+    assert line.endswith("so the times prove nothing. The signatures remain valid")
     assert "begins at" not in (receipts(found).reason or "")
     assert "remark: key " in (receipts(found).text or "")

@@ -129,7 +129,7 @@ def test_an_incomplete_search_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     assert found is not None
     assert (found.substitutions, found.whole) == ((), False)
     assert "no single card" not in found.text
-    assert "not everything could be tried" in found.text
+    assert "not all cards could be tried" in found.text
 
 
 @pytest.mark.parametrize("name", ["shithead", "leeds", "reverse", "shithead-layout"])

@@ -131,7 +131,7 @@ def test_a_false_seed_is_named_before_the_deck_derived_from_it() -> None:
 
 def test_a_file_that_proves_nothing_blames_no_party() -> None:
     """A damaged receipt beside a true record."""
-    reason = "mine.note does not hold: malformed; it proves nothing, for or against"
+    reason = "mine.note is invalid: malformed; it proves nothing, for or against"
     finding = Finding(
         check=Check.RECEIPTS, result=Result.FAIL, reason=reason, weight=EvidenceWeight.NOTHING
     )
