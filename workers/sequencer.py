@@ -22,7 +22,7 @@ AFTER_SILENCE = 15.0
 
 
 class LogSequencer:
-    """Adds leaves to the public log; a second sequencer is harmless, and moves need none."""
+    """Adds leaves to the public log; several may run, and moves do not depend on any."""
 
     def __init__(self, services: Services) -> None:
         self._sequencer = services.sequencer
@@ -52,7 +52,7 @@ class LogSequencer:
             self._log.warning("witnesses have not agreed yet", error=str(error))
         except StoreError as error:
             self._log.warning("the batch was not written", error=str(error))
-        except Exception:  # noqa: BLE001 - the process continues; an alarm watches for good rounds
+        except Exception:  # noqa: BLE001 - the process continues; an alarm reports missing successes
             self._log.exception("a round of the public log failed")
         else:
             ROUNDS.labels("sequencer").set_to_current_time()

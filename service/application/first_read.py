@@ -63,9 +63,9 @@ class FirstRead:
     """
     The token, the stored answer and the game of one request.
 
-    `confirm` reads all of them in one query. A change of a game can do without: `defer` takes
-    the player of a token that was valid before, the commit checks the token again, and any
-    refusal is confirmed first, so that faults keep their order (api.md, section 1).
+    `confirm` reads all of them in one query. A request that changes a game can skip it: `defer`
+    takes the cached player of the token, the commit checks the token again, and any refusal is
+    confirmed first, so that faults have their documented order (api.md, section 1).
     """
 
     def __init__(self, reads: FirstReads, token: bytes | None, game: UUID | None) -> None:

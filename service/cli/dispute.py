@@ -50,9 +50,9 @@ def dispute() -> None:
       5  the side that lost can appeal once         shithead dispute appeal DISPUTE
 
     A ruling against the accused needs all referees of the panel: if one of them votes
-    `not-proven`, the accused is cleared. `shithead dispute show` reports what the machine found,
-    where the dispute stands and what you can do next. GAME and DISPUTE are addresses, or ids
-    at --url.
+    `not-proven`, the accused is cleared. `shithead dispute show` prints the findings of the
+    verifier, the state of the dispute and what you can do next. GAME and DISPUTE are addresses,
+    or ids at --url.
 
     Exit status: 0 done, 2 refused or no answer from the service, 64 invalid command line.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
@@ -69,8 +69,8 @@ class _Court:
         found: Dispute = self.player.api.get(f"/disputes/{identity}")
         return found
 
-    def post(self, identity: UUID, what: str, body: Mapping[str, Any]) -> Dispute:
-        changed: Dispute = self.player.api.post(f"/disputes/{identity}/{what}", body)
+    def post(self, identity: UUID, part: str, body: Mapping[str, Any]) -> Dispute:
+        changed: Dispute = self.player.api.post(f"/disputes/{identity}/{part}", body)
         return changed
 
     def me(self) -> str | None:
@@ -162,8 +162,8 @@ def open_(
       other          anything else
 
     Without --charge, --seq and --statement you are asked for them; the moves that fit the
-    charge are listed with their numbers. The evidence is frozen, and the machine's findings
-    follow within seconds.
+    charge are listed with their numbers. The evidence is frozen, and the findings of the
+    verifier follow within seconds.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     with answered():
         court, game = _court(where, **options)
@@ -196,8 +196,8 @@ def _chosen_seq(events: list[Event], people: People, charge: str) -> int:
         return next(dealt, 0) if charge == "wrong-deal" else 0
     listed = [e for e in events if fits(e, charge) and e["data"]["seat"] != people.me]
     if not listed:
-        what = "has taken the pile" if charge == "false-pick-up" else "has moved"
-        raise NoService(f"no other seat {what} in this game: there is nothing to accuse of")
+        act = "has taken the pile" if charge == "false-pick-up" else "has moved"
+        raise NoService(f"no other seat {act} in this game: there is no move to dispute")
     for event in listed:
         click.echo(f"{event['seq']:>5}  {printable(event_sentence(event, people))}")
     numbers = {event["seq"] for event in listed}
@@ -226,7 +226,7 @@ def _accused(
     event = events[seq]
     seat = event["by"] if event["by"] is not None else event["data"].get("seat")
     if seat is None:
-        raise click.UsageError(f"event {seq} is no move of a seat: name one with --accused")
+        raise click.UsageError(f"event {seq} is not a move: name the accused with --accused")
     if seat == me:
         raise click.UsageError(f"event {seq} is a move of your own")
     return int(seat)
@@ -239,8 +239,8 @@ def show(where: str, *, as_json: bool, **options: Any) -> None:
     """
     Show a dispute: findings, statements, referees, ruling, and what you can do next.
 
-    Given the address of a game, or its id, all disputes about it are shown. Statements and
-    the names of referees are shown to the two sides and the referees only.
+    With the address or id of a game, all disputes about it are shown. Statements and the
+    names of referees are shown to the two sides and the referees only.
     """
     with answered():
         court, identity = _court(where, **options)
@@ -293,7 +293,7 @@ def evidence(where: str, *, file: Path | None, **options: Any) -> None:
         raise NoService(printable(f"{path}: {error.strerror}")) from None
     click.echo(f"saved: {path}")
     click.echo(f"  SHA-256 of this file: {hashlib.sha256(data).hexdigest()}")
-    click.echo("  It changes when the game or a dispute about it goes on; the copy in it does not:")
+    click.echo("  It changes while the game or a dispute continues; the copy in it does not:")
     for line in _frozen_lines(data, found):
         click.echo(f"  {line}")
     if more:
@@ -317,7 +317,7 @@ def _frozen_lines(data: bytes, found: Dispute) -> Iterator[str]:
                 with zipfile.ZipFile(io.BytesIO(frozen)) as copy:
                     is_older = proof in bundle.namelist() and proof not in copy.namelist()
     except zipfile.BadZipFile:
-        raise NoService("the evidence of the service is no ZIP archive") from None
+        raise NoService("the evidence of the service is not a ZIP archive") from None
     if frozen is None:
         yield "The copy is not in the file: it has no room for the copies of all disputes."
     elif hashlib.sha256(frozen).hexdigest() != recorded:
@@ -442,7 +442,7 @@ def refuse(where: str, *, referee: int, **options: Any) -> None:
 @click.option(
     "--server-seals",
     is_flag=True,
-    help="Let the server seal and reveal the vote: nothing to keep, but it knows your vote.",
+    help="Let the server seal and reveal the vote: no file is needed, but it knows your vote.",
 )
 def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any) -> None:
     """

@@ -31,7 +31,7 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     """
     Return the report on one log as text.
 
-    If a check fails, the first three lines say what was changed, who can have done it and
+    If a check fails, the first three lines state what was changed, who can have done it and
     what would prove more. The last line is the result.
     """
     summary = report.summary.lines(name or FILE) if report.summary else ()
@@ -105,8 +105,8 @@ class Report:
     version: int  # the number of events
     sealed: bool
     findings: tuple[Finding, ...]  # in the order of the protocol
-    asked: tuple[Check, ...]  # the checks without which the result is not a pass
-    level: str | None  # None where it cannot even be read
+    asked: tuple[Check, ...]  # the required checks
+    level: str | None  # None if the log cannot be read
     up_to: int | None  # how far receipts from outside reach; None without one
     witnessed: bool
     entropy: tuple[Mapping[str, Any], ...]
@@ -116,14 +116,14 @@ class Report:
     missing: tuple[str, ...]  # what the next level would need
     outside: tuple[str, ...]  # evidence that does not depend on the operator
     unchecked: tuple[str, ...]  # evidence that could not be checked, and why
-    backed: bool  # whether anything from outside speaks for the history
+    backed: bool  # whether evidence from outside supports the history
     authorship: Authorship  # which events the server signed
     accounts: tuple[Account, ...] = ()  # what happened where a claim first fails
     unheld: CardNotHeld | None = None  # a card that a seat played without holding it
 
     @property
     def result(self) -> Result:
-        """Return the result over all that was asked for; a check that fails is one always."""
+        """Return FAIL if any check fails, MISSING if a required check lacks evidence, or PASS."""
         results = {finding.check: finding.result for finding in self.findings}
         if Result.FAIL in results.values():
             return Result.FAIL
@@ -132,7 +132,7 @@ class Report:
 
     @property
     def claims(self) -> tuple[Standing, ...]:
-        """Return how the deck, the history and the actions stand, each by itself."""
+        """Return the results for the deck, the history and the actions, each by itself."""
         basis = Basis(
             backed=self.backed,
             entropy=self.entropy,
@@ -148,7 +148,7 @@ class Report:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Return what breaks nothing and should be weighed, of all checks."""
+        """Return the remarks of all checks: facts that are no failures, for readers to weigh."""
         return tuple(dict.fromkeys(text for f in self.findings for text in f.remarks))
 
     @property
@@ -166,7 +166,7 @@ class Report:
         return "; ".join([f"no evidence of tampering, {level}", *self._made_for()])
 
     def _made_for(self) -> Iterator[str]:
-        """Yield the moves that level L3 does not rest on: those that seats did not sign."""
+        """Yield the moves that level L3 does not cover: the server made them after time-outs."""
         for seat, count in self.made_for.items() if self.level == "L3" else ():
             moves = "1 move" if count == 1 else f"{count} moves"
             made = (
@@ -187,7 +187,7 @@ class Report:
 
     @property
     def last_line(self) -> str:
-        """Return the conclusion as the text and the page show it: of a failure in sentences."""
+        """Return the conclusion for text and page; that of a failure is split into sentences."""
         failed = self.result is Result.FAIL
         return sentences(self.conclusion) if failed else self.conclusion
 
@@ -220,7 +220,7 @@ def audit_object(report: Report) -> dict[str, Any]:
 
 def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) -> str | None:
     """
-    Return the level that the findings give: L0 readable, L1 the log holds.
+    Return the level reached by the findings: L0 readable, L1 the log is valid.
 
     L2: and a receipt from outside names a head. L3: and every human seat `signed` a move of
     this hand, and each that was not made for it after a time-out, with a key from outside.

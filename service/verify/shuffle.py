@@ -50,7 +50,7 @@ def unproven_of_seed(states: States) -> str | None:
         return None
     if "value" in modes:
         return "that the operator and the player who sent last did not choose it together"
-    return "that the operator did not choose the seed, because no player added to the shuffle"
+    return "that the operator did not select a favourable seed: no player added to the shuffle"
 
 
 def _line(state: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import { createHash, createHmac, createPublicKey, randomBytes, verify } from "no
 const SERVICE = process.argv[2] ?? "http://127.0.0.1:8080";
 let token = null;
 
-/** Return the answer to a request; throws the problem where the service refuses it. */
+/** Return the answer to a request; throws the problem if the service refuses it. */
 async function call(method, path, body, headers = {}) {
   const sent = { "Content-Type": "application/json", ...headers };
   if (token) sent.Authorization = `Bearer ${token}`;
@@ -177,7 +177,7 @@ const publicKey = Buffer.from(JSON.parse(keys).items[0].public, "base64");
 const der = Buffer.concat([hex(spki), publicKey]); // better: keys stored before the game
 const serverKey = createPublicKey({ key: der, format: "der", type: "spki" });
 for (const receipt of receipts) {
-  // What the server signed while we played is in this log, and it did sign it.
+  // Each head that the server signed during play is in this log, and the signature is valid.
   const [body, note] = receipt.split("\n\n");
   const [, version, head] = body.split("\n");
   must(heads[version].toString("base64") === head, `another history at version ${version}`);
@@ -185,7 +185,7 @@ for (const receipt of receipts) {
   must(verify(null, body + "\n", serverKey, signature), "not signed by the server");
 }
 
-// The rules of the game are checked by any server, not only by this one.
+// Any server can check the rules of the game, not only this one.
 const form = new FormData();
 const parts = { file: bundle, receipt: receipts.at(-1), key: keys };
 for (const [name, content] of Object.entries(parts)) {

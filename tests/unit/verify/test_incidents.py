@@ -113,7 +113,7 @@ def test_without_player_entropy_the_server_could_choose_the_deck() -> None:
     """`none`: safe only if the operator is honest."""
     states = [state(seat, "none", "none") for seat in range(3)]
     assert entropy_lines(states) == ["no player added to the shuffle: the operator alone chose it"]
-    assert "did not choose a seed it liked" in (unproven_of_seed(states) or "")
+    assert "did not select a favourable seed" in (unproven_of_seed(states) or "")
 
 
 def test_single_step_entropy_excludes_players_but_not_the_server_with_a_player() -> None:

@@ -18,7 +18,7 @@ const REST = 2000; // milliseconds between polls of a room without a change
  * @param {Element} place where leader and buttons are shown
  * @param {{here: () => Position, go: (position: Position) => Promise<void>, signal: AbortSignal}} replay
  *   `here`: the reader's position; `go`: show another one
- * @returns {Promise<() => void>} to be called after each step
+ * @returns {Promise<() => void>} a function to call after each step of the replay
  */
 export async function join(dispute, place, { here, go, signal }) {
   const path = /** @type {const} */ (`/v1/disputes/${encodeURIComponent(dispute)}`);

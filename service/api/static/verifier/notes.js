@@ -18,7 +18,7 @@ const ED25519 = 1;
 const COSIGNATURE = 4;
 
 /**
- * Return a note, of which nothing is verified yet.
+ * Parse a note; its signatures are not verified.
  *
  * @param {Uint8Array} bytes
  * @returns {Note | null} null if it is malformed
@@ -77,7 +77,7 @@ async function cosigned(note, key, blob) {
  *
  * @param {string} source
  * @param {boolean} [witness]
- * @returns {Promise<NoteKey[]>} empty if there is none, or one that contradicts itself
+ * @returns {Promise<NoteKey[]>} empty if there is none, or one whose id does not match its key
  */
 export async function readKeys(source, witness = false) {
   /** @type {NoteKey[]} */
@@ -108,7 +108,7 @@ export async function readKeys(source, witness = false) {
 }
 
 /**
- * What a receipt says: at this version a game's log ended with this head.
+ * The content of a receipt: the head of a game's log after the event `seq`.
  *
  * @typedef {{origin: string, game: string, seq: number, head: string}} Receipt
  */
