@@ -949,9 +949,9 @@ BEGIN
     ORDER BY p.player_id
     FOR KEY SHARE;
 
-    -- In a statement of its own: one that had to wait sees what came of it only then.
+    -- A separate statement, because it must see what was committed while the locks were awaited.
     IF EXISTS (SELECT FROM players p WHERE p.player_id = ANY (wanted) AND p.erased_at IS NOT NULL) THEN
-        RAISE EXCEPTION 'who was erased does nothing any more' USING ERRCODE = 'SH401';
+        RAISE EXCEPTION 'a player has been erased' USING ERRCODE = 'SH401';
     END IF;
 END
 $$;

@@ -79,7 +79,7 @@ def _players(rows: Sequence[Row]) -> dict[tuple[str, int, str], tuple[int, float
     for row in sorted(rows, key=lambda row: (row["ruleset"], row["seats"], row["table"])):
         for bot, slots, playable, fitted in row["choices"]:
             choice = Choice(slots=slots, playable=playable, fitted=fitted)
-            if choice.telling:
+            if choice.informative:
                 made[row["ruleset"], row["seats"], bot].append(choice)
         for bot in {choice[0] for choice in row["choices"]}:
             player = (row["ruleset"], row["seats"], bot)

@@ -147,7 +147,7 @@ def blind_choices(call: Call) -> Response:
     """
     Return the e-value of a player's blind choices.
 
-    Only that player, and referees of disputes about the player, may read it.
+    Only that player, and referees of disputes against the player, may read it.
     """
     asked = call.query["player"]
     player = call.by.id if asked == "me" else UUID(asked)

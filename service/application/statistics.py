@@ -53,8 +53,8 @@ OF_SHUFFLES = (
 
 OF_CHOICES = (
     "This value does not show how a player could know a card, and does not prove cheating. An "
-    "e-value grows if the cards chosen blind fit more often than the cards that lay there make "
-    "likely; one honest player in a thousand ever reaches the threshold, no matter how often "
+    "e-value grows if the cards chosen blind fit more often than by chance among the face-down "
+    "cards; one honest player in a thousand ever reaches the threshold, no matter how often "
     "it is read. A small value does not prove honesty: there may be too few choices, or a "
     "player may look at cards without gaining from it. Choices by bots or by the clock are "
     "left out."
@@ -106,7 +106,7 @@ class Statistics:
         if last is None:
             with self._first.slot("") as free:
                 if not free:
-                    raise Refusal("unavailable", "the statistics are being made", retry_after=1)
+                    raise Refusal("unavailable", "the statistics are being computed", retry_after=1)
                 with self._lock:
                     return self._newest()
         if not self._lock.acquire(blocking=False):
@@ -117,7 +117,7 @@ class Statistics:
             self._lock.release()
 
     def _newest(self) -> dict[str, Any]:
-        """Return the statistics, made again if they are older than KEPT_SECONDS."""
+        """Return the statistics, recomputed if they are older than KEPT_SECONDS."""
         if self._shuffles is None or time.monotonic() - self._read_at > KEPT_SECONDS:
             self._read_new()
             self._shuffles = self._summary()
@@ -147,21 +147,22 @@ class Statistics:
 
     def blind_choices(self, caller: Player, player: UUID) -> dict[str, Any]:
         """
-        Return the e-value of a player's blind choices, to that player and to referees.
+        Return the e-value of a player's blind choices.
 
-        A referee's read is recorded in the access log of the games judged. Raises Refusal
-        `forbidden` for other callers.
+        Only that player, and referees of disputes against the player, may read it; a referee's
+        read is recorded in the access log of the games judged. Raises Refusal `forbidden`.
         """
         if caller.id != player:
             judged = self._directory.games_judged(caller.id, player)
             if not judged:
-                raise Refusal("forbidden", "this is for the player, and for referees")
+                detail = "only the player and referees of disputes against the player may read this"
+                raise Refusal("forbidden", detail)
             what = f"the statistics of blind choices of {player}"
             self._access_log.note_person(judged, Caller(player=caller.id, what=what))
         choices = [_choice(row) for row in self._directory.blind_choices(player)]
         return {
             "player": str(player),
-            "n": sum(choice.telling for choice in choices),
+            "n": sum(choice.informative for choice in choices),
             "e_value": e_value(choices),
             "threshold": THRESHOLD,
             "false_alarm": FALSE_ALARM,

@@ -122,7 +122,7 @@ def _starters_after(
     starters: dict[Card, CardLocation], history: History, seq: int
 ) -> dict[Card, CardLocation]:
     """
-    Return where the starters lie that all saw go under the stock.
+    Return the places of the special starters that were put under the stock for all to see.
 
     Draws take the top of the stock, so it is public which seat draws a starter.
     """

@@ -242,23 +242,23 @@ _LARGEST = 1e300
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """One of `slots` face-down cards was chosen; `playable` of them fitted, or this one did not."""
+    """A choice among `slots` face-down cards, `playable` of which fitted the pile."""
 
     slots: int
     playable: int
-    fitted: bool
+    fitted: bool  # whether the chosen card did
 
     @property
-    def telling(self) -> bool:
-        """Return whether choosing could make a difference."""
+    def informative(self) -> bool:
+        """Return whether another choice could have had another outcome."""
         return 0 < self.playable < self.slots
 
 
 def e_value(choices: Iterable[Choice]) -> float:
-    """Return the e-value of choices in their order; 1 where there are none."""
+    """Return the e-value of choices in their order; 1 without any."""
     stakes = [0.0] * len(LOOKS)  # logarithms
     for choice in choices:
-        if choice.telling:
+        if choice.informative:
             stakes = [
                 stake + math.log(_ratio(choice, look))
                 for stake, look in zip(stakes, LOOKS, strict=True)

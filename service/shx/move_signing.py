@@ -107,7 +107,7 @@ def sign_intent(key: Ed25519PrivateKey, value: Mapping[str, Any]) -> dict[str, A
 
 def intent_holds(public: bytes, auth: Mapping[str, Any]) -> bool:
     """Return whether the key `public` (32 bytes) signed this intent."""
-    return _holds(public, auth["sig"], intent_bytes(auth["intent"]))
+    return _verifies(public, auth["sig"], intent_bytes(auth["intent"]))
 
 
 def key_change_bytes(*, table: UUID, seat: int, key: bytes) -> bytes:
@@ -123,14 +123,14 @@ def sign_key_change(old: Ed25519PrivateKey, *, table: UUID, seat: int, key: byte
 
 def key_change_holds(old: bytes, signature: str, *, table: UUID, seat: int, key: bytes) -> bool:
     """Return whether the key `old` signed that `key` is the seat's next key."""
-    return _holds(old, signature, key_change_bytes(table=table, seat=seat, key=key))
+    return _verifies(old, signature, key_change_bytes(table=table, seat=seat, key=key))
 
 
 def _sign(key: Ed25519PrivateKey, message: bytes) -> str:
     return b64encode(key.sign(message)).decode("ascii")
 
 
-def _holds(public: bytes, signature: str, message: bytes) -> bool:
+def _verifies(public: bytes, signature: str, message: bytes) -> bool:
     """Return whether an Ed25519 signature is valid; False also if it or the key is malformed."""
     raw = decode_base64(signature)
     if raw is None:

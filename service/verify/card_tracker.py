@@ -1,9 +1,8 @@
 """
-Where every card is: bookkeeping of its own, by card, that shares no code with the game's rules.
+The place of every card, tracked card by card without code of the game's rules.
 
-It works with the deck or without. Without it, or for what it does not see, a
-card is UNKNOWN until it comes to light; then it must come from where unknown
-cards lie.
+It works with the deck or without. Without the deck a hidden card is UNKNOWN until an event shows
+it; its place must then have an unknown card.
 """
 
 from __future__ import annotations
@@ -18,9 +17,9 @@ Data = Mapping[str, Any]
 
 class CardMisplaced(Exception):
     """
-    A card is not where an event says; `dealing` where the deal or a draw is at fault.
+    A card is not at the place that an event names; `dealing`: the deal or a draw is wrong.
 
-    Where a seat uses a card of a hand in which it is not, `seat` and `card` are these.
+    If a seat uses a card that is not in its hand, `seat` and `card` name them.
     """
 
     def __init__(
@@ -51,7 +50,7 @@ class Zones:
         self.up: list[list[list[str]]] = [[] for _ in range(seats)]
         self.down: list[list[int | None]] = [[] for _ in range(seats)]
         self.met: list[set[int]] = [set() for _ in range(seats)]  # positions each seat has seen
-        self.placed: set[str] = set()  # the cards that came to light outside stock and slots
+        self.placed: set[str] = set()  # the cards that were shown outside stock and slots
         self.opened: set[str] = set(self.deck)  # the cards whose position in the deck is known
         self._steps: Mapping[str, Callable[[Data], None]] = {
             "cards_dealt": self._dealt,
@@ -68,7 +67,7 @@ class Zones:
         }
 
     def follow(self, kind: str, data: Data) -> None:
-        """Move the cards that an event moves; raises CardMisplaced where they are not there."""
+        """Move the cards that an event moves; raises CardMisplaced if one is elsewhere."""
         step = self._steps.get(kind)
         if step is not None:
             step(data)
@@ -132,7 +131,7 @@ class Zones:
 
     def _same(self, position: int, opening: Data) -> int:
         if opening["p"] != position:
-            reason = f"position {opening['p']} is opened where {position} is the one to turn"
+            reason = f"position {opening['p']} is opened, but position {position} is the next"
             raise CardMisplaced(reason, dealing=True)
         return position
 

@@ -149,7 +149,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"a turn limit is at most (\d+)", "No hand has more than {a} turns."),
     (r"the ruleset cannot be read", "The rules named in the record cannot be read."),
     (r"the deck is not the one of the ruleset", "By the rules the deck has other cards."),
-    (r"position \d+ is opened where", "The card shown came from another place of the deck."),
+    (r"position \d+ is opened, but", "The card shown came from another place of the deck."),
     (r"(\d+) cards are left, not (\d+)", "{a} cards were left in the stock, not {b}."),
     (
         r"the ruleset deals (\d+) down, (\d+) up and (\d+) to",

@@ -21,7 +21,7 @@ def check_sequence(
     """
     Check that the games of a table follow one another, and that none is missing or repeated.
 
-    With one log only the checks are made that need no other log. The answer lists aborted
+    With one log, only checks that need no other log are made. The answer lists aborted
     attempts, changed rules and numbers of seats, new keys and whether the previous keys
     signed them, and whether logs of earlier games of the table are missing.
 
@@ -251,7 +251,7 @@ def _own_faults(log: Log) -> Iterator[_Fault]:
         yield _Fault(games=(log,), reason="the game names itself as the previous game")
     if hand == 1 and created["dealer"] is not None:
         rule = log.ruleset.cite("end.next_dealer")
-        text = f"seat {created['dealer']} deals the first hand undrawn"
+        text = f"seat {created['dealer']} deals the first hand without a draw"
         yield _Fault(games=(log,), reason=text, rule=rule)
     if hand != 1 and created["prev_game"] is None:
         yield _Fault(games=(log,), reason=f"hand {hand} follows no other game")

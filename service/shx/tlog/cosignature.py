@@ -97,7 +97,7 @@ def cosignatures(note: Note, known: Iterable[CosignatureVerifier]) -> list[Cosig
         if verifier is None:
             continue
         timestamp = int.from_bytes(line.signature[:_TIME_BYTES], "big")
-        if not _holds(verifier.public, note.text, line.signature, timestamp):
+        if not _verifies(verifier.public, note.text, line.signature, timestamp):
             raise RecordError("bad_note", f"the cosignature of {line.name} is wrong")
         before = found.get(verifier.public)
         if before is None or before.timestamp < timestamp:
@@ -109,7 +109,7 @@ def _message(text: str, timestamp: int) -> bytes:
     return f"cosignature/v1\ntime {timestamp}\n{text}".encode()
 
 
-def _holds(public: bytes, text: str, signature: bytes, timestamp: int) -> bool:
+def _verifies(public: bytes, text: str, signature: bytes, timestamp: int) -> bool:
     if len(signature) != _TIME_BYTES + _SIGNATURE_BYTES or timestamp > _LATEST:
         return False
     try:

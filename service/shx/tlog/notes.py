@@ -20,7 +20,7 @@ from service.shx.validators import decode_base64
 from service.shx.weak_keys import key_fault
 
 ED25519: Final = b"\x01"
-MAX_NOTE: Final = 1 << 20
+MAX_NOTE: Final = 1 << 20  # bytes
 MAX_SIGNATURES: Final = 100
 
 _DASH: Final = "\u2014 "
@@ -183,7 +183,7 @@ def open_note(data: bytes, verifiers: Iterable[NoteVerifier]) -> tuple[Note, lis
         verifier = known.get((line.name, line.key_id))
         if verifier is None:
             continue
-        if not _holds(verifier.public, line.signature, note.text.encode()):
+        if not _verifies(verifier.public, line.signature, note.text.encode()):
             raise _bad(f"the signature of {line.name} is wrong")
         if verifier not in signed:
             signed.append(verifier)
@@ -239,7 +239,7 @@ def _check_unicode(text: str) -> None:
         raise _bad("not Unicode text") from None
 
 
-def _holds(public: bytes, signature: bytes, message: bytes) -> bool:
+def _verifies(public: bytes, signature: bytes, message: bytes) -> bool:
     try:
         Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
     except (InvalidSignature, ValueError):

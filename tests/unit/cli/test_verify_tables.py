@@ -76,13 +76,13 @@ def test_a_chosen_dealer_of_hand_1_fails_with_any_predecessor(
     shithead: Run, tmp_path: Path, prev_game: str | None
 ) -> None:
     lines = made_game_of("chosen", dealer=1, prev_game=prev_game)
-    assert fails(shithead, tmp_path, lines) == "seat 1 deals the first hand undrawn"
+    assert fails(shithead, tmp_path, lines) == "seat 1 deals the first hand without a draw"
 
 
 def test_a_chosen_dealer_of_a_second_attempt_at_hand_1_fails(shithead: Run, tmp_path: Path) -> None:
     aborted = made_game_of("again", abort=True)
     lines = made_game_of("chosen", dealer=1, after=aborted)
-    assert "seat 1 deals the first hand undrawn" in fails(shithead, tmp_path, lines, aborted)
+    assert "seat 1 deals the first hand without a draw" in fails(shithead, tmp_path, lines, aborted)
 
 
 def test_a_later_hand_without_a_game_before_it_fails(shithead: Run, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_a_substituted_draw_is_reported_with_both_cards_and_its_statement() -> N
 
 def test_text_html_and_json_reports_do_not_blame_a_player_alone() -> None:
     _, report = substituted()
-    alone = "no player can do this alone, for the server deals and accepts"
+    alone = "no player can do this alone, because the server deals and accepts moves"
     [custody] = [c for c in audit_object(report)["checks"] if c["check"] == "custody"]
     for text in (report_text(report), report_html([("game", report)]), custody["reason"]):
         assert alone in text
