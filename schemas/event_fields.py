@@ -164,7 +164,7 @@ class CardsDealtData(Closed):
     dealer = _seat("the dealer")
     down = Integer(**described("face-down cards of each seat, which is also its number of slots"))
     up = Integer(**described("face-up cards of each seat; 0 in a layout deal"))
-    hand = Integer(**described("hand cards of each seat; in a layout deal those to lay included"))
+    hand = Integer(**described("hand cards of each seat, including those to lay in a layout deal"))
     stock = Integer(**described("cards in the stock after the event"))
     face_up = fields.List(
         fields.List(fields.Nested(OpeningSchema), required=True),
@@ -265,7 +265,7 @@ class _PickedUp(Closed):
 
 
 class PilePickedUpData(_PickedUp):
-    """A seat does not beat the pile, which goes to a hand."""
+    """A seat does not play, and the pile goes to its hand or to that of the previous player."""
 
     with_ = card_list(
         data_key="with", metadata={"description": "face-up cards that go along with the pile"}

@@ -42,7 +42,7 @@ from service.api.http import (
 )
 from service.api.parsing import json_body, present_request, query_values
 from service.application.callers import Caller, Idempotency, Player
-from service.application.errors import Refusal, misfit
+from service.application.errors import Refusal, invalid_body
 from service.application.first_read import FirstRead
 from service.application.quotas import limited_by
 from service.store.replica import from_replica
@@ -289,7 +289,7 @@ def _body(schema: Schema) -> Any:
     try:
         return schema.load(value)
     except ValidationError as error:
-        raise misfit(pointers(error.messages)) from None
+        raise invalid_body(pointers(error.messages)) from None
 
 
 def _answer(view: Callable[..., Response], call: Call, path: Mapping[str, Any]) -> Response:

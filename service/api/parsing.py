@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 from flask import Request, request
 from werkzeug.local import LocalProxy
 
-from service.application.errors import Refusal, misfit
+from service.application.errors import Refusal, invalid_body
 from service.shx.canonical import MAX_INTEGER
 
 MAX_DEPTH = 32
@@ -205,7 +205,7 @@ def _refuse_depth(value: Any) -> None:
 def _refuse_nul(value: Any, at: str = "") -> None:
     if isinstance(value, str) and "\x00" in value:
         errors = [{"at": at, "message": "contains a NUL character"}]
-        raise misfit(errors)
+        raise invalid_body(errors)
     if isinstance(value, Mapping):
         for name, inner in value.items():
             _refuse_nul(name, at)

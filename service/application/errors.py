@@ -24,7 +24,7 @@ class InvalidHistory(Exception):
     """The stored events of a game are invalid from `seq` on; the operator must investigate."""
 
     def __init__(self, game: UUID, seq: int) -> None:
-        super().__init__(f"game {game} cannot be followed at seq {seq}")
+        super().__init__(f"game {game} is invalid at seq {seq}")
 
 
 def not_found(what: str) -> Refusal:
@@ -34,10 +34,10 @@ def not_found(what: str) -> Refusal:
 
 def invalid(at: str, message: str) -> Refusal:
     """Return the refusal of a body with one error, at a JSON pointer."""
-    return misfit([{"at": at, "message": message}])
+    return invalid_body([{"at": at, "message": message}])
 
 
-def misfit(errors: Sequence[Mapping[str, str]]) -> Refusal:
+def invalid_body(errors: Sequence[Mapping[str, str]]) -> Refusal:
     """Return the refusal of a body with these errors; its detail is the first of them."""
     first, more = errors[0], len(errors) - 1
     place = first["at"] or "the body"

@@ -31,9 +31,9 @@ from service.local.programs import (
 )
 from service.startup_checks import CannotStart, check_start
 
-_READY_SECONDS = 30.0  # seconds
+_READY_SECONDS = 30.0  # for the API to answer after its start
 _NO_WORKERS = (
-    "warning: --workers 0: bots do not move, and time-outs are not played, unless workers run "
+    "warning: --workers 0: bots do not move, and time-outs are not applied, unless workers run "
     "elsewhere (python -m workers.main worker)"
 )
 _STOP_SECONDS = 5.0  # seconds for requests and jobs to end, of 10 in all
@@ -166,7 +166,7 @@ def _metrics_address() -> dict[str, str]:
 
 def _free_port(host: str, port: int) -> int:
     """Return `port`, or a free one for 0; raises StartError if it is in use."""
-    if not 0 <= port <= 65535:  # getaddrinfo would take the rest of a division
+    if not 0 <= port <= 65535:  # getaddrinfo would use the port modulo 65536
         raise StartError(f"port {port} does not exist: choose one from 1 to 65535 with --port")
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]

@@ -68,7 +68,7 @@ def test_an_unfoldable_log_is_answered_with_a_problem_and_logged(
     assert answer.json is not None
     assert answer.json["type"] == "/problems/unavailable"
     assert answer.json["detail"].startswith("the stored record of this game is inconsistent")
-    assert f"game {game} cannot be followed at seq 1" in caplog.text
+    assert f"game {game} is invalid at seq 1" in caplog.text
 
 
 def test_an_unfoldable_log_is_read_up_to_its_faulty_event() -> None:

@@ -17,7 +17,7 @@ const SUITS = {
 const STAR = "M16 1l4.300 9.800 10.700 1-8 7.100 2.300 10.500L16 24l-9.300 5.400L9 18.900 1 11.800l10.700-1z";
 /** @type {Record<string, string>} */
 const SIGNS = { c: "♣", d: "♦", h: "♥", s: "♠" };
-/** The order of a deck, where no ruleset gives another. */
+/** The default order of ranks, for callers without a ruleset. */
 const ORDER = "2 3 4 5 6 7 8 9 T J Q K A".split(" ");
 
 /** @param {string} card @returns {string} the rank: `2` to `A`, or `X` for a joker */
@@ -29,7 +29,7 @@ export const suitOf = (card) => (card[0] === "X" ? "" : card[1]);
 /** @param {string} rank @returns {string} the rank as printed on a card: `10`, `K`, `★` */
 export const printed = (rank) => (rank === "T" ? "10" : rank === "X" ? "★" : rank);
 
-/** @param {string} card @returns {string} the card in a few signs: `10♥`, `★` */
+/** @param {string} card @returns {string} the card in symbols: `10♥`, `★` */
 export const brief = (card) => printed(rankOf(card)) + (SIGNS[suitOf(card)] ?? "");
 
 /** @param {string} card @returns {string} the card in words: "ten of hearts, deck 2" */
