@@ -11,8 +11,8 @@ from schemas.strict_fields import (
     Closed,
     Integer,
     PatternString,
-    QueryTruth,
-    QueryWhole,
+    QueryBoolean,
+    QueryInteger,
     card_field,
     described,
     page_of,
@@ -71,7 +71,7 @@ class RefusedSchema(Closed):
 class DecisionQuery(Closed):
     """Whether a bot's opinion is added."""
 
-    opinion = QueryTruth(
+    opinion = QueryBoolean(
         load_default=False,
         metadata={
             "description": "`true`: after the seal, how a bot judges the legal moves; it is a"
@@ -207,12 +207,12 @@ class CustodySchema(Closed):
 class KnowledgeQuery(Closed):
     """The seat whose knowledge is asked for, and the version."""
 
-    seat = QueryWhole(
+    seat = QueryInteger(
         high=MAX_SEATS - 1,
         load_default=None,
         metadata={"description": "the caller's seat if left out"},
     )
-    at = QueryWhole(
+    at = QueryInteger(
         low=1, load_default=None, metadata={"description": "a version; the present if left out"}
     )
 

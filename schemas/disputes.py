@@ -15,7 +15,7 @@ from schemas.strict_fields import (
     Integer,
     OneOf,
     PageQuery,
-    QueryWhole,
+    QueryInteger,
     Text,
     described,
     hex_digits,
@@ -175,12 +175,12 @@ class LeadSchema(PositionSchema):
 class RoomQuery(Closed):
     """Long poll: how long to wait for another `number`."""
 
-    number = QueryWhole(
+    number = QueryInteger(
         high=(1 << 53) - 1,
         load_default=0,
         metadata={"description": "with `wait`: the `number` that the caller has, until another"},
     )
-    wait = QueryWhole(
+    wait = QueryInteger(
         high=30, load_default=0, metadata={"description": "seconds to wait, at most 30"}
     )
 

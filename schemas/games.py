@@ -16,7 +16,7 @@ from schemas.strict_fields import (
     OneOf,
     PageQuery,
     PatternString,
-    QueryWhole,
+    QueryInteger,
     described,
     hex_digits,
     name_field,
@@ -44,7 +44,7 @@ class GameQuery(WaitQuery):
     """Whose view, at which version, and how long to wait for a newer one."""
 
     as_ = _viewer()
-    at = QueryWhole(
+    at = QueryInteger(
         low=1,
         load_default=None,
         metadata={"description": "a past version, from 1; by default the present one"},
@@ -76,13 +76,13 @@ class GamesQuery(PageQuery):
 class EventsQuery(Closed):
     """The first seq, and the maximum number of events."""
 
-    after = QueryWhole(
+    after = QueryInteger(
         load_default=0,
         metadata={
             "description": "the first seq; with the version that a client has, what it lacks"
         },
     )
-    limit = QueryWhole(
+    limit = QueryInteger(
         low=1,
         high=1000,
         load_default=None,
@@ -93,7 +93,7 @@ class EventsQuery(Closed):
 class StreamQuery(Closed):
     """The first seq."""
 
-    after = QueryWhole(
+    after = QueryInteger(
         load_default=0, metadata={"description": "the first seq, unless `Last-Event-ID` is sent"}
     )
 
@@ -102,13 +102,13 @@ class ReplayQuery(Closed):
     """Whose view, and the versions of the first and the last frame."""
 
     as_ = _viewer()
-    from_ = QueryWhole(
+    from_ = QueryInteger(
         low=1,
         load_default=1,
         data_key="from",
         metadata={"description": "the version of the first frame"},
     )
-    to = QueryWhole(
+    to = QueryInteger(
         low=1,
         load_default=None,
         metadata={

@@ -62,7 +62,7 @@ class Integer(fields.Integer):
         return value
 
 
-class QueryWhole(fields.Integer):
+class QueryInteger(fields.Integer):
     """An integer in a query, by default a version: digits only."""
 
     def __init__(self, *, low: int = 0, high: int = MOST_EVENTS, **more: Any) -> None:
@@ -83,7 +83,7 @@ class Boolean(fields.Boolean):
         return value
 
 
-class QueryTruth(fields.Boolean):
+class QueryBoolean(fields.Boolean):
     """`true` or `false` in a query."""
 
     def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> bool:
@@ -136,9 +136,9 @@ class Chosen(fields.String):
 class PatternString(fields.String):
     """A string that matches a pattern as a whole."""
 
-    def __init__(self, pattern: str, what: str, **more: Any) -> None:
+    def __init__(self, pattern: str, message: str, **more: Any) -> None:
         more.setdefault("allow_none", False)
-        super().__init__(validate=validate.Regexp(pattern, error=what), **more)
+        super().__init__(validate=validate.Regexp(pattern, error=message), **more)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
         text = super()._deserialize(value, *args, **kwargs)
@@ -161,12 +161,12 @@ def hex_digits(count: int, **more: Any) -> PatternString:
     return PatternString(rf"^[0-9a-f]{{{count}}}$", f"is not {count} lowercase hex digits", **more)
 
 
-GIVEN_NAME = "[A-Za-z0-9_-]{1,60}"
+ID_PATTERN = "[A-Za-z0-9_-]{1,60}"
 
 
 def name_field(what: str, **more: Any) -> PatternString:
     """Return a field for the name of a ruleset or bot."""
-    return PatternString(f"^{GIVEN_NAME}$", f"is not the name of a {what}", **more)
+    return PatternString(f"^{ID_PATTERN}$", f"is not the name of a {what}", **more)
 
 
 def key_field(**more: Any) -> PatternString:
@@ -190,7 +190,7 @@ def viewer_field(**more: Any) -> PatternString:
 
 
 def time_field(**more: Any) -> PatternString:
-    """Return a field of a time as SHX/1 writes it."""
+    """Return a field of a timestamp in the format of SHX/1."""
     more["metadata"] = {"format": "date-time", **more.get("metadata", {})}
     return PatternString(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$", "is not a time", **more)
 
@@ -296,7 +296,7 @@ CURSOR = r"^[A-Za-z0-9_=.:-]{1,200}$"
 class PageQuery(Closed):
     """Pagination: page size and cursor."""
 
-    limit = QueryWhole(
+    limit = QueryInteger(
         low=1, high=200, load_default=50, metadata={"description": "the largest number of items"}
     )
     cursor = PatternString(

@@ -14,8 +14,8 @@ from schemas.strict_fields import (
     Closed,
     Integer,
     PageQuery,
-    QueryTruth,
-    QueryWhole,
+    QueryBoolean,
+    QueryInteger,
     Text,
     described,
     key_field,
@@ -196,7 +196,7 @@ class TablesQuery(PageQuery):
     ruleset = name_field(
         "ruleset", load_default=None, metadata={"description": "tables with this ruleset only"}
     )
-    mine = QueryTruth(
+    mine = QueryBoolean(
         load_default=False,
         metadata={"description": "`true` for tables at which the caller has a seat"},
     )
@@ -205,13 +205,13 @@ class TablesQuery(PageQuery):
 class WaitQuery(Closed):
     """Long poll: the time to wait for a version greater than `after`."""
 
-    after = QueryWhole(
+    after = QueryInteger(
         load_default=None,
         metadata={
             "description": "with `wait`: the caller's version; the answer waits for a greater one"
         },
     )
-    wait = QueryWhole(
+    wait = QueryInteger(
         high=30, load_default=0, metadata={"description": "seconds to wait, at most 30"}
     )
 

@@ -19,7 +19,7 @@ from flask_smorest.spec import FlaskPlugin
 from marshmallow import Schema, fields
 from werkzeug.routing import BaseConverter
 
-from schemas.strict_fields import GIVEN_NAME, OneOf
+from schemas.strict_fields import ID_PATTERN, OneOf
 from schemas.tables import BotSeatSchema, SeatRequestField
 from service.api.http import JSON, revalidated
 from service.api.problems import PROBLEMS
@@ -162,7 +162,7 @@ class Api:
 class NameConverter(BaseConverter):
     """The name of a ruleset or source package in a path; other paths do not match."""
 
-    regex = GIVEN_NAME
+    regex = ID_PATTERN
 
 
 def make_api(app: Flask) -> Api:
@@ -170,7 +170,7 @@ def make_api(app: Flask) -> Api:
     routes, schemas = FlaskPlugin(), Plugin(schema_name_resolver=_name)
     app.url_map.converters["name"] = NameConverter
     routes.register_converter(
-        NameConverter, lambda _: {"type": "string", "pattern": f"^{GIVEN_NAME}$"}
+        NameConverter, lambda _: {"type": "string", "pattern": f"^{ID_PATTERN}$"}
     )
     info = {"description": DESCRIPTION}
     spec = APISpec("Shithead", VERSION, "3.1.0", [routes, schemas], info=info)

@@ -33,18 +33,18 @@ def who_answers(
     """
     Return in sentences which party can have made a move, and the server's part in it.
 
-    A server judges each move before it writes it down, so no seat breaks a rule alone;
-    and where no key of a seat's signed, that the seat asked for it is the server's word.
-    But only where the move is `signed`, by the server under a receipt or a checkpoint, is
-    it shown that the server wrote it; `denied` says why the file is not what it decode_line.
+    A server checks each move before it records it, so no seat breaks a rule alone. Without a
+    signature by the seat's key, only the server states that the seat asked for the move. `signed`:
+    a receipt or checkpoint proves that the server recorded the move. `denied` is the reason why
+    the file is not what the server recorded, None if there is none.
     """
     by_server = _by_server(history, move)
     if signed:
         return by_server
     if denied is not None:
-        nothing = "It shows nothing of what a seat or the server did."
+        nothing = "It proves nothing about what a seat or the server did."
         return (f"The party that produced this file wrote it: {denied}.", nothing)
-    unsigned = "The party that produced this file wrote it: no signature of the server's covers it."
+    unsigned = "The party that produced this file wrote it: no signature of the server covers it."
     return (unsigned, "If this is the server's log:", *by_server)
 
 
@@ -56,11 +56,11 @@ def _by_server(history: History, move: RecordedMove) -> tuple[str, ...]:
     if move.timed_out:
         return (f"The server made this move for seat {seat}, whose time was up.",)
     if history.games[0].setup.seats[seat].bot is not None:
-        return (f"A bot of the server's made this move for seat {seat}; the server accepted it.",)
+        return (f"A bot of the server made this move for seat {seat}; the server accepted it.",)
     made = f"Seat {seat} made this move, and the server, which judges every move, accepted it."
     if "auth" in history.log[move.first].fields:
         return (made, f"The move carries a signature by the key of seat {seat}.")
-    return (made, f"No key signed it: that seat {seat} asked for it is the server's word.")
+    return (made, f"No key signed it: only the server states that seat {seat} asked for it.")
 
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -68,20 +68,19 @@ _MILLISECOND: Final = timedelta(milliseconds=1)
 
 def milliseconds(history: History, move: RecordedMove) -> int | None:
     """
-    Return the time since the turn came to the seat of a move, as clocks count it.
+    Return the milliseconds of a seat's turn before its move, as the clock of the game counts them.
 
-    It came with the first event since which it lies with the seat, the seat's own
-    action that left it the turn included; with the deal in the exchange, with the
-    start of play at a first-come opening (SHX/1, section 8, legality). None where
-    the turn was not the seat's, as for a follow-up.
+    The turn begins with the event that gives it to the seat, which may be the seat's own previous
+    action; in the exchange with the deal, at a first-come opening with the start of play (SHX/1,
+    section 8, legality). None if the seat was not on turn, as for a follow-up.
     """
     if move.command is None or move.seat is None or not move.first:
         return None
     before = history.games[move.first - 1]
     if not _has_turn(before, move.seat):
         return None
-    came = parse_time(history.log[_came(history, move.seat, move.first)].at)
-    return (parse_time(history.log[move.first].at) - came) // _MILLISECOND
+    began = parse_time(history.log[_turn_began(history, move.seat, move.first)].at)
+    return (parse_time(history.log[move.first].at) - began) // _MILLISECOND
 
 
 def _has_turn(game: Game, seat: Seat) -> bool:
@@ -92,8 +91,8 @@ def _has_turn(game: Game, seat: Seat) -> bool:
     return game.turn == seat or (game.first_turn and game.turn is None)
 
 
-def _came(history: History, seat: Seat, first: int) -> int:
-    """Return the seq of the event with which the turn came to `seat`."""
+def _turn_began(history: History, seat: Seat, first: int) -> int:
+    """Return the seq of the event with which the turn of `seat` before `first` began."""
     for seq in range(first - 1, 0, -1):
         before, after = history.games[seq - 1], history.games[seq]
         if not _has_turn(before, seat) or before.status is not after.status:
@@ -194,7 +193,7 @@ def _ways_up(game: Game, seat: Seat, card: Card) -> Iterator[Move]:
 
 
 Refused = Mapping[str, Any]
-"""A refused move as it is kept: at, seat, move, rule."""
+"""A refused move as it is stored: at, seat, move, rule."""
 
 
 def decision(
@@ -206,12 +205,12 @@ def decision(
     unproven: str | None = None,
 ) -> Json:
     """
-    Return the decision that an event belongs to, as api.md, section 6, has it.
+    Return the decision that an event belongs to, in the form of api.md, section 6.
 
-    Before the seal `viewer` is a seat, or None for the public, and what only the
-    seat that moved may know is null for other viewers. A step of the server, such as the
-    deal, has no view and no choice. `unproven` is the reason why the refused attempts are not
-    proven by a seal, None if they are; the answer has it only beside refused attempts.
+    Before the seal `viewer` is a seat, or None for the public, and the private fields of the
+    seat that moved are null for other viewers. A step of the server, such as the deal, has no
+    view and no choice. `unproven` is the reason why no seal proves the refused attempts, None if
+    one does; the answer has it only beside refused attempts.
     """
     move = history.move_at(seq)
     seat = move.seat
@@ -259,8 +258,8 @@ def _legal(before: Game, seat: Seat, did: Move | None) -> tuple[Move, ...]:
     """
     Return the legal moves as they are listed to players, and the one made.
 
-    The list lets one move stand for several alike (api.md, section 4) and leaves
-    out forfeits, so what was done is added where the rules allow it unlisted.
+    The list has one move for several that are alike, and no forfeit (api.md, section 4), so the
+    move made is added if it is legal but not listed.
     """
     listed = legal_moves(before, seat)
     if did is None or any(_alike(did, move) for move in listed):
@@ -295,7 +294,7 @@ def _excluded(before: Game, seat: Seat, legal: tuple[Move, ...], move: RecordedM
 
 
 def _attempts(history: History, move: RecordedMove, refused: Iterable[Refused]) -> list[Json]:
-    """Return what was refused to the seat after its move before this one."""
+    """Return the refused attempts of the seat between its previous move and this one."""
     if move.command is None:
         return []
     until, since = history.log[move.first].at, ""
@@ -314,13 +313,13 @@ def effects(history: History, move: RecordedMove) -> list[Json]:
     """
     Return every event of a move with its statements and a sentence on its effect.
 
-    The sentences use only what everybody at the table can see, so every viewer gets the same
-    ones, before the seal and after it.
+    The sentences use only public information, so they are the same for every viewer, before and
+    after the seal.
     """
     action = history.log[move.action]
     found = []
     for record in history.log[move.first : move.last + 1]:
-        # A consequence is judged by the game that its action met; the action by the one before it.
+        # The game before the event; for a consequence of an action, the game before the action.
         seq = max(min(record.seq, action.seq) - 1, 0)
         before, known = history.games[seq], history.known[seq]
         rules: tuple[str, ...] = ()
@@ -342,8 +341,8 @@ def _decided_by(game: Game, event: Event, action: Event, made: Move | None) -> t
     """
     Return the statements behind an event, the ruleset's own before those of the model.
 
-    `made` is the move if `event` is its action: what allows the move is cited as well. For
-    a pick-up that is the deciding statement, for a play it is unless the cards have an effect.
+    `made` is the move if `event` is its action. The statements that allow the move are cited as
+    well: first for a pick-up or pass, after those of the effects for a play.
     """
     cited_by = [rules_behind(game, event, action)]
     if made is not None:

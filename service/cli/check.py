@@ -71,7 +71,7 @@ def check(
       chain, head        the events of a stream are not chained, or end in another head
       row                a summary has another version than its stream; with --deep:
                          or differs from the state that its events lead to
-      bundle             the bundle of an archived game is missing or another one
+      bundle             the bundle of an archived game is missing or has another hash
       refusals           with --deep: the stored refused attempts of a game are not those
                          named by its seal, or cannot be decrypted with the keys
       leaf, tile, root   the public log contradicts the games or its own leaves
@@ -82,7 +82,7 @@ def check(
     Names, tokens and invites are in no event; only a signed backup protects them (see
     `shithead restore`).
 
-    The service may be running. The database role needs to read all tables, no more.
+    The service may be running. The database role needs only read access, to all tables.
 
     Exit status: 0 no faults, 1 faults found, or the check failed.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines

@@ -1,4 +1,4 @@
-"""Claims that a verification supports, and incidents: what happened where one fails."""
+"""Claims about a game, each with its result, and accounts of the events at which one fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.verify.substitution import CardNotHeld
 
 
 class Claim(StrEnum):
-    """What can be proved of a game, each by itself: (a), (b) and (c) of the protocol."""
+    """The three claims about a game, each verified by itself: (a), (b), (c) of the protocol."""
 
     DECK = "deck"
     HISTORY = "history"
@@ -32,7 +32,7 @@ CLAIMS: Final[Mapping[Claim, str]] = {
     Claim.HISTORY: "this is the history that was played",
     Claim.ACTIONS: "every action was legal, and every card is accounted for",
 }
-"""What each claim says, in words for people."""
+"""The text of each claim."""
 
 PAST_IN_CODES: Final = Wording(past=True, next_seat=False)
 """As `PAST`, with the codes of cards: for sentences that would be too long in words."""
@@ -41,20 +41,20 @@ _DECK: Final = (Check.COMMITMENTS, Check.SHUFFLE, Check.OPENINGS, Check.DEAL)
 _ACTIONS: Final = (Check.CUSTODY, Check.LEGALITY, Check.HIDDEN)
 _LOG: Final = (Check.BYTES, Check.CHAIN, Check.ORDER, Check.SIGNATURES, Check.SEAL)
 _OUTSIDE: Final = (Check.RECEIPTS, Check.ANCHOR, Check.WITNESS, Check.SEQUENCE)
-_SPEAKING: Final[Mapping[Claim, tuple[Check, ...]]] = {
+_CHECKS: Final[Mapping[Claim, tuple[Check, ...]]] = {
     Claim.DECK: _DECK,
     Claim.HISTORY: (*_LOG, *_OUTSIDE),
     Claim.ACTIONS: _ACTIONS,
 }
-"""The checks that speak for a claim, or against it."""
+"""The checks that support or contradict each claim."""
 
-_NEEDED: Final = {**_SPEAKING, Claim.HISTORY: _LOG}
-"""Those of them that a log answers by itself."""
+_NEEDED: Final = {**_CHECKS, Claim.HISTORY: _LOG}
+"""The checks of each claim that need nothing but the log."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How a claim stands: its result, and what there is to say to it."""
+    """The result of a claim, with an explanation."""
 
     claim: Claim
     result: Result
@@ -63,30 +63,30 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """What claims rest on beside the checks."""
+    """The facts beside the checks on which the results of the claims depend."""
 
-    backed: bool  # something from outside speaks for the history
+    backed: bool  # whether evidence from outside supports the history
     entropy: Sequence[Mapping[str, Any]]  # what each seat added to the shuffle
-    unheld: CardNotHeld | None = None  # a card that was played by who does not hold it
+    unheld: CardNotHeld | None = None  # a card that a seat played without holding it
     unchecked: Sequence[str] = ()  # evidence from outside that could not be checked
 
 
 def standings(findings: Sequence[Finding], basis: Basis) -> tuple[Standing, ...]:
     """
-    Return how the three claims stand.
+    Return the results of the three claims.
 
-    The history is only as good as the evidence for it from outside: a log by itself may have
-    been invented as a whole.
+    The history passes only with evidence from outside, because a log by itself may have been
+    invented as a whole.
     """
     return tuple(_standing(claim, findings, basis) for claim in Claim)
 
 
 def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = None) -> str:
     """
-    Return in words which claims fail, by which checks, and against which no check speaks.
+    Return in words which claims fail, by which checks, and which claims no check contradicts.
 
-    A move against the rules does not touch the deck and the history: the report must show a
-    referee that such a log was not forged.
+    An illegal move contradicts neither deck nor history: the report must show a referee that the
+    log of such a move is not a forgery.
     """
     shown, unshown, rest = [], [], []
     for claim in Claim:
@@ -124,7 +124,7 @@ def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Re
         return Result.MISSING, _if_signed(unsure)
     if far := _as_far(findings):
         seen = _was_seen(claim, findings)
-        return Result.MISSING, f"nothing against it{far}" if seen else "nothing was seen of it"
+        return Result.MISSING, f"nothing against it{far}" if seen else "no part of it was verified"
     lacking = [f.check for f in findings if f.check in _NEEDED[claim] and _is_missing(f)]
     if lacking:
         text = f"nothing against it so far; not checked yet: {', '.join(lacking)}"
@@ -136,7 +136,7 @@ def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Re
 
 
 def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | None:
-    """Return what is not shown of a claim against which nothing speaks."""
+    """Return the part of an uncontradicted claim that is not shown, None if all of it is."""
     if claim is Claim.HISTORY and not basis.backed:
         lacking = " and ".join(basis.unchecked)
         return f"nothing against it, and {lacking or 'nothing from outside for it'}"
@@ -145,8 +145,8 @@ def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | Non
     seed = unproven_of_seed(basis.entropy)
     doubts = [] if seed is None else [seed]
     if basis.unheld is not None and basis.unheld.unseen:
-        played = f"the log has seat {basis.unheld.seat} play {basis.unheld.card} unheld"
-        unshown = f"that the cards were dealt as it lay, for at seq {basis.unheld.seq}"
+        played = f"seat {basis.unheld.seat} plays {basis.unheld.card} without holding it"
+        unshown = f"that the cards were dealt as it lay, because at seq {basis.unheld.seq}"
         doubts.insert(0, f"{unshown} {played}")
     if not doubts:
         return None
@@ -154,13 +154,13 @@ def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | Non
 
 
 def against(claim: Claim, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings that speak against a claim."""
+    """Return the findings that contradict a claim."""
     return _weighing(claim, findings, EvidenceWeight.AGAINST)
 
 
 def _weighing(claim: Claim, findings: Sequence[Finding], weight: EvidenceWeight) -> list[Finding]:
     """Return the failed checks of a claim whose gravest objection has this weight."""
-    failed = [f for f in findings if f.result is Result.FAIL and f.check in _SPEAKING[claim]]
+    failed = [f for f in findings if f.result is Result.FAIL and f.check in _CHECKS[claim]]
     return [f for f in failed if min(map(_gravity, f.objections)) == _ORDER.index(weight)]
 
 
@@ -176,8 +176,8 @@ def _if_signed(findings: Sequence[Finding]) -> str:
 
 
 def _was_seen(claim: Claim, findings: Sequence[Finding]) -> bool:
-    """Return whether any check that speaks for a claim had something to look at."""
-    return any(f.result is Result.PASS and f.check in _SPEAKING[claim] for f in findings)
+    """Return whether any check of a claim passes."""
+    return any(f.result is Result.PASS and f.check in _CHECKS[claim] for f in findings)
 
 
 def _is_missing(finding: Finding) -> bool:
@@ -193,7 +193,7 @@ def _where(finding: Finding) -> str:
 
 
 def _as_far(findings: Sequence[Finding]) -> str:
-    """Return in words that a log was read in part, nothing where it was read whole."""
+    """Return a note if only a part of the log could be read, else ''."""
     unread = any(f.check is Check.BYTES and f.result is Result.FAIL for f in findings)
     return " as far as the log can be read" if unread else ""
 
@@ -203,7 +203,7 @@ Data = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """An incident: what the first failure of a claim is about."""
+    """The event at which a claim first fails, and facts that explain the failure."""
 
     claim: Claim
     seq: int
@@ -217,7 +217,7 @@ class Account:
     due: int | None = None  # the seat that had the turn by the events before
     by_seat: int | None = None  # the seat whose unsigned move it is
     by_bot: bool = False  # whether a bot sits there
-    signer: int | None = None  # the seat that had to sign, or did, where a signature fails
+    signer: int | None = None  # the seat whose signature is missing or invalid
     signed_move: Data | None = None  # the move that the signer did sign, if it is another one
     on_top: str | None = None  # the last card that was played up to it
 
@@ -225,7 +225,7 @@ class Account:
 def accounts_of(
     log: Log, findings: Sequence[Finding], authorship: Authorship
 ) -> tuple[Account, ...]:
-    """Return for each claim that does not hold what happened at the first event that fails."""
+    """Return an account of the first failing event for each claim that fails."""
     return tuple(_accounts(log, findings, authorship))
 
 
@@ -234,7 +234,7 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         failed = [f for f in against(claim, findings) if f.seq is not None]
         if not failed:
             continue
-        # Another seed than the promised one gives another deck, dealer and deal: it comes first.
+        # A seed other than the committed one comes first: it changes deck, dealer and deal.
         first = min(failed, key=lambda f: (f.check is not Check.COMMITMENTS, f.seq or 0))
         seq = first.seq or 0
         rule = f" [{first.rule}]" if first.rule else ""
@@ -244,7 +244,7 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         if stated is not None and len(stated.split()) > MOST_WORDS - 3:
             happened = shortened(describe(event or {}, PAST_IN_CODES), MOST_WORDS - 3)
         if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
-            happened = f"this log says: {happened}"
+            happened = f"this log states: {happened}"
         reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)
         named_already = first.check is Check.RECEIPTS or PRODUCER in (first.reason or "")
         who = "" if named_already else authorship.text(seq, by_server)
@@ -279,7 +279,7 @@ def _turn_at(log: Log, seq: int) -> int | None:
 
 
 def _due_at(log: Log, seq: int) -> int | None:
-    """Return the seat to which the events before one give the turn, None if they give it none."""
+    """Return the seat on turn before an event, None if there is none."""
     for event in reversed(log.events[:seq]):
         if "turn" in event["data"]:
             due: int | None = event["data"]["turn"]
@@ -309,12 +309,12 @@ def _is_bot(log: Log, seat: int) -> bool:
 
 
 def _by_server(claim: Claim, event: Data | None) -> str:
-    """Return whose doing an event is, if the server wrote it."""
+    """Return in words which party is responsible for an event, if the server wrote it."""
     match claim:
         case Claim.DECK:
             return "the server shuffles and deals, no player does"
         case Claim.HISTORY:
-            return "the server wrote it so"
+            return "the server wrote it like this"
         case Claim.ACTIONS if event is None or event["type"] not in ACTIONS:
             return "the server decides this, no player does"
         case Claim.ACTIONS:

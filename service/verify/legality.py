@@ -41,7 +41,7 @@ from service.verify.without_deck import (
 )
 
 MOST_NAMED: Final = 6
-"""The most cards that are named of those that a seat could have played instead."""
+"""Maximum of cards named that a seat could have played instead."""
 
 
 def check_legality(log: Log, cursor: Cursor) -> Answer:
@@ -186,7 +186,7 @@ class _Judge:
 
 def _seat(move: RecordedMove) -> int:
     if move.seat is None:
-        raise Failed(move.first, "nobody's move")
+        raise Failed(move.first, "the move belongs to no seat")
     return move.seat
 
 

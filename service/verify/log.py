@@ -27,17 +27,17 @@ def played_by(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     """
     Return the ruleset that `game_created` names, for the hand of this number.
 
-    For an id of the catalogue its settings are ignored, whatever they say: a
-    game that claims a known name plays by the known rules. Raises Failed for an
-    unknown id, for options that it does not have or that repeat a default, and
-    for the id of a custom ruleset that is not the hash of its settings.
+    For an id of the catalogue the settings in the event are ignored: a game with a known id is
+    verified by the known rules. Raises Failed for an unknown id, for options that the ruleset does
+    not have or that repeat a default, and for the id of a custom ruleset that is not the hash of
+    its settings.
     """
     identity, options, settings = pinned["id"], pinned["options"], pinned["settings"]
     known = catalogue().get(identity)
     try:
         if known is not None:
             if known.chosen(options) != options:
-                raise Failed(0, "the options name a default, or are not in their usual form")
+                raise Failed(0, "the options name a default, or are not in canonical form")
             return known.ruleset(options, hand=hand)
         if settings is None or identity != custom_ruleset_id(settings):
             reason = f"{identity} is no ruleset of the catalogue, nor the id of its settings"
@@ -60,11 +60,11 @@ class Broken:
 
 class Log:
     """
-    The events of a log up to the first line that cannot be read as one.
+    The events of a log up to the first line that is not an event.
 
-    The move that such a line cuts in two is left out; heads there are of every line.
-    The properties are what several checks need. Those that can fail on
-    malformed content raise Failed, so that each check which needs them says so.
+    A move that such a line interrupts is left out; `heads` has the head after every line. The
+    properties are data that several checks need. On malformed content they raise Failed, so that
+    each check that needs them reports it.
     """
 
     def __init__(self, lines: Sequence[bytes], *, name: str | None = None) -> None:
@@ -76,14 +76,14 @@ class Log:
         self.supposed: tuple[str, ...] | None = None
 
     def supposing(self, deck: tuple[str, ...]) -> Log:
-        """Return this log as it is to be read if the deck had been another one."""
+        """Return a copy of this log that is verified with another deck."""
         other = copy(self)
         other.supposed = deck
         return other
 
     @property
     def broken(self) -> Broken | None:
-        """Return the first line that is no event; nothing from there on is believed."""
+        """Return the first line that is not an event; events after it are not used."""
         return self.unreadable[0] if self.unreadable else None
 
     @cached_property
@@ -100,7 +100,7 @@ class Log:
 
     @property
     def begins(self) -> bool:
-        """Return whether its beginning can be read; else it says of no table that it is its."""
+        """Return whether the first event can be read; without it the table is unknown."""
         return bool(self.events) and self.events[0]["type"] == "game_created"
 
     @property
@@ -136,13 +136,13 @@ class Log:
 
     @cached_property
     def ruleset(self) -> Ruleset:
-        """Return the rules that the game is to be judged by."""
+        """Return the ruleset by which the game is verified; raises Failed if it is invalid."""
         created = self.created
         return played_by(created["ruleset"], created["hand"])
 
     @cached_property
     def decoded(self) -> tuple[Event, ...]:
-        """Return the events as the domain knows them."""
+        """Return the events as domain objects."""
         return tuple(
             event_of(event["type"], event["data"], lambda *_: self.ruleset) for event in self.events
         )
@@ -155,7 +155,7 @@ class Log:
 
     @cached_property
     def commitments(self) -> tuple[str, ...] | None:
-        """Return the commitments to the cards, None where the deck was not committed."""
+        """Return the commitments to the cards, None if the deck was not committed."""
         for event in self.events:
             if event["type"] == "deck_committed":
                 return tuple(event["data"]["cards"])
@@ -187,7 +187,7 @@ class Log:
 
     @property
     def deck(self) -> tuple[str, ...] | None:
-        """Return the deck in order, None where it is not known."""
+        """Return the deck in order, None if it is not known."""
         if self.supposed is not None:
             return self.supposed
         return None if self.shuffle is None else self.shuffle.deck
@@ -196,7 +196,7 @@ class Log:
 def _read(
     lines: Sequence[bytes],
 ) -> tuple[tuple[Mapping[str, Any], ...], tuple[Broken, ...]]:
-    """Return the events up to the first line that is none, and every such line."""
+    """Return the events up to the first line that is not an event, and all such lines."""
     events: list[Mapping[str, Any]] = []
     broken: list[Broken] = []
     for seq, line in enumerate(lines[:MAX_EVENTS]):
@@ -216,9 +216,9 @@ def _read(
 
 def _whole(events: Sequence[Mapping[str, Any]]) -> int:
     """
-    Return how many events there are before a move that an unreadable line may have cut in two.
+    Return the number of events before a move that an unreadable line may interrupt.
 
-    The rest of the move stands in that line, so no rule was broken.
+    The rest of the move may be in that line, so its absence breaks no rule.
     """
     moves, broken = moves_of(events)
     if broken is None:
@@ -230,7 +230,7 @@ def _whole(events: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _likely(line: bytes) -> str:
-    """Return in words what a program does to a log that it takes for text."""
+    """Return the likely cause of an unreadable line, '' if none is known."""
     return " (it ends with a carriage return, as a text editor may have put it)" * (
         line.endswith(b"\r")
     )
@@ -250,7 +250,7 @@ class Authorship:
 
     signed: frozenset[int] = frozenset()  # the events that the server's signature covers
     denied: str | None = None  # why the rest of the file is not what the server recorded
-    contradicted: bool = False  # whether a signature of the server's for another history is why
+    contradicted: bool = False  # whether `denied` is a server signature on another history
 
     @property
     def stretches(self) -> str:
@@ -261,7 +261,7 @@ class Authorship:
 
     def text(self, seq: int, by_server: str) -> str:
         """
-        Return in words which party can have written an event, the reading without blame first.
+        Return in words which party can have written an event: its producer, or the server.
 
         `by_server` is the conclusion if the server wrote it.
         """
@@ -276,10 +276,10 @@ def authorship_of(
     log: Log, findings: Sequence[Finding], signed: Iterable[int], contradicted: str | None
 ) -> Authorship:
     """
-    Return who wrote what, by the seqs at which the server `signed` this very log.
+    Return the events shown to be the server's; `signed` are the seqs whose heads it signed.
 
-    A signature covers an event with all before it that the chain leads back to.
-    `contradicted` says by which signature of the server's the log is another than its own.
+    A signature covers an event and all events before it that the chain links to it.
+    `contradicted` describes a signature of the server on another history, None without one.
     """
     covered: set[int] = set()
     for last in signed:
@@ -297,20 +297,20 @@ def authorship_of(
 
 
 def linked(log: Log, seq: int) -> bool:
-    """Return whether an event names the one before it in the log as the one before it."""
+    """Return whether `prev` of an event is the head of the event before it in the log."""
     return seq > 0 and bool(log.events[seq]["prev"] == log.heads[seq - 1].hex())
 
 
 def _damage(log: Log, findings: Sequence[Finding]) -> str | None:
     """
-    Return in words that a log was changed after it was written, None where nothing shows it.
+    Return in words what shows that a log was changed after it was written, None if nothing does.
 
-    The check `chain` also fails at an event with a wrong time. That event was written so if all
-    events name the ones before them.
+    The check `chain` also fails at an event with a wrong time. If all events are linked, the event
+    was written with that time.
     """
     failed = {f.check: f.seq for f in findings if f.result is Result.FAIL}
     if Check.BYTES in failed:
-        return f"line {failed[Check.BYTES]} of it is no event"
+        return f"line {failed[Check.BYTES]} of it is not an event"
     seq = failed.get(Check.CHAIN)
     if seq == 0 or (seq and not all(linked(log, each) for each in range(1, len(log.events)))):
         return f"its chain is broken at seq {seq}"

@@ -440,8 +440,8 @@ def sentences(text: str) -> str:
     """
     Return text with a sentence in place of each clause after a semicolon.
 
-    >>> sentences("this log says: seat 1 passed; the server accepted it")
-    'this log says: seat 1 passed. The server accepted it'
+    >>> sentences("this log states: seat 1 passed; the server accepted it")
+    'this log states: seat 1 passed. The server accepted it'
     """
     first, *others = text.split("; ")
     return ". ".join([first, *(f"{clause[:1].upper()}{clause[1:]}" for clause in others)])

@@ -1,4 +1,4 @@
--- look_up_seal: what the end of a hand needs: its refused moves, and new events of its table.
+-- look_up_seal: data for the end of a hand: its refused moves, and new events of its table.
 -- $1 game, $2 table, $3 first seq of the table. Refused moves: an array for each column, or nulls.
 SELECT
     s.kind, s.version, s.head,

@@ -61,7 +61,7 @@ def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule
     assert "(legality, L10: not allowed" in objections
     assert "\nstatements\n  L10 " in out, "the statement that decides comes first"
     assert "Seat 1 made this move, and the server, which judges every move, accepted it." in out
-    assert "that seat 1 asked for it is the server's word" in out
+    assert "only the server states that seat 1 asked for it" in out
     assert "L10" in err
 
 

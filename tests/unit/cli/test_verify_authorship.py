@@ -109,7 +109,7 @@ def test_a_changed_card_names_its_event_and_blames_no_party(
     assert f"chain fails at seq {seq}." in out.splitlines()[-1]
     for claim in ("history", "actions"):
         section = happened(out, claim)
-        assert section.startswith(f"what happened ({claim}), seq {seq}: this log says: ")
+        assert section.startswith(f"what happened ({claim}), seq {seq}: this log states: ")
         assert f"{PRODUCER}: its chain is broken at seq {seq}" in section.lower()
     page = tmp_path / "page.html"
     reports = [out, shithead("audit", file, "--move", seq, *words)[1]]
@@ -174,7 +174,7 @@ def test_events_covered_by_a_server_signature_are_attributed_to_the_server(
             f"seq {seq}: seat " in section
             and ". The server, which checks every move, let it pass. " in section
         )
-        assert "produced this file" not in section and "this log says" not in section
+        assert "produced this file" not in section and "this log states" not in section
         audit = shithead("audit", file, "--move", seq, *words)[1]
         assert "made this move, and the server, which judges every move, accepted it." in audit
         assert "roduced this file" not in audit

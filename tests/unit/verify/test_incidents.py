@@ -37,7 +37,7 @@ def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None
     report = report_on(forgery.lines())
     [account] = report.accounts
     count = forgery.data(seq)["count"]
-    assert account.text.startswith(f"this log says: the pile of {count} ")
+    assert account.text.startswith(f"this log states: the pile of {count} ")
     assert "; the party that produced this file wrote it, or, if this is the server's log" in (
         account.text
     )
@@ -73,7 +73,7 @@ def test_each_failed_claim_has_its_own_account() -> None:
     lines = forgery.lines()
     found = accounts(verify_bundle(Bundle(lines=(*lines[:40], *lines[41:]))))
     broken = "the party that produced this file wrote it: its chain is broken at seq 40"
-    assert all(account_text.startswith("this log says: ") for account_text in found.values())
+    assert all(account_text.startswith("this log states: ") for account_text in found.values())
     assert broken in found[Claim.DECK] and broken in found[Claim.HISTORY]
     assert not any("the operator" in account_text for account_text in found.values())
 

@@ -1,14 +1,14 @@
 /**
  * A hand as a plot over its events: pile, hands, burns and pick-ups, thinking times, a card's way.
  *
- * Everything is counted from the frames of a replay; the same numbers stand beside it in words.
+ * Everything is counted from the frames of a replay; a table beside the plot has the same numbers.
  */
 
 import { seatName } from "./captions.js";
 import { h, svg } from "./dom.js";
 import { language, t } from "./i18n.js";
 
-export const WIDTH = 1000; // units of a lane, stretched to the room there is
+export const WIDTH = 1000; // units of a lane, stretched to the available width
 export const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
 
 /** Event types with which a pile comes to a hand. */
@@ -73,7 +73,7 @@ export function lanes(figures, path) {
   const high = (/** @type {number} */ value) => 100 - (value / most) * 96;
   const moved = Math.max(1, ...[...figures.burns, ...figures.picks].map((one) => one.count));
   const longest = Math.max(1000, ...figures.waits.map((one) => one.ms));
-  // Bots answer in parts of a second, people in minutes: a linear strip would show the longest alone.
+  // Bots answer in parts of a second, people in minutes: a linear scale would show only the longest time.
   const long = (/** @type {number} */ ms) => 100 * (Math.log1p(ms / 250) / Math.log1p(longest / 250));
   /** @template {{at: number}} One @param {One[]} some @param {number} from @param {(one: One) => number} length */
   const bars = (some, from, length) => some.map((one) => `M${x(one.at)} ${from}V${from + length(one)}`).join("");
