@@ -52,7 +52,7 @@ def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule
         happened,
     )
     shown = f"shithead audit {tmp_path / 'game.shx'} --move {case.seq}\n"
-    assert f"to see that move, given the same receipts and keys: {shown}" in out
+    assert f"to see that move, with the same receipts and keys: {shown}" in out
     status, out, err = shithead("audit", tmp_path / "game.shx", "--move", case.seq)
     assert status == 1  # the replay is shown, with the faults of the log
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
