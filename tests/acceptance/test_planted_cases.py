@@ -57,7 +57,7 @@ def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule
     assert status == 1  # the replay is shown, with the faults of the log
     assert re.search(r"^legal\n  play ", out, re.MULTILINE)
     objections = out.partition("\ndid       pick up\n\n")[2]
-    assert objections.startswith("against it\n  The rules do not allow this, ")
+    assert objections.startswith("failed checks\n  The rules do not allow this, ")
     assert "(legality, L10: not allowed" in objections
     assert "\nstatements\n  L10 " in out, "the statement that decides comes first"
     assert "Seat 1 made this move, and the server, which judges every move, accepted it." in out
@@ -95,7 +95,7 @@ def test_a_wrongly_drawn_card_is_found_when_it_is_played(shithead: Run, tmp_path
     assert "No player can do this alone" in custody
     status, out, _ = shithead("audit", tmp_path / "game.shx", "--move", seq)
     assert status == 1
-    assert re.search(rf"^did +play {card}\n\nagainst it\n  .+ \(custody: ", out, re.MULTILINE)
+    assert re.search(rf"^did +play {card}\n\nfailed checks\n  .+ \(custody: ", out, re.MULTILINE)
 
 
 def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
@@ -210,9 +210,9 @@ def test_every_event_that_a_receipt_may_contradict_is_marked(shithead: Run, tmp_
     assert [int(seq) for seq in marked] == list(range(first, last + 1))
     shown = shithead("audit", log, "--move", str(first), *evidence)[1]
     agreed = f"a receipt agrees up to seq {first - 1}, and one for seq {last} is of another history"
-    assert "against it\n  A receipt from the server shows another course of the game." in shown
+    assert "failed checks\n  A receipt from the server shows another course of the game." in shown
     assert f"(receipts: {agreed})\n" in shown
-    assert "against it" not in shithead("audit", log, "--move", str(first - 1), *evidence)[1]
+    assert "failed checks" not in shithead("audit", log, "--move", str(first - 1), *evidence)[1]
     unsigned = shithead("replay", log, "--text", *evidence[2:])[1]
     assert "(if the server signed it, which is not shown)" in joined(unsigned)
 
