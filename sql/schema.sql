@@ -1492,7 +1492,7 @@ $$;
 
 -- set_name: set a player's name at the player's own request; returns whether the player exists.
 --
--- Operators use rename_player, which the service may not execute: it leaves a line in the trail.
+-- Operators use rename_player, which the service may not execute; the trail records their actions.
 CREATE OR REPLACE FUNCTION set_name(player uuid, new_name text) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

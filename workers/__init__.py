@@ -1,1 +1,1 @@
-"""Processes beside the API: RQ workers that make moves, the relay, the sweeper."""
+"""Processes beside the API: RQ workers, the relay, the sweeper and the sequencer."""

@@ -64,7 +64,7 @@ class People:
 
 def narrated(events: Iterable[Event], people: People, drawn: Sequence[str] = ()) -> list[str]:
     """
-    Return what happened, a sentence for each event that a player wants to know of.
+    Return a sentence for each event that is relevant to a player.
 
     `drawn` are the cards that the reader drew in these events, in the order of the hand.
     """

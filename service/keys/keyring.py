@@ -61,9 +61,9 @@ class Keyring:
     current: str
     keys: Mapping[str, bytes] = field(repr=False)
     signing_key: Ed25519PrivateKey = field(repr=False)
-    signing_since: str = field(repr=False)  # when the signing key was made, as events write times
+    signing_since: str = field(repr=False)  # creation time of the signing key, as in events
     bot_secret: bytes = field(repr=False)  # 32 bytes
-    endorsement: bytes | None = field(default=None, repr=False)  # of the signing key, by the last
+    endorsement: bytes | None = field(default=None, repr=False)  # by the previous signing key
     retired: tuple[RetiredKey, ...] = field(default=(), repr=False)  # signing keys, newest first
 
     @classmethod
@@ -232,7 +232,11 @@ def load(path: Path) -> Keyring:
 
 
 def rotate(path: Path, change: Callable[[Keyring], Keyring] = Keyring.rotated) -> Keyring:
-    """Add a new key to the file and return the keys; running processes reload them."""
+    """
+    Replace the keys in a file by `change` of them, and return them; running processes reload.
+
+    Raises KeyringError as `load` does.
+    """
     with folder_lock(path.parent):
         keyring = change(load(path))
         write_whole(path, keyring.to_text().encode())

@@ -147,7 +147,7 @@ class Rules:
         ]
         masks = [self.mask_of(ranks) for ranks in single]
         anything = self.mask_of(fitting(ruleset, demand_of(ruleset, ())))
-        # A pile that is one transparent card asks what such a pile asks "alone".
+        # A pile of one transparent card has the demand of its setting `alone`.
         self.fit = [*masks, *masks, anything]
         self.cover_fit = sum(1 << r for r in range(RANK_COUNT)) & ~self.with_companion
         self.next_demand = [
@@ -182,7 +182,7 @@ def can_be_modelled(ruleset: Ruleset) -> bool:
     """
     Return whether the model plays exactly by this ruleset.
 
-    It does not if single cards of a stack may go along with a pick-up: counts do not say
+    It does not if single cards of a stack may go along with a pick-up: counts do not record
     which of two stacks of one rank a card leaves.
 
     >>> can_be_modelled(Ruleset(id="plain", seats_min=2, seats_max=6))

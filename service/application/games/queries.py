@@ -77,7 +77,7 @@ class Games:
         return visible(found, caller, self._game_cache.sits_or_judges)
 
     def read(self, caller: Caller, game: UUID) -> GameEntry:
-        """Return a game and record a read of what its seats share; raises as `entry`."""
+        """Return a game and record a read of data common to all its seats; raises as `entry`."""
         entry = self.entry(caller, game)
         self._access_log.note(entry, caller)
         return entry
@@ -86,8 +86,7 @@ class Games:
         """
         Return the present view as JSON, and its version.
 
-        `viewer` is that of a query: by default the caller's own seat, or the public. Views of
-        others are shown only after the seal.
+        Raises Refusal `not-found`, and what `viewer` raises.
         """
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
@@ -95,7 +94,11 @@ class Games:
         return orjson.dumps(shown(entry, as_, self._names)), entry.record.version
 
     def view_at(self, caller: Caller, game: UUID, at: int, viewer: str | None) -> bytes:
-        """Return the view at a past version, as JSON."""
+        """
+        Return the view at a past version, as JSON.
+
+        Raises Refusal `not-found`, `invalid-body` for an unknown version, and what `viewer` raises.
+        """
         entry = self.entry(caller, game)
         self.check_range(entry, at, at)
         as_ = self.viewer(entry, caller, viewer)
@@ -189,7 +192,7 @@ class Games:
         if viewer != ALL and viewer not in seats:
             raise invalid("/as", "must be public, all, or a seat of the game")
         if not entry.record.sealed and seats.get(viewer, ALL) != own:
-            raise Refusal("sealed", "this is shown after the seal")
+            raise Refusal("sealed", "the views of other seats are shown after the seal")
         return ALL if viewer == ALL else seats[viewer]
 
     def check_range(

@@ -16,7 +16,7 @@ async function store() {
   const cache = await caches.open(STORE);
   await cache.addAll([...needed]);
   await cache.put(PAGE, page);
-  const build = [...needed][0].split("/", 3).join("/"); // the page itself stores the words of its language
+  const build = [...needed][0].split("/", 3).join("/"); // the page itself stores the texts of its language
   for (const { url } of await cache.keys()) {
     const { pathname } = new URL(url);
     if (pathname !== PAGE && !pathname.startsWith(build)) await cache.delete(url);
