@@ -322,9 +322,11 @@ bots have at a table unless a row names another. The share is how often the firs
 shithead; a hand that ended at its turn limit counts as a fair share. Deals are paired: each
 shuffle and dealer is played once with the first bot at every seat, and the interval takes the
 hands of one deal together; of few deals it is rough. The rating is that of Bradley and Terry from
-all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. Numbers of hands differ
-because a hand with a searching bot takes 0.05 to 2 seconds even where the search is compiled; rows
-of less than five deals are left out."""
+all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. A cell with a searching bot
+has 400 hands, because one takes 0.05 to 2 seconds even where the search is compiled; so has a cell
+with a bot of another project. The others, and the two of `expert` against `greedy` in `shithead`,
+have 2,000. At four seats the stronger bot of each pair sits among three of the weaker; without a
+searching bot, also the other way round. Rows of less than five deals are left out."""
 
 
 if __name__ == "__main__":
