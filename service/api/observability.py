@@ -42,8 +42,8 @@ def outcome(response: Response) -> tuple[int, str | None]:
     """
     Return status and problem of an answer; the same for all problems that depend on cards.
 
-    The operator reads metrics and logs, and may be a player: different words would reveal
-    what the record keeps secret about a refused attempt until the seal.
+    The operator reads metrics and logs, and may be a player: different outcomes would reveal
+    the reason of a refused attempt, which the record keeps secret until the seal.
     """
     problem: str | None = g.get("problem")
     if problem in HIDDEN_PROBLEMS:

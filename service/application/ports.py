@@ -43,7 +43,7 @@ Doubt = Callable[[], str | None]
 
 
 def no_doubt() -> None:
-    """Return None: for a clock that is set by a test."""
+    """Return None: for services whose clock is not checked, as in tests."""
 
 
 GameVersion = tuple[UUID, int]

@@ -162,9 +162,9 @@ def known_player(url: str, home: Path, token_file: Path | None) -> Player:
 
     Raises BadFile if the token cannot be read, or is not in the file that was named for it.
     """
-    kept = PlayerFolder.at(home.expanduser(), url)
-    player = Player(api=api_of(url), kept=kept)
-    path = token_file or kept.folder / "token"
+    files = PlayerFolder.at(home.expanduser(), url)
+    player = Player(api=api_of(url), files=files)
+    path = token_file or files.folder / "token"
     if token_file is not None and not path.exists():
         raise BadFile(f"--token: there is no file {token_file}")
     if path.exists():

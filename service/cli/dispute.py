@@ -375,7 +375,7 @@ def _handed_in(found: Dispute, files: Sequence[Path]) -> str | None:
 
 def _stored_receipts(court: _Court, game: UUID) -> list[Path]:
     """Return the player's stored receipts that contradict a game's log, else the newest one."""
-    folder = court.player.kept.folder / "games" / str(game) / "receipts"
+    folder = court.player.files.folder / "games" / str(game) / "receipts"
     stored = sorted(folder.glob("*.note"))
     if not stored:
         raise NoService(printable(f"there is no receipt of this game in {folder}; name a FILE"))
@@ -460,7 +460,7 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any)
         if why := _no_vote(court, found, opinion):
             raise NoService(printable(why))
         number = found["you"]["referee"]
-        file = court.player.kept.folder / "votes" / f"{identity}-{number}.json"
+        file = court.player.files.folder / "votes" / f"{identity}-{number}.json"
         if opinion is None or "reveal" in found["you"]["may"]:
             _reveal(court, found, file, opinion)
         elif server_seals:

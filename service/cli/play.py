@@ -176,14 +176,14 @@ def _player(url: str, place: Place | None, options: dict[str, Any]) -> Player:
 
     Raises NoService for a new player at a place where no seat is free.
     """
-    kept = PlayerFolder.at(options["home"].expanduser(), url)
-    player = Player(api=api_of(url, invite=options["invite"]), kept=kept)
-    token_file = options["token_file"] or kept.folder / "token"
+    files = PlayerFolder.at(options["home"].expanduser(), url)
+    player = Player(api=api_of(url, invite=options["invite"]), files=files)
+    token_file = options["token_file"] or files.folder / "token"
     if place is not None and not token_file.exists():
         _refuse_stranger(player.api, place, token_file)
     player.entropy = options["entropy"] or ("commit" if options["keyed"] else "none")
     if options["keyed"]:
-        player.key = read_seat_key(options["key_file"] or kept.folder / "seat.key")
+        player.key = read_seat_key(options["key_file"] or files.folder / "seat.key")
         click.echo(f"your key: {player.public}", err=True)
     if player.register(token_file, options["name"]):
         click.echo(f"registered as {options['name']}; the token is in {token_file}", err=True)
@@ -215,7 +215,7 @@ _OTHER_FOLDER: Final = (
 
 
 def _seats_in(api: Api, place: Place) -> str:
-    """Return who sits in a game, as a sentence; "" if that is not public."""
+    """Return the names at the seats of a place, as a sentence; "" if they are not public."""
     kind, identity = place
     try:
         found = api.get(f"/tables/{identity}" if kind == "tables" else f"/games/{identity}")
@@ -295,14 +295,14 @@ def _hand(player: Player, game: UUID, options: dict[str, Any]) -> int:
 
 
 def _again(player: Player, game: UUID, options: dict[str, Any]) -> str:
-    """Return the command that goes on with a game as the same player."""
+    """Return the command that continues a game as the same player."""
     keyed = " --keyed" if player.key is not None else ""
     key = f" --key {shlex.quote(str(options['key_file']))}" if options["key_file"] else ""
     return f"shithead play {player.api.url}/v1/games/{game}{keyed}{key}{same_player()}"
 
 
 def _save_contradiction(hand: Hand) -> None:
-    """Save what the server shows now, as evidence, or report that it shows nothing."""
+    """Save the events that the server shows now as evidence; report if it returns none."""
     click.echo(f"saved: {hand.folder} has the events seen before; nothing was signed after them")
     try:
         click.echo(f"saved: {hand.keep_contradiction()} has the events shown now")
@@ -364,7 +364,7 @@ def _without(hand: Hand) -> bool:
 
 def _with(hand: Hand, key: str, key_file: Path | None) -> bool:
     """Return whether to play with the key that the hand was dealt with, if it is found."""
-    path = key_file or hand.player.kept.folder / "seat.key"
+    path = key_file or hand.player.files.folder / "seat.key"
     click.echo(f"this hand was dealt with the key {key} for your seat: each move has to be signed.")
     if hand.player.key is not None or not path.exists():
         click.echo("That key was not found: name its file with --keyed --key FILE.")

@@ -16,7 +16,11 @@ from service.verify.files import VerifyOptions, main_verify
 def _witness_keys(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[CosignatureVerifier, ...]:
-    """Return the witnesses' keys; a value that names a file means the keys in it."""
+    """
+    Return the witnesses' keys; a value that names a file stands for the keys in it.
+
+    Raises BadParameter for any other value, and for the key of a server.
+    """
     wanted = "the key of a witness has the form name+id+key, as `shithead witness` prints it"
     try:
         texts = [Path(v).read_text("utf-8") if Path(v).is_file() else v for v in values]

@@ -40,7 +40,7 @@ class Hand:
 
     def __init__(self, player: Player, game: UUID) -> None:
         self.player, self.game = player, game
-        self.folder = player.kept.game(game)
+        self.folder = player.files.game(game)
         self.seen = Seen(game, self.folder)
         self._path = f"/games/{game}"
         self._keys = player.server_keys()
@@ -113,14 +113,14 @@ class Hand:
         server exchanged them. A seat that was taken with another folder cannot be checked.
         """
         dealt = self.seen.dealt_with(self._seat)
-        share = self.player.kept.share(UUID(self.seen.events[0]["data"]["table"]))
+        share = self.player.files.share(UUID(self.seen.events[0]["data"]["table"]))
         if share is not None and share != dealt:
             raise Contradicted("the game was not dealt with the key and entropy of this seat")
         return dealt
 
     def taken_elsewhere(self) -> bool:
         """Return whether this folder has no record of the seat's key and entropy."""
-        return self.player.kept.share(UUID(self.seen.events[0]["data"]["table"])) is None
+        return self.player.files.share(UUID(self.seen.events[0]["data"]["table"])) is None
 
     def entropy_is_missing(self) -> bool:
         """Return whether the log has entropy of the seat that this folder did not create."""

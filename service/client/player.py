@@ -30,7 +30,7 @@ class Player:
     """A player of a service: its API client, files and signing key."""
 
     api: Api
-    kept: PlayerFolder
+    files: PlayerFolder
     key: Ed25519PrivateKey | None = field(default=None, repr=False)
     entropy: Entropy = "none"
 
@@ -53,11 +53,11 @@ class Player:
         Raises NotAnswered, Refused for an invalid name, BadFile for a file that other users can
         read or that has another content.
         """
-        kept = PlayerFolder.at(home.expanduser(), url)
-        player = cls(api=Api(url=url.rstrip("/"), invite=invite), kept=kept)
+        files = PlayerFolder.at(home.expanduser(), url)
+        player = cls(api=Api(url=url.rstrip("/"), invite=invite), files=files)
         if keyed:
-            player.key, player.entropy = read_seat_key(kept.folder / "seat.key"), "commit"
-        player.register(kept.folder / "token", name)
+            player.key, player.entropy = read_seat_key(files.folder / "seat.key"), "commit"
+        player.register(files.folder / "token", name)
         return player
 
     def hand(self, game: UUID) -> Hand:
@@ -100,7 +100,7 @@ class Player:
         Raises NotAnswered if the list cannot be read, Contradicted if no pinned key signed a listed
         one, BadFile if the file of pinned keys is invalid.
         """
-        pinned = self.kept.pinned()
+        pinned = self.files.pinned()
         try:
             listed = read_keys(self.api.get("/keys")["items"])
         except (RecordError, KeyError, TypeError):
@@ -111,7 +111,7 @@ class Player:
                 "the server lists other keys than before, and no pinned key signed one of them"
             )
         if keys != pinned:
-            self.kept.pin(keys)
+            self.files.pin(keys)
         return keys
 
     def open_table(
@@ -207,7 +207,7 @@ class Player:
 
     def _kept_share(self, table: Table) -> Table:
         """Store the key and entropy of the seat, with which each log will be compared."""
-        self.kept.keep_share(UUID(table["id"]), self.public, self.entropy)
+        self.files.keep_share(UUID(table["id"]), self.public, self.entropy)
         return table
 
     def _share(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ class Spectator:
 
     def __init__(self, player: Player, game: UUID) -> None:
         self.player, self.game = player, game
-        self.seen = Seen(game, player.kept.watched(game))
+        self.seen = Seen(game, player.files.watched(game))
         self._path = f"/games/{game}"
         self._keys = player.server_keys()
 
@@ -245,7 +245,7 @@ class Spectator:
         Raises NotAnswered, BadFile, or Contradicted if the server has other keys than before.
         """
         api = Api(url=url.rstrip("/"), invite=invite)
-        return cls(Player(api=api, kept=PlayerFolder.at(home.expanduser(), url)), game)
+        return cls(Player(api=api, files=PlayerFolder.at(home.expanduser(), url)), game)
 
     def events(self) -> Iterator[Event]:
         """

@@ -77,7 +77,7 @@ class PostgresLog:
         return int(self._database.fetch("log_cosigned_size", witness)[0][0])
 
     def hashes(self, tile: Tile) -> bytes:
-        """Return the hashes of a tile of the tree, in one row."""
+        """Return the hashes of a tile of the tree, 32 bytes each, joined."""
         [(found,)] = self._database.fetch("log_hashes", tile.level, tile.first, tile.width)
         return bytes(found)
 

@@ -1,6 +1,7 @@
--- accusations_of: number of a player's accusations, number upheld, and whether the player is a cad.
+-- accusations_of: counts of a player's accusations, and whether the player is a cad.
 --
--- Only final rulings count. Public are disputes about public games, and every final ruling.
+-- `upheld` and `cad` count final rulings only; `known` counts disputes about public games, and those
+-- with a final ruling.
 -- $1 player, $2 disputes opened after this time count as new
 SELECT
     count(*) FILTER (WHERE d.accuser = $1::uuid) AS made,

@@ -1,5 +1,5 @@
 -- list_rulesets: custom rulesets, newest first.
--- $1 owner or null, $2 id of the one that they follow or null, $3 row limit
+-- $1 owner or null, $2 id of the last ruleset of the previous page or null, $3 row limit
 SELECT ruleset_id, name, owner, document, created_at
 FROM rulesets_custom
 WHERE ($1::uuid IS NULL OR owner = $1::uuid)

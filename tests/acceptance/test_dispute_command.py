@@ -47,9 +47,9 @@ class Terminal:
 
     def person(self, name: str) -> Player:
         """Return a registered player."""
-        kept = PlayerFolder.at(self.folder / name, self.url)
-        player = Player(api=Api(url=self.url), kept=kept)
-        player.register(kept.folder / "token", name)
+        files = PlayerFolder.at(self.folder / name, self.url)
+        player = Player(api=Api(url=self.url), files=files)
+        player.register(files.folder / "token", name)
         return player
 
     def types(self, name: str, *words: object, status: int = 0) -> str:

@@ -68,10 +68,10 @@ def address(service: Running) -> str:
 
 def player(service: Running, home: Path, *, keyed: bool = True) -> Player:
     """Return a player as the command line makes one."""
-    kept = PlayerFolder.at(home, address(service))
-    made = Player(api=Api(url=address(service)), kept=kept, entropy="commit" if keyed else "none")
-    made.key = read_seat_key(kept.folder / "seat.key") if keyed else None
-    made.register(kept.folder / "token", "Ada")
+    files = PlayerFolder.at(home, address(service))
+    made = Player(api=Api(url=address(service)), files=files, entropy="commit" if keyed else "none")
+    made.key = read_seat_key(files.folder / "seat.key") if keyed else None
+    made.register(files.folder / "token", "Ada")
     return made
 
 
@@ -234,7 +234,7 @@ def test_the_first_key_of_a_player_vouches_for_later_keys(service: Running, tmp_
     play_on(Hand(ada, UUID(table["game"])))
     new = Ed25519PrivateKey.generate()
     ada.change_key(ada.table(UUID(table["id"])), new)
-    keep_seat_key(ada.kept.folder / "seat.key", new)
+    keep_seat_key(ada.files.folder / "seat.key", new)
     where = f"{address(service)}/v1/tables/{table['id']}"
     answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
@@ -291,7 +291,7 @@ def test_a_hand_whose_key_is_in_no_file_is_not_played(service: Running, tmp_path
     ada = player(service, tmp_path)
     game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     where = f"{address(service)}/v1/games/{game}"
-    path = ada.kept.folder / "seat.key"
+    path = ada.files.folder / "seat.key"
     path.rename(tmp_path / "elsewhere.key")
     for words in ((), ("--keyed",)):
         answer = play(service, tmp_path, *words, "--auto", "lowest", where, typed="y\n")
@@ -309,8 +309,8 @@ def test_a_key_that_the_server_left_out_is_still_a_contradiction(
     """This folder gave the seat a key and the log has none: a contradiction, without any prompt."""
     ada = player(service, tmp_path, keyed=False)
     table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
-    key = public_text(read_seat_key(ada.kept.folder / "seat.key"))
-    ada.kept.keep_share(UUID(table["id"]), key, "commit")
+    key = public_text(read_seat_key(ada.files.folder / "seat.key"))
+    ada.files.keep_share(UUID(table["id"]), key, "commit")
     where = f"{address(service)}/v1/games/{table['game']}"
     answer = play(service, tmp_path, *words, "--auto", "lowest", where, typed="y\n")
     assert answer.returncode == 1, (answer.stdout, answer.stderr)

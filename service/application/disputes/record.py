@@ -29,7 +29,7 @@ _BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 SOONEST: Final = 2 * SECOND
-"""Time between two looks at the public log for the proof of a game, at least."""
+"""Microseconds: minimum time between two checks whether the public log proves a game."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +92,10 @@ def wake_at(record: DisputeRecord, *, now: str | None = None) -> datetime | None
 
 def _findings_at(record: DisputeRecord, now: Moment) -> Moment | None:
     """
-    Return when to look whether findings have to be made again, None if they are complete.
+    Return when the next check is due whether findings must be made again, None if never.
 
-    A further receipt is judged at once. Until the public log proves a sealed game it is asked
-    again and again, each time after half of the time that it has been waited for.
+    A new receipt requires it at once. After the seal it is due until the public log proves the
+    game, at intervals of half the time waited so far.
     """
     dispute, sealed_at = record.dispute, record.outside.sealed_at
     if not dispute.found_at or dispute.state is DisputeState.FINAL:

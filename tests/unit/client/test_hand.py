@@ -40,12 +40,12 @@ class Server:
 def test_a_server_that_rolls_back_is_reported(tmp_path: Path) -> None:
     """Every head is right, but a further move would sign a second history."""
     server: Any = Server()
-    hand = Hand(Player(api=server, kept=PlayerFolder(tmp_path)), GAME)
+    hand = Hand(Player(api=server, files=PlayerFolder(tmp_path)), GAME)
     for server.version in (20, 20, 30):
         assert hand.fetch_view()["version"] == server.version
     server.version = 25
     with pytest.raises(Contradicted, match="has shown 30"):
         hand.fetch_view()
-    again = Hand(Player(api=server, kept=PlayerFolder(tmp_path)), GAME)
+    again = Hand(Player(api=server, files=PlayerFolder(tmp_path)), GAME)
     with pytest.raises(Contradicted, match="has shown 30"):
         again.fetch_view()

@@ -46,7 +46,7 @@ def server() -> Any:
 
 
 def spectator(server: Any, folder: Path) -> Spectator:
-    return Spectator(Player(api=server, kept=PlayerFolder(folder)), GAME)
+    return Spectator(Player(api=server, files=PlayerFolder(folder)), GAME)
 
 
 def test_events_are_yielded_from_the_first_also_after_a_restart(
