@@ -278,7 +278,7 @@ def _collections(seconds: float) -> list[str]:
     return [
         "A garbage collection runs before each measured call. With the histories of two hands of",
         f"19,000 actions in the cache, a full one took {seconds * 1000:.0f} ms of processor time.",
-        "In the service it falls into any call.",
+        "In the service it can happen in any call.",
         "",
     ]
 
@@ -292,8 +292,8 @@ call may exceed {BOUND * 1000:.0f} there. *In slots*: while a slot was held, wit
 slots (`service/slots.py`); they are observed during the call. *First*: in a process that has read
 no game, table or dispute yet; *again*: the median of {AGAIN} repetitions.
 
-Of each endpoint there are two rows at most: the costliest input that is accepted and the costliest
-that is refused, of those in `ops/bench/endpoint_inputs.py`: bodies of 256 KiB (unknown fields, deep
+Each endpoint has two rows at most: the costliest input that is accepted and the costliest that is
+refused, of those in `ops/bench/endpoint_inputs.py`: bodies of 256 KiB (unknown fields, deep
 nesting, long texts and lists), hands of 19,000 actions, hands of 300 cards by a custom ruleset,
 disputes with 249 referees and 38 statements, 190 running hands of one player. An input over the
 bound comes before costlier ones in slots. Calls are also counted by address and by player.
@@ -397,7 +397,7 @@ Waits that are counted in another way:
 
 The head of a request holds no thread, only one of 4,096 connections of the process, for at most
 30 s; one address keeps at most 1,024 of them while more than half are taken.
-HTTP/2 is not spoken: one connection has one request at a time."""
+HTTP/2 is not supported: one connection has one request at a time."""
 
 
 if __name__ == "__main__":

@@ -142,7 +142,7 @@ def a_time_out_of_one_seat_before_the_move_of_another(f: Forgery) -> int | None:
 
 
 @attack("shithead-aborted", Check.ORDER, Family.CLOCK)
-def an_abort_that_blames_a_seat_whose_entropy_was_in(f: Forgery) -> int | None:
+def an_abort_that_blames_a_seat_that_had_revealed_its_entropy(f: Forgery) -> int | None:
     f.data(len(f.events) - 1)["seat"] = 0
     return len(f.events) - 1
 
@@ -214,13 +214,13 @@ def a_setting_changed_after_the_deck_was_made(f: Forgery) -> int | None:
 
 
 @attack("shithead-aborted", Check.SHUFFLE, Family.LATE_COMMITMENT)
-def a_deck_published_that_nobody_committed_to(f: Forgery) -> int | None:
+def a_published_deck_without_a_commitment(f: Forgery) -> int | None:
     f.data(len(f.events) - 1)["deck"] = list(sample("shithead").events[-1]["data"]["deck"])
     return len(f.events) - 1
 
 
 @attack("shithead", Check.OPENINGS, Family.OTHER_SEED)
-def a_whole_other_deck_under_the_old_play(f: Forgery) -> int | None:
+def another_deck_under_the_same_play(f: Forgery) -> int | None:
     f.reseed(b"\x07" * 32, commit=True)
     return f.find("cards_dealt")
 
@@ -255,7 +255,7 @@ def a_count_of_refusals_without_their_hash(f: Forgery) -> int | None:
 
 
 @attack("leeds-v2", Check.SEAL, Family.REFUSALS)
-def a_count_of_refusals_where_there_were_none(f: Forgery) -> int | None:
+def a_count_of_one_without_refusals(f: Forgery) -> int | None:
     last = len(f.events) - 1
     f.data(last)["refusals"]["count"] = 1
     return last
@@ -302,7 +302,7 @@ def a_game_that_never_announced_version_2(f: Forgery) -> int | None:
 
 
 @attack("shithead-v2", Check.BYTES, Family.REFUSALS)
-def an_event_of_version_2_that_there_is_none_of(f: Forgery) -> int | None:
+def a_play_of_version_2(f: Forgery) -> int | None:
     seq = f.find("cards_played")
     f.events[seq]["v"] = 2
     return seq

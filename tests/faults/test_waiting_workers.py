@@ -17,11 +17,11 @@ from tests.running import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 4.0
-FEW = 4  # commands: the two that ask for the count, and a heartbeat that falls into the time
+FEW = 4  # commands: the two that ask for the count, and a heartbeat in that time
 
 
 def commands(client: redis.Redis) -> int:
-    """Return how many commands Redis has carried out."""
+    """Return the number of commands that Redis has processed."""
     return int(client.info("stats")["total_commands_processed"])
 
 

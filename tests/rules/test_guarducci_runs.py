@@ -18,7 +18,7 @@ from tests.rules.tables import table
 
 
 def test_p34_5_runs_of_one_suit() -> None:
-    """Switch 5: two or more consecutive cards of one suit, ascending, in whatever order named."""
+    """Switch 5: two or more consecutive cards of one suit, ascending, named in any order."""
     at = table(pile="3c", hands=["4d 5d 6d 6h 8d", "9s"])
     assert after_run(only(5), "3c", "4d 5d 6d 6h 8d") == {"4d 5d", "5d 6d", "4d 5d 6d"}
     scenario(only(5), given=at, when=play(0, "6d 4d 5d"), then=[played(0, "4d 5d 6d", turn=1)])
@@ -28,13 +28,13 @@ def test_p34_5_runs_of_one_suit() -> None:
 
 
 def test_p34_5_the_first_card_must_beat_the_pile() -> None:
-    """Switch 5: only the first."""
+    """Switch 5: the first card, and no other."""
     assert after_run(only(5), "5c", "4d 5d 6d") == {"5d 6d"}
     at = table(pile="5c", hands=["4d 5d 6d", "9s"])
     scenario(only(5), given=at, when=play(0, "4d 5d 6d"), then=refused("P7", "P34"))
 
 
-def test_p34_5_a_run_ends_at_an_eight_where_switch_2_is_on() -> None:
+def test_p34_5_a_run_ends_at_an_eight_if_switch_2_is_on() -> None:
     """Switch 5: each following card must be legal on the one before."""
     assert after_run(only(2, 5), "", "7d 8d 9d Jd") == {"7d 8d"}
     assert after_run(only(5), "", "7d 8d 9d") == {"7d 8d", "8d 9d", "7d 8d 9d"}
@@ -69,7 +69,7 @@ def test_p34_5_aces_and_twos_do_not_join() -> None:
 
 
 def test_p34_5_the_last_card_of_a_run_may_complete_a_set() -> None:
-    """P13: the four on top of one another need not be of one play."""
+    """P13: the four cards of the set need not come from one play."""
     twice = table(pile="2c", hands=["5d 6d 4c", "6c 6h 6s 4d"])
     scenario(
         only(5),

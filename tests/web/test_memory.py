@@ -31,18 +31,18 @@ DRAWN_AGAIN = """async () => {
 
 MOST_OBJECTS = 150
 """
-Growth of the number of objects that is allowed from the second hand to the last: an honest page
+The allowed growth of the number of objects from the second hand to the last: a page without leaks
 grew by 19 to 52, one that stores each event by 641, and one that stores each view by 398.
 """
 
 MOST_BYTES = 400_000
 """
-Growth of the heap that is allowed from the second hand to the last. Code is compiled late, and
-drawings of cards are stored on first use: an honest page grew by 56 to 274 kB.
+The allowed growth of the heap from the second hand to the last. Code is compiled late, and
+drawings of cards are stored on first use: a page without leaks grew by 56 to 274 kB.
 """
 
 MOST_NODES = 200
-"""An honest page grew by 18 to 91; one that stores a node of each drawing by 452."""
+"""A page without leaks grew by 18 to 91; one that stores a node of each drawing by 452."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ def memory_of(session: CDPSession) -> Memory:
 
 
 def objects_of(session: CDPSession) -> int:
-    """Return the number of objects that a page holds; unlike bytes it knows no compiled code."""
+    """Return the number of objects that a page holds; unlike bytes, without compiled code."""
     prototype = session.send("Runtime.evaluate", {"expression": "Object.prototype"})
     parameters = {"prototypeObjectId": prototype["result"]["objectId"], "objectGroup": "counted"}
     found = session.send("Runtime.queryObjects", parameters)["objects"]["objectId"]

@@ -20,8 +20,8 @@ from ops.bench.scale.composed import composed, missing_for_containers
 from ops.bench.scale.fleet import FAKETIME, FEW, Fleet, Valkey
 from ops.bench.scale.postgres import Postgres
 from ops.bench.scale.report import Report, Size
+from ops.bench.scale.run import ScaleRun, scale_run
 from ops.bench.scale.shards import shards
-from ops.bench.scale.stage import Stage, stage
 
 COUNTS: Mapping[str, int] = {
     "API": 3,
@@ -51,71 +51,71 @@ OUTAGE_SECONDS = 3.0
 
 def processes(size: Size, logs: Path | None = None) -> Report:
     """Return the report of a run in which each kind of process is killed and added under load."""
-    with stage("Many processes behind PgBouncer", size, logs) as on:
-        primary, valkey = on.primary(), on.valkey("valkey")
+    with scale_run("Many processes behind PgBouncer", size, logs) as run:
+        primary, valkey = run.primary(), run.valkey("valkey")
         valkey.start()
-        pooler = on.pgbouncer(primary)
-        fleet = on.fleet(
+        pooler = run.pgbouncer(primary)
+        fleet = run.fleet(
             SHITHEAD_DATABASE_URL=pooler.url,
             SHITHEAD_REDIS_URL=valkey.url,
             SHITHEAD_PREPARED_STATEMENTS="off",
         )
-        on.start(fleet, COUNTS, CLOCKS)
-        on.report.parts += [
+        run.start(fleet, COUNTS, CLOCKS)
+        run.report.parts += [
             f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, one server",
             POOLER,
             "Valkey, one server",
             *fleet.listed(COUNTS),
             "clocks: " + ", ".join(f"{name} {seconds:+.1f} s" for name, seconds in CLOCKS.items()),
         ]
-        load = on.begin_load(fleet)
-        _kill_and_add(on, fleet)
-        on.end_load(load)
-        on.check(primary.url, fleet, load)
-        return on.report
+        load = run.begin_load(fleet)
+        _kill_and_add(run, fleet)
+        run.end_load(load)
+        run.check(primary.url, fleet, load)
+        return run.report
 
 
 def sentinel(size: Size, logs: Path | None = None) -> Report:
     """Return the report of a run in which Valkey's master crashes twice under load."""
-    with stage("Fail-over of Valkey by Sentinel", size, logs) as on:
-        primary = on.primary()
-        servers = [on.valkey(f"valkey-{number}") for number in (1, 2, 3)]
-        watching = [on.valkey(f"sentinel-{number}") for number in (1, 2, 3)]
+    with scale_run("Fail-over of Valkey by Sentinel", size, logs) as run:
+        primary = run.primary()
+        servers = [run.valkey(f"valkey-{number}") for number in (1, 2, 3)]
+        watching = [run.valkey(f"sentinel-{number}") for number in (1, 2, 3)]
         servers[0].start()
         for replica in servers[1:]:
             replica.start(of=servers[0])
         for one in watching:
             one.watch(servers[0], quorum=2)
         hosts = ",".join(f"{one.machine.address}:26379" for one in watching)
-        fleet = on.fleet(
+        fleet = run.fleet(
             SHITHEAD_DATABASE_URL=primary.url_of("shithead_service"),
             SHITHEAD_REDIS_URL=f"redis+sentinel://{hosts}/shithead",
         )
-        on.start(fleet, FEW)
-        on.report.parts += [
+        run.start(fleet, FEW)
+        run.report.parts += [
             f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, one server",
             "Valkey: a master and two replicas without persistence; three Sentinels, quorum 2",
             *fleet.listed(FEW),
         ]
-        load = on.begin_load(fleet)
+        load = run.begin_load(fleet)
         crashes = []
         for _ in range(2):
             time.sleep(size.seconds / 3)
-            crashes.append(_crash_master(on, servers, watching[0]))
+            crashes.append(_crash_master(run, servers, watching[0]))
         time.sleep(size.seconds / 3)
-        on.end_load(load)
-        on.check(primary.url, fleet, load)
+        run.end_load(load)
+        run.check(primary.url, fleet, load)
         moves = sorted(times_of_bots(stored(primary.url, Checked())))
         for crash in crashes:
             later = [at - crash for at in moves if at > crash]
-            on.report.measured += [
+            run.report.measured += [
                 ("from a crash to the next move of a bot", f"{later[0]:.1f} s"),
                 ("moves of bots in the first 5 s after it", str(sum(at < 5 for at in later))),
             ]
-        return on.report
+        return run.report
 
 
-def _crash_master(on: Stage, servers: list[Valkey], watching: Valkey) -> float:
+def _crash_master(run: ScaleRun, servers: list[Valkey], watching: Valkey) -> float:
     """
     Crash the master, wait for the next one, and bring the old one back as a replica.
 
@@ -125,15 +125,15 @@ def _crash_master(on: Stage, servers: list[Valkey], watching: Valkey) -> float:
     [old] = [one for one in servers if one.machine.address == before]
     old.machine.crash()
     crashed = time.time()
-    on.happened(f"{old.machine.name}, the master, crashes")
+    run.record(f"{old.machine.name}, the master, crashes")
     while (new := _master(watching)) == before:
         time.sleep(0.02)
     [master] = [one for one in servers if one.machine.address == new]
     seconds = time.time() - crashed
-    on.happened(f"{master.machine.name} is the master")
-    on.report.measured.append((f"until Sentinel named {master.machine.name}", f"{seconds:.1f} s"))
+    run.record(f"{master.machine.name} is the master")
+    run.report.measured.append((f"until Sentinel named {master.machine.name}", f"{seconds:.1f} s"))
     old.start(of=master)
-    on.happened(f"{old.machine.name} is back, as a replica")
+    run.record(f"{old.machine.name} is back, as a replica")
     return crashed
 
 
@@ -144,26 +144,26 @@ def _master(watching: Valkey) -> str:
 
 def failover(size: Size, logs: Path | None = None) -> Report:
     """Return the report of a run in which the primary crashes and its replica takes over."""
-    with stage("Fail-over of PostgreSQL to its synchronous replica", size, logs) as on:
-        primary, valkey = on.primary(), on.valkey("valkey")
+    with scale_run("Fail-over of PostgreSQL to its synchronous replica", size, logs) as run:
+        primary, valkey = run.primary(), run.valkey("valkey")
         valkey.start()
-        replica = on.postgres("replica")
+        replica = run.postgres("replica")
         replica.copy_of(primary, replica=True)
         replica.start()
         primary.wait_for_replica(synchronous=True)
-        pooler = on.pgbouncer(primary)
+        pooler = run.pgbouncer(primary)
         both = f"{primary.machine.address},{replica.machine.address}"
         direct = f"postgresql://shithead_service@{both}/postgres?target_session_attrs=read-write"
-        fleet = on.fleet(
+        fleet = run.fleet(
             SHITHEAD_DATABASE_URL=pooler.url,
             SHITHEAD_READ_DATABASE_URL=replica.url_of("shithead_service"),
             SHITHEAD_REDIS_URL=valkey.url,
             SHITHEAD_PREPARED_STATEMENTS="off",
         )
-        on.start(fleet, FEW)
-        fleet.add("API", on.network.machine("api-direct"), SHITHEAD_DATABASE_URL=direct)
+        run.start(fleet, FEW)
+        fleet.add("API", run.network.machine("api-direct"), SHITHEAD_DATABASE_URL=direct)
         fleet.wait_ready()
-        on.report.parts += [
+        run.report.parts += [
             f"PostgreSQL {_version(primary.sql('SHOW server_version'))}, primary and replica",
             "each commit is flushed on both servers (`synchronous_standby_names = '*'`)",
             POOLER,
@@ -171,27 +171,27 @@ def failover(size: Size, logs: Path | None = None) -> Report:
             *fleet.listed(FEW),
             "one more API without PgBouncer: `host1,host2` and `target_session_attrs=read-write`",
         ]
-        load = on.begin_load(fleet)
-        replays = ReplayReader(on.report.notes, load.calls(2))
+        load = run.begin_load(fleet)
+        replays = ReplayReader(run.report.notes, load.calls(2))
         time.sleep(size.seconds / 2)
-        refused = on.report.notes.statuses[503]
+        refused = run.report.notes.statuses[503]
         primary.machine.crash()
         crashed = time.monotonic()
-        on.happened("the primary crashes")
+        run.record("the primary crashes")
         time.sleep(OUTAGE_SECONDS)
         replica.promote()
         pooler.point_to(replica.machine.address)
-        on.happened("the replica is the primary, PgBouncer points to it")
-        on.measure_moves_after(crashed)
+        run.record("the replica is the primary, PgBouncer points to it")
+        run.measure_moves_after(crashed)
         time.sleep(size.seconds / 2)
-        on.report.measured.append(
-            ("answers 503 from the crash on", str(on.report.notes.statuses[503] - refused))
+        run.report.measured.append(
+            ("answers 503 from the crash on", str(run.report.notes.statuses[503] - refused))
         )
         replays.end()
-        on.end_load(load)
-        on.check(replica.url, fleet, load)
-        replays.report(on.report)
-        return on.report
+        run.end_load(load)
+        run.check(replica.url, fleet, load)
+        replays.report(run.report)
+        return run.report
 
 
 class ReplayReader:
@@ -234,50 +234,50 @@ class ReplayReader:
 
 def restore(size: Size, logs: Path | None = None) -> Report:
     """Return the report of a restore to a point in time, in the middle of the load."""
-    with stage("Point-in-time restore", size, logs) as on:
-        primary, valkey = on.primary(), on.valkey("valkey")
+    with scale_run("Point-in-time restore", size, logs) as run:
+        primary, valkey = run.primary(), run.valkey("valkey")
         valkey.start()
-        fleet = on.fleet(
+        fleet = run.fleet(
             SHITHEAD_DATABASE_URL=primary.url_of("shithead_service"),
             SHITHEAD_REDIS_URL=valkey.url,
         )
-        on.start(fleet, FEW)
+        run.start(fleet, FEW)
         version = _version(primary.sql("SHOW server_version"))
-        on.report.parts += [
+        run.report.parts += [
             f"PostgreSQL {version}, base backup and WAL archive",
             *fleet.listed(FEW),
         ]
-        load = on.begin_load(fleet)
+        load = run.begin_load(fleet)
         time.sleep(size.seconds / 3)
-        copy = on.postgres("restored")
+        copy = run.postgres("restored")
         copy.copy_of(primary, replica=False)
-        on.happened("base backup taken")
+        run.record("base backup taken")
         time.sleep(size.seconds / 3)
         [(point,)] = primary.sql("SELECT clock_timestamp()::text")
         point_at = time.time()
-        on.happened("the point in time")
+        run.record("the point in time")
         time.sleep(size.seconds / 3)
-        on.end_load(load)
+        run.end_load(load)
         primary.sql("SELECT pg_switch_wal()")
         time.sleep(2.0)
         primary.machine.crash()
-        on.happened("the server is lost; its archive of WAL is left")
+        run.record("the server is lost; its archive of WAL is left")
         copy.recover_from(primary.archive, until=str(point))
         copy.start()
         copy.wait_promoted()
-        on.happened("restored to the point in time")
-        _check_restored(on, copy, fleet, point_at)
-        on.report.readers = load.readers
-        return on.report
+        run.record("restored to the point in time")
+        _check_restored(run, copy, fleet, point_at)
+        run.report.readers = load.readers
+        return run.report
 
 
-def _check_restored(on: Stage, copy: Postgres, fleet: Fleet, point_at: float) -> None:
+def _check_restored(run: ScaleRun, copy: Postgres, fleet: Fleet, point_at: float) -> None:
     """Run `shithead check`, and compare the moves acknowledged before the point with the copy."""
-    checked, notes = on.report.checked, on.report.notes
+    checked, notes = run.report.checked, run.report.notes
     checked.wrong += notes.wrong
-    status, text = on.command("check", "--database-url", copy.url, "--deep", *fleet.paths)
-    on.report.measured.append(("exit status of `shithead check --deep`", str(status)))
-    on.report.measured.append(("its last line", f"`{text.strip().splitlines()[-1]}`"))
+    status, text = run.command("check", "--database-url", copy.url, "--deep", *fleet.paths)
+    run.report.measured.append(("exit status of `shithead check --deep`", str(status)))
+    run.report.measured.append(("its last line", f"`{text.strip().splitlines()[-1]}`"))
     if status != 0:
         checked.wrong.append(
             f"`shithead check` of the restored database ends with {status}: {text}"
@@ -294,32 +294,32 @@ def _check_restored(on: Stage, copy: Postgres, fleet: Fleet, point_at: float) ->
         if holds(logs, request):
             checked.wrong.append(f"a move of {request.game} sent after the point is restored")
     between = sum(one.status == 201 for one in notes.requests) - len(before) - len(after)
-    on.report.measured.append(
+    run.report.measured.append(
         ("acknowledged moves under way at the point, not judged", str(between))
     )
-    refused = on.sequencer_refuses(copy, fleet)
-    on.report.measured.append(("a sequencer with the newer checkpoint refuses to sign", refused))
+    refused = run.sequencer_refuses(copy, fleet)
+    run.report.measured.append(("a sequencer with the newer checkpoint refuses to sign", refused))
     if refused != "yes":
         checked.wrong.append("the sequencer signed an older log")
 
 
-def _kill_and_add(on: Stage, fleet: Fleet) -> None:
+def _kill_and_add(run: ScaleRun, fleet: Fleet) -> None:
     """Kill a process of each kind in turn and start it again; add one of each kind between."""
-    rng = random.Random(on.size.seed)
-    end = time.monotonic() + on.size.seconds
+    rng = random.Random(run.size.seed)
+    end = time.monotonic() + run.size.seconds
     kinds = list(COUNTS)
     turn = 0
     while time.monotonic() < end:
         time.sleep(rng.uniform(1.0, 3.0))
         kind = kinds[turn % len(kinds)]
         if turn // len(kinds) == 1:  # in the second round each kind grows by one
-            added = fleet.add(kind, on.network.machine(f"{kind.lower()}-{COUNTS[kind] + 1}"))
-            on.happened(f"{added.name} added")
+            added = fleet.add(kind, run.network.machine(f"{kind.lower()}-{COUNTS[kind] + 1}"))
+            run.record(f"{added.name} added")
         else:
             found = fleet.of(kind)
             victim = rng.choice(found)
             victim.kill()
-            on.happened(f"{victim.name} killed, {len(found) - 1} {kind} left")
+            run.record(f"{victim.name} killed, {len(found) - 1} {kind} left")
             time.sleep(rng.uniform(0.5, 2.0))
             victim.start()
         turn += 1

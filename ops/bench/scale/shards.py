@@ -15,7 +15,7 @@ from ops.bench.scale.citus import VERSION, Cluster, citus_binaries
 from ops.bench.scale.fleet import FEW, Fleet
 from ops.bench.scale.postgres import Postgres
 from ops.bench.scale.report import Report, Size
-from ops.bench.scale.stage import Stage, stage
+from ops.bench.scale.run import ScaleRun, scale_run
 
 NODES = 2
 OUTAGE_SECONDS = 3.0
@@ -41,53 +41,53 @@ def shards(size: Size, logs: Path | None = None) -> Report:
     Raises CalledProcessError or OSError if Citus cannot be built.
     """
     binaries = citus_binaries()
-    with stage("Streams distributed over shards by Citus", size, logs) as on:
+    with scale_run("Streams distributed over shards by Citus", size, logs) as run:
         cluster = Cluster(
-            on.postgres("coordinator", binaries),
-            [on.postgres(f"node-{number + 1}", binaries) for number in range(NODES)],
+            run.postgres("coordinator", binaries),
+            [run.postgres(f"node-{number + 1}", binaries) for number in range(NODES)],
         )
         cluster.start()
-        coordinator, valkey = cluster.coordinator, on.valkey("valkey")
+        coordinator, valkey = cluster.coordinator, run.valkey("valkey")
         valkey.start()
-        fleet = on.fleet(
+        fleet = run.fleet(
             SHITHEAD_DATABASE_URL=coordinator.url_of("shithead_service"),
             SHITHEAD_REDIS_URL=valkey.url,
             SHITHEAD_KEEP_UNUSED_PLAYERS_DAYS="0",
         )
-        on.start(fleet, FEW)
+        run.start(fleet, FEW)
         [(version,)] = coordinator.sql("SHOW server_version")
         [(spread,)] = coordinator.sql(
             "SELECT count(*) FROM pg_dist_shard WHERE logicalrelid = 'streams'::regclass"
         )
-        on.report.parts += [
+        run.report.parts += [
             f"PostgreSQL {version} with Citus {VERSION}: a coordinator and {NODES} nodes",
             f"{spread} shards, the schema distributed by `ops/citus.sql`",
             *fleet.listed(FEW),
         ]
-        load = on.begin_load(fleet)
+        load = run.begin_load(fleet)
         for server in (cluster.nodes[0], coordinator):
             time.sleep(size.seconds / 3)
-            _crash_and_restart(on, server)
+            _crash_and_restart(run, server)
         time.sleep(size.seconds / 3)
-        on.end_load(load)
-        on.check(coordinator.url, fleet, load)
-        _check_shards(on, cluster, fleet)
-        return on.report
+        run.end_load(load)
+        run.check(coordinator.url, fleet, load)
+        _check_shards(run, cluster, fleet)
+        return run.report
 
 
-def _crash_and_restart(on: Stage, server: Postgres) -> None:
+def _crash_and_restart(run: ScaleRun, server: Postgres) -> None:
     server.machine.crash()
     crashed = time.monotonic()
-    on.happened(f"{server.machine.name} crashes")
+    run.record(f"{server.machine.name} crashes")
     time.sleep(OUTAGE_SECONDS)
     server.start()
-    on.happened(f"{server.machine.name} is back")
-    on.measure_moves_after(crashed)
+    run.record(f"{server.machine.name} is back")
+    run.measure_moves_after(crashed)
 
 
-def _check_shards(on: Stage, cluster: Cluster, fleet: Fleet) -> None:
+def _check_shards(run: ScaleRun, cluster: Cluster, fleet: Fleet) -> None:
     """Add what the catalogue and the counters of the cluster show to the report."""
-    checked, measured = on.report.checked, on.report.measured
+    checked, measured = run.report.checked, run.report.measured
     for table in ("streams", "events", "games"):
         rows = cluster.rows_of_nodes(table)
         measured.append((f"rows of `{table}` by node", " + ".join(map(str, rows))))
@@ -102,31 +102,31 @@ def _check_shards(on: Stage, cluster: Cluster, fleet: Fleet) -> None:
                 checked.wrong.append(f"{statement}: {error}")
         else:
             checked.wrong.append(f"a shard accepted {statement}")
-    status, text = on.command(
+    status, text = run.command(
         "check", "--database-url", cluster.coordinator.url, "--deep", *fleet.paths
     )
     measured.append(("last line of `shithead check --deep`", f"`{text.strip().splitlines()[-1]}`"))
     if status != 0:
         checked.wrong.append(f"`shithead check` ends with {status}: {text}")
-    _count_queries(on, cluster, fleet)
+    _count_queries(run, cluster, fleet)
 
 
-def _count_queries(on: Stage, cluster: Cluster, fleet: Fleet) -> None:
+def _count_queries(run: ScaleRun, cluster: Cluster, fleet: Fleet) -> None:
     """Count the statements of views and moves while nothing else uses the database."""
     api, *others = fleet.of("API")
     for process in (*others, *fleet.of("streams", "worker", "relay", "sweeper", "sequencer")):
         process.kill()
-    hand = _Hand(Calls(Notes(), lambda: (api.address,), random.Random(on.size.seed)))
+    hand = _Hand(Calls(Notes(), lambda: (api.address,), random.Random(run.size.seed)))
     cluster.queries()
     moves = sum(hand.move() for _ in range(COUNTED_MOVES))
     one, several = cluster.queries()
-    on.report.measured += [
+    run.report.measured += [
         ("moves, each with a view before it, on a quiet cluster", str(moves)),
         ("their statements on one shard", str(one)),
         ("their statements on several shards", str(several)),
     ]
     if several or not moves or one < 2 * moves:
-        on.report.checked.wrong.append(f"{moves} moves: {one} + {several} statements")
+        run.report.checked.wrong.append(f"{moves} moves: {one} + {several} statements")
 
 
 class _Hand:

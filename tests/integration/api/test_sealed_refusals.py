@@ -93,7 +93,7 @@ def test_unsealed_attempts_are_marked_wherever_they_are_shown(
     running = ada.get(f"{game}/audit/moves/{seq}").json
     assert running["unproven"] == UNPROVEN
     assert DecisionSchema().validate(running) == {}
-    assert "unproven" not in bob.get(f"{game}/audit/moves/{seq}").json, "nothing is shown to him"
+    assert "unproven" not in bob.get(f"{game}/audit/moves/{seq}").json, "Bob sees no attempt"
     bob.post(f"{game}/moves", FORFEIT)
     over = world.get(f"{game}/audit/moves/{seq}").json
     assert over["refused"] == running["refused"]
@@ -114,7 +114,7 @@ def test_unsealed_attempts_are_marked_wherever_they_are_shown(
         (lambda data: None, "pass", "refusals missing"),
     ],
 )
-def test_a_bundle_changed_in_transit_fails(
+def test_changed_refusals_of_a_bundle_fail_and_missing_ones_are_reported(
     world: World,
     ada: Person,
     bob: Person,
@@ -188,8 +188,8 @@ def test_the_version_of_new_games_is_a_setting() -> None:
     needed = {"SHITHEAD_DATABASE_URL": "postgresql://x/y", "SHITHEAD_KEY_FILE": "/keys.json"}
     assert settings_from(needed).record_version == 2
     for number in (1, 2):
-        given = {**needed, "SHITHEAD_RECORD_VERSION": str(number)}
-        assert settings_from(given).record_version == number
+        values = {**needed, "SHITHEAD_RECORD_VERSION": str(number)}
+        assert settings_from(values).record_version == number
     for wrong in ("0", "3", "two"):
         with pytest.raises(ConfigError, match="SHITHEAD_RECORD_VERSION"):
             settings_from({**needed, "SHITHEAD_RECORD_VERSION": wrong})

@@ -108,7 +108,7 @@ def test_impossible_events_cannot_be_folded(event: object) -> None:
 
 
 def test_mismatched_swaps_and_layings_cannot_be_folded() -> None:
-    """Pair by pair; slot by slot."""
+    """A swap has as many cards up as in hand, a laying one stack for each slot."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c 4c 5c"], hands=["Kc Qc Jc"])
     with pytest.raises(ValueError, match="zip"):
         evolve(game, CardsSwapped(seat=0, up=cards("Kc Qc"), hand=cards("3c")))

@@ -23,8 +23,8 @@ from service.store.migrate import migrate
 _LOWER_PRIORITY = 10
 
 
-class Stage:
-    """The folder, the network and the report of one run."""
+class ScaleRun:
+    """One run of a scenario: its folder, network, load, timeline and report."""
 
     def __init__(self, title: str, size: Size, network: Network, folder: Path) -> None:
         self.size = size
@@ -72,7 +72,7 @@ class Stage:
                     fleet.wait_ready()
         fleet.wait_ready()
 
-    def happened(self, text: str) -> None:
+    def record(self, text: str) -> None:
         """Add a line to the timeline."""
         self.report.timeline.append((time.monotonic() - self._began, text))
         print(f"{self.report.timeline[-1][0]:7.1f} s  {text}", flush=True)
@@ -89,15 +89,15 @@ class Stage:
             reading=lambda: fleet.addresses("streams"),
         )
         self._load.begin()
-        self.happened(f"{self.size.tables} tables and {self.size.readers} live readers begin")
+        self.record(f"{self.size.tables} tables and {self.size.readers} live readers begin")
         return self._load
 
     def end_load(self, load: Load) -> None:
         """Begin no further hand, and wait for the end of those that run."""
-        self.happened("no further hand begins")
+        self.record("no further hand begins")
         load.end()
         self.report.seconds = time.monotonic() - self._began
-        self.happened("every hand has ended")
+        self.record("every hand has ended")
 
     def check(self, owner_url: str, fleet: Fleet, load: Load) -> None:
         """Compare all acknowledged moves with the database and the public log."""
@@ -162,7 +162,7 @@ class Stage:
 
 
 @contextlib.contextmanager
-def stage(title: str, size: Size, logs: Path | None = None) -> Iterator[Stage]:
+def scale_run(title: str, size: Size, logs: Path | None = None) -> Iterator[ScaleRun]:
     """Yield a run with a network and a folder for unprivileged servers; remove both afterwards."""
     os.nice(max(0, _LOWER_PRIORITY - os.nice(0)))
     with tempfile.TemporaryDirectory(
@@ -171,7 +171,7 @@ def stage(title: str, size: Size, logs: Path | None = None) -> Iterator[Stage]:
         folder = Path(name)
         folder.chmod(0o755)
         with Network() as network:
-            made = Stage(title, size, network, folder)
+            made = ScaleRun(title, size, network, folder)
             try:
                 yield made
             except BaseException:
