@@ -73,7 +73,7 @@ def distributions() -> tuple[Distribution, Distribution]:
         name=project["name"],
         description=project["description"],
         dependencies=(f"{CLIENT}=={project['version']}", *project["dependencies"]),
-        scripts={},  # two owners of one file would remove it for each other
+        scripts={},  # with two owners of a file, removing one distribution removes it
         files=every - ours,
     )
     return small, server
@@ -217,7 +217,7 @@ def _belongs(name: str, modules: frozenset[str]) -> bool:
 
 
 def _has_setuptools() -> bool:
-    """Return whether the installed setuptools know licence expressions, as pyproject.toml asks."""
+    """Return whether the installed setuptools support the licence expression of pyproject.toml."""
     try:
         return int(version("setuptools").split(".")[0]) >= 77
     except PackageNotFoundError:

@@ -65,7 +65,7 @@ class Forgery:
         return seq
 
     def lines(self, keys: Mapping[int, Ed25519PrivateKey] | None = None) -> tuple[bytes, ...]:
-        """Return the log with recomputed seq and prev, signed with `keys` where given."""
+        """Return the log with recomputed seq and prev; moves of the seats in `keys` signed anew."""
         lines: list[bytes] = []
         for seq, event in enumerate(self.events):
             event["seq"] = seq
@@ -90,7 +90,7 @@ class Forgery:
         return derive(UUID(first["game"]), seed, head0, codes, entropy)
 
     def reseed(self, seed: bytes, *, commit: bool) -> None:
-        """Publish another seed with its deck and commitments, and commit to it if asked."""
+        """Publish another seed with its deck and commitments, and with `commit` commit to it."""
         if commit:
             game = UUID(self.events[0]["game"])
             self.data(0)["commit"] = server_commit(game, seed).hex()
@@ -117,9 +117,9 @@ def sample_bundle(name: str) -> Bundle:
     return Bundle(lines=sample_lines(name), files=files)
 
 
-def report_on(lines: Iterable[bytes], given: OutsideEvidence | None = None) -> Report:
-    """Return the report on the lines of a log, whose sentences are checked."""
-    return with_short_sentences(verify_bundle(Bundle(lines=tuple(lines)), given))
+def report_on(lines: Iterable[bytes], evidence: OutsideEvidence | None = None) -> Report:
+    """Return the report on the lines of a log, after a check of its sentences."""
+    return with_short_sentences(verify_bundle(Bundle(lines=tuple(lines)), evidence))
 
 
 _LABEL = re.compile(

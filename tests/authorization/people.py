@@ -115,8 +115,8 @@ class Scene:
         """Return the status and, if `whole`, the body; a stream has no end."""
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
-        given = headers if sent is None else {"Content-Type": kind, **headers}
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as line:
-            line.request(method, path, body=sent, headers=given)
-            answer = line.getresponse()
+        headers = headers if sent is None else {"Content-Type": kind, **headers}
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
+            connection.request(method, path, body=sent, headers=headers)
+            answer = connection.getresponse()
             return answer.status, answer.read() if whole else b""

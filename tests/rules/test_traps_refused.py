@@ -33,7 +33,7 @@ def test_after_a_pick_up_the_hand_is_played_again(ruleset: Ruleset) -> None:
 
 @each()
 def test_the_last_blind_card_that_does_not_fit(ruleset: Ruleset) -> None:
-    """Nobody goes out on it."""
+    """The seat takes it and does not go out."""
     low = plain(ruleset)[0]
     given = at_table(ruleset, pile="Kc", hands=["", "Ks Qs", "Qh"], down=[f"{low}d"])
     after = scenario(ruleset, given=given, when=turn_over(0, 0))
@@ -44,7 +44,7 @@ def test_the_last_blind_card_that_does_not_fit(ruleset: Ruleset) -> None:
 
 @each()
 def test_a_blind_two_and_a_blind_ten(ruleset: Ruleset) -> None:
-    """Turned on a king: a two always fits; a ten where it goes on anything."""
+    """Turned on a king: a two always fits; a ten if it goes on anything."""
     given = at_table(ruleset, pile="Kc", hands=["", "Ks Qs"], down=["2d Td 9d"])
     two = scenario(ruleset, given=given, when=turn_over(0, 0))
     assert two.pile == cards("Kc 2d")
@@ -59,7 +59,7 @@ def test_a_blind_two_and_a_blind_ten(ruleset: Ruleset) -> None:
     "laid", ["8c 8c", "Ks", "Jh", "", "8c 9d", "3h", "8c Ks", "6s"], ids=lambda text: text or "none"
 )
 def test_cards_that_cannot_be_played(ruleset: Ruleset, laid: str) -> None:
-    """One twice, another seat's, a burned one, none, mixed ranks, one of the own table."""
+    """One card twice, another seat's, a burned one, none, mixed ranks, an own face-up card."""
     given = at_table(
         ruleset,
         pile="4c",
@@ -100,7 +100,7 @@ def test_a_move_by_a_seat_that_is_out_and_a_move_out_of_turn(ruleset: Ruleset) -
 
 @each()
 def test_a_second_identical_play(ruleset: Ruleset) -> None:
-    """The card has left the hand, or the turn has gone."""
+    """The card has left the hand, or the turn has passed."""
     given = at_table(ruleset, pile="4c", hands=["9c 8c", "Kd 3d"])
     after = scenario(ruleset, given=given, when=play(0, "9c"))
     with pytest.raises(CommandRefused):

@@ -40,8 +40,8 @@ def test_a_token_is_counted_wherever_it_comes_from(database_url: str) -> None:
     with limited(database_url, calls_per_token=3) as world:
         ada, bob = world.person(), world.person()
         for number in range(3):
-            place = {"REMOTE_ADDR": f"10.0.0.{number}"}
-            assert ada.get("/v1/players/me", environ_base=place).status_code == 200
+            origin = {"REMOTE_ADDR": f"10.0.0.{number}"}
+            assert ada.get("/v1/players/me", environ_base=origin).status_code == 200
         refused = ada.get("/v1/players/me", environ_base={"REMOTE_ADDR": "10.0.0.9"})
         assert problem_of(refused) == "rate-limited"
         assert bob.get("/v1/players/me").status_code == 200
@@ -88,7 +88,7 @@ def test_expensive_calls_are_limited_by_the_same_address(database_url: str) -> N
 
 
 def test_an_ipv6_address_is_counted_by_its_network(database_url: str) -> None:
-    """A client with one address of an IPv6 /64 has all of them."""
+    """A client with one address of an IPv6 /64 can use all of them."""
     with limited(database_url, calls_per_address=3) as world:
         here = [
             calls(world, 1, environ_base={"REMOTE_ADDR": f"2001:db8::{n:x}"})[0] for n in range(4)

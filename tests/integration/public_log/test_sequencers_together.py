@@ -22,15 +22,15 @@ from tests.worlds.fake_log import ORIGIN, SIGNER, WITNESS, Reader, answering, se
 def test_concurrent_sequencers_build_one_tree(
     database: Database, store: PostgresLog, reader: Reader, database_url: str, tmp_path: Path
 ) -> None:
-    """Four sequencers share one key folder while games are added and a reader follows the log."""
+    """Four sequencers share one `log.checkpoint`; games are added, and a reader follows the log."""
     done, games, faults = threading.Event(), list[UUID](), list[BaseException]()
-    memory = SignedFile(tmp_path / "log.checkpoint")
+    signed = SignedFile(tmp_path / "log.checkpoint")
 
     def run() -> None:
         own = Database(database_url, size=2)
         try:
             while not done.is_set():
-                sequencer_of(PostgresLog(own), signed=memory).run_once()
+                sequencer_of(PostgresLog(own), signed=signed).run_once()
         except BaseException as fault:  # noqa: BLE001 - the test below reports it
             faults.append(fault)
         finally:
@@ -46,14 +46,13 @@ def test_concurrent_sequencers_build_one_tree(
     for thread in threads:
         thread.join()
     assert faults == []
-    sequencer_of(store, signed=memory).run_once()
-    last = memory.last()
+    sequencer_of(store, signed=signed).run_once()
+    last = signed.last()
     assert last is not None and last.size == store.head().size
     reader.read()
     assert sorted(games_in(reader)) == sorted(games)
     assert len(reader.seen) > 3
-    tile = PublicLog(store)
-    assert tile.checkpoint() is not None
+    assert PublicLog(store).checkpoint() is not None
 
 
 class Overtaken(PostgresLog):
@@ -89,18 +88,18 @@ class Overtaken(PostgresLog):
 def test_an_overtaken_sequencer_does_not_report_a_rollback(
     database: Database, store: PostgresLog, reader: Reader, tmp_path: Path, read: str
 ) -> None:
-    """Two sequencers share one key folder; one stored a newer tree than the other has read."""
-    memory = SignedFile(tmp_path / "log.checkpoint")
+    """Two sequencers share `log.checkpoint`; one stored a newer tree than the other has read."""
+    signed = SignedFile(tmp_path / "log.checkpoint")
     add_games(database, 2)
-    sequencer_of(store, signed=memory).append()
+    sequencer_of(store, signed=signed).append()
 
     def other() -> None:
         add_games(database, 2)
-        sequencer_of(store, signed=memory).run_once()
+        sequencer_of(store, signed=signed).run_once()
 
-    sequencer_of(Overtaken(database, read, other), signed=memory).publish()
+    sequencer_of(Overtaken(database, read, other), signed=signed).publish()
     reader.read()
-    last = memory.last()
+    last = signed.last()
     assert last is not None and last.size == len(reader.entries) == 4
 
 
