@@ -1,5 +1,5 @@
 """
-Bots of other open-source projects, written anew from what these projects say about them.
+Bots of other open-source projects, written from the descriptions in these projects.
 
 They are opponents for `ops.bench.strength` only. Nothing is taken from their code; where a
 description leaves something open, the reading is stated.
@@ -73,7 +73,7 @@ OUTSIDE: Final[Mapping[str, Bot]] = {
         ),
         Bot(
             name="outside-takeshit",
-            description="TakeShit of trachwo/masters-of-shithead: so too, and takes good piles.",
+            description="TakeShit of trachwo/masters-of-shithead: as CheapShit, takes good piles.",
             strength=1,
             choose=taking,
         ),

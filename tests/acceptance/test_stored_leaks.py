@@ -47,8 +47,8 @@ Stored = dict[str, list[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Left:
-    """Data that a game leaves on the server besides its public log."""
+class StoredData:
+    """The data of a game on the server besides its public log."""
 
     stored: Stored
     counted: dict[str, float]
@@ -125,15 +125,17 @@ def public_log(service: Service) -> list[bytes]:
     return [DIGITS.sub(b"#", line) for line in lines_of(service.services, service.game)]
 
 
-def left(ruleset: str, people: int, deck: Deck | None, acts: Sequence[Act], url: str) -> Left:
+def play_over(
+    ruleset: str, people: int, deck: Deck | None, acts: Sequence[Act], url: str
+) -> StoredData:
     """Play a game over a database, and return the stored data."""
-    before = counted()
+    before = metrics()
     with capture_logs() as logged, dealt(ruleset, people, deck, bots=("lowest",), url=url) as game:
         assert repeat(game, acts)
     for line in logged:
         line.pop("milliseconds", None)
-    after = counted()
-    return Left(
+    after = metrics()
+    return StoredData(
         stored=stored(url),
         counted={name: value - before.get(name, 0) for name, value in after.items()},
         logged=[dict(line) for line in logged],
@@ -141,7 +143,7 @@ def left(ruleset: str, people: int, deck: Deck | None, acts: Sequence[Act], url:
     )
 
 
-def counted() -> dict[str, float]:
+def metrics() -> dict[str, float]:
     """Return all metrics except those of time and of the process."""
     return {
         f"{sample.name}{sorted(sample.labels.items())}": sample.value
@@ -212,8 +214,8 @@ def test_two_games_that_look_equal_to_the_public_leave_equal_stored_data(
     """The database with its answers and attempts, metrics, logs and wake-ups are equal."""
     people = max(2, people_at(ruleset) - 1)
     deck, twin, acts = twin_game(ruleset, people)
-    one = left(ruleset, people, deck, acts, urls[0])
-    other = left(ruleset, people, twin, acts, urls[1])
+    one = play_over(ruleset, people, deck, acts, urls[0])
+    other = play_over(ruleset, people, twin, acts, urls[1])
     assert one.stored["answers"]
     assert one.stored["refusals"]
     for table, rows in one.stored.items():
@@ -266,17 +268,17 @@ def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one() -> None:
         hand = service.entry_game().seats[1 - on_turn].hand
         refused, left_behind = [], []
         for seat in (on_turn, 1 - on_turn):
-            before = counted()
+            before = metrics()
             with capture_logs() as logged:
                 answer = service.make(Step(seat=seat, move={"type": "play", "cards": [hand[0]]}))
             refused.append(json_of(answer)["type"])
-            counts = {n: v - before.get(n, 0) for n, v in counted().items() if "requests" in n}
+            counts = {n: v - before.get(n, 0) for n, v in metrics().items() if "requests" in n}
             lines = [{**line, "milliseconds": 0} for line in logged]
             left_behind.append(({n for n, v in counts.items() if v}, lines))
         assert refused == ["/problems/rule-refused", "/problems/not-your-turn"]
         assert left_behind[0] == left_behind[1]
-        kept = service.services.directory.refusals(service.game)
-        assert [attempt.seat for attempt in kept] == [on_turn, 1 - on_turn]
-        assert len({len(attempt.sealed) for attempt in kept}) == 1
+        attempts = service.services.directory.refusals(service.game)
+        assert [attempt.seat for attempt in attempts] == [on_turn, 1 - on_turn]
+        assert len({len(attempt.sealed) for attempt in attempts}) == 1
         [shown] = service.services.auditing._refusals.of(service.game)
         assert shown["seat"] == on_turn

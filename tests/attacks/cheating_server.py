@@ -3,8 +3,8 @@ Three hands dealt by a cheating server, with the evidence of its guests: log, re
 
     python -m tests.attacks.cheating_server FOLDER
 
-writes them as files, for a reader who settles them with the command line alone. Every
-guest is honest or not as the case says; the house makes all hashes and signatures itself.
+writes them as files, for a reader who judges them with the command line alone. The server
+cheats in favour of one guest, and makes all hashes and signatures itself.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tests.worlds.fake_world import KEYS, SetWorld, entry_of, legal, open_game, 
 ORIGIN: Final = "crooked.example"
 GUESTS: Final = ("Ada", "Bob", "Cleo")
 CHEAT: Final = 1
-"""The seat for which the house cheats."""
+"""The seat for which the server cheats."""
 
 
 @dataclass(kw_only=True)
@@ -47,9 +47,9 @@ class Case:
     game: UUID
     bundle: bytes
     keys: bytes  # the answer of /v1/keys
-    receipts: list[bytes]  # all that seat 0 was given
+    receipts: list[bytes]  # all that seat 0 received
     seq: int
-    seen: tuple[bytes, ...] = ()  # the events as seat 0 got them, before the house changed them
+    seen: tuple[bytes, ...] = ()  # the events as seat 0 got them, before the server changed them
 
 
 @dataclass(kw_only=True)
@@ -139,7 +139,7 @@ CASES: Final[dict[str, Callable[[], Case]]] = {
     "second": substituted_draw,
     "third": deleted_play,
 }
-"""By names that give nothing away."""
+"""The cases by neutral names, for readers who judge them."""
 
 
 def main() -> None:
@@ -165,7 +165,7 @@ def _hand(ruleset: str, chance: int) -> _Hand:
 
 
 def _services(store: MemoryStore, world: SetWorld) -> Services:
-    """The cases were planted in games of version 1: their decks are those that the tests name."""
+    """Return services of format version 1: the tests name cards of its decks."""
     return compose(
         log_store=MemoryLog(),
         store=store,

@@ -111,19 +111,19 @@ def test_a_worker_stopped_between_any_two_steps_only_delays_the_game(
     deployment: Deployment, second_deployment: Deployment, ruleset: str
 ) -> None:
     """If each worker is killed after one commit, the log has the same bytes."""
-    through, stopped = deployment.process(), second_deployment.process()
-    game = open_game(through, person(through), BOTS, ruleset=ruleset, turn_limit=40)
+    uninterrupted, stopped = deployment.process(), second_deployment.process()
+    game = open_game(uninterrupted, person(uninterrupted), BOTS, ruleset=ruleset, turn_limit=40)
     assert game == open_game(stopped, person(stopped), BOTS, ruleset=ruleset, turn_limit=40)
-    play_out(through, game)
+    play_out(uninterrupted, game)
     while not entry_of(stopped, game).record.sealed:
         due = stopped.directory.due_games(now=second_deployment.world.now(), limit=5)
-        assert [row.id for row in due] == [game], "the sweeper has to find what was left"
+        assert [row.id for row in due] == [game], "the sweeper must find the unfinished game"
         worker, before = second_deployment.process(), version_of(stopped, game)
         with contextlib.suppress(Stopped):
             worker.turns.take(game, before, step=stopping_after(1))
         second_deployment.end(worker)
         assert version_of(stopped, game) > before
-    assert lines_of(stopped, game) == lines_of(through, game)
+    assert lines_of(stopped, game) == lines_of(uninterrupted, game)
 
 
 def test_a_worker_that_stops_before_its_first_move_has_changed_nothing(
@@ -138,8 +138,8 @@ def test_a_worker_that_stops_before_its_first_move_has_changed_nothing(
     assert_sound(services, game)
 
 
-class Deaf:
-    """A store that commits, but whose answer is lost."""
+class LosingAnswers:
+    """A store that commits and then raises, as if the answer were lost."""
 
     def __init__(self, store: EventStore) -> None:
         self._store = store
@@ -148,14 +148,14 @@ class Deaf:
         return getattr(self._store, name)
 
     def commit(self, commit: Commit) -> None:
-        """Commit without a wake-up."""
+        """Commit, and raise StoreUnavailable."""
         self._store.commit(commit)
         raise StoreUnavailable("the answer is lost")
 
 
 def test_a_commit_without_an_answer_is_not_repeated(deployment: Deployment, ada: Player) -> None:
     services, unlucky = deployment.process(), deployment.process()
-    unlucky.moves._store = Deaf(unlucky.store)  # type: ignore[assignment] # by duck typing
+    unlucky.moves._store = LosingAnswers(unlucky.store)  # type: ignore[assignment] # by duck typing
     game = open_game(services, ada, BOTS[:2])
     before = version_of(services, game)
     with pytest.raises(StoreUnavailable):

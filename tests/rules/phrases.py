@@ -121,7 +121,7 @@ def turned(
 
 
 def drew(seat: Seat, count: int) -> CardsDrawn:
-    """So many cards were drawn from the stock."""
+    """`count` cards were drawn from the stock."""
     return CardsDrawn(seat=seat, count=count)
 
 
@@ -161,7 +161,7 @@ def failed(
     taker: Seat | None = None,
     direction: Direction = 1,
 ) -> BlindFailed:
-    """A face-down card did not fit; no `text` where it stays hidden."""
+    """A face-down card did not fit; no `text` if it stays hidden."""
     return BlindFailed(
         seat=seat,
         taker=seat if taker is None else taker,

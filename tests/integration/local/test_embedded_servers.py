@@ -36,7 +36,7 @@ def server(tmp_path: Path) -> Iterator[EmbeddedPostgres]:
     server.stop()
 
 
-def _ask(url: str, statement: str) -> object:
+def _query(url: str, statement: str) -> object:
     with psycopg.connect(url, autocommit=True) as connection:
         row = connection.execute(statement).fetchone()
     return None if row is None else row[0]
@@ -67,7 +67,7 @@ def test_postgres_runs_as_any_user_and_keeps_its_rows_after_a_restart(
     _write(url, "CREATE TABLE kept AS SELECT 7 AS n")
     server.stop()
     assert server.start() == url
-    assert _ask(url, "SELECT n FROM kept") == 7
+    assert _query(url, "SELECT n FROM kept") == 7
 
 
 def test_postgres_comes_back_after_a_sigkill_with_every_committed_row(
@@ -79,18 +79,18 @@ def test_postgres_comes_back_after_a_sigkill_with_every_committed_row(
     os.kill(server.process.pid, signal.SIGKILL)
     server.process.wait()
     server.start()
-    assert _ask(url, "SELECT n FROM kept") == 7
+    assert _query(url, "SELECT n FROM kept") == 7
 
 
 def test_postgres_does_not_listen_on_the_network(server: EmbeddedPostgres) -> None:
-    assert _ask(server.start(), "SHOW listen_addresses") == ""
+    assert _query(server.start(), "SHOW listen_addresses") == ""
 
 
 def test_text_is_utf8_and_ordered_by_code_point(server: EmbeddedPostgres) -> None:
     url = server.start()
-    assert _ask(url, "SHOW server_encoding") == "UTF8"
+    assert _query(url, "SHOW server_encoding") == "UTF8"
     ordered = "SELECT string_agg(x, '' ORDER BY x) FROM unnest(ARRAY['b','a','B','é']) x"
-    assert _ask(url, ordered) == "Babé"
+    assert _query(url, ordered) == "Babé"
 
 
 def test_a_pid_file_of_another_program_does_not_prevent_a_start(
@@ -102,7 +102,7 @@ def test_a_pid_file_of_another_program_does_not_prevent_a_start(
     other = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     try:
         (server.data / "postmaster.pid").write_text(f"{other.pid}\n{server.data}\n0\n5432\n")
-        assert _ask(server.start(), "SELECT 1") == 1
+        assert _query(server.start(), "SELECT 1") == 1
     finally:
         other.kill()
         other.wait()
@@ -114,7 +114,7 @@ def test_an_interrupted_initialization_is_repeated(
     half = server.data.with_name("cluster.partial")
     half.mkdir()
     (half / "PG_VERSION").write_text("nonsense")
-    assert _ask(server.start(), "SELECT 1") == 1
+    assert _query(server.start(), "SELECT 1") == 1
     assert not half.exists()
 
 
@@ -128,7 +128,7 @@ def test_a_cluster_of_another_version_is_refused_with_both_versions(
         server.start()
 
 
-def test_a_server_that_cannot_start_says_why(
+def test_a_server_that_cannot_start_names_the_reason(
     server: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.start()
@@ -156,7 +156,7 @@ def test_root_runs_postgres_as_nobody_if_namespaces_are_refused_and_others_as_th
         url = server.start()
         assert server.process is not None
         assert Path(f"/proc/{server.process.pid}").stat().st_uid == nobody.pw_uid
-        assert _ask(url, "SELECT 1") == 1
+        assert _query(url, "SELECT 1") == 1
     finally:
         server.stop()
         if not server.data.is_relative_to(tmp_path):

@@ -43,7 +43,9 @@ def test_events_after_a_broken_link_are_shown_and_marked(
     answer = out.partition("\n\n")[2].splitlines()
     assert [line for line in answer if not line.startswith("!")] == whole(None).splitlines()
     chained = [n for n, line in enumerate(answer) if line.startswith("!     chain")]
-    assert "22" in [answer[n - 1].split()[0] for n in chained], "the event after it tells"
+    assert "22" in [answer[n - 1].split()[0] for n in chained], (
+        "the link is marked at the event after it"
+    )
 
 
 def no_seat(forgery: Forgery) -> None:

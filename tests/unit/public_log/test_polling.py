@@ -22,10 +22,10 @@ def test_failures_are_counted_and_a_standstill_is_not_healthy() -> None:
     assert poller.run(lambda: None)
     assert [poller.run(fail) for _ in range(3)] == [False] * 3
     assert messages[-1] == "the log cannot be read: too deep (3 in a row)"
-    well, facts = poller.health()
-    assert (well, facts["looks"], facts["failed"], facts["failed_in_a_row"]) == (True, 4, 3, 3)
+    healthy, facts = poller.health()
+    assert (healthy, facts["looks"], facts["failed"], facts["failed_in_a_row"]) == (True, 4, 3, 3)
     time[0] = SHORTEST + 1
-    assert not poller.health()[0], "as well where the thread of the looks is gone"
+    assert not poller.health()[0], "also if the polling thread has ended"
     assert poller.run(lambda: None)
     assert poller.health()[0]
 
