@@ -23,7 +23,7 @@ import structlog
 from service.local.postgres import EmbeddedPostgres
 from service.store.migrate import migrate
 from tests.fuzz.requests import Requests
-from tests.fuzz.running import Endless, throw
+from tests.fuzz.running import Endless, run_cases
 from tests.fuzz.targets import TARGETS, Target
 from tests.worlds.api_world import make_world
 
@@ -72,7 +72,7 @@ def run(
                     break
                 began = time.process_time()
                 try:
-                    throw(name, target, iter([number]))
+                    run_cases(name, target, iter([number]))
                 except (Exception, Endless):  # noqa: BLE001 - any crash is a finding
                     crashes[name] += 1
                     traceback.print_exc()

@@ -137,10 +137,10 @@ def in_children(
         child, status = os.wait()
         mistake, read = running.pop(child)
         with os.fdopen(read) as pipe:
-            answer = pipe.read()
+            outcome = pipe.read()
         if os.WIFSIGNALED(status):
-            answer = "it never ends" if os.WTERMSIG(status) == signal.SIGPROF else "it crashes"
-        report(mistake, answer or None)
+            outcome = "it never ends" if os.WTERMSIG(status) == signal.SIGPROF else "it crashes"
+        report(mistake, outcome or None)
 
     for mistake in mistakes:
         if len(running) >= jobs:
@@ -158,10 +158,10 @@ def in_children(
 
 def _write_answer(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
     try:
-        answer = attempt(mistake)
+        outcome = attempt(mistake)
     except BaseException as problem:  # noqa: BLE001 - the parent reports any failure
-        answer = f"{type(problem).__name__}: {problem}"
-    os.write(write, answer.encode())
+        outcome = f"{type(problem).__name__}: {problem}"
+    os.write(write, outcome.encode())
     os._exit(0)
 
 

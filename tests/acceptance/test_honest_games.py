@@ -11,10 +11,10 @@ from tests.honest_games import HonestTable
 from tests.tamper import failing
 
 TABLES = 4
-"""Tables in CI, of rulesets drawn at random, people's own ones among them."""
+"""Tables in CI, of rulesets drawn at random, custom ones included."""
 
-TABLES_AT_LENGTH = 200
-A_SHARE = 10
+LONG_RUN_TABLES = 200
+TABLES_PER_TEST = 10
 
 
 def alarms(table: HonestTable) -> list[tuple[object, ...]]:
@@ -57,9 +57,9 @@ def test_an_honest_table_of_every_ruleset_raises_no_alarm(ruleset: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("share", range(TABLES_AT_LENGTH // A_SHARE))
+@pytest.mark.parametrize("share", range(LONG_RUN_TABLES // TABLES_PER_TEST))
 def test_honest_tables_raise_no_alarm_in_the_long_run(share: int) -> None:
-    for seed in range(share * A_SHARE, (share + 1) * A_SHARE):
+    for seed in range(share * TABLES_PER_TEST, (share + 1) * TABLES_PER_TEST):
         assert alarms(played(1000 + seed)) == [], seed
 
 

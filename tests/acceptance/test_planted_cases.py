@@ -71,12 +71,12 @@ def test_a_saved_transcript_shows_its_faults_at_the_top_and_at_the_event(
     case = reneged_pick_up()
     _, log, *_ = written(case, tmp_path)
     status, out, _ = shithead("replay", log, "--text")
-    head, _, answer = joined(out).partition("\n\n")
+    head, _, rest = joined(out).partition("\n\n")
     assert status == 1
     assert head.startswith("!     the actions do not hold")
     why = "not allowed: a seat that can play must play; seat 1 could have played As [L10]"
     assert f"legality  seq {case.seq}: {why}" in head
-    lines = answer.splitlines()
+    lines = rest.splitlines()
     at = next(n for n, line in enumerate(lines) if line.startswith(f"{case.seq:>4}  Seat 1 takes"))
     assert lines[at + 1] == f"!     legality: {why}"
     assert sum(line.startswith("!") for line in lines) == 1
@@ -119,8 +119,8 @@ def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
     public = shithead("replay", log, "--text", "--as", "public")[1]
     assert "From seq" not in public, "who never saw the deck misses nothing"
     for view in ("public", "0", "1", "all"):
-        answer = shithead("replay", log, "--text", "--as", view)[1]
-        assert len(re.findall(r"^ *\d+  ", answer, re.MULTILINE)) == len(events)
+        output = shithead("replay", log, "--text", "--as", view)[1]
+        assert len(re.findall(r"^ *\d+  ", output, re.MULTILINE)) == len(events)
 
 
 def test_every_audit_of_a_contradicted_log_is_answered_as_far_as_possible(
@@ -231,12 +231,12 @@ def test_a_player_with_the_saved_events_can_prove_a_removed_play(
     status, out, _ = shithead("verify", kept, *evidence)
     assert (status, failed(out)) == (2, {}), "it is not over, and nothing speaks against it"
     assert re.search(r"^receipts +pass", out, re.MULTILINE)
-    status, answer, _ = shithead("replay", kept, "--text", *evidence)
+    status, output, _ = shithead("replay", kept, "--text", *evidence)
     assert status == 0
-    assert "\n!" not in answer
+    assert "\n!" not in output
     last = [json.loads(line) for line in case.seen][case.seq :]
     mine = next(event for event in last if event["by"] == 0 and event["type"] == "cards_played")
-    assert f"\n{mine['seq']:>4}  Seat 0 plays {mine['data']['cards'][0]}" in answer
+    assert f"\n{mine['seq']:>4}  Seat 0 plays {mine['data']['cards'][0]}" in output
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])

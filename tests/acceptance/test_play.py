@@ -146,9 +146,9 @@ def test_two_keyed_players_who_exchanged_their_keys_reach_l3(
         thread.start()
     for thread in threads:
         thread.join()
-    for answer in result.values():
-        assert answer.returncode == 0, (answer.stdout, answer.stderr)
-        assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
+    for done in result.values():
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        assert done.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
 
 
 def test_a_hand_without_a_key_reaches_l2_and_names_the_missing_evidence(

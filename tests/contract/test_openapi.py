@@ -52,7 +52,7 @@ def check(world: World, template: str, answer: Any, *, method: str = "get") -> N
 def test_every_operation_under_v1_is_in_the_document(world: World) -> None:
     document = world.get("/v1/openapi.json").json
     assert document["openapi"] == "3.1.0"
-    answer = {
+    operations = {
         (path, method.upper())
         for path, calls in document["paths"].items()
         for method in calls
@@ -64,7 +64,7 @@ def test_every_operation_under_v1_is_in_the_document(world: World) -> None:
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
         if rule.rule.startswith("/v1/") and rule.rule != "/v1/openapi.json"
     }
-    assert answer == routed
+    assert operations == routed
 
 
 def test_operations_have_unique_ids_and_descriptions(world: World) -> None:

@@ -49,11 +49,11 @@ def half_sent(port: int, count: int, call: str, framing: str) -> Iterator[list[s
 
 def answered_to_the_end(client: socket.socket) -> bytes:
     """Return all bytes that the server sends until it closes the connection."""
-    answer = b""
+    received = b""
     with contextlib.suppress(ConnectionError):
         while part := client.recv(65536):
-            answer += part
-    return answer
+            received += part
+    return received
 
 
 def test_half_sent_bodies_of_one_address_block_no_other_caller(service: Running) -> None:

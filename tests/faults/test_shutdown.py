@@ -63,12 +63,12 @@ def test_a_stream_ends_cleanly(service: Running) -> None:
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
     connection.request("GET", f"/v1/games/{game}/stream")
     stream = connection.getresponse()
-    answer = b""
-    while answer.count(b"\nid: ") < version:
-        answer += stream.read1(65536)
+    received = b""
+    while received.count(b"\nid: ") < version:
+        received += stream.read1(65536)
     stop_api(service)
-    answer += stream.read()  # raises IncompleteRead if the connection was cut
-    assert b"event: end" not in answer
+    received += stream.read()  # raises IncompleteRead if the connection was cut
+    assert b"event: end" not in received
     service.start("API")
 
 

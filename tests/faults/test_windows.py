@@ -104,10 +104,10 @@ def test_no_worker_is_woken_before_the_end_of_the_window(
 def test_the_view_shows_until_when_bots_wait(
     services: Services, ada: Player, followed: GameEntry
 ) -> None:
-    answer = datetime.fromisoformat(followed.record.at) + timedelta(seconds=WINDOW)
+    due = datetime.fromisoformat(followed.record.at) + timedelta(seconds=WINDOW)
     for caller in (Caller(), Caller(player=ada.id)):
         body, _ = services.games.view(caller, followed.record.identity)
-        assert datetime.fromisoformat(orjson.loads(body)["window_until"]) == answer
+        assert datetime.fromisoformat(orjson.loads(body)["window_until"]) == due
 
 
 def test_the_window_depends_on_public_facts_only(services: Services, followed: GameEntry) -> None:

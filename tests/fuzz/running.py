@@ -19,7 +19,7 @@ class Endless(BaseException):
     """A case did not end; not an Exception, so that the target cannot catch it."""
 
 
-def throw(name: str, target: Target, numbers: Iterator[int]) -> int:
+def run_cases(name: str, target: Target, numbers: Iterator[int]) -> int:
     """Run the cases of these numbers on a target; return their count, raise at the first crash."""
     count = 0
     for number in numbers:

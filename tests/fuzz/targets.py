@@ -88,11 +88,11 @@ def tiles(chance: random.Random) -> None:
     if tile is not None:
         assert tile.path == f"tile/{level}/{rest.decode('latin-1')}"
     width = chance.choice((1, 2, 256))
-    answer = Tile(level=None, index=0, width=width)
+    expected = Tile(level=None, index=0, width=width)
     entries = changed_bytes(write_entries([b"abc"] * width), chance)
-    read = _refused_or(read_entries, entries, answer)
+    read = _refused_or(read_entries, entries, expected)
     assert read is None or write_entries(read) == entries
-    _refused_or(hashes_of, entries, answer)
+    _refused_or(hashes_of, entries, expected)
 
 
 def archives(chance: random.Random) -> None:
@@ -107,7 +107,7 @@ def archives(chance: random.Random) -> None:
 
 
 def changed_logs(chance: random.Random) -> None:
-    """A log with anything in its events, chained again, gets a report and no crash."""
+    """A log with changed events and a recomputed chain gets a report and no crash."""
     forgery = Forgery(_log(chance))
     for _ in range(chance.choice((1, 1, 2))):
         at = chance.randrange(len(forgery.events))
@@ -146,15 +146,15 @@ def key_files(chance: random.Random) -> None:
 
 def verified(bundle: Bundle) -> None:
     """Verify a bundle with every kind of outside evidence."""
-    given = OutsideEvidence(
+    evidence = OutsideEvidence(
         receipts=(issue_receipt(_SIGNER, game=_GAME, seq=0, head=b"h" * 32),),
         server_keys=(_SIGNER.verifier,),
         seat_keys={0: public_text(private_key("seat"))},
         witnessed=True,
     )
-    report = verify_bundle(bundle, given)
+    report = verify_bundle(bundle, evidence)
     for finding in report.findings:
-        # A check is stopped by what it reads, never by what the machine has no room for.
+        # A check stops at its input, never for lack of memory or stack.
         ran_out = ("MemoryError", "RecursionError")
         assert not any(word in (finding.reason or "") for word in ran_out), finding
         assert finding.result in Result

@@ -44,13 +44,13 @@ def test_metrics_of_all_processes_are_summed(tmp_path: Path) -> None:
     shared = shared_metrics(tmp_path, memory=tmp_path)
     for _ in range(2):
         run(COUNT, shared)
-    answer = run(PRINT_ALL, shared).splitlines()
-    assert 'shithead_moves_total{by="player"} 4.0' in answer
-    assert 'shithead_moves_total{by="server"} 6.0' in answer
-    assert 'shithead_conflicts_total{by="player"} 2.0' in answer
-    assert 'shithead_due_moves_total{kind="bot"} 6.0' in answer
-    assert 'shithead_turn_jobs_total{outcome="waits"} 2.0' in answer
-    assert "shithead_sweeper_lag_seconds 1.5" in answer
+    lines = run(PRINT_ALL, shared).splitlines()
+    assert 'shithead_moves_total{by="player"} 4.0' in lines
+    assert 'shithead_moves_total{by="server"} 6.0' in lines
+    assert 'shithead_conflicts_total{by="player"} 2.0' in lines
+    assert 'shithead_due_moves_total{kind="bot"} 6.0' in lines
+    assert 'shithead_turn_jobs_total{outcome="waits"} 2.0' in lines
+    assert "shithead_sweeper_lag_seconds 1.5" in lines
 
 
 PRINT_PUBLIC = """
@@ -62,11 +62,11 @@ print(_public_metrics().get_data(as_text=True))
 def test_the_public_address_has_the_gauges_of_all_processes_and_no_counter(tmp_path: Path) -> None:
     shared = shared_metrics(tmp_path, memory=tmp_path)
     run(COUNT, shared)
-    answer = run(PRINT_PUBLIC, shared).splitlines()
-    assert "shithead_sweeper_lag_seconds 1.5" in answer
-    assert any(line.startswith("shithead_build_info{version=") for line in answer)
-    assert any(line.startswith("process_start_time_seconds ") for line in answer)
-    assert not [line for line in answer if "_total" in line or "shithead_moves" in line]
+    lines = run(PRINT_PUBLIC, shared).splitlines()
+    assert "shithead_sweeper_lag_seconds 1.5" in lines
+    assert any(line.startswith("shithead_build_info{version=") for line in lines)
+    assert any(line.startswith("process_start_time_seconds ") for line in lines)
+    assert not [line for line in lines if "_total" in line or "shithead_moves" in line]
 
 
 def test_metrics_start_at_zero_with_each_start(tmp_path: Path) -> None:

@@ -260,10 +260,10 @@ def test_a_protected_redis_causes_no_warning(url: str | None) -> None:
 
 def test_a_process_logs_the_warning_when_it_starts(settings: Settings) -> None:
     """Without a queue the worker ends at once, after the warning."""
-    answer = replace(settings, redis_url="redis://127.0.0.1:1/0", key_file=settings.key_file)
+    changed = replace(settings, redis_url="redis://127.0.0.1:1/0", key_file=settings.key_file)
     started = subprocess.Popen(
         [sys.executable, "-m", "workers.main", "worker"],
-        env=environment_of(answer),
+        env=environment_of(changed),
         stderr=subprocess.PIPE,
         text=True,
     )

@@ -127,10 +127,10 @@ def test_a_child_inherits_no_setting_and_no_connection(
     monkeypatch.setenv("SHITHEAD_KEYS", "secret")
     fresh = ForkServer(HERE)
     with socket.create_server(("127.0.0.1", 0)):
-        answer = fresh.run(b"environment ", seconds=20).decode()
+        output = fresh.run(b"environment ", seconds=20).decode()
         descriptors = fresh.run(b"descriptors ", seconds=20).split()
     fresh.close()
-    assert "SHITHEAD" not in answer
+    assert "SHITHEAD" not in output
     # The standard streams, the connection of the child, and the directory that it lists.
     assert len(descriptors) <= 6, descriptors
 

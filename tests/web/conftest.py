@@ -11,12 +11,12 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.running import Running, running
 from tests.web.browsing import FLAGS, Visits, chromium_program
 
-NO_BROWSER = "no Chromium: the browser tests are left out (apt-get install chromium-headless-shell)"
+NO_BROWSER = "no Chromium: the browser tests are skipped (apt-get install chromium-headless-shell)"
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return a headless Chromium; a test that needs it is skipped where there is none."""
+    """Return a headless Chromium; a test that needs it is skipped if there is none."""
     program = chromium_program()
     if program is None:
         pytest.skip(NO_BROWSER)  # .ci/run installs it, so CI never skips

@@ -142,8 +142,8 @@ def test_rearranged_events_fail_in_both_verifiers() -> None:
     cases = list(rearranged(60))
     for case, report in zip(cases, in_node(cases), strict=True):
         verdicts = [
-            {check for check, (result, _) in answer.items() if result == "fail"}
-            for answer in (case.in_python(), answer_of(report))
+            {check for check, (result, _) in checks.items() if result == "fail"}
+            for checks in (case.in_python(), answer_of(report))
         ]
         assert bool(verdicts[0]) is bool(verdicts[1]), (case.name, verdicts)
 

@@ -197,9 +197,9 @@ def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked:
         if request.status == 201:
             note = json.loads(request.body)["receipt"].encode()
             receipts.setdefault(request.game, []).append(note)
-    for answer in notes.games:
-        if UUID(answer) not in logs:
-            checked.wrong.append(f"lost: the acknowledged game {answer}")
+    for name in notes.games:
+        if UUID(name) not in logs:
+            checked.wrong.append(f"lost: the acknowledged game {name}")
     for game, lines in logs.items():
         checked.counts["games that reached their end"] += 1
         last = parse(lines[-1])["type"]

@@ -14,7 +14,7 @@ _LEFT = 16 * 1024  # bytes that a full disk still has
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path | None]:
-    """Give a folder on an ext4 file system of its own, None where this user may not mount one."""
+    """Yield a folder on an ext4 file system of its own, None if this user may not mount one."""
     image, mounted = folder / "disk.img", folder / "disk"
     mounted.mkdir()
     with image.open("wb") as file:
@@ -33,11 +33,11 @@ def small_disk(folder: Path) -> Iterator[Path | None]:
 
 @contextlib.contextmanager
 def filled(disk: Path) -> Iterator[None]:
-    """Take all that is free on a small disk for as long as the block runs."""
+    """Keep a small disk full while the block runs."""
     ballast = disk / "ballast"
     try:
         with ballast.open("wb") as file:
-            for _ in range(8):  # what the system frees late is taken as well
+            for _ in range(8):  # the system may free more space later
                 free = os.statvfs(disk)
                 size = free.f_bavail * free.f_frsize - _LEFT
                 if size <= 0:

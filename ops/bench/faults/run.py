@@ -162,8 +162,8 @@ class _Run:
 
     def _count(self) -> int:
         """Put together what was done so far, and return how many faults that is."""
-        answer = self._system.killed.copy().items()
-        killed = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in answer}
+        counts = self._system.killed.copy().items()
+        killed = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in counts}
         with self._counting, self._done.notes.lock:
             self._done.faults = self._faults + Counter(killed) + self._done.notes.hung_up
         self._done.places = set(self._system.places)

@@ -160,15 +160,15 @@ class SystemUnderTest:
         assert fork_server.stdout is not None
         for line in fork_server.stdout:
             with contextlib.suppress(ValueError), self._lock:
-                answer = json.loads(line)
-                if "started" in answer:
-                    self._programs[answer["pid"]] = answer["started"]
+                message = json.loads(line)
+                if "started" in message:
+                    self._programs[message["pid"]] = message["started"]
                     while len(self._programs) > 40:
                         del self._programs[next(iter(self._programs))]
                 else:
-                    self._programs.pop(answer["pid"], None)
-                    self.killed[answer["killed"]] += 1
-                    self.places.add(f"{answer['killed']} {answer['at']}")
+                    self._programs.pop(message["pid"], None)
+                    self.killed[message["killed"]] += 1
+                    self.places.add(f"{message['killed']} {message['at']}")
 
 
 def below(root: int) -> list[tuple[int, str]]:

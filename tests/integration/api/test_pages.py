@@ -214,12 +214,12 @@ def test_the_shell_commands_on_the_first_page_do_what_they_state() -> None:
     """They are run with a fake curl that prints its arguments."""
     curl = 'curl() { if [ "$2" = http://x/v1/players ]; then echo \'{"token": "abc"}\'; else '
     curl += 'printf "%s|" "$@"; fi; }\n'
-    answer = subprocess.run(
+    result = subprocess.run(
         ["/bin/sh", "-c", curl + start_line("http://x")], capture_output=True, text=True, check=True
     ).stdout
-    assert "|Authorization: Bearer abc|" in answer
+    assert "|Authorization: Bearer abc|" in result
     assert (
-        '|{"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}, {"bot": "lowest"}]}|' in answer
+        '|{"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}, {"bot": "lowest"}]}|' in result
     )
 
 

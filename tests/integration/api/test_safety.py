@@ -111,11 +111,11 @@ def test_a_body_above_the_limit_is_refused(ada: Person) -> None:
 def test_over_https_answers_have_strict_transport_security(database_url: str) -> None:
     """Only a trusted proxy may state scheme and address of the caller."""
     https = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "192.0.2.7"}
-    for trusted, answer in ((1, True), (0, False)):
+    for trusted, secured in ((1, True), (0, False)):
         world = make_world(database_url, trusted_proxies=trusted)
         for path in ("/", "/v1/bots", "/v1/nope"):
             headers = world.get(path, headers=https).headers
-            assert ("Strict-Transport-Security" in headers) is answer, path
+            assert ("Strict-Transport-Security" in headers) is secured, path
             assert "Strict-Transport-Security" not in world.get(path).headers
         world.services.close()
 

@@ -392,6 +392,6 @@ def test_the_command_ends_with_1_if_a_fault_is_found(
     assert not state.exists(), "a check that is done begins anew"
     as_superuser(stored_games.url, _the_row(stored_games.running))
     status, printed = run("--json", "--deep")
-    answer = json.loads(printed)
-    assert (status, answer["streams"], answer["signatures"]) == (1, 4, False)
-    assert [fault["check"] for fault in answer["faults"]] == ["row"]
+    report = json.loads(printed)
+    assert (status, report["streams"], report["signatures"]) == (1, 4, False)
+    assert [fault["check"] for fault in report["faults"]] == ["row"]

@@ -57,8 +57,8 @@ def test_the_check_verifies_signatures_with_the_keys_of_the_environment(
     run: Run, service: tuple[object, ...]
 ) -> None:
     status, out, _ = run("check", *service, "--json", keys=OWN)
-    answer = json.loads(out)
-    assert (status, answer["signatures"], answer["lacking"], answer["faults"]) == (0, True, [], [])
+    report = json.loads(out)
+    assert (status, report["signatures"], report["lacking"], report["faults"]) == (0, True, [], [])
     stranger = replace(OWN, signing_key=Keyring.generate().signing_key)
     status, out, _ = run("check", *service, "--json", keys=stranger)
     assert {fault["check"] for fault in json.loads(out)["faults"]} == {"signature"}

@@ -69,11 +69,11 @@ def test_tiles_and_entries_form_the_tree_and_are_immutable(world: World, ada: Pe
     tile = Tile(level=None, index=0, width=6)
     entries = world.get(f"/v1/log/{tile.path}")
     hashes = world.get("/v1/log/tile/0/000.p/6")
-    for answer in (entries, hashes):
-        assert answer.status_code == 200
-        assert answer.content_type == "application/octet-stream"
-        assert answer.headers["Cache-Control"] == YEAR
-        assert "Vary" not in answer.headers
+    for part in (entries, hashes):
+        assert part.status_code == 200
+        assert part.content_type == "application/octet-stream"
+        assert part.headers["Cache-Control"] == YEAR
+        assert "Vary" not in part.headers
     leaves = [leaf_hash(entry) for entry in read_entries(entries.data, tile)]
     assert b"".join(leaves) == hashes.data
     assert grow(EMPTY, leaves)[0].root == checkpoint.root

@@ -22,7 +22,7 @@ SHORT = Retention(answers=DAY, wake_ups=2 * DAY, refusals=3 * DAY, unused_player
 
 
 class RetainedData:
-    """Something of each kind, kept since the beginning."""
+    """Data of each kind, stored at BEGIN."""
 
     def __init__(self, kept: Retention) -> None:
         self.world = SetWorld()
@@ -38,25 +38,25 @@ class RetainedData:
         store.commit(commit(over, answer=answer(), outbox=tuple(rows)))
         register(self.directory)
 
-    def gone(self, days: float) -> set[str]:
-        """Return which kinds are forgotten after so many days from the beginning."""
+    def deleted_after(self, days: float) -> set[str]:
+        """Return the kinds of data that are deleted `days` days after BEGIN."""
         self.world.time = BEGIN + days * DAY
         return {kind for kind, count in self.purging.purge().items() if count}
 
 
 def test_each_kind_of_data_is_deleted_after_its_period() -> None:
     kept = RetainedData(SHORT)
-    assert kept.gone(0.9) == set()
-    assert kept.gone(1.1) == {"answers"}
-    assert kept.gone(2.1) == {"wake-ups"}
-    assert kept.gone(3.1) == {"refusals"}
-    assert kept.gone(3.2) == set()
+    assert kept.deleted_after(0.9) == set()
+    assert kept.deleted_after(1.1) == {"answers"}
+    assert kept.deleted_after(2.1) == {"wake-ups"}
+    assert kept.deleted_after(3.1) == {"refusals"}
+    assert kept.deleted_after(3.2) == set()
 
 
 def test_unfinished_work_is_never_deleted() -> None:
-    """Otherwise a game without its leaf, or not counted yet, would never get it."""
+    """Otherwise a game would never get its leaf in the public log, or never be counted."""
     kept = RetainedData(SHORT)
-    assert kept.gone(3000) >= {"wake-ups"}
+    assert kept.deleted_after(3000) >= {"wake-ups"}
     assert kept.store.waiting("game") == []
     assert [len(kept.store.waiting(topic)) for topic in ("log", "statistics")] == [1, 1]
 
@@ -72,7 +72,7 @@ def test_unused_players_are_looked_for_once_a_day() -> None:
 
 def test_permanent_data_is_never_deleted() -> None:
     kept = RetainedData(DEFAULT_RETENTION)
-    assert kept.gone(30_000) == {"answers", "wake-ups"}
+    assert kept.deleted_after(30_000) == {"answers", "wake-ups"}
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,10 @@ from service.rulesets.catalogue import catalogue, definition
 def test_every_statement_that_can_be_cited_is_among_its_statements(identity: str) -> None:
     """A client finds the rule cited in a refusal among the statements of the ruleset."""
     ruleset = definition(identity)
-    answer = {statement["id"] for statement in described(ruleset)["statements"]}
+    ids = {statement["id"] for statement in described(ruleset)["statements"]}
     cited = {rule for rule in ruleset.cites.values() if ruleset.text_of(rule)}
-    assert cited <= answer
-    assert "1-source-zone" in answer
+    assert cited <= ids
+    assert "1-source-zone" in ids
 
 
 @pytest.mark.parametrize("identity", catalogue())

@@ -48,9 +48,9 @@ def check(history: History, card: str) -> None:
             viewers = {
                 viewer for viewer in range(len(game.seats)) if sees(seen_by(game, viewer), card)
             }
-            answer = part["seen_by"]
+            stated = part["seen_by"]
             if part["zone"] != "stock":  # returned starters were seen, but are not in a view
-                assert viewers == set(range(len(game.seats)) if answer == "all" else answer)
+                assert viewers == set(range(len(game.seats)) if stated == "all" else stated)
 
 
 def sees(game: Game, card: str) -> bool:
@@ -80,12 +80,12 @@ def test_without_a_deck_only_public_parts_of_the_path_are_returned() -> None:
     whole = sample("leeds")
     history = History(whole.log[:-2])
     for card in codes(whole):
-        answer = custody(history, card, viewer=None)["path"]
+        path = custody(history, card, viewer=None)["path"]
         public = [p for p in custody(whole, card)["path"] if p["seen_by"] == "all"]
         last = history.end
         clipped = [{**p, "to_seq": min(p["to_seq"], last)} for p in public]
-        assert answer == [p for p in clipped if p["from_seq"] <= last]
-        assert HIDDEN not in str(answer)
+        assert path == [p for p in clipped if p["from_seq"] <= last]
+        assert HIDDEN not in str(path)
 
 
 def test_a_seat_gets_the_parts_in_its_own_hand_and_in_no_other() -> None:

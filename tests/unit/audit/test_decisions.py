@@ -54,15 +54,15 @@ def check_choice(history: History, found: Json) -> None:
     assert found["saw"]["as"] == seat
     assert found["saw"]["version"] == found["first"]
     named = {card for move in moves for card in cards_in(move)}
-    answer = [line["card"] for line in found["not_legal"]]
-    assert len(set(answer)) == len(answer)
+    not_legal = [line["card"] for line in found["not_legal"]]
+    assert len(set(not_legal)) == len(not_legal)
     assert all(line["text"] for line in found["not_legal"])
     laying = game.status is Status.SWAPPING and game.ruleset.deal.layout is not Layout.NONE
     if not laying:
         # Cards that could be laid out instead are no less legal than those listed.
-        assert set(source_cards(game.seats[seat])) <= named | set(answer)
+        assert set(source_cards(game.seats[seat])) <= named | set(not_legal)
     used = [move for move in moves if move["type"] in ("play", "swap", "lay")]
-    assert not {card for move in used for card in cards_in(move)} & set(answer)
+    assert not {card for move in used for card in cards_in(move)} & set(not_legal)
 
 
 def cards_in(move: Json) -> Iterator[str]:
@@ -146,8 +146,8 @@ def test_a_refused_attempt_is_listed_before_the_next_move_of_its_seat() -> None:
     at = history.log[moves[1].first].at
     attempt = {"at": at, "seat": 1, "move": {"type": "try_stock"}, "rule": "P9"}
     other = {**attempt, "seat": 0}
-    answer = [decision(history, d.first, refused=[attempt, other])["refused"] for d in moves]
-    assert answer == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
+    attempts = [decision(history, d.first, refused=[attempt, other])["refused"] for d in moves]
+    assert attempts == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
 
 
 def test_a_card_that_does_not_fit_names_the_card_that_asks() -> None:
@@ -168,7 +168,7 @@ def test_a_custom_ruleset_cites_the_statements_it_is_given() -> None:
     known = definition("leeds")
     game = play(replace(known.ruleset({}), cites={}), 3, 8, turn_limit=60)
     lines = history_of(game).log
-    alone, answer = History(lines, game.deck), History(lines, game.deck, cites=known.cites)
+    alone, cited = History(lines, game.deck), History(lines, game.deck, cites=known.cites)
     rules = [
         {
             rule
@@ -176,7 +176,7 @@ def test_a_custom_ruleset_cites_the_statements_it_is_given() -> None:
             for line in found["effects"]
             for rule in line["rules"]
         }
-        for history in (alone, answer)
+        for history in (alone, cited)
     ]
     assert all(rule.startswith("1-") and known.text_of(rule) for rule in rules[0])
     assert {"L4", "L9"} <= rules[1]

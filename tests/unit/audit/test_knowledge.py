@@ -95,10 +95,10 @@ def test_a_taken_pile_is_known_in_the_hand_of_its_seat() -> None:
     assert isinstance(taken.event, PilePickedUp)
     pile = history.games[taken.seq - 1].pile
     other = (taken.event.taker + 1) % len(history.games[0].seats)
-    answer = {line["card"]: line for line in knowledge(history, other, taken.seq + 1)["cards"]}
+    known = {line["card"]: line for line in knowledge(history, other, taken.seq + 1)["cards"]}
     assert pile
-    assert all(answer[card]["zone"] == "hand" for card in pile)
-    assert all(answer[card]["seat"] == taken.event.taker for card in pile)
+    assert all(known[card]["zone"] == "hand" for card in pile)
+    assert all(known[card]["seat"] == taken.event.taker for card in pile)
 
 
 def test_the_seal_adds_no_knowledge() -> None:

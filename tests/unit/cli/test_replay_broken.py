@@ -40,10 +40,10 @@ def test_events_after_a_broken_link_are_shown_and_marked(
     changed.write_bytes(b"\n".join([*LINES[:21], second, *LINES[22:]]) + b"\n")
     status, out, _ = shithead("replay", changed, "--as", "public")
     assert status == 1
-    answer = out.partition("\n\n")[2].splitlines()
-    assert [line for line in answer if not line.startswith("!")] == whole(None).splitlines()
-    chained = [n for n, line in enumerate(answer) if line.startswith("!     chain")]
-    assert "22" in [answer[n - 1].split()[0] for n in chained], (
+    lines = out.partition("\n\n")[2].splitlines()
+    assert [line for line in lines if not line.startswith("!")] == whole(None).splitlines()
+    chained = [n for n, line in enumerate(lines) if line.startswith("!     chain")]
+    assert "22" in [lines[n - 1].split()[0] for n in chained], (
         "the link is marked at the event after it"
     )
 

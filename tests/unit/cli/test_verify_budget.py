@@ -50,11 +50,11 @@ def test_checks_not_finished_in_time_are_missing(shithead: Shithead, costly: Pat
 def test_the_json_object_lists_unfinished_checks(shithead: Shithead, costly: Path) -> None:
     status, out, _ = shithead("verify", costly, "--budget", "0.5", "--json")
     assert status == 2
-    answer = json.loads(out)
-    late = [check["check"] for check in answer["checks"] if check["reason"] == "budget"]
+    report = json.loads(out)
+    late = [check["check"] for check in report["checks"] if check["reason"] == "budget"]
     assert {"legality", "sequence"} <= set(late)
-    assert answer["result"] == "missing"
-    assert answer["level"] in (None, "L0")
+    assert report["result"] == "missing"
+    assert report["level"] in (None, "L0")
 
 
 def test_a_budget_of_zero_does_not_crash(shithead: Shithead) -> None:

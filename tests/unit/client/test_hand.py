@@ -21,7 +21,7 @@ GAME = UUID(json.loads(LINES[0])["game"])
 
 
 class Server:
-    """Serves a game at an earlier version, like an operator who wants it replayed."""
+    """Serves a game at an earlier version, like an operator who wants moves repeated from there."""
 
     def __init__(self) -> None:
         self.version = 0

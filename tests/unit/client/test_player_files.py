@@ -41,9 +41,9 @@ def test_files_readable_by_others_are_refused(tmp_path: Path) -> None:
 
 def test_an_invalid_key_is_refused_without_showing_it(tmp_path: Path) -> None:
     write_private(tmp_path / "seat.key", b'{"ed25519":"c2VjcmV0"}')
-    with pytest.raises(BadFile) as answer:
+    with pytest.raises(BadFile) as raised:
         read_seat_key(tmp_path / "seat.key")
-    assert "c2VjcmV0" not in str(answer.value)
+    assert "c2VjcmV0" not in str(raised.value)
 
 
 def test_files_of_services_and_games_are_separate(tmp_path: Path) -> None:

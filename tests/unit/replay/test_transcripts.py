@@ -1,7 +1,7 @@
 """
 Golden transcripts of sample games, which show a change of wording or folding as a diff.
 
-`python -m tests.unit.replay.test_transcripts`, run beside `tests/`, writes them anew.
+`python -m tests.unit.replay.test_transcripts`, run in the checkout, writes them anew.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from service.replay.frames import transcript
 from service.replay.history import decode_log, sealed_deck
 
 GOLDEN = Path(__file__).parents[2] / "golden"
-KEPT: list[tuple[str, Viewer]] = [
+TRANSCRIPTS: list[tuple[str, Viewer]] = [
     ("leeds", None),
     ("leeds", 1),
     ("covered-queen-follow-up", ALL),
@@ -36,12 +36,12 @@ def _text(name: str, viewer: Viewer) -> str:
     return transcript([record.event for record in log], deck=sealed_deck(log), viewer=viewer)
 
 
-@pytest.mark.parametrize(("name", "viewer"), KEPT)
+@pytest.mark.parametrize(("name", "viewer"), TRANSCRIPTS)
 def test_the_transcript_of_a_sample_has_not_changed(name: str, viewer: Viewer) -> None:
     assert _text(name, viewer) == _path(name, viewer).read_text("utf-8")
 
 
 if __name__ == "__main__":
-    for kept in KEPT:
-        _path(*kept).parent.mkdir(exist_ok=True)
-        _path(*kept).write_text(_text(*kept), "utf-8")
+    for sample in TRANSCRIPTS:
+        _path(*sample).parent.mkdir(exist_ok=True)
+        _path(*sample).write_text(_text(*sample), "utf-8")

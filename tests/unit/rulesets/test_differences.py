@@ -41,15 +41,15 @@ def test_a_cited_rule_is_that_of_the_second_ruleset() -> None:
 
 
 def test_differences_in_second_hands_are_listed_separately() -> None:
-    answer = {d.setting for d in differs_from_base(definition("reverse"))}
-    assert "second_hand.order.low_to_high" in answer
-    assert "order.low_to_high" not in answer
-    assert "second_hand.deal.hand" not in answer  # the same change as in first hands
+    settings = {d.setting for d in differs_from_base(definition("reverse"))}
+    assert "second_hand.order.low_to_high" in settings
+    assert "order.low_to_high" not in settings
+    assert "second_hand.deal.hand" not in settings  # the same change as in first hands
 
 
 def test_rulesets_are_compared_with_default_options() -> None:
-    answer = {d.setting for d in differs_from_base(definition("guarducci"))}
-    assert {"turn.runs", "deck.jokers", "ranks.7.asks"} <= answer
+    settings = {d.setting for d in differs_from_base(definition("guarducci"))}
+    assert {"turn.runs", "deck.jokers", "ranks.7.asks"} <= settings
 
 
 def test_a_base_has_no_differences_from_its_base() -> None:

@@ -122,8 +122,8 @@ def test_a_variant_hides_statements_that_no_longer_apply(identity: str, gone: se
 
 
 def test_a_part_of_a_statement_can_be_replaced() -> None:
-    answer = [s.section for s in definition("shithead-six").statements if s.id == "P1"]
-    assert answer == ["play"]
+    sections = [s.section for s in definition("shithead-six").statements if s.id == "P1"]
+    assert sections == ["play"]
 
 
 def test_ids_of_the_model_in_the_code_exist() -> None:

@@ -1,4 +1,4 @@
-"""The command: its output and its exit status."""
+"""Verification of files: output and exit status."""
 
 from __future__ import annotations
 
