@@ -97,7 +97,7 @@ class HonestTable:
         notes = [note for p in self.people for note in p.receipts.get(game, ())]
         notes.append(self.services.games.receipt(Caller(), game))
         caller = self._caller(next(iter(self._seated(entry).values())))
-        given = OutsideEvidence(
+        evidence = OutsideEvidence(
             receipts=tuple(notes),
             server_keys=(self.services.verifier,),
             seat_keys=keys,
@@ -108,7 +108,7 @@ class HonestTable:
             ),
         )
         return verify_bundle(
-            read_bundle(self.services.evidence.bundle(caller, game, profile)[1]), given
+            read_bundle(self.services.evidence.bundle(caller, game, profile)[1]), evidence
         )
 
     def expected_level(self, game: UUID) -> str:
@@ -160,8 +160,8 @@ class HonestTable:
         elif not unbound:
             self._give(who, record.identity, value=self.values[record.identity, seat].hex())
 
-    def _give(self, who: Somebody, game: UUID, **given: str) -> None:
-        values = {"commit": None, "value": None, **given}
+    def _give(self, who: Somebody, game: UUID, **contribution: str) -> None:
+        values = {"commit": None, "value": None, **contribution}
         answer = self.services.entropy.give(
             self._caller(who), game, commit=values["commit"], value=values["value"]
         )

@@ -72,10 +72,10 @@ def url_with_database(url: str, name: str) -> str:
 @contextmanager
 def postgres(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[DatabaseServer]:
     """Run a PostgreSQL while the context lasts, or use the one in the environment."""
-    given = environment.get("SHITHEAD_TEST_DATABASE_URL")
+    url = environment.get("SHITHEAD_TEST_DATABASE_URL")
     with ExitStack() as stack:
-        if given:
-            yield DatabaseServer(url=given, source="SHITHEAD_TEST_DATABASE_URL")
+        if url:
+            yield DatabaseServer(url=url, source="SHITHEAD_TEST_DATABASE_URL")
             return
         image = local_image(_POSTGRES_IMAGES)
         if image is not None:
@@ -92,10 +92,10 @@ def postgres(folder: Path, environment: Mapping[str, str] = os.environ) -> Itera
 @contextmanager
 def valkey(folder: Path, environment: Mapping[str, str] = os.environ) -> Iterator[str]:
     """Run a Redis or Valkey while the context lasts, or use the one in the environment."""
-    given = environment.get("SHITHEAD_TEST_REDIS_URL")
+    url = environment.get("SHITHEAD_TEST_REDIS_URL")
     with ExitStack() as stack:
-        if given:
-            yield given
+        if url:
+            yield url
             return
         image = local_image(_REDIS_IMAGES)
         if image is not None:

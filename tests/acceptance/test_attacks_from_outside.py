@@ -93,24 +93,26 @@ def test_a_game_forged_with_all_server_keys_passes_without_outside_evidence(forg
 @pytest.mark.parametrize("forged", ["forged", "back-dated"])
 @pytest.mark.parametrize("seq", [0, 12, 40])
 def test_a_forged_game_fails_against_any_receipt_of_the_true_game(forged: str, seq: int) -> None:
-    given = OutsideEvidence(receipts=(receipt(game("true"), seq),), server_keys=(SERVER.verifier,))
-    report = report_on(game(forged), given)
+    evidence = OutsideEvidence(
+        receipts=(receipt(game("true"), seq),), server_keys=(SERVER.verifier,)
+    )
+    report = report_on(game(forged), evidence)
     assert failing(report) == {Check.RECEIPTS: seq}
     assert report.level == "L0"
 
 
 @pytest.mark.parametrize("seat", [0, 1, 2])
 def test_a_forged_game_fails_against_the_key_of_any_player(seat: int) -> None:
-    given = OutsideEvidence(seat_keys={seat: public_text(KEYS[seat])})
-    assert failing(report_on(game("forged"), given)) == {Check.SIGNATURES: 0}
+    evidence = OutsideEvidence(seat_keys={seat: public_text(KEYS[seat])})
+    assert failing(report_on(game("forged"), evidence)) == {Check.SIGNATURES: 0}
 
 
 def test_a_human_seat_relabelled_as_a_bot_fails_against_its_key() -> None:
     """Only human seats need signatures; the player whose key is missing can show the fraud."""
     lines = tuple(made_game(Plan(name="relabelled", bots=True)))
     assert report_on(lines).level == "L1"
-    given = OutsideEvidence(seat_keys={0: public_text(KEYS[0])})
-    assert failing(report_on(lines, given)) == {Check.SIGNATURES: 0}
+    evidence = OutsideEvidence(seat_keys={0: public_text(KEYS[0])})
+    assert failing(report_on(lines, evidence)) == {Check.SIGNATURES: 0}
 
 
 def test_a_game_forged_afterwards_is_not_in_the_witnessed_tree() -> None:

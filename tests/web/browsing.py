@@ -116,8 +116,8 @@ def tab_to(page: Page, selector: str) -> None:
 
 def chromium_program() -> str | None:
     """Return the path of Chromium, from SHITHEAD_TEST_CHROMIUM or PATH; None if there is none."""
-    given = os.environ.get("SHITHEAD_TEST_CHROMIUM")
-    found = (shutil.which(name) for name in ((given,) if given else PROGRAMS))
+    program = os.environ.get("SHITHEAD_TEST_CHROMIUM")
+    found = (shutil.which(name) for name in ((program,) if program else PROGRAMS))
     return next(filter(None, found), None)
 
 

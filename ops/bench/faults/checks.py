@@ -205,10 +205,10 @@ def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked:
         last = parse(lines[-1])["type"]
         if last not in ("game_sealed", "game_aborted"):
             checked.wrong.append(f"game {game} did not reach its end, but {last}")
-        given = OutsideEvidence(
+        evidence = OutsideEvidence(
             receipts=tuple(receipts.get(str(game), ())), server_keys=tuple(keys), seat_keys={}
         )
-        report = verify_bundle(Bundle(lines=lines), given)
+        report = verify_bundle(Bundle(lines=lines), evidence)
         checked.counts["logs that verify"] += 1
         checked.counts["events in them"] += len(lines)
         checked.counts["moves of bots in them"] += _moves_of_bots(lines)

@@ -17,8 +17,8 @@ READY = {"type": "ready"}
 def test_every_answer_has_an_id(world: World) -> None:
     assert re.fullmatch(r"[0-9a-f]{32}", world.get("/v1/bots").headers["X-Request-ID"])
     assert world.get("/v1/none").headers["X-Request-ID"]
-    given = {"X-Request-ID": "from-my-proxy"}
-    assert world.get("/v1/bots", headers=given).headers["X-Request-ID"] == "from-my-proxy"
+    headers = {"X-Request-ID": "from-my-proxy"}
+    assert world.get("/v1/bots", headers=headers).headers["X-Request-ID"] == "from-my-proxy"
 
 
 def test_an_etag_states_the_version_and_a_known_one_gets_304(ada: Person) -> None:

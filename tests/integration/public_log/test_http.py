@@ -138,10 +138,10 @@ def witnessed_bundle(world: World, person: Person) -> bytes:
 
 def test_the_bundle_of_an_anchored_game_includes_its_proof(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
-    given = OutsideEvidence(
+    evidence = OutsideEvidence(
         server_keys=(world.services.verifier,), witness_keys=(WITNESS.verifier,)
     )
-    report = verify_bundle(bundle, given)
+    report = verify_bundle(bundle, evidence)
     assert finding(report, Check.ANCHOR).result is Result.PASS
     assert finding(report, Check.WITNESS).result is Result.PASS
     assert report.witnessed
@@ -151,16 +151,16 @@ def test_the_bundle_of_an_anchored_game_includes_its_proof(world: World, ada: Pe
 
 def test_keys_not_given_from_outside_are_reported_as_missing(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
-    for given, anchor, witness in (
+    for evidence, anchor, witness in (
         (OutsideEvidence(), "missing", "n/a"),
         (OutsideEvidence(witnessed=True), "missing", "missing"),
         (OutsideEvidence(witness_keys=(WITNESS.verifier,)), "missing", "pass"),
         (OutsideEvidence(witness_keys=(STRANGER.verifier,), witnessed=True), "missing", "missing"),
         (OutsideEvidence(witness_keys=(STRANGER.verifier,)), "missing", "n/a"),
     ):
-        report = verify_bundle(bundle, given)
-        assert finding(report, Check.ANCHOR).result.value == anchor, given
-        assert finding(report, Check.WITNESS).result.value == witness, given
+        report = verify_bundle(bundle, evidence)
+        assert finding(report, Check.ANCHOR).result.value == anchor, evidence
+        assert finding(report, Check.WITNESS).result.value == witness, evidence
         assert not report.witnessed, "the log's own signature was not checked"
 
 

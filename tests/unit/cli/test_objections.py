@@ -33,8 +33,8 @@ def receipt(
 def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -> list[EventFault]:
     """Return the objections of receipts, without the objection of the check itself."""
     failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, reason="another history")
-    given = OutsideEvidence(receipts=notes, server_keys=known)
-    return [one for one in against_events([failed], GAME, LINES, given) if one.seq != 6]
+    evidence = OutsideEvidence(receipts=notes, server_keys=known)
+    return [one for one in against_events([failed], GAME, LINES, evidence) if one.seq != 6]
 
 
 def test_every_event_after_the_last_confirmed_one_is_named() -> None:

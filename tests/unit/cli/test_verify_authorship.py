@@ -115,9 +115,9 @@ def test_a_changed_card_names_its_event_and_blames_no_party(
     reports = [out, shithead("audit", file, "--move", seq, *words)[1]]
     reports.append(shithead("verify", file, "--json", "--html", page, *words)[1])
     reports.append(page.read_text("utf-8"))
-    for section in reports:
-        assert PRODUCER in section.lower() or "wording" in section
-        assert not any(blame in section for blame in BLAME), section
+    for report in reports:
+        assert PRODUCER in report.lower() or "wording" in report
+        assert not any(blame in report for blame in BLAME), report
     if kept is not None:
         cover = f"{seq + 1} to {kept % len(TRUE)}" if kept < 0 else f"0 to {kept}"
         assert f". The server's signatures cover seq {cover}\n" in out
@@ -216,7 +216,7 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("given", "section"),
+    ("given", "closing"),
     [
         (("receipt",), "1 receipt was supplied without the server's key, which is missing"),
         (
@@ -228,7 +228,7 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
     ],
 )
 def test_evidence_without_its_key_is_reported_as_incomplete(
-    shithead: Run, tmp_path: Path, given: tuple[str, ...], section: str
+    shithead: Run, tmp_path: Path, given: tuple[str, ...], closing: str
 ) -> None:
     """It states that the key is missing, not that no evidence was given."""
     words: list[str] = []
@@ -244,10 +244,10 @@ def test_evidence_without_its_key_is_reported_as_incomplete(
     page = tmp_path / "page.html"
     status, out, _ = shithead("verify", bundle(tmp_path, TRUE), "--html", page, *words)
     assert status == (0 if given == ("key",) else 2)
-    assert out.splitlines()[-1].startswith(f"no evidence of tampering, level L1; {section}")
+    assert out.splitlines()[-1].startswith(f"no evidence of tampering, level L1; {closing}")
     shown = html.unescape(page.read_text("utf-8"))
     for text in (out, shown):
-        assert section in text
+        assert closing in text
         assert "nothing from outside" not in text
     if "receipt" in given:
         assert "for more: the server's key, for the supplied receipts" in out

@@ -30,10 +30,10 @@ def verify(run: Run, folder: Path, plan: Plan, *words: str) -> RecordedAnswer:
     log.write_bytes(b"\n".join(lines) + b"\n")
     game = UUID(json.loads(lines[0])["game"])
     note.write_bytes(issue_receipt(SERVER, game=game, seq=len(lines) - 1, head=head(lines[-1])))
-    given = ["--receipt", str(note), "--server-key", str(SERVER.verifier)]
+    options = ["--receipt", str(note), "--server-key", str(SERVER.verifier)]
     for seat, key in plan.keys.items():
-        given += ["--seat-key", f"{seat}={public_text(key)}"]
-    return run("verify", log, *given, *words)
+        options += ["--seat-key", f"{seat}={public_text(key)}"]
+    return run("verify", log, *options, *words)
 
 
 def without(run: Run, folder: Path, plan: Plan, seat: int) -> None:

@@ -59,12 +59,12 @@ def listed(since: str, until: str | None = None) -> ListedKey:
     return ListedKey(verifier=SERVER.verifier, since=since, until=until, endorsement=None)
 
 
-def report(given: OutsideEvidence, *, bundled: dict[str, bytes] | None = None) -> Report:
-    return with_short_sentences(verify_bundle(Bundle(lines=LINES, files=bundled or {}), given))
+def report(evidence: OutsideEvidence, *, bundled: dict[str, bytes] | None = None) -> Report:
+    return with_short_sentences(verify_bundle(Bundle(lines=LINES, files=bundled or {}), evidence))
 
 
-def found(given: OutsideEvidence, check: Check = Check.RECEIPTS) -> Finding:
-    return next(one for one in report(given).findings if one.check is check)
+def found(evidence: OutsideEvidence, check: Check = Check.RECEIPTS) -> Finding:
+    return next(one for one in report(evidence).findings if one.check is check)
 
 
 def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
@@ -107,20 +107,20 @@ def test_a_signature_within_the_period_of_its_key_gets_no_remark(key: ListedKey)
 def test_many_receipts_of_one_key_get_one_remark() -> None:
     key = listed(LATER)
     seqs = range(0, LAST, 10)
-    given = OutsideEvidence(
+    evidence = OutsideEvidence(
         receipts=tuple(receipt(seq) for seq in seqs),
         server_keys=(SERVER.verifier,),
         listed=(key,),
     )
-    [remark] = found(given).remarks
+    [remark] = found(evidence).remarks
     assert remark.count(" begins at ") == 1
     assert f"; the same for {len(seqs) - 1} more events that it signed: so the times" in remark
 
 
 def test_the_key_of_the_public_log_gets_the_same_remark() -> None:
-    given = OutsideEvidence(server_keys=(SERVER.verifier,), listed=(listed(LONG_AGO, LONG_AGO),))
+    evidence = OutsideEvidence(server_keys=(SERVER.verifier,), listed=(listed(LONG_AGO, LONG_AGO),))
     anchor = found(
-        OutsideEvidence(proof=proof(), server_keys=given.server_keys, listed=given.listed),
+        OutsideEvidence(proof=proof(), server_keys=evidence.server_keys, listed=evidence.listed),
         Check.ANCHOR,
     )
     assert anchor.result is Result.PASS
@@ -134,9 +134,9 @@ def test_during_an_overlap_one_key_within_its_period_suffices() -> None:
     both = TlogProof(index=0, hashes=(), checkpoint=note, extra=BODY).text
     young = replace(listed(LATER), verifier=THIEF.verifier)
     keys = (SERVER.verifier, THIEF.verifier)
-    given = OutsideEvidence(proof=both, server_keys=keys, listed=(listed(LONG_AGO), young))
-    assert found(given, Check.ANCHOR).remarks == ()
-    alone = found(replace(given, listed=(listed(LATER), young)), Check.ANCHOR)
+    evidence = OutsideEvidence(proof=both, server_keys=keys, listed=(listed(LONG_AGO), young))
+    assert found(evidence, Check.ANCHOR).remarks == ()
+    alone = found(replace(evidence, listed=(listed(LATER), young)), Check.ANCHOR)
     assert alone.remarks[0].count("begins at") == 2
 
 
@@ -151,7 +151,7 @@ def test_an_anchor_of_an_earlier_head_states_its_range() -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "evidence",
     [
         OutsideEvidence(receipts=(receipt(40),)),
         OutsideEvidence(proof=proof()),
@@ -160,17 +160,17 @@ def test_an_anchor_of_an_earlier_head_states_its_range() -> None:
     ids=["receipt", "proof", "witnesses"],
 )
 def test_evidence_without_the_server_key_is_reported_as_missing(
-    given: OutsideEvidence,
+    evidence: OutsideEvidence,
 ) -> None:
     """Given evidence counts as requested, so the report is incomplete without it."""
-    assert report(given).result is Result.MISSING
-    assert status_of(report(given)) == 2
-    assert not report(given).witnessed
+    assert report(evidence).result is Result.MISSING
+    assert status_of(report(evidence)) == 2
+    assert not report(evidence).witnessed
 
 
 def test_unrequested_evidence_in_a_bundle_is_allowed() -> None:
-    evidence = {"receipts/a.note": receipt(40), "log/proof.tlog-proof": proof()}
-    assert report(OutsideEvidence(), bundled=evidence).result is Result.PASS
+    bundled = {"receipts/a.note": receipt(40), "log/proof.tlog-proof": proof()}
+    assert report(OutsideEvidence(), bundled=bundled).result is Result.PASS
 
 
 def test_a_contradicting_receipt_without_a_key_has_an_unknown_signer() -> None:
@@ -190,11 +190,11 @@ def test_a_bundled_receipt_with_a_false_signature_of_the_given_key_fails() -> No
     """It names the right head, but its signature is forged."""
     true = receipt(40).decode()
     false = true[:-10] + ("A" if true[-10] != "A" else "B") + true[-9:]
-    evidence = {"receipts/a.note": false.encode()}
-    given = OutsideEvidence(server_keys=(SERVER.verifier,))
-    assert failing(report(given, bundled=evidence)) == {Check.RECEIPTS: None}
+    forged = {"receipts/a.note": false.encode()}
+    evidence = OutsideEvidence(server_keys=(SERVER.verifier,))
+    assert failing(report(evidence, bundled=forged)) == {Check.RECEIPTS: None}
     other = {"receipts/a.note": receipt(40, THIEF)}  # possibly an earlier key of the server
-    assert failing(report(given, bundled=other)) == {}
+    assert failing(report(evidence, bundled=other)) == {}
 
 
 def test_a_false_dealer_is_found_before_the_seal() -> None:

@@ -183,6 +183,6 @@ def test_receipts_are_compared_with_unreadable_lines() -> None:
         issue_receipt(signer, game=game, seq=seq, head=head(lines[seq])) for seq in (40, 60, 80)
     ]
     damaged = (*lines[:60], lines[60] + b" ", *lines[61:])
-    given = OutsideEvidence(receipts=tuple(notes), server_keys=(signer.verifier,))
-    assert failing(report_on(damaged, given)) == {Check.BYTES: 60, Check.RECEIPTS: 60}
+    evidence = OutsideEvidence(receipts=tuple(notes), server_keys=(signer.verifier,))
+    assert failing(report_on(damaged, evidence)) == {Check.BYTES: 60, Check.RECEIPTS: 60}
     assert failing(report_on((*lines[:60], lines[60][:-1], *lines[61:]))) == {Check.BYTES: 60}

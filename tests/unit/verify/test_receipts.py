@@ -30,7 +30,7 @@ def note(seq: int, signer: NoteSigner = SERVER, *, changed: bool = False) -> byt
     return issue_receipt(signer, game=GAME, seq=seq, head=there)
 
 
-def given(*notes: bytes, keys: bool = True) -> OutsideEvidence:
+def with_notes(*notes: bytes, keys: bool = True) -> OutsideEvidence:
     names = {data: f"{number}.note" for number, data in enumerate(notes)}
     server = (SERVER.verifier,) if keys else ()
     return OutsideEvidence(receipts=notes, files=names, server_keys=server)
@@ -50,7 +50,7 @@ def history(of: Report) -> tuple[Result, str]:
 
 
 def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> None:
-    found = report(given(note(30), note(40, THIEF, changed=True)))
+    found = report(with_notes(note(30), note(40, THIEF, changed=True)))
     assert receipts(found).result is Result.FAIL
     assert "the history does not hold" not in found.wording
     assert "the supplied evidence proves nothing, for or against" in found.wording
@@ -59,7 +59,7 @@ def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> Non
 
 
 def test_a_damaged_note_is_named_and_does_not_count_against_the_history() -> None:
-    found = report(given(note(30), note(40)[:-20]))
+    found = report(with_notes(note(30), note(40)[:-20]))
     reason = receipts(found).reason or ""
     assert reason.startswith("1.note is invalid: ")
     assert history(found)[0] is not Result.FAIL
@@ -67,13 +67,13 @@ def test_a_damaged_note_is_named_and_does_not_count_against_the_history() -> Non
 
 def test_a_note_of_another_game_does_not_count_against_this_one() -> None:
     other = issue_receipt(SERVER, game=UUID(int=7), seq=3, head=bytes(32))
-    found = report(given(other))
+    found = report(with_notes(other))
     assert "0.note is of another game" in (receipts(found).reason or "")
     assert history(found)[0] is not Result.FAIL
 
 
 def test_without_the_key_a_contradiction_counts_only_if_the_server_signed_the_note() -> None:
-    found = report(given(note(40, changed=True), keys=False))
+    found = report(with_notes(note(40, changed=True), keys=False))
     assert receipts(found).result is Result.FAIL
     sentence = "the history is contradicted if the server signed it, which is not shown"
     assert sentence in found.wording
@@ -81,7 +81,7 @@ def test_without_the_key_a_contradiction_counts_only_if_the_server_signed_the_no
 
 
 def test_the_contradicting_note_is_named_with_its_signer() -> None:
-    found = report(given(note(10), note(20), note(40, changed=True)))
+    found = report(with_notes(note(10), note(20), note(40, changed=True)))
     reason = receipts(found).reason or ""
     assert reason.startswith("2.note names another history than this one; they agree up to seq 20")
     assert f"by {SERVER.name}+{SERVER.verifier.key_id.hex()}, is valid" in reason
@@ -89,7 +89,7 @@ def test_the_contradicting_note_is_named_with_its_signer() -> None:
 
 
 def test_the_number_of_agreeing_receipts_is_stated_beside_the_contradicting_one() -> None:
-    found = report(given(note(10), note(20), note(40, changed=True), b"x"))
+    found = report(with_notes(note(10), note(20), note(40, changed=True), b"x"))
     assert found.outside == (
         "2 receipts agree, up to seq 20 (trusting the key of the server that was supplied)",
         "2.note contradicts, at seq 40",
@@ -100,7 +100,7 @@ def test_the_number_of_agreeing_receipts_is_stated_beside_the_contradicting_one(
 
 def test_the_author_of_a_change_in_an_unsigned_log_is_left_open() -> None:
     """The holder of a file can rewrite it, so one good note proves one good history."""
-    reason = receipts(report(given(note(10), note(40, changed=True)))).reason or ""
+    reason = receipts(report(with_notes(note(10), note(40, changed=True)))).reason or ""
     assert "can have made both" not in reason
     assert "If the operator gave out this log" in reason
 
@@ -109,8 +109,8 @@ def test_two_histories_signed_by_one_key_are_attributed_to_the_server() -> None:
     both = (
         "It signed this one too, at seq 60: only the holder of its key, the operator, can have made"
     )
-    contradicting = given(note(40, changed=True))
-    assert both in (receipts(report(given(note(60), note(40, changed=True)))).reason or "")
+    contradicting = with_notes(note(40, changed=True))
+    assert both in (receipts(report(with_notes(note(60), note(40, changed=True)))).reason or "")
     evidence = report(contradicting, **{"a.note": note(60)})
     assert both in (receipts(evidence).reason or ""), "a bundle's note counts by its signature"
     stranger = report(contradicting, **{"a.note": note(60, THIEF)})
@@ -119,7 +119,7 @@ def test_two_histories_signed_by_one_key_are_attributed_to_the_server() -> None:
 
 def test_a_receipt_for_an_event_after_an_open_log_is_not_a_second_history() -> None:
     """An earlier copy ends before the receipt: it is not a second history."""
-    evidence = given(note(59), note(80))
+    evidence = with_notes(note(59), note(80))
     found = verify_bundle(Bundle(lines=LINES[:60]), evidence)
     reason = receipts(found).reason or ""
     assert reason.startswith("1.note names seq 80, and the log ends before it. The signature on it")
@@ -129,17 +129,17 @@ def test_a_receipt_for_an_event_after_an_open_log_is_not_a_second_history() -> N
 def test_a_receipt_for_an_event_after_the_seal_shows_another_history() -> None:
     last = len(LINES) - 1
     after = issue_receipt(SERVER, game=GAME, seq=last + 1, head=bytes(32))
-    reason = receipts(report(given(note(last), after))).reason or ""
+    reason = receipts(report(with_notes(note(last), after))).reason or ""
     assert f"It signed this one too, at seq {last}: only the holder of its key" in reason
 
 
 def test_a_contradicting_note_of_the_bundle_is_named() -> None:
-    found = report(given(note(10)), **{"a.note": note(40, changed=True)})
+    found = report(with_notes(note(10)), **{"a.note": note(40, changed=True)})
     assert (receipts(found).reason or "").startswith("receipts/a.note of the bundle names another")
 
 
 def test_remarks_on_keys_are_separate_lines_even_with_a_contradicting_receipt() -> None:
-    evidence = replace(given(note(10), note(40, changed=True)), listed=(listed(LATER),))
+    evidence = replace(with_notes(note(10), note(40, changed=True)), listed=(listed(LATER),))
     found = report(evidence)
     [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
     assert line.endswith("so the times prove nothing. The signatures remain valid")
