@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 _PR_SET_PDEATHSIG = 1
-_SHORT_FOLDERS = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - what is made there is checked
+_SHORT_FOLDERS = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - folders made there are checked
 _LOG_LIMIT = 16 * 1024 * 1024  # bytes, at which a log is rotated
 _LOGS_KEPT = 3  # rotated copies, .log.1 the newest
 _LOG_EVERY = 10.0  # seconds between two checks of the sizes of logs
@@ -247,7 +247,7 @@ class LogRotation:
 
 def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
     """
-    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it was.
+    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return True if it did.
 
     The writing program has the file open in append mode and continues in the empty file; a
     line written between the two steps is lost. Older copies move to `.log.2` and so on, and
@@ -301,7 +301,7 @@ def _watch(pid: int, ends_with_us: signal.Signals) -> None:
     _WATCHED.append(ours)
 
 
-_WATCHED: list[int] = []  # kept open as long as we live
+_WATCHED: list[int] = []  # file descriptors, open until this process ends
 
 
 def stop_child(child: Child, signals: Iterable[tuple[signal.Signals, float]]) -> None:

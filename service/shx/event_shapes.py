@@ -214,16 +214,16 @@ def _check_together(kind: str, data: Mapping[str, Any]) -> None:
         case "game_created":
             _check_game_created(data)
         case "cards_swapped" if len(data["up"]) != len(data["hand"]):
-            raise refuse("/data", "a swap goes pair by pair")
+            raise refuse("/data", "up and hand have different lengths")
         case "cards_played":
             blind = data["zone"] in ("down", "stock")
             if (data["opening"] is not None) != blind:
                 raise refuse(
                     "/data/opening",
-                    "only a card from down or stock has an opening, and it must",
+                    "present for a card from down or stock, null for any other",
                 )
             if (data["slot"] is not None) != (data["zone"] == "down"):
-                raise refuse("/data/slot", "only a card from down has a slot, and it must")
+                raise refuse("/data/slot", "present for a card from down, null for any other")
 
 
 def _check_game_created(data: Mapping[str, Any]) -> None:

@@ -78,7 +78,7 @@ class NewestVersions(Generic[_Folded]):
     """
 
     def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._kept: OrderedDict[UUID, _Folded] = OrderedDict()
+        self._folded: OrderedDict[UUID, _Folded] = OrderedDict()
         self._used: dict[UUID, float] = {}
         self._size = size
         self._clock = clock
@@ -87,7 +87,7 @@ class NewestVersions(Generic[_Folded]):
     def get(self, stream: UUID) -> _Folded | None:
         """Return the version last cached, None if there is none."""
         with self._lock:
-            found = self._kept.get(stream)
+            found = self._folded.get(stream)
             if found is not None:
                 self._use(stream)
         return found
@@ -95,25 +95,25 @@ class NewestVersions(Generic[_Folded]):
     def keep(self, stream: UUID, folded: _Folded) -> None:
         """Cache a version, unless a later one is cached already."""
         with self._lock:
-            known = self._kept.get(stream)
+            known = self._folded.get(stream)
             if known is None or known.version <= folded.version:
-                self._kept[stream] = folded
+                self._folded[stream] = folded
             self._use(stream)
-            while len(self._kept) > self._size or self._oldest() < self._clock() - UNUSED:
-                del self._used[self._kept.popitem(last=False)[0]]
+            while len(self._folded) > self._size or self._oldest() < self._clock() - UNUSED:
+                del self._used[self._folded.popitem(last=False)[0]]
 
     def forget(self, stream: UUID) -> None:
         """Remove a stream from the cache."""
         with self._lock:
-            self._kept.pop(stream, None)
+            self._folded.pop(stream, None)
             self._used.pop(stream, None)
 
     def _use(self, stream: UUID) -> None:
-        self._kept.move_to_end(stream)
+        self._folded.move_to_end(stream)
         self._used[stream] = self._clock()
 
     def _oldest(self) -> float:
-        return self._used[next(iter(self._kept))]
+        return self._used[next(iter(self._folded))]
 
 
 MOST_TABLES = 2000
@@ -397,10 +397,10 @@ class Histories:
 
     def _history(self, entry: GameEntry, viewer: Viewer | FullView) -> History:
         identity, version = entry.record.identity, entry.record.version
-        kept = self._kept(identity, viewer)
-        if kept is not None and _same_log(kept, entry):
-            return kept
-        shorter = kept if kept is not None and _is_prefix(kept, entry) else None
+        cached = self._cached(identity, viewer)
+        if cached is not None and _same_log(cached, entry):
+            return cached
+        shorter = cached if cached is not None and _is_prefix(cached, entry) else None
         known = 0 if shorter is None else len(shorter.log)
         deck = self._deck(entry, viewer)
         with work(version - known):
@@ -441,7 +441,7 @@ class Histories:
         with self._lock:
             return [history for (one, _), history in self._histories.items() if one == game]
 
-    def _kept(self, game: UUID, viewer: Viewer | FullView) -> History | None:
+    def _cached(self, game: UUID, viewer: Viewer | FullView) -> History | None:
         with self._lock:
             history = self._histories.get((game, viewer))
             if history is not None:
@@ -475,7 +475,7 @@ def _is_prefix(history: History, entry: GameEntry) -> bool:
 def _same_deck(
     before: tuple[Card, ...] | None, now: tuple[Card, ...] | None, viewer: Viewer | FullView
 ) -> bool:
-    """Return whether earlier games remain valid with the present deck, which may show more."""
+    """Return whether a history made with one deck can be extended with another one."""
     if isinstance(viewer, int) and before is not None and now is not None:
         return True
     return before == now

@@ -29,8 +29,8 @@ function filled(element, attributes, children) {
 }
 
 /**
- * Return a new HTML element; a button submits no form unless it says so. Attributes: `on…` are
- * listeners, `--…` CSS variables; null is left out.
+ * Return a new HTML element; a button submits no form unless its `type` is set. Attributes: `on…`
+ * are listeners, `--…` CSS variables; null is left out.
  *
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag
@@ -66,7 +66,7 @@ export function find(selector) {
 }
 
 /**
- * Replace what an element contains; the focus returns to the element with the same `data-key`.
+ * Replace the content of an element; the focus returns to the element with the same `data-key`.
  *
  * @param {Element} parent
  * @param {...any} children
@@ -95,5 +95,5 @@ export function announce(text, how = {}) {
   while (region.childElementCount > 8) region.firstElementChild?.remove();
 }
 
-/** @returns {boolean} whether the reader wants no motion */
+/** @returns {boolean} whether the reader prefers reduced motion */
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

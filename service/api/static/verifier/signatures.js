@@ -44,7 +44,7 @@ export async function checkSignatures(log) {
 }
 
 /**
- * Check what the seat had seen: that event, by the number that it states, and no action since.
+ * Check that the log has the event and head that the seat had seen, and no action that counts since.
  *
  * @param {Log} log @param {number} seq @param {any} intent @param {boolean} forfeit
  */
@@ -65,7 +65,7 @@ function checkSeen(log, seq, { seat, seen }, forfeit) {
 /** @param {string[]} one @param {string[]} other */
 const sameSet = (one, other) => [...one].sort().join() === [...other].sort().join();
 
-/** @param {any} move what was signed @param {Event} event what was recorded */
+/** @param {any} move the signed move @param {Event} event the recorded event */
 function matches(move, { type, data }) {
   switch (move.type) {
     case "play":
