@@ -13,10 +13,10 @@ const ICONS = {
   forward: "M8 5v14l10-7z", last: "M19 5v14M5 5v14l11-7z",
 }; // prettier-ignore
 
-const icon = (/** @type {keyof ICONS} */ key) =>
+const icon = (/** @type {keyof typeof ICONS} */ key) =>
   svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: ICONS[key] })]);
 
-/** @param {keyof ICONS} key @param {() => void} onclick */
+/** @param {keyof typeof ICONS} key @param {() => void} onclick */
 const control = (key, onclick) =>
   h("button", { type: "button", id: key, "aria-label": t(`replay.${key}`), title: t(`replay.${key}`), onclick }, [icon(key)]);
 
