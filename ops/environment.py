@@ -15,6 +15,10 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
+_CONSTRAINTS = ROOT / "ops" / "constraints.txt"
+_INDEX = "global.index-url"
+"""The setting of pip that replaces PyPI."""
+
 _STAMP = "shithead-stamp.json"
 _OLDEST = (3, 11)
 _NEWER = ("python3.14", "python3.13", "python3.12", "python3.11")
@@ -51,7 +55,7 @@ def add_extras(python: Path, *names: str) -> None:
     """Install extras of the project that `dev` leaves out because they are large."""
     extras = _project()["optional-dependencies"]
     requirements = [one for name in names for one in extras[name]]
-    _run([*_pip(python), *requirements], f"cannot install the extras {', '.join(names)}")
+    _install(python, requirements, f"cannot install the extras {', '.join(names)}")
 
 
 def bytecode_folder(folder: Path) -> Path:
@@ -129,20 +133,44 @@ def _set_up(folder: Path, *, dev: bool) -> None:
     stamp = folder / _STAMP
     stamp.unlink(missing_ok=True)
     if dev:
-        # pip compiles each module it installs: for the tests, not a second time beside it.
+        # Each module is compiled when it is installed: for the tests, not a second time beside it.
         os.environ["PYTHONPYCACHEPREFIX"] = str(bytecode_folder(folder))
     _run([sys.executable, "-m", "venv", "--clear", str(folder)], "cannot make an environment")
-    _run([*_pip(_python(folder)), *_requirements(dev=dev)], "cannot install the dependencies")
+    _install(_python(folder), _requirements(dev=dev), "cannot install the dependencies")
     _install_checkout(folder)
     partial = stamp.with_suffix(".partial")
     partial.write_text(json.dumps({"holds": _fingerprint(), "dev": dev}))
     partial.replace(stamp)
 
 
-def _pip(python: Path) -> list[str]:
-    """Return the command that installs requirements at the versions that were tested."""
-    pip = [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check"]
-    return [*pip, "--prefer-binary", "--no-input", "-c", str(ROOT / "ops" / "constraints.txt")]
+def _install(python: Path, requirements: list[str], failure: str) -> None:
+    """
+    Install requirements at the versions that were tested, with uv or else with pip.
+
+    uv takes a quarter of pip's time. pip serves where uv cannot: no wheel of uv for this machine,
+    or packages that only settings of pip find (uv gets its `index-url` and no other).
+    """
+    pip = [str(python), "-m", "pip"]
+    words = ["--disable-pip-version-check", "--no-input", "-c", str(_CONSTRAINTS)]
+    if _succeeds([*pip, "install", "-qq", *words, "--only-binary", ":all:", "--no-compile", "uv"]):
+        uv = [str(python.with_name("uv")), "pip", "install", "--quiet", "--python", str(python)]
+        index = os.environ.get("PIP_INDEX_URL") or _output([*pip, "config", "get", _INDEX])
+        chosen = ["--default-index", index] if index else []
+        if _succeeds([*uv, "--compile-bytecode", "-c", str(_CONSTRAINTS), *chosen, *requirements]):
+            return
+    print("uv cannot install the dependencies here; pip does …", file=sys.stderr, flush=True)
+    _run([*pip, "install", "-qq", *words, "--prefer-binary", *requirements], failure)
+
+
+def _succeeds(command: list[str]) -> bool:
+    none = subprocess.DEVNULL
+    return subprocess.run(command, stdin=none, stderr=none, check=False).returncode == 0
+
+
+def _output(command: list[str]) -> str:
+    """Return what a command prints, empty if it fails."""
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return done.stdout.decode().strip() if done.returncode == 0 else ""
 
 
 def _requirements(*, dev: bool) -> list[str]:
