@@ -87,9 +87,9 @@ def _chance(text: str) -> fields.Float:
 class JudgementSchema(Closed):
     """How a bot judges a legal move from what the seat knew then."""
 
-    move = fields.Nested(MoveSchema, **described("the move; it stands for others of equal ranks"))
+    move = fields.Nested(MoveSchema, **described("the move, also for others of equal ranks"))
     chance = _chance(
-        "the chance not to be the shithead, or to win where the ruleset plays for a winner"
+        "the chance not to be the shithead, or to win if the ruleset plays for a winner"
     )
     low = _chance("the lower end of its interval of 95 %")
     high = _chance("the upper end of its interval of 95 %")
@@ -264,7 +264,7 @@ class MeasureSchema(Closed):
     df = Integer(low=1, **described("its degrees of freedom"))
     p = fields.Float(
         allow_none=True,
-        **described("how likely chance alone gives at least this value; null without enough games"),
+        **described("probability of at least this value by chance; null without enough games"),
     )
     low = fields.Float(**described("the lower end of the range of 99 in 100"))
     high = fields.Float(**described("the upper end of that range"))
@@ -297,7 +297,7 @@ class BlindChoicesSchema(Closed):
     n = Integer(
         required=True, metadata={"description": "blind choices that could make a difference"}
     )
-    e_value = fields.Float(**described("the evidence against chance; 1 speaks for neither side"))
+    e_value = fields.Float(**described("the evidence against chance; 1 supports neither side"))
     threshold = fields.Float(
         **described("the value from which chance is rejected as the explanation")
     )

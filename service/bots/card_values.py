@@ -48,7 +48,7 @@ def of_type(moves: Sequence[Move], kind: str) -> list[Move]:
 
 @lru_cache(maxsize=256)
 def _rules(identity: str, options: str, settings: str | None, parity: int) -> Ruleset:
-    """Return the rules for the JSON of options, and of settings of the players' own."""
+    """Return the rules for options and the settings of a custom ruleset, both as JSON text."""
     definition, chosen = catalogue().get(identity), json.loads(options)
     if settings is not None:
         pinned = {"id": identity, "options": chosen, "settings": json.loads(settings)}

@@ -100,8 +100,8 @@ class ReplayPosition:
     """The position in a replay: step, viewer, and a version being typed."""
 
     step: int = 0  # from 0
-    viewer: int = 0  # which of those whose view can be shown
-    typed: str | None = None  # the version to go to, as far as it is typed
+    viewer: int = 0  # index among the available viewers
+    typed: str | None = None  # the digits of a version typed so far
     over: bool = False
 
 
@@ -158,10 +158,10 @@ DEMANDS: Final = {
     "at_most": "asks for {rank} or less",
     "below": "asks for less than {rank}",
 }
-NEW: Final = "reverse"
+NEW: Final = "reverse"  # style of cards that the event moved
 SUITS: Final = {"c": "green", "d": "bright_blue", "h": "red", "s": ""}
 JOKERS: Final = "magenta"
-"""Colours of the suits and of jokers, where the terminal has colours."""
+"""Colours of the suits and of jokers on a terminal with colours."""
 MAX_NAME_LENGTH: Final = 20
 MOST_SEATS_NAMED: Final = 4
 

@@ -40,7 +40,7 @@ from service.tracing import Attribute, Step, Value
 
 
 def encode_commit(commit: Commit) -> str:
-    """Return the argument of `append_events`; raise ValueError where a commit makes no sense."""
+    """Return the argument of `append_events`; raises ValueError as `check_commit` does."""
     check_commit(commit)
     return orjson.dumps(
         {
@@ -60,16 +60,16 @@ def encode_commit(commit: Commit) -> str:
 
 
 def check_commit(commit: Commit) -> None:
-    """Raise ValueError where no store could write `commit`: a mistake, not a conflict."""
+    """Raise ValueError for a commit that no store can write: a bug, not a conflict."""
     streams = {append.stream for append in commit.appends}
     if len(streams) != len(commit.appends):
         raise ValueError("a commit appends to each stream once")
     if not streams and commit != Commit(appends=(), answer=commit.answer, token=commit.token):
-        raise ValueError("what belongs to a stream is committed with its events")
+        raise ValueError("a commit without events can only store an answer")
     if not streams and commit.answer is None:
-        raise ValueError("a commit has something to write")
+        raise ValueError("a commit without events has no answer to store")
     if commit.refused is not None and commit.forget_secret is None:
-        raise ValueError("refused attempts are counted where a game is sealed")
+        raise ValueError("only the commit that seals a game has a number of refused attempts")
     if len(set(commit.outbox)) != len(commit.outbox):
         raise ValueError("a commit has the same outbox row twice")
     for append in commit.appends:
@@ -124,7 +124,7 @@ def _bytes(value: bytes) -> str:
     return b64encode(value).decode()
 
 
-_TRIES = 3  # where two commits waited for each other
+_TRIES = 3  # attempts of a commit, after deadlocks and serialization failures
 
 
 class PostgresStore:
@@ -140,10 +140,10 @@ class PostgresStore:
 
     def commit(self, commit: Commit) -> None:
         """
-        Write all of `commit`, or raise StreamConflict, AnswerConflict or StoreUnavailable.
+        Write all of `commit` in one transaction; raises the errors of `EventStore.commit`.
 
-        Where the connection broke before the answer came, the stream is asked whether the
-        commit took place, so that StoreUnavailable is raised only while it cannot be known.
+        If the connection breaks before the answer, the stream is read to find out whether the
+        commit took place: StoreUnavailable is raised only if that cannot be known.
         """
         if not tracing.is_traced():
             self._write(commit)
@@ -168,16 +168,16 @@ class PostgresStore:
             if not self._was_written(commit):
                 raise
         except TRANSACTION_CONFLICTS as error:
-            raise StoreUnavailable("other transactions were in the way") from error
+            raise StoreUnavailable("the transaction conflicts with others") from error
         except psycopg.Error as error:
-            _refused(error)
+            _raise_error(error)
         else:
             if returned is not None:
-                _refused_in_order(returned)
+                _raise_refusal(returned)
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:
         """
-        Return the events with seq ≥ `after`, or None where there is no such stream.
+        Return the events with seq ≥ `after`, or None if there is no such stream.
 
         Raises ValueError for a negative `after` or a `limit` below 1, StoreError if events are
         missing.
@@ -198,7 +198,7 @@ class PostgresStore:
         )
 
     def bundle(self, stream: UUID) -> Bundle | None:
-        """Return the bundle that an archived game lives on in; None for any other stream."""
+        """Return the bundle of an archived game, None for any other stream."""
         for (digest,) in self._database.fetch("archived_stream", stream):
             return self._bundles.load(stream, digest)
         return None
@@ -210,7 +210,7 @@ class PostgresStore:
         return None
 
     def answer(self, caller: UUID, request_key: bytes) -> StoredAnswer | None:
-        """Return the answer kept for a request key."""
+        """Return the stored answer to a request."""
         for body_hash, sealed in self._database.fetch("read_answer", caller, request_key):
             return StoredAnswer(
                 caller=caller, request_key=request_key, body_hash=body_hash, sealed=sealed
@@ -218,23 +218,23 @@ class PostgresStore:
         return None
 
     def claim_outbox(self, *, topic: str, limit: int, older_than: datetime) -> Sequence[OutboxRow]:
-        """Take rows off the outbox; what a crash loses the sweeper finds again."""
+        """Remove and return the oldest rows of a topic, written before `older_than`."""
         rows = self._database.change("claim_outbox", topic, limit, older_than)
         return [OutboxRow(stream=stream, version=version, topic=topic) for stream, version in rows]
 
     def purge_answers(self, *, older_than: datetime) -> int:
-        """Forget the answers kept before a time; return how many."""
+        """Delete the answers stored before a time; return their number."""
         return int(self._database.change("purge_answers", older_than)[0][0])
 
     def _archived(self, stream: UUID) -> Bundle:
-        """Return the bundle of a stream whose events are not here."""
+        """Return the bundle of a stream whose events are not in the database."""
         bundle = self.bundle(stream)
         if bundle is None:
-            raise StoreError(f"stream {stream} has lost events")
+            raise StoreError(f"events of stream {stream} are missing")
         return bundle
 
     def _append(self, argument: str) -> dict[str, Any] | None:
-        """Return why nothing was written, None where all was."""
+        """Return the refusal of a commit by the database, None if it was written."""
         for _ in range(_TRIES - 1):
             with contextlib.suppress(*TRANSACTION_CONFLICTS):
                 return self._appended(argument)
@@ -246,9 +246,9 @@ class PostgresStore:
 
     def _was_written(self, commit: Commit) -> bool:
         """
-        A commit is written whole, so its first event tells for all of it.
+        Return whether a commit took place: its first event is stored.
 
-        Where it has none its answer does: no two are sealed to the same bytes.
+        Without events its answer is compared: no two answers are encrypted to the same bytes.
         """
         try:
             if not commit.appends:
@@ -274,8 +274,8 @@ def _described(commit: Commit) -> dict[Attribute, Value]:
     }
 
 
-def _refused_in_order(returned: Mapping[str, Any]) -> NoReturn:
-    """Raise what a refusal means that the database returned: no error, and not in its log."""
+def _raise_refusal(returned: Mapping[str, Any]) -> NoReturn:
+    """Raise the error for a refusal that try_append_events returned instead of raising it."""
     match returned["refused"]:
         case "SH409":
             found = returned["detail"] or {}
@@ -291,8 +291,8 @@ def _refused_in_order(returned: Mapping[str, Any]) -> NoReturn:
             raise StoreError(f"the database refused ({code})")
 
 
-def _refused(error: psycopg.Error) -> NoReturn:
-    """Raise what an error of the database means."""
+def _raise_error(error: psycopg.Error) -> NoReturn:
+    """Raise the store's error for an error of the database."""
     match error.sqlstate:
         case "23505" if error.diag.constraint_name == "disputes_one_running":
             raise DisputeRuns("a dispute about this move and charge is running") from error

@@ -250,6 +250,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"by is ", "The record attributes it to another seat, or to the server."),
     (r"names a seat that is not one of the (\d+)", "The table has {a} seats, and not this one."),
     (r"another seat acts after the time-out", "After a time-out the seat that was late moves."),
+    (r"another seat opens after", "By the rules another seat opens after this time-out."),
     (r"a seal of version", "It is written in another version of the format than the game."),
     (
         r".*fields missing: \[\], added: \[(.+?)\]",

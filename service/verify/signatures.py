@@ -47,7 +47,7 @@ def check_signatures(
             cursor.note(0, reason)
     nonces: set[str] = set()
     actions = _Actions(log)
-    for move in log.moves:  # all of them: later signatures show that an event was put in
+    for move in log.moves:  # all of them: later signatures show that an event was inserted
         for seq in range(move.first, move.last + 1):
             cursor.seq = seq
             with cursor.collecting_failures():
@@ -182,7 +182,7 @@ def _check_auth(
     intent = auth["intent"]
     if intent["game"] != str(log.game) or intent["seat"] != move.seat:
         raise Failed(seq, "the intent is of another game or seat")
-    # Before anything that the player would have signed: a false signature shows none of it.
+    # Before the content of the intent is judged: with a forged signature it proves nothing.
     if not intent_holds(b64decode(key), auth):
         raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
     if intent["nonce"] in nonces:
@@ -209,7 +209,7 @@ def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], actions: 
 
 
 def _same_move(move: Mapping[str, Any], event: Event) -> bool:
-    """Return whether an event is what a move asked for; cards of a play count as a set."""
+    """Return whether an event records a move; the order of the cards of a play is ignored."""
     data, kind = event["data"], event["type"]
     match move["type"]:
         case "play":

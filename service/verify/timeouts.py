@@ -1,4 +1,4 @@
-"""Time-outs and aborts: were they due?"""
+"""Checks whether time-outs and aborts were due."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
                 raise Failed(seq, f"seat {abort.seat} is a bot, which does not leave")
             if game.status is not Status.SHUFFLING:
                 rule = game.ruleset.cite("model.forfeit")
-                raise Failed(seq, "who leaves after the deal forfeits the hand", rule)
+                raise Failed(seq, "a player who leaves after the deal forfeits the hand", rule)
         case AbortCause.IDLE | AbortCause.OPERATOR:
             if abort.seat is not None and abort.seat not in _awaited(game):
                 raise Failed(seq, f"the game was not waiting for seat {abort.seat}")

@@ -18,7 +18,7 @@ import { t } from "./i18n.js";
  * @property {() => import("./decision.js").Room} room
  * @property {(version: number) => void} pick a row was clicked
  * @property {() => void} sighted rows came into sight
- * @property {(seq: number) => void} explained the decision of an event is there
+ * @property {(seq: number) => void} explained the decision of an event was fetched
  */
 
 /** @param {Page} page */
@@ -90,7 +90,7 @@ export function eventList({ game, who, room, pick, sighted, explained }) {
     return made;
   }
 
-  /** Fetch the decisions of the rows in sight, the nearest first, as long as the reader stays. @param {number} seq @param {() => boolean} stays */
+  /** Fetch the decisions of the rows in sight, the nearest first, while `stays` returns true. @param {number} seq @param {() => boolean} stays */
   async function explain(seq, stays) {
     const far = (/** @type {number} */ one) => Math.abs(one - seq);
     while (stays()) {
@@ -100,7 +100,7 @@ export function eventList({ game, who, room, pick, sighted, explained }) {
     }
   }
 
-  /** Mark the row of an event, and have it in sight. @param {number} seq */
+  /** Mark the row of an event, and scroll it into view. @param {number} seq */
   function mark(seq) {
     const list = find("#rows");
     /** @type {HTMLElement | null} */

@@ -28,7 +28,7 @@ export function deckCodes({ decks, jokers, partial }) {
 }
 
 /**
- * Return a function that gives uniform numbers below n from 32-bit words.
+ * Return a function that returns uniform numbers below n, drawn from 32-bit words.
  *
  * @param {() => Promise<number>} nextWord
  * @returns {(n: number) => Promise<number>}
@@ -70,7 +70,7 @@ export const seatCommitment = (game, seat, value) =>
 export const cardCommitment = (game, p, code, salt) =>
   taggedHash("shx/1/card", uuidBytes(game), uint(p, 2), code, salt);
 
-/** @param {string} game @returns {Promise<Uint8Array>} what the first event names as `prev` */
+/** @param {string} game @returns {Promise<Uint8Array>} the `prev` of the first event */
 export const genesis = (game) => taggedHash("shx/1/genesis", uuidBytes(game));
 
 /**
