@@ -243,7 +243,7 @@ witness_quorum | | witnesses | Witnesses that must answer at a start before anyt
 = Processes and connections
 api_processes | | processes | Processes of the API
 api_threads | | threads each | Requests served at once, of which half may be streams and long polls
-stream_threads | | threads | The same in the stream process; all but eight may be such
+stream_threads | | threads | The same in the stream process: all but eight; streams hold no thread
 workers | | processes | Processes that play the moves of bots
 pool_size | | connections | Database connections of each process
 prepared_statements | | on or off | Off behind a pooler without support (PgBouncer before 1.21)

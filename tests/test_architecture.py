@@ -41,6 +41,7 @@ LIBRARIES = {
     "redis": {"job_queue", "rooms", "workers", "local", "api", "bootstrap"},
     "rq": {"job_queue", "workers"},
     "flask": {"api"},
+    "a2wsgi": {"api"},
     "click": {"cli"},
     "numpy": {"rl"},
     "gymnasium": {"rl"},

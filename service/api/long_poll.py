@@ -27,6 +27,12 @@ class Listener(Protocol):
     def wait(self, topic: UUID, ticket: int, seconds: float, /) -> None:
         """Return after a notification later than the ticket, or after a while."""
 
+    def longest(self) -> float:
+        """Return the seconds after which a wait ends without a notification."""
+
+    def on_change(self, act: Callable[[UUID], None], /) -> None:
+        """Call `act` with the topic of each notification, in the thread that receives it."""
+
     def end(self) -> None:
         """End all waits, also future ones."""
 
@@ -42,6 +48,13 @@ class Pause:
         """Sleep for the polling interval."""
         time.sleep(min(POLL_SECONDS, seconds))
 
+    def longest(self) -> float:
+        """Return the polling interval."""
+        return POLL_SECONDS
+
+    def on_change(self, _act: Callable[[UUID], None]) -> None:
+        """Do nothing: there are no notifications."""
+
     def end(self) -> None:
         """Do nothing: every wait is short."""
 
@@ -51,13 +64,15 @@ class Waiting:
     The slots for long polls and streams; each occupies a thread of the server.
 
     There are fewer slots than threads, so that moves are always answered. A waiting thread
-    holds no connection to the database.
+    holds no connection to the database. In the stream process only long polls hold threads:
+    streams are coroutines, which wait by `ticket`, `on_change` and `longest`.
     """
 
     def __init__(self, slots: int, listener: Listener | None = None) -> None:
         self.slots = Slots("waiting", slots)
         self._listener: Listener = listener or Pause()
         self._ended = False
+        self._at_end: list[Callable[[], None]] = []
 
     @property
     def ended(self) -> bool:
@@ -68,6 +83,21 @@ class Waiting:
         """End all waits: every long poll is answered with the unchanged object."""
         self._ended = True
         self._listener.end()
+        for act in self._at_end:
+            act()
+
+    def on_change(self, act: Callable[[UUID], None], at_end: Callable[[], None]) -> None:
+        """
+        Call `act` with the topic of each notification, and `at_end` when all waits end.
+
+        Both are called in threads of their own, and must return at once.
+        """
+        self._listener.on_change(act)
+        self._at_end.append(at_end)
+
+    def longest(self) -> float:
+        """Return the seconds after which a wait ends without a notification."""
+        return self._listener.longest()
 
     def ticket(self, topic: UUID) -> int:
         """Return a ticket for a topic; read the state that `wait` waits to change after it."""
@@ -132,6 +162,7 @@ class RedisListener:
         self._up = False
         self._ended = False
         self._thread: threading.Thread | None = None
+        self._acts: list[Callable[[UUID], None]] = []
 
     def ticket(self, topic: UUID) -> int:
         """Return the number of the last notification about a topic."""
@@ -144,18 +175,25 @@ class RedisListener:
     def wait(self, topic: UUID, ticket: int, seconds: float) -> None:
         """Return after a notification later than the ticket, or after a while."""
         with self._lock:
-            longest = LOST_SECONDS if self._up else POLL_SECONDS
             waited = self._waited.setdefault(topic, _Topic(threading.Condition(self._lock)))
             waited.threads += 1
             try:
                 waited.changed.wait_for(
                     lambda: self._ended or self._notified.get(topic, 0) != ticket,
-                    timeout=min(seconds, longest),
+                    timeout=min(seconds, self.longest()),
                 )
             finally:
                 waited.threads -= 1
                 if not waited.threads:
                     del self._waited[topic]
+
+    def longest(self) -> float:
+        """Return how long a wait lasts if no notification arrives."""
+        return LOST_SECONDS if self._up else POLL_SECONDS
+
+    def on_change(self, act: Callable[[UUID], None]) -> None:
+        """Call `act` with the topic of each notification."""
+        self._acts.append(act)
 
     def end(self) -> None:
         """End all waits, also future ones."""
@@ -193,3 +231,5 @@ class RedisListener:
             self._notified[topic] = self._count
             if topic in self._waited:
                 self._waited[topic].changed.notify_all()
+        for act in self._acts:
+            act(topic)

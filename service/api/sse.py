@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
-from flask import Response, current_app, request
+from flask import Response, request
 
 from schemas.games import StreamQuery
 from service import tracing
@@ -21,6 +21,7 @@ from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint,
 from service.api.parsing import malformed
 from service.application.callers import Caller
 from service.application.errors import Refusal
+from service.application.games.cache import GameEntry
 
 stream = blueprint("stream", __name__, "A game's events as they happen.")
 
@@ -28,8 +29,8 @@ COMMENT_SECONDS = 15.0
 SEALS = ("game_sealed", "game_aborted")
 """The types of the last event of a log."""
 
-BATCH = 500
-"""Events that are read from the store at once."""
+BATCH = 100
+"""Events that are read from the store at once; a reader that does not read holds so many."""
 
 MOST_TRACED = 32
 """Events of a delivery that is traced; a reader who catches up gets more at once."""
@@ -53,7 +54,7 @@ def follow(call: Call, game_id: UUID) -> Response:
     the same stream; a seat fetches its view. After the seal comes `event: end`.
     """
     parts = context()
-    parts.services.games.read(call.caller, game_id)
+    entry = parts.services.games.read(call.caller, game_id)
     if request.method == "HEAD":
         return _response(iter(()))
     first, address = _first_seq(call.query["after"]), caller_address()
@@ -63,11 +64,61 @@ def follow(call: Call, game_id: UUID) -> Response:
             "too many streams at once: poll GET /v1/games/{id}/events instead",
             retry_after=5,
         )
-    log = _Follower(parts, call.caller, game_id, address)
-    response = _response(log.stream(first))
+    follower = Follower(parts, call.caller, entry, first, address)
+    hand_over: HandOver | None = request.environ.get(HAND_OVER)
+    if hand_over is not None:
+        hand_over.follower = follower
+        return _response(iter(()))
+    response = _response(follower.stream())
     # The slot is released however the stream ends, even before the first byte.
-    response.call_on_close(log.close)
+    response.call_on_close(follower.close)
     return response
+
+
+HAND_OVER = "shithead.hand_over"
+"""The key in the WSGI environment under which the stream process offers to send the stream."""
+
+
+@dataclass(slots=True)
+class HandOver:
+    """Takes the follower of a stream from the call that opened it, which then ends."""
+
+    follower: Follower | None = None
+
+
+class Send(NamedTuple):
+    """Send these frames to the reader."""
+
+    frames: Sequence[bytes]
+
+
+class Read(NamedTuple):
+    """Read the events from seq `after` on, and send the batch to the generator."""
+
+    after: int
+    ticket: int  # of the listener, taken before the read
+
+
+class Wait(NamedTuple):
+    """Wait for a notification later than the ticket."""
+
+    ticket: int
+    seconds: float
+
+
+class Trace(NamedTuple):
+    """Trace the earlier deliveries, which can take a while."""
+
+
+Step = Send | Read | Wait | Trace
+
+
+class Batch(NamedTuple):
+    """Frames of consecutive events, and the version of the game when they were read."""
+
+    frames: tuple[bytes, ...]
+    version: int
+    has_seal: bool  # as the last event
 
 
 class _Delivery(NamedTuple):
@@ -79,61 +130,93 @@ class _Delivery(NamedTuple):
     until: int
 
 
-class _Follower:
-    """One client that follows a game's log, in a slot for waiting."""
+class Follower:
+    """
+    One client that follows a game's log, in a slot for waiting.
 
-    def __init__(self, parts: Context, caller: Caller, game: UUID, address: str) -> None:
+    `steps` has the order of a stream, its format and its ends. A thread carries the steps out
+    in the API, and a coroutine in the stream process.
+    """
+
+    def __init__(
+        self, parts: Context, caller: Caller, entry: GameEntry, first: int, address: str
+    ) -> None:
+        self.game = entry.record.identity
+        self.public = entry.public
         self._games = parts.services.games
         self._notifier = parts.services.notifier
         self._waiting = parts.waiting
         self._caller = replace(caller, read=None)
-        self._game = game
+        self._first = first
+        self._is_over = entry.record.sealed and first >= entry.version
         self._address = address
         self._open = True
-        self._log = current_app.logger
         self._deliveries: list[_Delivery] = []  # not yet traced
 
-    def close(self) -> None:
+    def release(self) -> None:
         """Release the slot, once."""
         if self._open:
             self._open = False
             self._waiting.slots.release(self._address)
-            self._trace()
 
-    def stream(self, after: int) -> Iterator[bytes]:
-        """Yield the stream from seq `after` until the seal, or until the process stops."""
-        yield b"retry: 2000\n\n"
-        ended, comment = self._ends_at(after), time.monotonic() + COMMENT_SECONDS
+    def close(self) -> None:
+        """Release the slot, and trace the last deliveries."""
+        self.release()
+        self.trace()
+
+    def steps(self) -> Generator[Step, Any, None]:
+        """Yield the steps of the stream until the seal, or until the process stops."""
+        yield Send((b"retry: 2000\n\n",))
+        after, ended, comment = self._first, self._is_over, time.monotonic() + COMMENT_SECONDS
         while not ended:
-            ticket = self._waiting.ticket(self._game)
-            since = time.time_ns()
-            lines, version = self._games.lines(self._caller, self._game, after=after, limit=BATCH)
-            for line in lines:
-                event = orjson.loads(line)
-                yield b"id: %d\nevent: %b\ndata: %b\n\n" % (
-                    event["seq"],
-                    event["type"].encode(),
-                    line,
-                )
-                ended = event["type"] in SEALS
-            if tracing.is_on() and 0 < len(lines) <= MOST_TRACED:
-                self._trace()
-                self._deliveries.append(_Delivery(after, len(lines), since, time.time_ns()))
-            after += len(lines)
+            ticket, since = self._waiting.ticket(self.game), time.time_ns()
+            batch: Batch = yield Read(after, ticket)
+            events, version, ended = len(batch.frames), batch.version, batch.has_seal
+            if events:
+                yield Send(batch.frames)
+            del batch  # not held in memory while the stream waits
+            if tracing.is_on() and 0 < events <= MOST_TRACED:
+                yield Trace()
+                self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
+            after += events
             if self._waiting.ended and not ended:
                 return  # in good order: clients reconnect with Last-Event-ID
-            if lines:
+            if events:
                 comment = time.monotonic() + COMMENT_SECONDS
             elif time.monotonic() > comment:
-                self._trace()
-                yield b": nothing new\n\n"
+                yield Trace()
+                yield Send((b": nothing new\n\n",))
                 comment = time.monotonic() + COMMENT_SECONDS
-            del lines  # not held in memory while the stream waits
             if not ended and after >= version:
-                self._waiting.wait(self._game, ticket, max(0.0, comment - time.monotonic()))
-        yield b"event: end\ndata:\n\n"
+                yield Wait(ticket, max(0.0, comment - time.monotonic()))
+        yield Send((b"event: end\ndata:\n\n",))
 
-    def _trace(self) -> None:
+    def stream(self) -> Iterator[bytes]:
+        """Yield the frames of the stream one by one; the thread that asks for them waits."""
+        steps, batch = self.steps(), None
+        while (step := next_step(steps, batch)) is not None:
+            match step:
+                case Send():
+                    yield from step.frames
+                case Read():
+                    batch = batch_of(
+                        *self._games.lines(self._caller, self.game, after=step.after, limit=BATCH)
+                    )
+                case Wait():
+                    batch = None  # not held in memory meanwhile
+                    self._waiting.wait(self.game, step.ticket, step.seconds)
+                case Trace():
+                    self.trace()
+
+    def read(self, after: int) -> Batch:
+        """Return a batch for all streams of the game; each of a private game has to check it."""
+        return batch_of(*self._games.stored_lines(self.game, after=after, limit=BATCH))
+
+    def check(self, batch: Batch) -> None:
+        """Raise Refusal `not-found` if the caller may not see the game now; record the seal."""
+        self._games.check_lines(self._caller, self.game, with_seal=batch.has_seal)
+
+    def trace(self) -> None:
         """
         Trace earlier deliveries, in the traces that published their events.
 
@@ -141,14 +224,27 @@ class _Follower:
         """
         deliveries, self._deliveries = self._deliveries, []
         for one in deliveries:
-            versions = [(self._game, one.first + n) for n in range(1, one.events + 1)]
+            versions = [(self.game, one.first + n) for n in range(1, one.events + 1)]
             for trace in self._notifier.traces(versions).values():
                 tracing.delivered(trace, events=one.events, since=one.since, until=one.until)
 
-    def _ends_at(self, after: int) -> bool:
-        """Return whether the log is sealed and has no event from `after` on: both in one read."""
-        record = self._games.entry(self._caller, self._game).record
-        return record.sealed and after >= record.version
+
+def next_step(steps: Generator[Step, Any, None], batch: Batch | None) -> Step | None:
+    """Return the next step after the one that read `batch`; None at the end of the stream."""
+    try:
+        return steps.send(batch)
+    except StopIteration:
+        return None
+
+
+def batch_of(lines: Sequence[bytes], version: int) -> Batch:
+    """Return the frames of stored lines."""
+    events = [orjson.loads(line) for line in lines]
+    frames = tuple(
+        b"id: %d\nevent: %b\ndata: %b\n\n" % (event["seq"], event["type"].encode(), line)
+        for event, line in zip(events, lines, strict=True)
+    )
+    return Batch(frames, version, bool(events) and events[-1]["type"] in SEALS)
 
 
 def _first_seq(after: int) -> int:

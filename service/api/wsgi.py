@@ -1,7 +1,8 @@
-"""WSGI entry points; on SIGTERM or SIGINT they end long polls and streams."""
+"""Entry points for the web server; on SIGTERM or SIGINT they end long polls and streams."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import os
@@ -16,6 +17,7 @@ from service.api import assets
 from service.api.app import create_app, create_stream_app
 from service.api.connections import ConnectionLimit
 from service.api.context import Context, context
+from service.api.stream_server import StreamServer
 
 assets.loaded()  # once, where the fork server imports this module for all API processes
 
@@ -29,22 +31,31 @@ def calls() -> Flask:
     On a signal to stop, the server finishes the requests in progress. Long polls and streams
     would delay it for half a minute and be cut off, so they end at once instead.
     """
-    return _stopping_waits(create_app())
+    app = create_app()
+    _on_stop(_started(app).waiting.end)
+    return app
 
 
-def streams() -> Flask:
-    """Return the application of the streaming process, configured likewise."""
-    return _stopping_waits(create_stream_app())
+def streams() -> StreamServer:
+    """
+    Return the ASGI application of the stream process, configured likewise.
+
+    Signals belong to the event loop, which takes them over after it has this application.
+    """
+    app = create_stream_app()
+    parts = _started(app)
+    asyncio.get_event_loop().call_soon(_on_stop, parts.waiting.end)
+    return StreamServer(app, parts.waiting, threads=parts.settings.stream_threads)
 
 
-def _stopping_waits(app: Flask) -> Flask:
+def _started(app: Flask) -> Context:
+    """Return the parts of an application, after what every server process does once."""
     _allow_connections()
     with app.app_context():
         parts: Context = context()
     ConnectionLimit(parts.settings).start()
-    _on_stop(parts.waiting.end)
     _spare_the_collector()
-    return app
+    return parts
 
 
 def _spare_the_collector() -> None:
@@ -71,16 +82,21 @@ def _on_stop(act: Callable[[], None]) -> None:
     Call `act` in a thread when this process receives a signal to stop.
 
     The server replaces all signal handlers after it has made the application. Python still
-    writes the number of every handled signal to the wakeup file descriptor.
+    writes the number of every handled signal to the wakeup file descriptor; that of an event
+    loop gets the numbers from the thread.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
+    other = -1
     with contextlib.suppress(ValueError):  # not the main thread: the signals belong to another
-        signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    threading.Thread(target=_act_on_stop, args=(reading, act), name="stops", daemon=True).start()
+        other = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    arguments = (reading, other, act)
+    threading.Thread(target=_act_on_stop, args=arguments, name="stops", daemon=True).start()
 
 
-def _act_on_stop(reading: int, act: Callable[[], None]) -> None:
+def _act_on_stop(reading: int, other: int, act: Callable[[], None]) -> None:
     while numbers := os.read(reading, 64):
         if _STOPS & set(numbers):
             act()
+        if other >= 0:
+            os.write(other, numbers)

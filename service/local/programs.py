@@ -40,6 +40,9 @@ from service.store.migrate import LaterSchema, migrate, service_url
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before a program is started again
 _STEADY = 30.0  # seconds of running after which the pause starts again at the shortest
 
+STREAM_INTERFACE = ("--interface", "asginl", "--loop", "asyncio", "--workers", "1")
+"""Options of granian for the stream process, which has the sizes of its pools from the settings."""
+
 
 class StartError(Exception):
     """The service cannot start; the message states the cause and a remedy."""
@@ -285,19 +288,20 @@ def program_of(settings: Settings, role: str) -> Program:
 def _web_servers(settings: Settings) -> list[Program]:
     """Return the API, and the process for streams and long polls if it has a port."""
     # No HTTP/2: no client uses it without TLS, and one connection could hold 200 requests.
-    server = ["--interface", "wsgi", "--factory", "--no-ws", "--http", "1"]
+    server = ["--factory", "--no-ws", "--http", "1"]
     server += ["--http1-header-read-timeout", str(HEAD_MILLISECONDS)]
     server += ["--backlog", str(BACKLOG), "--backpressure", str(CONNECTIONS)]
     server += ["--host", settings.host, "--respawn-failed-workers", "--workers-kill-timeout", "3s"]
 
-    def served(name: str, app: str, port: int, processes: int, threads: int) -> Program:
-        sizes = ["--workers", str(processes), "--blocking-threads", str(threads)]
-        arguments = [*server, "--port", str(port), *sizes, f"service.api.wsgi:{app}"]
+    def served(name: str, app: str, port: int, *interface: str) -> Program:
+        arguments = [*server, "--port", str(port), *interface, f"service.api.wsgi:{app}"]
         return Program(name=name, module="granian", arguments=arguments)
 
-    found = [served("API", "calls", settings.port, settings.api_processes, settings.api_threads)]
+    sizes = ["--workers", str(settings.api_processes)]
+    sizes += ["--blocking-threads", str(settings.api_threads)]
+    found = [served("API", "calls", settings.port, "--interface", "wsgi", *sizes)]
     if settings.stream_port is not None:
-        found.append(served("streams", "streams", settings.stream_port, 1, settings.stream_threads))
+        found.append(served("streams", "streams", settings.stream_port, *STREAM_INTERFACE))
     return found
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from service.config import CONNECTIONS
 from tests.client import Client, register
-from tests.running import Running, running, wait_for
+from tests.running import Running, free_port, running, wait_for
 
 pytestmark = pytest.mark.heavy
 
@@ -70,11 +70,16 @@ def test_half_sent_bodies_of_one_address_block_no_other_caller(service: Running)
             client.close()
 
 
-def test_a_body_has_a_deadline(database_url: str, redis_url: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["API", "streams"])
+def test_a_body_has_a_deadline(
+    database_url: str, redis_url: str, tmp_path: Path, name: str
+) -> None:
     """A client that sends byte by byte is cut off as well."""
-    with running(database_url, redis_url, tmp_path, workers=None, body_seconds=1) as service:
+    more = {"workers": 0, "body_seconds": 1, "stream_port": free_port()}
+    with running(database_url, redis_url, tmp_path, **more) as service:
+        port = service.port if name == "API" else more["stream_port"]
         for call in CALLS:
-            with half_sent(service.port, 3, call, FRAMINGS[0]) as opened:
+            with half_sent(port, 3, call, FRAMINGS[0]) as opened:
                 began = time.monotonic()
                 with contextlib.suppress(ConnectionError):
                     for _ in range(20):
@@ -88,18 +93,19 @@ def test_a_body_has_a_deadline(database_url: str, redis_url: str, tmp_path: Path
                 assert b"/problems/unavailable" in body
 
 
+@pytest.mark.parametrize("name", ["API", "streams"])
 def test_aborted_bodies_free_their_slots_and_threads(
-    database_url: str, redis_url: str, tmp_path: Path
+    database_url: str, redis_url: str, tmp_path: Path, name: str
 ) -> None:
     """Slots and reader threads are free again, also after many aborted bodies."""
-    with running(
-        database_url, redis_url, tmp_path, workers=None, body_seconds=1, api_processes=1
-    ) as service:
+    more = {"workers": 0, "body_seconds": 1, "api_processes": 1, "stream_port": free_port()}
+    with running(database_url, redis_url, tmp_path, **more) as service:
+        port = service.port if name == "API" else more["stream_port"]
         for _ in range(3):
-            with half_sent(service.port, 12, CALLS[0], "Content-Length: 9") as opened:
+            with half_sent(port, 12, CALLS[0], "Content-Length: 9") as opened:
                 for client in opened:
                     assert b"503" in answered_to_the_end(client)
-        with half_sent(service.port, 2, CALLS[0], "Content-Length: 9") as opened:
+        with half_sent(port, 2, CALLS[0], "Content-Length: 9") as opened:
             time.sleep(0.8)  # slow by now: each holds a slot, so they were released
             for client in opened:
                 client.sendall(b'"name":1')

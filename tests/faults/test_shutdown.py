@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from tests.client import Client, open_table, play_on, register
-from tests.running import Running, running, wait_for
+from tests.running import Running, free_port, running, wait_for
 from tests.servers import DatabaseServer
 
 pytestmark = pytest.mark.heavy
@@ -23,25 +23,34 @@ pytestmark = pytest.mark.heavy
 @pytest.fixture
 def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
     """Return a running service."""
-    with running(database_url, redis_url, tmp_path) as started:
+    with running(database_url, redis_url, tmp_path, stream_port=free_port()) as started:
         yield started
 
 
-def stop_api(service: Running) -> int:
-    """Stop the API with SIGTERM, and return its exit status."""
-    child = service.children.pop("API")
+def stop(service: Running, name: str = "API") -> int:
+    """Stop a program with SIGTERM, and return its exit status."""
+    child = service.children.pop(name)
     child.terminate()
     return child.wait(timeout=30)
 
 
-def test_a_long_poll_is_answered_with_the_unchanged_game(service: Running) -> None:
-    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+def port_of(service: Running, name: str) -> int:
+    """Return the port of a program."""
+    port = service.port if name == "API" else service.settings.stream_port
+    assert port is not None
+    return port
+
+
+@pytest.mark.parametrize("name", ["API", "streams"])
+def test_a_long_poll_is_answered_with_the_unchanged_game(service: Running, name: str) -> None:
+    port = port_of(service, name)
+    ada, bob = register(port, "Ada"), register(port, "Bob")
     path = f"/v1/games/{open_table([ada, bob], ruleset='leeds')}"
     view = ada.get(path)
     with ThreadPoolExecutor(8) as pool:
         polls = [
             pool.submit(
-                Client(port=service.port, token=ada.token).call,
+                Client(port=port, token=ada.token).call,
                 "GET",
                 f"{path}?after={view['version']}&wait=30",
             )
@@ -49,27 +58,28 @@ def test_a_long_poll_is_answered_with_the_unchanged_game(service: Running) -> No
         ]
         wait_for(lambda: bob.call("GET", f"{path}?after=0&wait=1").status == 200, seconds=5)
         threading.Event().wait(1)  # for the polls to have begun
-        stop_api(service)
+        stop(service, name)
         for poll in polls:
             answer = poll.result(timeout=10)
             assert answer.status == 200
             assert answer.json == view
 
 
-def test_a_stream_ends_cleanly(service: Running) -> None:
+@pytest.mark.parametrize("name", ["API", "streams"])
+def test_a_stream_ends_cleanly(service: Running, name: str) -> None:
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
     game = open_table([ada, bob], ruleset="leeds")
     version = ada.get(f"/v1/games/{game}")["version"]
-    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port_of(service, name), timeout=60)
     connection.request("GET", f"/v1/games/{game}/stream")
     stream = connection.getresponse()
     received = b""
     while received.count(b"\nid: ") < version:
         received += stream.read1(65536)
-    stop_api(service)
+    stop(service, name)
     received += stream.read()  # raises IncompleteRead if the connection was cut
     assert b"event: end" not in received
-    service.start("API")
+    service.start(name)
 
 
 def test_no_acknowledged_move_is_lost_if_the_service_stops_in_mid_game(
@@ -94,7 +104,7 @@ def test_no_acknowledged_move_is_lost_if_the_service_stops_in_mid_game(
     playing = threading.Thread(target=lambda: _until_cut(play))
     playing.start()
     wait_for(lambda: len(acknowledged) > 5, seconds=30)
-    stop_api(service)
+    stop(service)
     playing.join(timeout=60)
     assert not playing.is_alive()
     service.start("API")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.through_asgi import through_asgi
 from tests.worlds.api_world import Person, World, make_world
 
 
@@ -34,3 +35,13 @@ def ada(world: World) -> Person:
 def bob(world: World) -> Person:
     """Return another player."""
     return world.person("Bob")
+
+
+@pytest.fixture(params=["thread", "coroutine"])
+def way(request: pytest.FixtureRequest, world: World) -> Iterator[str]:
+    """Let threads send the streams, as in the API, or coroutines, as in the stream process."""
+    if request.param == "thread":
+        yield request.param
+        return
+    with through_asgi(world.app) as world.served:
+        yield request.param

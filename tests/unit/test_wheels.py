@@ -10,7 +10,7 @@ from ops import wheels
 from service.cli.__main__ import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-OF_THE_SERVER = {"flask", "flask_smorest", "psycopg", "redis", "rq", "granian", "limits"}
+OF_THE_SERVER = {"flask", "flask_smorest", "psycopg", "redis", "rq", "granian", "limits", "a2wsgi"}
 
 
 @pytest.fixture(scope="module")

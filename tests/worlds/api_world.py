@@ -8,6 +8,7 @@ from typing import Any
 
 from flask import Flask
 from werkzeug.routing import Rule
+from werkzeug.test import Client
 
 from service.api.app import create_app
 from service.bootstrap import Services, services_from
@@ -89,10 +90,11 @@ class World:
     services: Services
     app: Flask
     people: list[Person] = field(default_factory=list)
+    served: Any = None  # a WSGI application that passes requests on to `app`
 
     @property
     def client(self) -> Any:
-        return self.app.test_client()
+        return self.app.test_client() if self.served is None else Client(self.served)
 
     def person(self, name: str = "Ada") -> Person:
         answer = self.client.post("/v1/players", json={"name": name})

@@ -18,14 +18,15 @@ from ops.bench.faults.calls import Address
 from ops.bench.faults.steps import ROOT
 from ops.bench.scale.network import Machine
 from service.local.processes import find_binary
+from service.local.programs import STREAM_INTERFACE
 from service.local.up import readiness
 
 PORT = 8080
 START_SECONDS = 120.0
 FAKETIME = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1")
 _SERVER = (
-    *(sys.executable, "-m", "granian", "--interface", "wsgi", "--factory", "--no-ws", "--http"),
-    *("1", "--host", "0.0.0.0", "--port", str(PORT), "--workers", "1"),
+    *(sys.executable, "-m", "granian", "--factory", "--no-ws", "--http", "1"),
+    *("--host", "0.0.0.0", "--port", str(PORT)),
 )
 
 
@@ -43,9 +44,10 @@ FEW: Mapping[str, int] = {
 def command_of(kind: str) -> Sequence[str]:
     """Return the command of one kind of process."""
     if kind == "API":
-        return (*_SERVER, "--blocking-threads", "16", "service.api.wsgi:calls")
+        sizes = ("--workers", "1", "--blocking-threads", "16")
+        return (*_SERVER, "--interface", "wsgi", *sizes, "service.api.wsgi:calls")
     if kind == "streams":
-        return (*_SERVER, "--blocking-threads", "48", "service.api.wsgi:streams")
+        return (*_SERVER, *STREAM_INTERFACE, "service.api.wsgi:streams")
     return (sys.executable, "-m", "workers.main", kind)
 
 

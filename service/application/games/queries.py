@@ -115,14 +115,37 @@ class Games:
         The last line of a finished game shows every card. For callers without a seat all lines
         belong in the access log; a stream of events records this once (`read`).
         """
-        entry = visible(self._game_cache.cached(game), caller, self._game_cache.sits_or_judges)
+        entry = self._visible(caller, game)
+        lines, version = self.stored_lines(game, after=after, limit=limit)
+        if lines and _shows_all(lines[-1]):
+            self._note_seal(entry, caller)
+        return lines, version
+
+    def stored_lines(
+        self, game: UUID, *, after: int, limit: int | None
+    ) -> tuple[tuple[bytes, ...], int]:
+        """
+        Return the same, whoever reads them: once for many callers.
+
+        `check_lines` comes next, for each caller of a private game. At a public table every
+        caller may see them, and no read of them is recorded.
+        """
         found = self._store.read(game, after=after, limit=limit)
-        if found is None:
-            return (), 0
-        seated = entry.seat_of(caller.player) is not None
-        if seated and found.events and _shows_all(found.events[-1]):
+        return ((), 0) if found is None else (found.events, found.version)
+
+    def check_lines(self, caller: Caller, game: UUID, *, with_seal: bool) -> None:
+        """Check and record a caller's read of stored lines as `lines` does; raises as `entry`."""
+        entry = self._visible(caller, game)
+        if with_seal:
+            self._note_seal(entry, caller)
+
+    def _visible(self, caller: Caller, game: UUID) -> GameEntry:
+        return visible(self._game_cache.cached(game), caller, self._game_cache.sits_or_judges)
+
+    def _note_seal(self, entry: GameEntry, caller: Caller) -> None:
+        """Record that a seat reads the last line; other callers have been recorded already."""
+        if entry.seat_of(caller.player) is not None:
             self._access_log.note(entry, caller, ALL)
-        return found.events, found.version
 
     def openings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
         """Return the openings that the caller may see, in order of p; all after the seal."""

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from service.application.errors import Refusal
 from service.store.events import StoreUnavailable
 from service.store.games import Reading
 from tests.worlds.api_world import Answer, Person, World, problem_of
@@ -54,13 +55,13 @@ class Private:
     readers: Mapping[str, tuple[Person | None, Mapping[str, str]]]
     names: Mapping[str, str]
 
-    def get(self, reader: str, call: str) -> Answer:
+    def get(self, reader: str, call: str, **more: Any) -> Answer:
         """Return the answer to a reader."""
         person, headers = self.readers[reader]
         path = call.format(**self.names)
         if person is None:
-            return self.world.get(path, headers=headers)
-        return person.get(path, headers=dict(headers))
+            return self.world.get(path, headers=headers, **more)
+        return person.get(path, headers=dict(headers), **more)
 
     def recorded(self) -> Sequence[Reading]:
         """Return the recorded reads, oldest first."""
@@ -246,6 +247,48 @@ def test_a_read_that_cannot_be_recorded_is_refused(
                 continue
             assert answer.status_code == 503, (reader, call)
             assert problem_of(answer) == "unavailable"
+
+
+@pytest.mark.parametrize("reader", ["bob", "host", "guest", "invite", "referee"])
+def test_a_stream_to_the_seal_is_recorded_once(private: Private, reader: str, way: str) -> None:
+    """A seat reads other hands in the last line only, everybody else from the first line on."""
+    answer = private.get(reader, f"{GAME}/stream", buffered=False)
+    assert answer.status_code == 200
+    assert next(iter(answer.response)).startswith(b"retry:")
+    before = len(private.recorded())
+    private.seal()
+    assert answer.data.endswith(b"event: end\ndata:\n\n")
+    assert len(private.recorded()) - before == (reader == "bob")
+    assert private.recorded()[-1].reader == private.id_of(reader)
+
+
+def test_a_stream_breaks_off_before_a_seal_that_cannot_be_recorded(
+    private: Private, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = private.get("bob", f"{GAME}/stream", buffered=False)
+    private.seal()
+
+    def fails(*_: object, **__: object) -> None:
+        raise StoreUnavailable("no")
+
+    monkeypatch.setattr(private.world.services.directory, "record_readings", fails)
+    received = list[bytes]()
+    with pytest.raises(StoreUnavailable):
+        received.extend(answer.response)
+    assert b"game_sealed" not in b"".join(received)
+
+
+def test_a_stream_breaks_off_when_its_reader_may_no_longer_see_the_game(
+    private: Private, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = private.get("referee", f"{GAME}/stream", buffered=False)
+    parts = iter(answer.response)
+    while b"seat_ready" not in next(parts):
+        pass
+    monkeypatch.setattr(private.world.services.directory, "judges", lambda *_, **__: False)
+    private.seal()
+    with pytest.raises(Refusal):
+        list(parts)
 
 
 def test_a_list_of_tables_is_recorded_in_one_statement(

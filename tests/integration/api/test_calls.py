@@ -86,7 +86,7 @@ def test_the_log_is_the_stored_bytes(ada: Person) -> None:
     assert ada.get(f"{game}/events?after={view['version']}").json["items"] == []
 
 
-def test_a_stream_sends_the_stored_bytes_and_ends_after_the_seal(ada: Person) -> None:
+def test_a_stream_sends_the_stored_bytes_and_ends_after_the_seal(ada: Person, way: str) -> None:
     game = ada.game()
     ada.post(f"{game}/moves", {"type": "forfeit"})
     lines = ada.get(f"{game}/events", headers={"Accept": "application/x-ndjson"}).data.splitlines()
@@ -99,7 +99,7 @@ def test_a_stream_sends_the_stored_bytes_and_ends_after_the_seal(ada: Person) ->
     assert parts[-2].startswith(b"event: end")
 
 
-def test_a_stream_sends_new_events(ada: Person) -> None:
+def test_a_stream_sends_new_events(ada: Person, way: str) -> None:
     game = ada.game()
     version = ada.get(game).json["version"]
     answer = ada.get(f"{game}/stream?after={version}", buffered=False)
@@ -112,7 +112,9 @@ def test_a_stream_sends_new_events(ada: Person) -> None:
     answer.close()
 
 
-def test_a_stream_sends_the_last_events_if_the_hand_ends_while_it_sends(ada: Person) -> None:
+def test_a_stream_sends_the_last_events_if_the_hand_ends_while_it_sends(
+    ada: Person, way: str
+) -> None:
     game = ada.game()
     version = ada.get(game).json["version"]
     answer = ada.get(f"{game}/stream?after={version - 1}", buffered=False)

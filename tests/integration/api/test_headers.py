@@ -46,7 +46,7 @@ def test_if_match_takes_a_list_of_strong_tags(ada: Person, tags: str, status: in
 
 
 @pytest.mark.parametrize("seq", ["x", "-1", "1.5", "9" * 30])
-def test_a_last_event_id_that_is_not_a_seq_is_malformed(ada: Person, seq: str) -> None:
+def test_a_last_event_id_that_is_not_a_seq_is_malformed(ada: Person, seq: str, way: str) -> None:
     """Otherwise a reader with a wrong header would get the whole game again without notice."""
     answer = ada.get(f"{ada.game()}/stream", headers={"Last-Event-ID": seq}, buffered=False)
     assert problem_of(answer) == "malformed"

@@ -7,26 +7,44 @@ import http.client
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from service.api.app import THREADS_BESIDE_STREAMS
 from tests.client import Client, register
 from tests.running import Running, free_port, running, wait_for
 
 pytestmark = pytest.mark.heavy
 
 SLOTS = 8
-"""The slots of one address: half of all slots, which are half of the threads."""
+"""Slots of one address: half of those of a process."""
+
+WAYS = ("API", "streams")
+"""The program that sends the streams: by threads, or by coroutines."""
 
 
 @pytest.fixture
 def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
-    """Return a service with one API process and one streams process."""
-    more = {"api_processes": 1, "api_threads": 4 * SLOTS, "stream_port": free_port()}
+    """Return a service with one API process and one streams process, with the same slots."""
+    more = {
+        "api_processes": 1,
+        "api_threads": 4 * SLOTS,
+        "stream_port": free_port(),
+        "stream_threads": 2 * SLOTS + THREADS_BESIDE_STREAMS,
+    }
     with running(database_url, redis_url, tmp_path, workers=0, **more) as started:
         yield started
+
+
+def port_of(service: Running, way: str) -> int:
+    """Return the port of a program."""
+    if way == "API":
+        return service.port
+    assert service.settings.stream_port is not None
+    return service.settings.stream_port
 
 
 @contextlib.contextmanager
@@ -58,15 +76,17 @@ def one_event(answer: http.client.HTTPResponse) -> dict[str, str]:
             return fields
 
 
-def test_live_readers_at_their_limit_do_not_block_calls(service: Running) -> None:
-    ada, game = a_game(service.port)
+@pytest.mark.parametrize("way", WAYS)
+def test_live_readers_at_their_limit_do_not_block_calls(service: Running, way: str) -> None:
+    port = port_of(service, way)
+    ada, game = a_game(port)
     version = ada.get(game)["version"]
     with ExitStack() as open_streams:
         for _ in range(SLOTS):
-            stream = open_streams.enter_context(reading(service.port, f"{game}/stream"))
+            stream = open_streams.enter_context(reading(port, f"{game}/stream"))
             assert stream.status == 200
             assert one_event(stream)["id"] == "0"
-        with reading(service.port, f"{game}/stream") as refused:
+        with reading(port, f"{game}/stream") as refused:
             assert refused.status == 503
             assert refused.getheader("Retry-After")
             assert json.loads(refused.read())["type"] == "/problems/unavailable"
@@ -76,27 +96,74 @@ def test_live_readers_at_their_limit_do_not_block_calls(service: Running) -> Non
     assert ada.slowest < 30  # none of the calls waited for a slot
 
 
-def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running) -> None:
-    _, game = a_game(service.port)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running, way: str) -> None:
+    port = port_of(service, way)
+    _, game = a_game(port)
     for _ in range(3 * SLOTS):
-        # The server notices that a reader has disconnected when it next sends something.
-        wait_for(lambda: _is_let_in(service.port, game), seconds=60)
+        # A thread notices that a reader has disconnected when it next sends something.
+        wait_for(partial(_is_let_in, port, game), seconds=60 if way == "API" else 1)
 
 
-def test_the_streams_process_holds_many_readers_and_sends_every_move(service: Running) -> None:
-    assert service.settings.stream_port is not None
-    ada, game = a_game(service.port)
-    version = ada.get(game)["version"]
-    with ExitStack() as open_streams:
-        streams = [
-            open_streams.enter_context(
-                reading(service.settings.stream_port, f"{game}/stream?after={version}")
-            )
-            for _ in range(100)
-        ]
-        assert {stream.status for stream in streams} == {200}
-        ada.post(f"{game}/moves", {"type": "forfeit"})
-        assert {one_event(stream)["event"] for stream in streams} == {"game_ended"}
+def test_the_streams_process_holds_many_readers_and_sends_every_move(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    more = {"api_processes": 1, "stream_port": free_port()}
+    with running(database_url, redis_url, tmp_path, workers=0, **more) as service:
+        ada, game = a_game(service.port)
+        version = ada.get(game)["version"]
+        port = port_of(service, "streams")
+        with ExitStack() as open_streams:
+            streams = [
+                open_streams.enter_context(reading(port, f"{game}/stream?after={version}"))
+                for _ in range(100)
+            ]
+            assert {stream.status for stream in streams} == {200}
+            ada.post(f"{game}/moves", {"type": "forfeit"})
+            assert {one_event(stream)["event"] for stream in streams} == {"game_ended"}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_stream_continues_after_the_last_event_and_ends_after_the_seal(
+    service: Running, way: str
+) -> None:
+    port = port_of(service, way)
+    ada, game = a_game(port)
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    ndjson = ada.call("GET", f"{game}/events", headers={"Accept": "application/x-ndjson"})
+    lines = ndjson.body.splitlines()
+    answer = ada.call("GET", f"{game}/stream", headers={"Last-Event-ID": "1"})
+    assert answer.headers["content-type"] == "text/event-stream"
+    data = [line[6:] for line in answer.body.split(b"\n") if line.startswith(b"data: ")]
+    assert data == lines[2:]
+    assert answer.body.endswith(b"event: end\ndata:\n\n")
+    assert ada.get(game)["version"] == len(lines)  # on the same connection
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_refused_streams_and_heads_are_answered_alike(service: Running, way: str) -> None:
+    port = port_of(service, way)
+    ada, game = a_game(port)
+    head = ada.call("HEAD", f"{game}/stream")
+    assert (head.status, head.body) == (200, b"")
+    assert head.headers["x-accel-buffering"] == "no"
+    malformed = ada.call("GET", f"{game}/stream", headers={"Last-Event-ID": "x"})
+    assert (malformed.status, malformed.json["type"]) == (400, "/problems/malformed")
+    for path in (f"{game[:-1]}x/stream", "/v1/%ff/stream"):
+        unknown = ada.call("GET", path)
+        assert (unknown.status, unknown.json["type"]) == (404, "/problems/not-found")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_bodies_with_and_without_length_are_received(service: Running, way: str) -> None:
+    port = port_of(service, way)
+    body = json.dumps({"name": "Ada " + "a" * 20}).encode()
+    for sent in (body, iter([body[:5], body[5:]])):
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=20)) as line:
+            line.request("POST", "/v1/players", sent, {"Content-Type": "application/json"})
+            answer = line.getresponse()
+            assert answer.status == 201
+            assert json.loads(answer.read())["name"].startswith("Ada aa")
 
 
 def _is_let_in(port: int, game: str) -> bool:

@@ -1,0 +1,236 @@
+"""ASGI application of the stream process: calls run in threads, event streams in coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, cast
+from urllib.parse import unquote_to_bytes
+from uuid import UUID
+
+from a2wsgi import WSGIMiddleware
+from a2wsgi.asgi_typing import HTTPScope, Receive, ReceiveEvent, SendEvent
+from a2wsgi.asgi_typing import Send as SendMessage
+
+from service import tracing
+from service.api.call_threads import CallThreads
+from service.api.long_poll import Waiting
+from service.api.request_bodies import Application, Environ, StartResponse
+from service.api.sse import HAND_OVER, Batch, Follower, HandOver, Read, Send, Trace, Wait, next_step
+
+READERS = 4
+"""Threads that read events from the store for all streams."""
+
+OPENINGS = 16
+"""Calls for streams that run at once; others wait without a thread, as after a restart."""
+
+PIECE = 8192
+"""Bytes of frames that are sent at once, as far as whole frames allow."""
+
+
+class StreamServer:
+    """
+    Serves a WSGI application whose event streams hold no thread.
+
+    Every request is a call of the application in one of `threads` threads. The call for a
+    stream checks it, takes its slot, answers with status and headers, and hands its follower
+    over (`sse.HandOver`) in place of a body. After the call a coroutine sends the stream.
+    """
+
+    def __init__(self, app: Application, waiting: Waiting, *, threads: int) -> None:
+        self._calls = cast("Any", WSGIMiddleware(_environ_of_granian(app)))
+        self._calls.executor = CallThreads(threads)
+        self._openings = asyncio.Semaphore(OPENINGS)
+        self._streams = _Streams(waiting)
+
+    async def __call__(self, scope: HTTPScope, receive: Receive, send: SendMessage) -> None:
+        """Answer a request."""
+        hand_over = HandOver()
+        begins_stream = False
+
+        async def receive_body() -> ReceiveEvent:
+            return await receive()  # granian returns a future, and a2wsgi needs a coroutine
+
+        async def send_answer(message: SendEvent) -> None:
+            nonlocal begins_stream
+            if message["type"] == "http.response.start":
+                begins_stream = hand_over.follower is not None and message["status"] == 200
+            elif begins_stream:
+                return  # the empty body of the call
+            await send(message)
+
+        asked: Any = {**scope, HAND_OVER: hand_over}
+        is_opening = scope["path"].endswith("/stream")
+        try:
+            async with self._openings if is_opening else nullcontext():
+                await self._calls(asked, receive_body, send_answer)
+            if begins_stream and hand_over.follower is not None:
+                await self._streams.send(hand_over.follower, receive, send)
+        finally:
+            if hand_over.follower is not None:
+                self._streams.close(hand_over.follower)
+
+
+def _environ_of_granian(app: Application) -> Any:
+    """Return the application with the WSGI environ as granian itself makes it."""
+
+    def call(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        scope = environ["asgi.scope"]
+        environ[HAND_OVER] = scope[HAND_OVER]
+        environ["wsgi.input_terminated"] = True  # else a body without length would be ignored
+        # `path` has lost the bytes that are no UTF-8.
+        environ["PATH_INFO"] = unquote_to_bytes(scope["raw_path"]).decode("latin-1")
+        return app(environ, start_response)
+
+    return call
+
+
+class _Streams:
+    """The open streams of the process, and the reads that they share."""
+
+    def __init__(self, waiting: Waiting) -> None:
+        self._waiting = waiting
+        self._readers = CallThreads(READERS)
+        self._reads: dict[tuple[UUID, Read], asyncio.Future[Batch]] = {}
+        self._bells: dict[UUID, set[asyncio.Event]] = {}
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def send(self, follower: Follower, receive: Receive, send: SendMessage) -> None:
+        """Send a stream to its end, or until the reader disconnects."""
+        stream = _Stream(self, follower, send)
+        with self._bell(follower.game, stream.bell):
+            leaving = asyncio.create_task(stream.watch(receive))
+            try:
+                await stream.run()
+            finally:
+                leaving.cancel()
+
+    def close(self, follower: Follower) -> None:
+        """Release the slot of a stream at once, and trace its last deliveries."""
+        follower.release()
+        if tracing.is_on():
+            self._readers.submit(follower.trace)
+
+    async def batch(self, follower: Follower, read: Read) -> Batch:
+        """
+        Return what the store has, in one read for all streams of a game at the same event.
+
+        The read began after the ticket was taken, which is the same for all of them.
+        """
+        key = follower.game, read
+        shared = self._reads.get(key)
+        if shared is None:
+            shared = self._reads[key] = self._in_thread(follower.read, read.after)
+            shared.add_done_callback(lambda _: self._reads.pop(key))
+        batch = await shared
+        if not follower.public and batch.frames:
+            await self._in_thread(follower.check, batch)
+        return batch
+
+    async def wait(self, bell: asyncio.Event, game: UUID, wait: Wait) -> None:
+        """Return after a notification later than the ticket, or after a while."""
+        bell.clear()
+        if self._waiting.ended or self._waiting.ticket(game) != wait.ticket:
+            return
+        seconds = min(wait.seconds, self._waiting.longest())
+        timer = asyncio.get_running_loop().call_later(seconds, bell.set)
+        await bell.wait()
+        timer.cancel()
+
+    async def trace(self, follower: Follower) -> None:
+        """Trace earlier deliveries; this may ask Redis."""
+        if tracing.is_on():
+            await self._in_thread(follower.trace)
+
+    def _in_thread(self, act: Any, *args: Any) -> asyncio.Future[Any]:
+        return asyncio.get_running_loop().run_in_executor(self._readers, act, *args)
+
+    @contextmanager
+    def _bell(self, game: UUID, bell: asyncio.Event) -> Iterator[None]:
+        """Ring a bell at each notification about a game, while the block runs."""
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._waiting.on_change(self._ring_soon, self._ring_all_soon)
+        self._bells.setdefault(game, set()).add(bell)
+        try:
+            yield
+        finally:
+            self._bells[game].remove(bell)
+            if not self._bells[game]:
+                del self._bells[game]
+
+    def _ring_soon(self, game: UUID) -> None:
+        if game in self._bells:  # checked in another thread: most games have no stream here
+            self._soon(game)
+
+    def _ring_all_soon(self) -> None:
+        for game in tuple(self._bells):
+            self._soon(game)
+
+    def _soon(self, game: UUID) -> None:
+        if self._loop is not None:
+            with suppress(RuntimeError):  # the loop has been closed
+                self._loop.call_soon_threadsafe(self._ring, game)
+
+    def _ring(self, game: UUID) -> None:
+        for bell in self._bells.get(game, ()):
+            bell.set()
+
+
+class _Stream:
+    """One stream that a coroutine sends."""
+
+    __slots__ = ("_follower", "_has_left", "_send", "_streams", "bell")
+
+    def __init__(self, streams: _Streams, follower: Follower, send: SendMessage) -> None:
+        self.bell = asyncio.Event()
+        self._streams = streams
+        self._follower = follower
+        self._send = send
+        self._has_left = False
+
+    async def watch(self, receive: Receive) -> None:
+        """Wake the stream when its reader disconnects."""
+        message: ReceiveEvent = await receive()
+        while message["type"] != "http.disconnect":
+            message = await receive()
+        self._has_left = True
+        self.bell.set()
+
+    async def run(self) -> None:
+        """Carry out the steps of the stream."""
+        steps, batch = self._follower.steps(), None
+        while not self._has_left and (step := next_step(steps, batch)) is not None:
+            match step:
+                case Send():
+                    await self._send_frames(step.frames)
+                case Read():
+                    batch = await self._streams.batch(self._follower, step)
+                case Wait():
+                    batch = None  # not held in memory meanwhile
+                    await self._streams.wait(self.bell, self._follower.game, step)
+                case Trace():
+                    await self._streams.trace(self._follower)
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _send_frames(self, frames: Sequence[bytes]) -> None:
+        """Send frames, and wait while the reader has not read enough of the earlier ones."""
+        for piece in _pieces(frames):
+            if self._has_left:
+                return
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+
+
+def _pieces(frames: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield frames joined to pieces of some PIECE bytes."""
+    piece: list[bytes] = []
+    size = 0
+    for frame in frames:
+        piece.append(frame)
+        size += len(frame)
+        if size >= PIECE:
+            yield b"".join(piece)
+            piece, size = [], 0
+    if piece:
+        yield b"".join(piece)

@@ -1,0 +1,193 @@
+"""Streams in coroutines: they hold no thread, share reads, and free their slots at once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from flask import Response
+
+from service.api import long_poll, sse
+from service.api.context import Context, context
+from tests.running import wait_for
+from tests.through_asgi import ThroughAsgi, through_asgi
+from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
+
+
+@pytest.fixture
+def served(world: World) -> Iterator[ThroughAsgi]:
+    """Serve the world as the stream process does, with two threads for calls."""
+    with through_asgi(world.app, threads=2) as made:
+        world.served = made
+        yield made
+        world.served = None
+
+
+def parts_of(world: World) -> Context:
+    with world.app.app_context():
+        return context()
+
+
+def follow(ada: Person, game: str, after: int) -> tuple[Answer, Iterator[bytes]]:
+    """Open a stream, and read it up to the first event."""
+    answer = ada.get(f"{game}/stream?after={after}", buffered=False)
+    assert answer.status_code == 200
+    parts = iter(answer.response)
+    assert next(parts).startswith(b"retry:")
+    return answer, parts
+
+
+def test_streams_hold_no_thread(ada: Person, served: ThroughAsgi) -> None:
+    """Two threads answer all calls while five streams are open."""
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    streams = [follow(ada, game, version) for _ in range(5)]
+    ada.post(f"{game}/moves", {"type": "ready"})
+    for answer, parts in streams:
+        assert next(parts).startswith(f"id: {version}\nevent: seat_ready\n".encode())
+        answer.close()
+
+
+def test_streams_of_a_game_share_each_read(
+    ada: Person, served: ThroughAsgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    streams = [follow(ada, game, version) for _ in range(10)]
+    reading, alone, read = threading.Lock(), list[bool](), sse.Follower.read
+
+    def slow(self: sse.Follower, after: int) -> sse.Batch:
+        alone.append(reading.acquire(blocking=False))
+        time.sleep(0.1)
+        if alone[-1]:
+            reading.release()
+        return read(self, after)
+
+    monkeypatch.setattr(sse.Follower, "read", slow)
+    time.sleep(1)
+    assert alone
+    assert all(alone)
+    for answer, _ in streams:
+        answer.close()
+
+
+def test_a_notification_wakes_the_streams_of_its_game(
+    database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(long_poll, "LOST_SECONDS", 60.0)
+    world = make_world(database_url, redis_url=redis_url)
+    ada = world.person("Ada")
+    game, other = ada.game(), ada.game()
+    version = ada.get(game).json["version"]
+    with through_asgi(world.app) as world.served:
+        streams = [follow(ada, game, version) for _ in range(3)]
+        silent, _ = follow(ada, other, version)
+        wait_for(lambda: parts_of(world).waiting.longest() == 60, seconds=10)
+        time.sleep(0.5)  # for waits that began without Redis
+        ada.post(f"{game}/moves", {"type": "ready"})
+        began = time.monotonic()
+        for answer, parts in streams:
+            assert next(parts).startswith(f"id: {version}\nevent: seat_ready\n".encode())
+            answer.close()
+        assert time.monotonic() - began < 5
+        silent.close()
+    world.services.close()
+
+
+def test_a_reader_that_disconnects_frees_its_slot_at_once(
+    world: World, ada: Person, served: ThroughAsgi
+) -> None:
+    slots = parts_of(world).waiting.slots
+    answer, _ = follow(ada, ada.game(), 0)
+    assert slots.held("127.0.0.1") == 1
+    answer.close()
+    wait_for(lambda: slots.held("127.0.0.1") == 0, seconds=2)
+    served.tasks[-1].result(timeout=2)
+
+
+def test_a_stream_that_is_not_read_holds_one_batch(
+    world: World, ada: Person, served: ThroughAsgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing more is read from the store before the reader has received what was sent."""
+    monkeypatch.setattr(sse, "BATCH", 1)
+    game = ada.game()
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    version = ada.get(game).json["version"]
+    reads = list[int]()
+    read = sse.Follower.read
+
+    def counted(self: sse.Follower, after: int) -> sse.Batch:
+        reads.append(after)
+        return read(self, after)
+
+    monkeypatch.setattr(sse.Follower, "read", counted)
+    served.ahead = 2
+    answer = ada.get(f"{game}/stream", buffered=False)
+    slots = parts_of(world).waiting.slots
+    time.sleep(1)
+    assert len(reads) == served.ahead + 1
+    assert slots.held("127.0.0.1") == 1
+    assert len(list(answer.response)) == 1 + version + 1
+    assert reads == list(range(version))
+    unread = ada.get(f"{game}/stream", buffered=False)
+    unread.close()
+    wait_for(lambda: slots.held("127.0.0.1") == 0, seconds=2)
+
+
+def test_a_call_that_fails_after_the_hand_over_frees_the_slot(
+    world: World, ada: Person, served: ThroughAsgi
+) -> None:
+    game = ada.game()
+
+    def fail(_response: Response) -> Response:
+        raise ValueError("no")
+
+    world.app.after_request_funcs[None].insert(0, fail)
+    answer = ada.get(f"{game}/stream")
+    assert answer.status_code == 500
+    wait_for(lambda: parts_of(world).waiting.slots.held("127.0.0.1") == 0, seconds=2)
+
+
+def test_the_head_of_a_stream_takes_no_slot(world: World, ada: Person, way: str) -> None:
+    game = ada.game()
+    answer = ada.call("HEAD", f"{game}/stream")
+    assert (answer.status_code, answer.data) == (200, b"")
+    assert answer.mimetype == "text/event-stream"
+    assert parts_of(world).waiting.slots.held("127.0.0.1") == 0
+
+
+def test_a_stop_ends_streams_without_the_end_of_the_log(
+    world: World, ada: Person, way: str
+) -> None:
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    answer, parts = follow(ada, game, version)
+    threading.Timer(0.3, parts_of(world).waiting.end).start()
+    began = time.monotonic()
+    assert list(parts) == []
+    assert time.monotonic() - began < 3
+    answer.close()
+
+
+def test_a_stream_without_a_free_slot_is_refused(world: World, ada: Person, way: str) -> None:
+    game = ada.game()
+    slots = parts_of(world).waiting.slots
+    while slots.acquire("127.0.0.1"):
+        pass
+    assert problem_of(ada.get(f"{game}/stream", buffered=False)) == "unavailable"
+    slots.release("127.0.0.1")
+    answer, _ = follow(ada, game, 0)
+    answer.close()
+
+
+def test_a_silent_stream_sends_comments(
+    ada: Person, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    monkeypatch.setattr(sse, "COMMENT_SECONDS", 0.5)
+    answer, parts = follow(ada, game, version)
+    assert [next(parts) for _ in range(2)] == [b": nothing new\n\n"] * 2
+    answer.close()
