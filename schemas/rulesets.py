@@ -27,8 +27,8 @@ class SourceSchema(Closed):
 class SeatsSchema(Closed):
     """The minimum and maximum number of seats."""
 
-    min = Integer(**described("the fewest seats"))
-    max = Integer(**described("the most seats"))
+    min = Integer(**described("the minimum number of seats"))
+    max = Integer(**described("the maximum number of seats"))
 
 
 class OptionSchema(Closed):
@@ -159,7 +159,7 @@ class RulesetRequestSchema(Closed):
 class BotSchema(Closed):
     """A bot that can take a seat; `strength` rises from 1 to 5."""
 
-    name = fields.String(**described("the name, as a table's `seats` takes it"))
+    name = fields.String(**described("the name, as in `seats` of a table"))
     description = fields.String(**described("how the bot plays"))
     strength = Integer(low=1, high=5, **described("the strength, from 1 (weakest) to 5"))
 

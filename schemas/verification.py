@@ -23,7 +23,7 @@ class CheckSchema(Closed):
     seq = Integer(allow_none=True, **described("the first event that fails; null if none is named"))
     reason = fields.String(
         allow_none=True,
-        **described("why the check has this result; null if there is nothing to say"),
+        **described("why the check has this result; null if there is no explanation"),
     )
     rule = fields.String(
         allow_none=True, **described("the statement of the ruleset that decides it, or null")
@@ -35,7 +35,7 @@ class SeatEntropySchema(Closed):
 
     seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
     mode = Chosen(*ENTROPY, **described("how the seat contributes to the shuffle"))
-    state = fields.String(**described("how far the contribution has come"))
+    state = fields.String(**described("the progress of the contribution"))
 
 
 class AuditSchema(Closed):
@@ -68,7 +68,9 @@ class AuditSchema(Closed):
         fields.Nested(SeatEntropySchema), **described("what each seat contributed to the shuffle")
     )
     timed_out = fields.List(Integer(), **described("the seq of each `turn_timed_out`"))
-    missing = fields.List(fields.String(), **described("what the next level would need"))
+    missing = fields.List(
+        fields.String(), **described("the requirements of the next level that are not met")
+    )
     wording = fields.String(**described("the result in a sentence"))
 
 

@@ -1521,13 +1521,13 @@ $$;
 -- summarise_dispute: set the columns of a dispute's summary row that `summary` names, and its version.
 --
 -- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle`,
--- `findings` and `votes` are added beside it, in the transaction of the events that name them.
--- Votes go with the ruling, whose events reveal them.
+-- `findings` and `votes` are inserted in the transaction of the events that name them.
+-- The append of the ruling deletes the votes, since its events reveal them.
 CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
-    given  jsonb := coalesce(summary, '{}')
+    fields jsonb := coalesce(summary, '{}')
         || jsonb_build_object('dispute_id', its_dispute, 'version', reached);
 BEGIN
     UPDATE disputes d SET (
@@ -1537,54 +1537,54 @@ BEGIN
         SELECT
             r.game_id, r.version, r.state, r.accuser, r.accused, r.charge, r.verdict,
             r.opened_at, r.found_at, r.wake_at, r.move, r.proven
-        FROM jsonb_populate_record(d, given) r
+        FROM jsonb_populate_record(d, fields) r
     )
     WHERE d.dispute_id = its_dispute;
 
     IF NOT FOUND AND summary IS NOT NULL THEN
         INSERT INTO disputes
-        SELECT * FROM jsonb_populate_record(NULL::disputes, '{"found_at": 0}' || given);
+        SELECT * FROM jsonb_populate_record(NULL::disputes, '{"found_at": 0}' || fields);
     END IF;
 
-    IF given -> 'referees' IS NOT NULL THEN
+    IF fields -> 'referees' IS NOT NULL THEN
         PERFORM hold_players(ARRAY(
             SELECT r.player_id
-            FROM jsonb_populate_recordset(NULL::dispute_referees, given -> 'referees') r
+            FROM jsonb_populate_recordset(NULL::dispute_referees, fields -> 'referees') r
             EXCEPT
             SELECT r.player_id FROM dispute_referees r WHERE r.dispute_id = its_dispute
         ));
         DELETE FROM dispute_referees r WHERE r.dispute_id = its_dispute;
         INSERT INTO dispute_referees (dispute_id, referee, player_id, recused)
         SELECT its_dispute, r.referee, r.player_id, r.recused
-        FROM jsonb_populate_recordset(NULL::dispute_referees, given -> 'referees') r;
+        FROM jsonb_populate_recordset(NULL::dispute_referees, fields -> 'referees') r;
     END IF;
 
-    IF given -> 'texts' IS NOT NULL THEN
+    IF fields -> 'texts' IS NOT NULL THEN
         INSERT INTO dispute_texts (dispute_id, seq, author, salt, words)
         SELECT its_dispute, t.seq, t.author, t.salt, t.words
-        FROM jsonb_populate_recordset(NULL::dispute_texts, given -> 'texts') t;
+        FROM jsonb_populate_recordset(NULL::dispute_texts, fields -> 'texts') t;
     END IF;
 
-    IF given -> 'bundle' IS NOT NULL THEN
+    IF fields -> 'bundle' IS NOT NULL THEN
         INSERT INTO dispute_bundles (dispute_id, bundle)
-        SELECT its_dispute, b.bundle FROM jsonb_populate_record(NULL::dispute_bundles, given) b;
+        SELECT its_dispute, b.bundle FROM jsonb_populate_record(NULL::dispute_bundles, fields) b;
     END IF;
 
-    IF given -> 'findings' IS NOT NULL THEN
+    IF fields -> 'findings' IS NOT NULL THEN
         INSERT INTO dispute_findings (dispute_id, found_at, key_id, sealed)
         SELECT its_dispute, f.found_at, f.key_id, f.sealed
-        FROM jsonb_populate_record(NULL::dispute_findings, given -> 'findings') f
+        FROM jsonb_populate_record(NULL::dispute_findings, fields -> 'findings') f
         ON CONFLICT (dispute_id, found_at) DO UPDATE
         SET key_id = excluded.key_id, sealed = excluded.sealed;
     END IF;
 
-    IF given -> 'votes' IS NOT NULL THEN
+    IF fields -> 'votes' IS NOT NULL THEN
         INSERT INTO dispute_votes (dispute_id, referee, key_id, sealed)
         SELECT its_dispute, v.referee, v.key_id, v.sealed
-        FROM jsonb_populate_recordset(NULL::dispute_votes, given -> 'votes') v;
+        FROM jsonb_populate_recordset(NULL::dispute_votes, fields -> 'votes') v;
     END IF;
 
-    IF given ->> 'state' IN ('ruled', 'final') THEN
+    IF fields ->> 'state' IN ('ruled', 'final') THEN
         DELETE FROM dispute_votes v WHERE v.dispute_id = its_dispute;
     END IF;
 END

@@ -59,7 +59,7 @@ def digest(secret: str) -> bytes:
 
 
 def matches(secret: str | None, stored: bytes | None) -> bool:
-    """Compare a secret with a stored hash, in constant time."""
+    """Return whether the hash of a secret is the stored one; compared in constant time."""
     if secret is None or stored is None:
         return False
     return hmac.compare_digest(digest(secret), stored)

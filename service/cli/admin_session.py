@@ -40,7 +40,7 @@ class AdminSession:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdminOptions:
-    """The options of `shithead admin`: the service, the operator and the form of the output."""
+    """The options of `shithead admin`: the service, the operator and the output format."""
 
     database_url: str | None  # None: the one that `shithead up` runs over `data`
     data: Path
@@ -133,7 +133,7 @@ def _address(options: AdminOptions) -> str:
     if address is None:
         raise click.ClickException(
             f"no server runs over {options.data}: name the --data folder of a running "
-            "`shithead up`, or give --database-url"
+            "`shithead up`, or use --database-url"
         )
     return address
 

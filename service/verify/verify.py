@@ -315,7 +315,7 @@ def _missing(
     *,
     unfinished: bool,
 ) -> list[str]:
-    """Return what the next level would need."""
+    """Return the requirements of the next level that are not met."""
     lines = []
     if unfinished:
         return ["more time: some checks were not finished within the budget"]

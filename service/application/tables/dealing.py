@@ -67,7 +67,7 @@ class DealtHand:
         """
         record, seed = self.record, self.record.seed
         if seed is None:
-            raise ValueError("a new hand has its seed")
+            raise ValueError("the record of a new hand has no seed")
         wake = next_wake(record, window_seconds=self.entry.window_seconds, back=frozenset())
         key_id, ciphertext = keyring.seal(seed, record.identity.bytes)
         summary = new_game_summary(record, wake, table)

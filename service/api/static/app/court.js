@@ -11,9 +11,9 @@ import { canHash, receiptsOf } from "./record.js";
 
 const VOTE = "shithead.vote."; // of a dispute: a vote with its salt, until it is revealed
 const SHOWN = 20; // disputes of the list at a time
-const BEFORE = 30; // events before the disputed one from which can be chosen
+const BEFORE = 30; // events up to the selected one that the form offers
 const LONGEST = 4000; // characters of a statement
-const EVERY = 10_000; // milliseconds between looks at an open dispute
+const EVERY = 10_000; // milliseconds between polls of an open dispute
 /** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
 const OF_THE_SERVER = ["wrong_deal", "altered_log"];
@@ -33,7 +33,7 @@ const who = (/** @type {number | null} */ seat) => (seat === null ? t("court.ser
 const side = (/** @type {"accuser" | "accused"} */ name) => `${t(`side.${name}`)} (${who(name === "accuser" ? court.file.by : court.file.accused)})`;
 const may = (/** @type {NonNullable<Api["Dispute"]["you"]>["may"][number]} */ act) => Boolean(court.file.you?.may.includes(act));
 
-/** Names for the seats, and signs for the cards, of a text of the verifier. @param {string} text */
+/** Replace the seats in a text of the verifier by names, and the cards by signs. @param {string} text */
 const named = (text) => text
   .replace(/\bseat (\d+)/gi, (found, seat) => (court.game.seats[seat] ? who(Number(seat)) : found))
   .replace(/\b[2-9TJQKA][cdhs]\b/g, brief);
@@ -45,7 +45,7 @@ function lasting(seconds) {
   return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(Math.floor(seconds / size));
 }
 
-/** Do something with the server, and show what it says against it. @param {() => Promise<unknown>} work */
+/** Run a request, and show the problem with which the server refuses it. @param {() => Promise<unknown>} work */
 async function attempt(work) {
   replace(find("#fault"));
   try {
@@ -80,7 +80,7 @@ async function list() {
     const state = filter.value;
     const query = new URLSearchParams({ limit: String(SHOWN), ...(state && { state }), ...(cursor && { cursor }) });
     const page = await get(`/v1/disputes?${query}`);
-    if (state !== filter.value) return; // another choice came between
+    if (state !== filter.value) return; // the filter has changed since the request
     const shown = page.items.map(listed);
     if (!cursor) rows.replaceChildren();
     rows.append(...shown);
@@ -224,7 +224,7 @@ async function follow() {
   }, EVERY);
 }
 
-/** Draw the file; what the reader is writing stays where it is. @param {Api["Dispute"]} file */
+/** Draw the file; a text that the reader is typing, and a chosen vote, are retained. @param {Api["Dispute"]} file */
 function show(file) {
   court.file = file;
   const game = `/replay/${file.game}?event=${file.seq}`;
@@ -298,32 +298,32 @@ function findings(file) {
 /** @param {Api["Dispute"]} file */
 function statements(file) {
   const text = h("textarea", { rows: 3, maxlength: LONGEST, "data-key": "text" });
-  const say = async () => {
-    const said = text.value.trim();
-    if (!said) return text.focus();
+  const submit = async () => {
+    const statement = text.value.trim();
+    if (!statement) return text.focus();
     text.value = "";
-    await call("statements", { text: said });
+    await call("statements", { text: statement });
   };
   return section("court.statements",
     h("ol", { class: "statements" }, file.statements.map((one) => h("li", null, [
       h("strong", null, [side(one.by)]), ` · ${moment(one.at)}`,
       h("p", null, [one.text ?? h("em", { class: "quiet" }, [t("court.unread")])]),
     ]))),
-    may("statement") ? h("div", { class: "form" }, [field("court.statement", text), h("p", null, [button("court.say", say)])]) : null,
+    may("statement") ? h("div", { class: "form" }, [field("court.statement", text), h("p", null, [button("court.say", submit)])]) : null,
   );
 }
 
 /** The receipts that the sides handed in; a side adds one of this browser, or a file. @param {Api["Dispute"]} file */
 function receipts(file) {
-  const kept = receiptsOf(file.game).at(-1);
-  const give = (/** @type {string} */ receipt) => call("receipts", { receipt });
-  const from = h("input", { type: "file", accept: ".note,.txt,text/plain", "data-key": "note", onchange: async () => from.files?.[0] && give(await from.files[0].text()) });
+  const stored = receiptsOf(file.game).at(-1);
+  const handIn = (/** @type {string} */ receipt) => call("receipts", { receipt });
+  const from = h("input", { type: "file", accept: ".note,.txt,text/plain", "data-key": "note", onchange: async () => from.files?.[0] && handIn(await from.files[0].text()) });
   return section("court.receipts",
     file.receipts.length
       ? h("ol", null, file.receipts.map((one) => h("li", null, [`${t("court.up_to", { n: one.seq })} · ${side(one.by)} · ${moment(one.at)}`])))
       : quiet(t("court.no_receipts")),
     may("receipt") ? h("div", { class: "form" }, [
-      kept ? h("p", null, [button("court.receipt.kept", () => give(kept))]) : null,
+      stored ? h("p", null, [button("court.receipt.kept", () => handIn(stored))]) : null,
       field("court.receipt.file", from), quiet(t("court.receipt.about")),
     ]) : null,
   );
@@ -368,13 +368,13 @@ function panel(file) {
 
 /** The vote of a referee: sealed here, or by the server. @param {Api["Dispute"]} file @param {Api["Referee"]} referee */
 function ballot(file, referee) {
-  const kept = JSON.parse(localStorage.getItem(VOTE + id) ?? "null");
+  const stored = JSON.parse(localStorage.getItem(VOTE + id) ?? "null");
   if (file.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {
     const reveal = async () => {
-      await call("votes", kept);
+      await call("votes", stored);
       if (!find("#fault").textContent) localStorage.removeItem(VOTE + id);
     };
-    return h("p", { class: "notice" }, kept ? [button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
+    return h("p", { class: "notice" }, stored ? [button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
   }
   if (file.state !== "voting" || referee.state !== "seated") return null;
   const radio = (/** @type {string} */ value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);

@@ -7,7 +7,7 @@ import { h, still } from "./dom.js";
 
 const FLIGHT = 420; // milliseconds
 const BETWEEN = 130;
-const MOST = 14; // flights at once; after a long absence the rest is only drawn
+const MOST = 14; // flights of one update; a longer update, as after an absence, is not animated
 
 /** @typedef {{cards: (string | null)[], from: string, to: string}} Flight places are selectors */
 
@@ -47,7 +47,7 @@ export function flightsOf({ type, data }, me) {
   }
 }
 
-/** @returns {(selector: string) => DOMRect | null} where things lie now, before a change */
+/** Record the rectangles of the own cards before a change. @returns {(selector: string) => DOMRect | null} */
 export function places() {
   const found = new Map();
   for (const element of document.querySelectorAll("[data-own]")) {
