@@ -17,7 +17,7 @@ from tests.databases import Databases
 from tests.servers import DatabaseServer
 
 _MEMORY_NEEDED = 4 << 30
-"""Free bytes in memory with which servers are put there: each process of the tests has two."""
+"""Free bytes that /dev/shm needs to hold the servers: each process of the tests has two."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

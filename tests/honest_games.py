@@ -1,4 +1,4 @@
-"""Whole tables through the application: honest people, bots, clocks and time-outs."""
+"""Tables of honest people and bots, played through the application with clocks and time-outs."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class FewTrials:
 
 
 @dataclass(kw_only=True)
-class Somebody:
-    """A person at the table: its key, its entropy, and its saved receipts."""
+class Participant:
+    """A person at the table, with a key, the kind of its entropy, and its saved receipts."""
 
     player: Player
     key: Ed25519PrivateKey | None
@@ -73,7 +73,7 @@ class HonestTable:
         )
         self.nonce = 0
         self.values: dict[tuple[UUID, int], bytes] = {}
-        self.people = [self._somebody(n) for n in range(6)]
+        self.people = [self._new_participant(n) for n in range(6)]
         self.games: list[UUID] = []
         self.signed: set[tuple[UUID, int]] = set()  # seats that signed a move of the game
         self.table = self._opened(ruleset)
@@ -135,14 +135,14 @@ class HonestTable:
     def _shuffle(self, entry: GameEntry, *, late: bool) -> None:
         record, clock = entry.record, entry.record.game.setup.clock
         waiting = [
-            (seat, who)
-            for seat, who in self._seated(entry).items()
+            (seat, person)
+            for seat, person in self._seated(entry).items()
             if record.game.seats[seat].entropy in (EntropyState.WAITING, EntropyState.COMMITTED)
         ]
         if late:
             self.world.wait(clock.swap_seconds if clock else ENTROPY_SECONDS)
             return
-        seat, who = self.chance.choice(waiting)
+        seat, person = self.chance.choice(waiting)
         value = self.world.random(32)
         modes = record.game.setup.seats
         commits = modes[seat].entropy is Entropy.COMMIT
@@ -154,18 +154,18 @@ class HonestTable:
         if commits and record.game.seats[seat].entropy is EntropyState.WAITING:
             self.values[record.identity, seat] = value
             bound = client_commit(record.identity, seat, value).hex()
-            self._give(who, record.identity, commit=bound)
+            self._give(person, record.identity, commit=bound)
         elif not commits:
-            self._give(who, record.identity, value=value.hex())
+            self._give(person, record.identity, value=value.hex())
         elif not unbound:
-            self._give(who, record.identity, value=self.values[record.identity, seat].hex())
+            self._give(person, record.identity, value=self.values[record.identity, seat].hex())
 
-    def _give(self, who: Somebody, game: UUID, **contribution: str) -> None:
+    def _give(self, person: Participant, game: UUID, **contribution: str) -> None:
         values = {"commit": None, "value": None, **contribution}
         answer = self.services.entropy.give(
-            self._caller(who), game, commit=values["commit"], value=values["value"]
+            self._caller(person), game, commit=values["commit"], value=values["value"]
         )
-        self._keep(who, game, answer.body)
+        self._keep(person, game, answer.body)
 
     def _step(self, entry: GameEntry, *, silent: bool, gives_up: bool) -> None:
         game, clock = entry.record.identity, entry.record.game.setup.clock
@@ -179,34 +179,34 @@ class HonestTable:
             self.world.wait(3)
             return
         seat, moves = self.chance.choice(able)
-        who = seated[seat]
+        person = seated[seat]
         if gives_up and self.chance.random() < 0.1:
-            self._make(entry, seat, who, {"type": "forfeit"})
+            self._make(entry, seat, person, {"type": "forfeit"})
             return
         if stands_in(entry.record.game, seat, back=entry.back) and self.chance.random() < 0.8:
             if self.chance.random() < 0.3:
-                self.services.stand_ins.back(self._caller(who), game)
+                self.services.stand_ins.back(self._caller(person), game)
             return
         ready = [move for move in moves if move["type"] == "ready"]
         chosen = ready if ready and self.chance.random() < 0.5 else moves
         if self.chance.random() < 0.1:
-            self._refused(entry, seat, who)
-        self._make(entry, seat, who, self.chance.choice(chosen))
+            self._refused(entry, seat, person)
+        self._make(entry, seat, person, self.chance.choice(chosen))
 
-    def _refused(self, entry: GameEntry, seat: int, who: Somebody) -> None:
+    def _refused(self, entry: GameEntry, seat: int, person: Participant) -> None:
         """Try an illegal move, which is recorded as refused and writes no event."""
         card = self.chance.choice(entry.record.game.deck)
         move = {"type": "play", "cards": [card]}
         if move in legal(self.services, entry.record.identity, seat):
             return
         try:
-            self._make(entry, seat, who, move)
+            self._make(entry, seat, person, move)
         except Refusal:
             return
 
-    def _make(self, entry: GameEntry, seat: int, who: Somebody, move: dict[str, Any]) -> None:
+    def _make(self, entry: GameEntry, seat: int, person: Participant, move: dict[str, Any]) -> None:
         record, body = entry.record, dict(move)
-        if who.key is not None:
+        if person.key is not None:
             self.nonce += 1
             value = intent(
                 game=record.identity,
@@ -216,26 +216,26 @@ class HonestTable:
                 move=move,
                 nonce=f"{self.nonce:032x}",
             )
-            body["auth"] = sign_intent(who.key, value)
-        answer = post(self.services, who.player, record.identity, body)
-        if who.key is not None:
+            body["auth"] = sign_intent(person.key, value)
+        answer = post(self.services, person.player, record.identity, body)
+        if person.key is not None:
             self.signed.add((record.identity, seat))
-        self._keep(who, record.identity, answer.body)
+        self._keep(person, record.identity, answer.body)
 
-    def _keep(self, who: Somebody, game: UUID, body: bytes) -> None:
+    def _keep(self, person: Participant, game: UUID, body: bytes) -> None:
         note = orjson.loads(body)["receipt"].encode()
-        who.receipts.setdefault(game, []).append(note)
+        person.receipts.setdefault(game, []).append(note)
 
-    def _seated(self, entry: GameEntry) -> dict[int, Somebody]:
-        by_id = {who.player.id: who for who in self.people}
+    def _seated(self, entry: GameEntry) -> dict[int, Participant]:
+        by_id = {person.player.id: person for person in self.people}
         return {s: by_id[p] for s, p in enumerate(entry.players) if p in by_id}
 
-    def _caller(self, who: Somebody) -> Caller:
-        return Caller(player=who.player.id)
+    def _caller(self, person: Participant) -> Caller:
+        return Caller(player=person.player.id)
 
-    def _somebody(self, number: int) -> Somebody:
+    def _new_participant(self, number: int) -> Participant:
         keyed = number == 0 or self.chance.random() < 0.7
-        return Somebody(
+        return Participant(
             player=person(self.services, f"Player {number}"),
             key=private_key(f"honest {number}") if keyed else None,
             entropy=self.chance.choice(list(Entropy)),
@@ -274,10 +274,15 @@ class HonestTable:
             deal=True,
         )
         table = UUID(orjson.loads(self.services.tables.open(host.player, request).body)["id"])
-        for who in self.people[1:people]:
-            key = None if who.key is None else public_text(who.key)
+        for participant in self.people[1:people]:
+            key = None if participant.key is None else public_text(participant.key)
             self.services.tables.sit(
-                who.player, table, seat=None, entropy=who.entropy, key=key, invite=None
+                participant.player,
+                table,
+                seat=None,
+                entropy=participant.entropy,
+                key=key,
+                invite=None,
             )
         return table
 

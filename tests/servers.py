@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis for the tests: given addresses, containers, or embedded servers."""
+"""PostgreSQL and Redis for the tests: supplied addresses, containers, or embedded servers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from service.local.valkey import EmbeddedValkey
 
 _POSTGRES_IMAGES = ("postgres:18", "postgres:18-alpine", "postgres:17", "postgres:16")
 _REDIS_IMAGES = ("valkey/valkey:9", "valkey/valkey:8", "redis:8", "redis:7")
-_ENGINE_PATIENCE = 2  # seconds
+_ENGINE_TIMEOUT = 2  # seconds
 
 # Of testcontainers: no helper container from a registry, addresses of the engine's host, a
 # minute for a server to start.
@@ -122,7 +122,7 @@ def local_image(wanted: tuple[str, ...]) -> str | None:
     for name, value in _WITHOUT_REGISTRY.items():
         os.environ.setdefault(name, value)
     try:
-        engine = docker.from_env(timeout=_ENGINE_PATIENCE)
+        engine = docker.from_env(timeout=_ENGINE_TIMEOUT)
     except DockerException:
         return None  # no engine
     try:

@@ -36,7 +36,7 @@ def _published(service: Service) -> int:
     record = entry_of(service.services, service.game).record
     leaf = service.log.leaf_of(service.game, size=service.log.head().size)
     if leaf is None or leaf.version < record.version:
-        service.log.ask(service.game, record.version, record.head)
+        service.log.request(service.game, record.version, record.head)
         service.services.sequencer.run_once()
     return record.version
 

@@ -64,7 +64,7 @@ def modules_of(act: Callable[[], Any]) -> set[str]:
 
 
 def _next_play(ada: Person, bob: Person) -> Callable[[], Any]:
-    """Return a call that makes the next play of a hand; two others went before it."""
+    """Return a call that makes the third move of a hand."""
     table = ada.table("open", window_seconds=0)["id"]
     path = f"/v1/games/{bob.post(f'/v1/tables/{table}/seats').json['game']}"
     people = (ada, bob)

@@ -25,7 +25,7 @@ from tests.client import register
 from tests.running import free_port, running
 
 READERS = 100
-ASKERS = 4
+CLIENTS = 4
 SECONDS = 5.0
 
 
@@ -61,8 +61,8 @@ def main() -> None:
                 logs = Path(tempfile.mkdtemp(dir=folder))
                 measured[name].append(_round(url, redis_url, logs, settings))
     for name, rounds in measured.items():
-        rate = statistics.median(loud.rate / quiet.rate for quiet, loud in rounds)
-        p99 = statistics.median(loud.p99 / quiet.p99 for quiet, loud in rounds)
+        rate = statistics.median(beside.rate / alone.rate for alone, beside in rounds)
+        p99 = statistics.median(beside.p99 / alone.p99 for alone, beside in rounds)
         print(f"| {name} | {rate:.2f} | {p99:.2f} |")
 
 
@@ -75,30 +75,30 @@ def _round(
         ada = register(service.port, "Ada")
         wanted = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
         path = f"/v1/games/{ada.post('/v1/tables', wanted)['game']}"
-        quiet = _asked(service.port, path)
+        alone = _measured(service.port, path)
         for _ in range(READERS):
-            line = http.client.HTTPConnection(
+            connection = http.client.HTTPConnection(
                 "127.0.0.1", service.settings.stream_port or service.port
             )
-            open_readers.enter_context(closing(line))
-            line.request("GET", f"{path}/stream")
-            assert line.getresponse().status == 200
-        return quiet, _asked(service.port, path)
+            open_readers.enter_context(closing(connection))
+            connection.request("GET", f"{path}/stream")
+            assert connection.getresponse().status == 200
+        return alone, _measured(service.port, path)
 
 
-def _asked(port: int, path: str) -> Figures:
-    """Request a view from ASKERS threads for SECONDS."""
+def _measured(port: int, path: str) -> Figures:
+    """Request a view from CLIENTS threads for SECONDS."""
     times: list[float] = []
     end = time.monotonic() + SECONDS
 
-    def ask() -> None:
-        with closing(http.client.HTTPConnection("127.0.0.1", port)) as line:
+    def request_views() -> None:
+        with closing(http.client.HTTPConnection("127.0.0.1", port)) as connection:
             while (began := time.monotonic()) < end:
-                line.request("GET", path)
-                line.getresponse().read()
+                connection.request("GET", path)
+                connection.getresponse().read()
                 times.append(time.monotonic() - began)
 
-    threads = [threading.Thread(target=ask) for _ in range(ASKERS)]
+    threads = [threading.Thread(target=request_views) for _ in range(CLIENTS)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -68,7 +68,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """How often the first bot of a cell was the shithead; `error` is of 95 %."""
+    """How often the first bot of a cell was the shithead, ± `error` (95 %)."""
 
     hands: int
     share: float
@@ -253,10 +253,11 @@ def ratings(played: Played, ruleset: str) -> dict[str, float]:
     power = dict.fromkeys(names, 1.0)
     for _ in range(2000):
         for one in names:
-            met = [other for other in names if other != one]
-            total = sum(wins[one, other] for other in met)
+            others = [other for other in names if other != one]
+            total = sum(wins[one, other] for other in others)
             games = sum(
-                (wins[one, other] + wins[other, one]) / (power[one] + power[other]) for other in met
+                (wins[one, other] + wins[other, one]) / (power[one] + power[other])
+                for other in others
             )
             power[one] = total / games if games else power[one]
     return {name: 400 * math.log10(power[name] / power["greedy"]) for name in names}
@@ -308,9 +309,8 @@ _COLUMNS = """\
 _OUTSIDE = """\
 ## Bots of other projects
 
-Written anew from what these projects say about them, with our readings in
-`ops/bench/outside_bots.py`. They do not exchange, because no description mentions it, and they are
-opponents in the first table only.
+Written from the descriptions in these projects, as `ops/bench/outside_bots.py` reads them. They do
+not exchange, because no description mentions it, and they are opponents in the first table only.
 
 """
 
@@ -326,7 +326,7 @@ all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. A cell wit
 has 400 hands, because one takes 0.05 to 2 seconds even where the search is compiled; so has a cell
 with a bot of another project. The others, and the two of `expert` against `greedy` in `shithead`,
 have 2,000. At four seats the stronger bot of each pair sits among three of the weaker; without a
-searching bot, also the other way round. Rows of less than five deals are left out."""
+searching bot, also the other way round. Rows of fewer than five deals are left out."""
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def two_cards_drawn_for_one(f: Forgery) -> int | None:
 
 @attack("shithead", Check.LEGALITY, Family.WRONG_REFILL)
 def a_draw_left_out(f: Forgery) -> int | None:
-    seq = f.find("cards_drawn", lambda e: True, 3)
+    seq = f.find("cards_drawn", n=3)
     f.drop(seq)
     return None
 
@@ -89,7 +89,7 @@ def a_turn_given_to_another_seat(f: Forgery) -> int | None:
 
 
 @attack("covered-queen-follow-up", Check.LEGALITY, Family.AFTER_REVERSE)
-def a_direction_turned_round(f: Forgery) -> int | None:
+def a_direction_reversed(f: Forgery) -> int | None:
     seq = f.find("cards_played", n=6)
     f.data(seq)["direction"] *= -1
     return seq
@@ -124,7 +124,7 @@ def another_seat_named_shithead(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.LEGALITY, Family.WRONG_END)
-def a_stalemate_where_nobody_was_stuck(f: Forgery) -> int | None:
+def a_stalemate_that_did_not_occur(f: Forgery) -> int | None:
     f.data(f.find("game_ended"))["reason"] = "stalemate"
     return f.find("game_ended")
 
@@ -181,19 +181,19 @@ def another_seat_opens(f: Forgery) -> int | None:
 
 
 @attack("leeds", Check.LEGALITY, Family.EDIT)
-def an_options_list_that_names_a_default(f: Forgery) -> int | None:
+def options_that_name_a_default(f: Forgery) -> int | None:
     f.data(0)["ruleset"]["options"] = {"next_dealer": "loser"}
     return 0
 
 
 @attack("shithead", Check.LEGALITY, Family.EDIT)
-def a_ruleset_that_nobody_knows(f: Forgery) -> int | None:
+def an_unknown_ruleset(f: Forgery) -> int | None:
     f.data(0)["ruleset"]["id"] = "house-rules"
     return 0
 
 
 @attack("shithead", Check.LEGALITY, Family.EDIT)
-def settings_under_an_id_that_is_not_theirs(f: Forgery) -> int | None:
+def settings_under_the_id_of_others(f: Forgery) -> int | None:
     f.data(0)["ruleset"].update(id="custom-0123456789abcdef", settings={"order": {}})
     return 0
 

@@ -1,4 +1,4 @@
-"""Attacks on the deck of a whole game, and by aborts for a false reason."""
+"""Attacks by stacked decks and by aborts for a false cause."""
 
 from __future__ import annotations
 
@@ -14,26 +14,28 @@ from tests.changed import replace
 from tests.random_games import Plan, made_game
 from tests.tamper import Forgery
 
-Crooked = Callable[[Shuffle], Shuffle]
+ChangeShuffle = Callable[[Shuffle], Shuffle]
 
 
-def played_on(family: Family, check: Check = Check.SHUFFLE) -> Callable[[Crooked], Crooked]:
+def played_on(
+    family: Family, check: Check = Check.SHUFFLE
+) -> Callable[[ChangeShuffle], ChangeShuffle]:
     """Register a stacked deck: committed, dealt and played to the seal with valid hashes."""
 
-    def register(crooked: Crooked) -> Crooked:
-        name = crooked.__name__.replace("_", " ")
+    def register(stack: ChangeShuffle) -> ChangeShuffle:
+        name = stack.__name__.replace("_", " ")
 
         def shuffled(
             game: UUID, seed: bytes, head0: bytes, deck: Sequence[str], r: Sequence[bytes | None]
         ) -> Shuffle:
-            return crooked(derive(game, seed, head0, deck, r))
+            return stack(derive(game, seed, head0, deck, r))
 
         def make() -> tuple[Forgery, int | None]:
             forgery = Forgery(made_game(Plan(name=name, shuffled=shuffled)))
             return forgery, forgery.find("deck_committed")
 
         ATTACKS.append(Kind(name=name, log="shithead", check=check, family=family, make=make))
-        return crooked
+        return stack
 
     return register
 
@@ -74,9 +76,9 @@ def a_card_twice_in_the_deck_and_committed_to(f: Forgery) -> int | None:
     """No engine can play with such a deck, so it replaces the deck in the true log."""
     seal = f.data(len(f.events) - 1)
     true = f.shuffle(bytes.fromhex(seal["seed"]))
-    crooked = replace(true, deck=(*true.deck[:-1], true.deck[0]))
-    seal["deck"] = list(crooked.deck)
-    f.data(f.find("deck_committed"))["cards"] = [c.hex() for c in crooked.commitments()]
+    stacked = replace(true, deck=(*true.deck[:-1], true.deck[0]))
+    seal["deck"] = list(stacked.deck)
+    f.data(f.find("deck_committed"))["cards"] = [c.hex() for c in stacked.commitments()]
     return f.find("deck_committed")
 
 
@@ -121,14 +123,14 @@ def a_seat_that_left_after_the_deal_and_did_not_forfeit(f: Forgery) -> int | Non
 
 
 @attack("shithead", Check.LEGALITY, Family.CLOCK)
-def a_seat_called_idle_that_had_not_the_turn(f: Forgery) -> int | None:
+def a_seat_called_idle_that_was_not_on_turn(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["turn"] != e["data"]["seat"], 7)
     seat = f.data(seq)["seat"]
     return _aborted(f, f.move_end(seq) + 1, "idle", seat)
 
 
 @attack("shithead", Check.LEGALITY, Family.CLOCK)
-def an_operators_abort_laid_at_the_door_of_a_seat(f: Forgery) -> int | None:
+def an_operators_abort_blamed_on_a_seat(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["turn"] != e["data"]["seat"], 4)
     seat = f.data(seq)["seat"]
     return _aborted(f, f.move_end(seq) + 1, "operator", seat)

@@ -50,7 +50,7 @@ def test_unsigned_leaves_are_counted_until_they_are_signed() -> None:
     log, witness = MemoryLog(), RemoteWitness(url="http://127.0.0.1:1", verifier=WITNESS.verifier)
     sequencer = sequencer_of(log, witnesses=(witness,))
     assert sequencer.backlog() == SignatureBacklog(unsigned=0, uncosigned={"w.example/1": 0})
-    log.ask(uuid4(), 1, bytes(32))
+    log.request(uuid4(), 1, bytes(32))
     sequencer.append()
     assert sequencer.backlog() == SignatureBacklog(unsigned=1, uncosigned={"w.example/1": 0})
     sequencer.publish()

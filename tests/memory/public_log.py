@@ -14,21 +14,21 @@ from service.shx.tlog.tree import leaf_hash, root
 
 
 class MemoryLog:
-    """Lists under one lock; `ask` adds the leaves that otherwise come from the outbox."""
+    """The public log as lists; `request` adds what the outbox of a database would hold."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._asked: list[WaitingGame] = []
+        self._requested: list[WaitingGame] = []
         self._leaves: list[Leaf] = []
         self._hashes: dict[tuple[int, int], bytes] = {}
         self._heads = {0: Head(size=0, root=root(()), note=None)}
         self._lines: dict[tuple[int, str], str] = {}
 
-    def ask(self, game: UUID, version: int, head: bytes) -> None:
-        """Ask for a leaf."""
+    def request(self, game: UUID, version: int, head: bytes) -> None:
+        """Request a leaf for a head of a game."""
         in_log = any((leaf.game, leaf.version) == (game, version) for leaf in self._leaves)
         waiting = WaitingGame(game=game, version=version, head=head, in_outbox=True, in_log=in_log)
-        self._asked.append(waiting)
+        self._requested.append(waiting)
 
     def head(self) -> Head:
         return self._heads[max(self._heads)]
@@ -38,19 +38,21 @@ class MemoryLog:
         return signed[-1] if signed else None
 
     def early_head(self, index: int) -> SignedHead | None:
-        able = [head for head in self._signed() if head.size > index]
-        return max(able, key=lambda head: (len(head.cosignatures), -head.size), default=None)
+        later = [head for head in self._signed() if head.size > index]
+        return max(later, key=lambda head: (len(head.cosignatures), -head.size), default=None)
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
         del last_leaf_before
-        return self._asked[:limit]
+        return self._requested[:limit]
 
     def append(self, batch: Batch) -> None:
         with self._lock:
             if batch.size != self.head().size:
                 raise LogMoved(f"the public log has {self.head().size} leaves, not {batch.size}")
             done = set(batch.outbox_rows)
-            self._asked = [one for one in self._asked if (one.game, one.version) not in done]
+            self._requested = [
+                one for one in self._requested if (one.game, one.version) not in done
+            ]
             if not batch.leaves:
                 return
             for leaf in batch.leaves:

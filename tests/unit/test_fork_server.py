@@ -18,7 +18,7 @@ from tests.running import wait_for
 
 pytestmark = pytest.mark.heavy
 
-HERE = f"{__name__}:work"
+WORK = f"{__name__}:work"
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -43,7 +43,7 @@ def work(request: bytes) -> bytes:
 
 @pytest.fixture(scope="module")
 def killable() -> Iterator[ForkServer]:
-    made = ForkServer(HERE)
+    made = ForkServer(WORK)
     yield made
     made.close()
 
@@ -105,14 +105,14 @@ def test_a_child_runs_on_while_one_of_its_callers_is_connected(killable: ForkSer
             connection.close()
 
 
-def test_a_child_that_dies_raises_broke_off(killable: ForkServer) -> None:
+def test_a_child_that_dies_raises_child_ended(killable: ForkServer) -> None:
     with pytest.raises(ChildEnded):
         killable.run(b"die ", seconds=20)
     assert killable.run(b"abc", seconds=20) == b"cba"
 
 
 def test_a_fork_server_that_was_killed_is_started_again() -> None:
-    killable = ForkServer(HERE)
+    killable = ForkServer(WORK)
     assert killable.run(b"abc", seconds=20) == b"cba"
     assert killable._server is not None
     killable._server[0].kill()
@@ -125,7 +125,7 @@ def test_a_child_inherits_no_setting_and_no_connection(
     killable: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHITHEAD_KEYS", "secret")
-    fresh = ForkServer(HERE)
+    fresh = ForkServer(WORK)
     with socket.create_server(("127.0.0.1", 0)):
         output = fresh.run(b"environment ", seconds=20).decode()
         descriptors = fresh.run(b"descriptors ", seconds=20).split()

@@ -41,10 +41,10 @@ class Operator:
         chosen = {"keys": self.keyring.to_text(), "archive": self.archive, **settings}
         return make_world(address_of_service(self.database_url), **chosen)
 
-    def admin(self, *words: str | UUID | Path, who: str = "ops") -> RecordedAnswer:
+    def admin(self, *words: str | UUID | Path, name: str = "ops") -> RecordedAnswer:
         """Run `shithead admin`, and confirm every question."""
-        where = ("--database-url", self.database_url, "--key-file", self.folder / "keys.json")
-        return self.run("admin", *where, "--as", who, "--yes", *words)
+        connection = ("--database-url", self.database_url, "--key-file", self.folder / "keys.json")
+        return self.run("admin", *connection, "--as", name, "--yes", *words)
 
     def done(self, *words: str | UUID | Path) -> str:
         """Run `shithead admin`, which must succeed, and return its output."""

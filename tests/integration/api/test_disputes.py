@@ -89,9 +89,9 @@ def refused(person: Person, dispute: dict[str, Any], what: str, body: Any = None
     return problem_of(person.post(f"/v1/disputes/{dispute['id']}/{what}", body))
 
 
-def seen(who: Any, dispute: dict[str, Any]) -> dict[str, Any]:
+def seen(person: Any, dispute: dict[str, Any]) -> dict[str, Any]:
     """Return a dispute as a person sees it."""
-    return checked(who.get(f"/v1/disputes/{dispute['id']}").json)
+    return checked(person.get(f"/v1/disputes/{dispute['id']}").json)
 
 
 def seated(judges: list[Person], dispute: dict[str, Any]) -> dict[str, int]:
@@ -186,7 +186,7 @@ def test_the_voting_opens_only_after_the_seal(
     do(world.person("Fourth"), dispute, "referees")
     assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
     shown = seen(world, dispute)
-    assert shown["state"] == "voting", "although nothing was written down"
+    assert shown["state"] == "voting", "although no event of the dispute followed"
     assert shown["voting_from"] is not None
     assert refused(bob, dispute, "referees", {"refuse": 1}) == "forbidden"
     assert refused(judges[0], dispute, "votes", {"vote": "cheated"}) == "forbidden"
@@ -275,7 +275,7 @@ def test_the_server_seals_a_plain_vote_and_reveals_it_with_the_last(
     seated(judges, dispute)
     with psycopg.connect(database_url) as connection:
 
-        def kept() -> list[bytes]:
+        def stored() -> list[bytes]:
             rows = connection.execute("SELECT sealed FROM dispute_votes").fetchall()
             return [bytes(row[0]) for row in rows]
 
@@ -284,7 +284,7 @@ def test_the_server_seals_a_plain_vote_and_reveals_it_with_the_last(
         assert [r["state"] for r in shown["referees"]] == ["committed", "committed", "seated"]
         assert [r["sealed_by"] for r in shown["referees"]] == ["server", "server", None]
         assert shown["votes"] == []
-        assert len({len(sealed) for sealed in kept()}) == 1, "no length tells a vote"
+        assert len({len(sealed) for sealed in stored()}) == 1, "the length reveals the vote"
         stream = world.services.store.read(UUID(dispute["id"]))
         assert stream is not None
         assert b"not_proven" not in b"".join(stream.events)
@@ -293,7 +293,7 @@ def test_the_server_seals_a_plain_vote_and_reveals_it_with_the_last(
         assert [v["vote"] for v in shown["votes"]] == ["cheated", "not_proven", "cheated"]
         assert shown["ruling"]["verdict"] == "cleared"
         connection.rollback()
-        assert kept() == []
+        assert stored() == []
     stream = world.services.store.read(UUID(dispute["id"]))
     assert stream is not None
     events = [orjson.loads(line) for line in stream.events]
@@ -347,12 +347,12 @@ def test_referees_are_named_only_to_the_sides_and_the_referees(
     dispute = open_at(ada, game)
     seated(judges[:2], dispute)
     ids = [judge.id for judge in judges[:2]]
-    for who in (ada, bob, *judges[:2]):
-        assert [r["player"] for r in seen(who, dispute)["referees"]] == ids
+    for person in (ada, bob, *judges[:2]):
+        assert [r["player"] for r in seen(person, dispute)["referees"]] == ids
     strangers: tuple[Any, ...] = (world, judges[2])
-    for who in strangers:
-        assert [r["player"] for r in seen(who, dispute)["referees"]] == [None, None]
-        [listed] = who.get(f"{game}/disputes").json["items"]
+    for stranger in strangers:
+        assert [r["player"] for r in seen(stranger, dispute)["referees"]] == [None, None]
+        [listed] = stranger.get(f"{game}/disputes").json["items"]
         assert [r["player"] for r in listed["referees"]] == [None, None]
     bundle = read_log(ada.get(f"{game}/evidence?profile=public").data)
     assert judges[0].id.encode() not in bundle.files[f"dispute/{dispute['id']}.json"]
@@ -413,8 +413,8 @@ def test_statements_are_shown_only_to_the_sides_and_the_referees(
     dispute = open_at(ada, game)
     do(bob, dispute, "statements", {"text": "It was."})
 
-    def texts(who: Any) -> list[Any]:
-        return [statement["text"] for statement in seen(who, dispute)["statements"]]
+    def texts(person: Any) -> list[Any]:
+        return [statement["text"] for statement in seen(person, dispute)["statements"]]
 
     assert texts(ada) == texts(bob) == [WORDS, "It was."]
     assert texts(world) == texts(judges[0]) == [None, None]

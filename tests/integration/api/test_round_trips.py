@@ -122,7 +122,7 @@ def test_a_view_with_expired_names_takes_one_round_trip(
 def test_a_view_of_a_game_changed_by_another_process_takes_one_round_trip(
     database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
 ) -> None:
-    elsewhere(bob, database_url, settings, game)
+    ready_elsewhere(bob, database_url, settings, game)
     assert trips_of(lambda: ada.get(game), 200) == 1
     assert ada.get(game).json["seats"][1]["ready"]
 
@@ -152,8 +152,8 @@ def test_a_move_with_an_uncached_token_takes_two_round_trips(
     assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 2
 
 
-def elsewhere(person: Person, database_url: str, settings: dict[str, Any], path: str) -> None:
-    """Get ready in another process of the same service."""
+def ready_elsewhere(person: Person, database_url: str, settings: dict[str, Any], path: str) -> None:
+    """Make a person ready through another process of the same service."""
     other = make_world(database_url, **settings)
     answer = other.client.post(f"{path}/moves", json={"type": "ready"}, headers=person.headers)
     assert answer.status_code == 201, answer.text
@@ -163,7 +163,7 @@ def elsewhere(person: Person, database_url: str, settings: dict[str, Any], path:
 def test_a_move_after_a_conflict_takes_two_round_trips(
     database_url: str, settings: dict[str, Any], ada: Person, bob: Person, game: str
 ) -> None:
-    elsewhere(bob, database_url, settings, game)
+    ready_elsewhere(bob, database_url, settings, game)
     assert trips_of(lambda: post(ada, game, {"type": "ready"}), 201) == 2
     assert ada.get(game).json["status"] == "playing"
 

@@ -32,7 +32,7 @@ from tests.worlds.fake_world import (
 
 
 def occupied(url: str) -> list[str]:
-    """Return some rows of a database."""
+    """Return the names of a few objects in a database, which a restore refuses."""
     with psycopg.connect(url) as connection:
         return [name for (name,) in connection.execute(query("restore_occupied")).fetchall()]
 
@@ -159,7 +159,7 @@ def _a_later_release(files: dict[str, bytes]) -> None:
     with_manifest(files, lambda m: m["migrations"].update({"9999_later": "00" * 32}))
 
 
-def _another_past(files: dict[str, bytes]) -> None:
+def _a_changed_migration(files: dict[str, bytes]) -> None:
     with_manifest(files, lambda m: m["migrations"].update({"0002_the_directory": "00" * 32}))
 
 
@@ -172,7 +172,7 @@ def _no_manifest(files: dict[str, bytes]) -> None:
 
 
 def _rows_without_an_event(files: dict[str, bytes]) -> None:
-    """Remove the last event of the longest stream, and make the manifest fit."""
+    """Remove the last event of the longest stream, and adapt the manifest to it."""
     rows = files["events.copy"].splitlines(keepends=True)
     last = max(rows, key=lambda row: int(row.split(b"\t")[1]))
     data = b"".join(row for row in rows if row is not last)
@@ -185,11 +185,11 @@ def _rows_without_an_event(files: dict[str, bytes]) -> None:
     with_manifest(files, change)
 
 
-def _a_count_that_is_not_true(files: dict[str, bytes]) -> None:
+def _a_wrong_row_count(files: dict[str, bytes]) -> None:
     with_manifest(files, lambda m: m["tables"]["players"].update(rows=7))
 
 
-def _a_table_of_nobody(files: dict[str, bytes]) -> None:
+def _an_unknown_table(files: dict[str, bytes]) -> None:
     files["pg_authid.copy"] = b""
     empty = {"columns": ["rolname"], "rows": 0, "sha256": hashlib.sha256(b"").hexdigest()}
     with_manifest(files, lambda m: m["tables"].update(pg_authid=empty))
@@ -202,12 +202,12 @@ def _a_table_of_nobody(files: dict[str, bytes]) -> None:
         (_fewer_files, "not those of its manifest"),
         (_more_files, "not those of its manifest"),
         (_a_later_release, "belongs to a later one"),
-        (_another_past, "was changed after it had been applied"),
+        (_a_changed_migration, "was changed after it had been applied"),
         (_a_later_format, "of a later format"),
         (_no_manifest, "is not that of a backup"),
         (_rows_without_an_event, "1 streams in the backup do not end with their head"),
-        (_a_count_that_is_not_true, "players: 2 rows, 7 were backed up"),
-        (_a_table_of_nobody, "a table pg_authid"),
+        (_a_wrong_row_count, "players: 2 rows, 7 were backed up"),
+        (_an_unknown_table, "a table pg_authid"),
     ],
 )
 def test_a_changed_backup_is_refused_and_nothing_is_written(

@@ -184,15 +184,15 @@ def test_an_action_and_its_audit_line_are_written_together_or_not_at_all(
 def test_the_audit_trail_names_the_operator_and_is_listed_newest_first(
     operator: Operator, ada: Person
 ) -> None:
-    operator.admin("revoke-token", ada.id, who="Grace")
-    operator.admin("rename", ada.id, "Ann", who="Linus")
+    operator.admin("revoke-token", ada.id, name="Grace")
+    operator.admin("rename", ada.id, "Ann", name="Linus")
     first = operator.done("trail", "--limit", "1")
     assert "Linus" in first
     assert "Grace" not in first
     assert [line.split()[3] for line in operator.done("trail").splitlines()] == [
         *("trail", "rename", "revoke-token")
     ]
-    assert operator.admin("trail", who="\x1b[2J")[0] == 64
+    assert operator.admin("trail", name="\x1b[2J")[0] == 64
 
 
 def test_the_role_of_the_service_cannot_perform_operator_actions(
@@ -212,9 +212,14 @@ def test_irreversible_actions_ask_for_confirmation_and_are_refused_without_a_ter
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     game = two_seats(ada, bob)["game"]
-    where = ("--database-url", operator.database_url, "--key-file", operator.folder / "keys.json")
+    connection = (
+        "--database-url",
+        operator.database_url,
+        "--key-file",
+        operator.folder / "keys.json",
+    )
     for words in (("abort", game), ("erase", ada.id)):
-        status, _, err = operator.run("admin", *where, *words)
+        status, _, err = operator.run("admin", *connection, *words)
         assert (status, "--yes" in err) == (64, True), err
     assert world.get(f"/v1/games/{game}").json["status"] == "swapping"
     assert operator.trail() == []

@@ -73,7 +73,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def grow(log: MemoryLog, services: Services, number: int) -> None:
     """Add a leaf of a game that does not exist."""
-    log.ask(UUID(int=number), 1, bytes(32))
+    log.request(UUID(int=number), 1, bytes(32))
     services.sequencer.run_once()
 
 

@@ -69,14 +69,14 @@ class ForgeableService:
     def grow(self, *numbers: int) -> None:
         """Add leaves of games that do not exist."""
         for number in numbers:
-            self.log.ask(UUID(int=number), 1, bytes(32))
+            self.log.request(UUID(int=number), 1, bytes(32))
         self.services.sequencer.run_once()
 
     def forge(self, signer: NoteSigner, *numbers: int) -> None:
         """Serve a log with other leaves from now on, signed with a stolen key."""
         log, store = MemoryLog(), MemoryStore()
         for number in numbers:
-            log.ask(UUID(int=number), 1, bytes(32))
+            log.request(UUID(int=number), 1, bytes(32))
         Sequencer(
             store=log,
             origin=ORIGIN,

@@ -57,7 +57,7 @@ class Watched:
 
     def asks(self, *games: int) -> None:
         for game in games:
-            self.log.ask(UUID(int=game), 1, bytes(32))
+            self.log.request(UUID(int=game), 1, bytes(32))
 
     def set_back(self, *games: int) -> None:
         """Restore an older copy of the database, and delete the stored newer checkpoint."""

@@ -62,12 +62,12 @@ def test_an_event_of_an_unknown_seat_is_not_folded(seat: int) -> None:
         next_game(game, CardsDrawn(seat=seat, count=1))
 
 
-def test_a_card_that_is_not_in_a_hand_is_refused_in_words() -> None:
+def test_the_refusal_of_a_card_that_is_not_in_the_hand_is_about_cards() -> None:
     """Error messages reach players, so they are about cards."""
     game = fold(GAME.events[: played_from_hand(GAME.events)], GAME.deck)
-    lying = game.deck[game.stock[0]]
+    other = game.deck[game.stock[0]]
     event = CardsPlayed(
-        seat=0, zone=Zone.HAND, cards=(lying,), slot=None, opening=None, turn=1, direction=1
+        seat=0, zone=Zone.HAND, cards=(other,), slot=None, opening=None, turn=1, direction=1
     )
     with pytest.raises(ValueError, match="a card is not among those that it leaves"):
         evolve(game, event)

@@ -23,8 +23,7 @@ from service.shx.tlog.tiles import (
 )
 from tests.examples import examples
 
-# Proofs that implementations of Certificate Transparency test against, over the eight leaves of
-# test_tree.py.
+# Published proofs of Certificate Transparency, over the eight leaves of test_tree.py.
 LEAVES = [
     tree.leaf_hash(bytes.fromhex(leaf))
     for leaf in (

@@ -162,7 +162,7 @@ def test_an_anchor_of_an_earlier_head_states_its_range() -> None:
 def test_evidence_without_the_server_key_is_reported_as_missing(
     evidence: OutsideEvidence,
 ) -> None:
-    """Given evidence counts as requested, so the report is incomplete without it."""
+    """Supplied evidence counts as requested, so the report is incomplete without it."""
     assert report(evidence).result is Result.MISSING
     assert status_of(report(evidence)) == 2
     assert not report(evidence).witnessed
