@@ -2,12 +2,11 @@
 """
 Whether a bot's response time depends on its cards: python -m ops.bench.bot_timing [--bot NAME].
 
-At each position the cards that only the bot can know are dealt anew several times, so that
-whatever everybody sees stays as it is. Measured is the time from the job's look at the game to
+At each position the cards that only the bot can know are dealt anew several times; what
+all seats see stays the same. Measured is the time from the job's look at the game to
 the moment at which its move is written, in one process, without database and network: what an
 observer sees has more noise. The statistic is the sum, over positions, of the products of the
-ranks of time and number of legal moves; permuted within each position, which keeps all that is
-public as it is.
+ranks of time and number of legal moves; the permutations are within positions.
 """
 
 from __future__ import annotations
@@ -64,15 +63,15 @@ PERMUTATIONS = 2000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """How long a bot took with one hand."""
+class Timing:
+    """How long a bot took with one hand, and the number of its legal moves."""
 
     seconds: float
     moves: int
 
 
 class Timed:
-    """Stands where moves are committed: decides, rests and writes, and takes the time."""
+    """Replaces the commit of moves: decides, rests and writes, and records the time."""
 
     def __init__(self) -> None:
         self.at = 0.0
@@ -114,22 +113,22 @@ def positions(ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, Ga
             if entry is None or entry.record.sealed:
                 break
             state = entry.record.game
-            mine = legal_moves(state, 0)
+            own_moves = legal_moves(state, 0)
             if state.status is Status.PLAYING and state.turn == 1 and len(state.stock) > DEALS:
                 yield services, entry
                 count -= 1
                 if not count:
                     return
-            if mine:
+            if own_moves:
                 services.moves.move(Caller(player=ada.id), game, _chosen(services, game, rng))
             else:
                 services.turns.take(game, entry.record.version)
 
 
-def measured(found: list[tuple[Services, GameEntry]], begin: BeginBeat) -> list[list[Answered]]:
-    """Return how long the bot takes at each position, with each deal of what only it knows."""
+def measured(found: list[tuple[Services, GameEntry]], begin: BeginBeat) -> list[list[Timing]]:
+    """Return the timings of the bot at each position, one for each deal of its hidden cards."""
     rng = random.Random("deals")
-    answers = []
+    timings = []
     for services, entry in found:
         timed = Timed()
         turns = Turns(
@@ -143,15 +142,15 @@ def measured(found: list[tuple[Services, GameEntry]], begin: BeginBeat) -> list[
             begin_beat=begin,
         )
         hands = [_redealt(entry, rng) for _ in range(DEALS)]
-        answers.append([_answered(turns, timed, hand) for hand in hands])
-    return answers
+        timings.append([_timed(turns, timed, hand) for hand in hands])
+    return timings
 
 
-def _answered(turns: Turns, timed: Timed, entry: GameEntry) -> Answered:
+def _timed(turns: Turns, timed: Timed, entry: GameEntry) -> Timing:
     begun = time.perf_counter()
     turns.once(entry)
     seconds = timed.at - begun
-    return Answered(seconds=seconds, moves=len(legal_moves(entry.record.game, 1)))
+    return Timing(seconds=seconds, moves=len(legal_moves(entry.record.game, 1)))
 
 
 def _redealt(entry: GameEntry, rng: random.Random) -> GameEntry:
@@ -173,12 +172,12 @@ def _redealt(entry: GameEntry, rng: random.Random) -> GameEntry:
     return replace(entry, record=replace(entry.record, game=state))
 
 
-def p_value(answers: list[list[Answered]]) -> float:
+def p_value(timings: list[list[Timing]]) -> float:
     """Return how often chance alone gives as strong a dependence, either way."""
     rng = random.Random("permutations")
     strata = [
         (_ranks([a.seconds for a in position]), _ranks([float(a.moves) for a in position]))
-        for position in answers
+        for position in timings
     ]
     observed = abs(sum(_product(times, moves) for times, moves in strata))
     as_strong = 1
@@ -200,14 +199,14 @@ def _ranks(values: list[float]) -> list[float]:
     return [rank - mean for rank in ranks]
 
 
-def _row(ruleset: str, beat: str, answers: list[list[Answered]]) -> str:
-    most = [max(position, key=lambda a: a.moves).seconds for position in answers]
-    fewest = [min(position, key=lambda a: a.moves).seconds for position in answers]
+def _row(ruleset: str, beat: str, timings: list[list[Timing]]) -> str:
+    most = [max(position, key=lambda a: a.moves).seconds for position in timings]
+    fewest = [min(position, key=lambda a: a.moves).seconds for position in timings]
     ratio = statistics.median(a / b for a, b in zip(most, fewest, strict=True))
-    median = statistics.median(a.seconds for position in answers for a in position)
+    median = statistics.median(a.seconds for position in timings for a in position)
     return (
-        f"| {ruleset} | {beat} | {len(answers) * DEALS} | {median * 1e3:.2f} ms | {ratio:.3f} "
-        f"| {p_value(answers):.4f} |"
+        f"| {ruleset} | {beat} | {len(timings) * DEALS} | {median * 1e3:.2f} ms | {ratio:.3f} "
+        f"| {p_value(timings):.4f} |"
     )
 
 
@@ -217,7 +216,8 @@ def _page(rows: list[str], bot: str, count: int) -> str:
 Made by `python -m ops.bench.bot_timing --bot {bot} --positions {count}`. At each position
 the cards that only the bot can know were dealt {DEALS} times. *most / fewest moves* is the median,
 over positions, of the ratio of the answer with the most legal moves to that with the fewest; *p* is
-of {PERMUTATIONS} permutations within positions. A small p says that the number of moves shows.
+of {PERMUTATIONS} permutations within positions. A small p means that the time
+reveals the number of moves.
 
 | ruleset | beat | answers | median | most / fewest moves | p |
 | --- | --- | --- | --- | --- | --- |

@@ -11,11 +11,11 @@ import pytest
 
 from service.shx.bundle import read_log
 from tests.attacks.cheating_server import Case, deleted_play, reneged_pick_up, substituted_draw
-from tests.unit.cli.conftest import RecordedAnswer, shithead
+from tests.unit.cli.conftest import CommandOutput, shithead
 
 __all__ = ["shithead"]
 
-Run = Callable[..., RecordedAnswer]
+Run = Callable[..., CommandOutput]
 
 
 def written(case: Case, folder: Path) -> list[str]:

@@ -99,7 +99,7 @@ _HISTORY: Final = (
             Needs.WITNESS),
     _attack(Family.TRUNCATION, "the witness", "a log set back, its last leaves gone",
             ("unit/cli/test_public_log_commands.py",
-             "a_witness_refuses_a_set_back_log_and_stores_the_proof"), Needs.WITNESS),
+             "a_witness_refuses_a_rolled_back_log_and_stores_the_proof"), Needs.WITNESS),
     _attack(Family.BACK_DATING, "the report", "a receipt by a key younger than what it signs",
             (_BROUGHT, "a_signature_outside_the_period_of_its_key_gets_a_remark_and_passes"),
             Needs.RECEIPT),

@@ -209,10 +209,10 @@ def _sits(row: Mapping[str, Any], player: UUID) -> bool:
 
 
 def change_row(
-    rows: Mapping[UUID, dict[str, Any]], game: UUID, version: int, columns: Mapping[str, Any]
+    rows: Mapping[UUID, dict[str, Any]], stream: UUID, version: int, columns: Mapping[str, Any]
 ) -> bool:
-    """Set columns of a game's row; return False if its version is not `version`."""
-    row = rows.get(game)
+    """Set columns of the row of a game or dispute; return False if its version is not `version`."""
+    row = rows.get(stream)
     if row is None or row["version"] != version:
         return False
     row |= columns

@@ -55,7 +55,7 @@ def test_m3_three_each_and_any_number_exchanged() -> None:
         (["Kc", "5d", "Kh"], ["9c", "9d", "4h"], {2}),
     ],
 )
-def test_m4_first_come_on_the_table_then_in_the_hand(
+def test_m4_a_face_up_card_opens_before_one_in_hand(
     up: list[str], hands: list[str], may: set[int]
 ) -> None:
     """M4: face-up three, three in hand, then fours likewise."""
@@ -130,8 +130,8 @@ def test_m10_a_joker_reverses_and_the_card_under_it_must_be_beaten() -> None:
     assert moves(JOKERS, empty) == {"3d", "take"}
 
 
-def test_m10_a_joker_under_a_set_of_jokers_sees_the_rank_below() -> None:
-    """M10: two jokers, one on the other, ask for what lies below both."""
+def test_m10_a_joker_on_a_joker_asks_for_the_rank_below_both() -> None:
+    """M10."""
     at = table(pile="Qc X1 X2", hands=["Jd Kd", "9s"])
     assert moves(JOKERS, at) == {"Kd", "take"}
 

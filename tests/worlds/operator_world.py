@@ -16,7 +16,7 @@ from tests.worlds.api_world import Person, World, make_world
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 
-RecordedAnswer = tuple[int, str, str]
+CommandOutput = tuple[int, str, str]
 """Exit status, standard output, standard error."""
 
 
@@ -26,7 +26,7 @@ class Operator:
 
     database_url: str
     folder: Path
-    run: Callable[..., RecordedAnswer]
+    run: Callable[..., CommandOutput]
 
     @property
     def keyring(self) -> Keyring:
@@ -41,7 +41,7 @@ class Operator:
         chosen = {"keys": self.keyring.to_text(), "archive": self.archive, **settings}
         return make_world(address_of_service(self.database_url), **chosen)
 
-    def admin(self, *words: str | UUID | Path, name: str = "ops") -> RecordedAnswer:
+    def admin(self, *words: str | UUID | Path, name: str = "ops") -> CommandOutput:
         """Run `shithead admin`, and confirm every question."""
         connection = ("--database-url", self.database_url, "--key-file", self.folder / "keys.json")
         return self.run("admin", *connection, "--as", name, "--yes", *words)

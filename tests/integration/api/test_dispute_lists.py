@@ -29,8 +29,8 @@ def dispute(ada: Person, bob: Person, **table: Any) -> dict[str, Any]:
     return {**opened.json, "invite": made.get("invite")}
 
 
-def listed(who: Any, query: str = "", **more: Any) -> list[str]:
-    answer = who.get(f"/v1/disputes{query}", **more)
+def listed(caller: Any, query: str = "", **more: Any) -> list[str]:
+    answer = caller.get(f"/v1/disputes{query}", **more)
     assert answer.status_code == 200, answer.text
     return [one["id"] for one in answer.json["items"]]
 

@@ -19,7 +19,7 @@ from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
 from tests.random_games import Plan, made_game, private_key, public_text
 from tests.tamper import sample_lines
-from tests.unit.cli.conftest import RecordedAnswer, shithead
+from tests.unit.cli.conftest import CommandOutput, shithead
 from tests.unit.cli.test_verify_authorship import with_another_card
 from tests.worlds.api_world import Person, World, problem_of
 
@@ -69,7 +69,7 @@ def saved(**changes: Any) -> str:
     ],
 )
 def test_saved_keys_are_accepted_by_api_and_command_line_alike(
-    world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, key: str, accepted: bool
+    world: World, shithead: Callable[..., CommandOutput], tmp_path: Path, key: str, accepted: bool
 ) -> None:
     bundle, note, keys = tmp_path / "game.shx", tmp_path / "mine.note", tmp_path / "keys.json"
     bundle.write_bytes(write_bundle(LINES))
@@ -88,7 +88,7 @@ def test_saved_keys_are_accepted_by_api_and_command_line_alike(
 
 @pytest.mark.parametrize("word", ["00=" + PUBLIC, "0=AAAA", "\u0663=" + PUBLIC, PUBLIC])
 def test_a_seat_key_is_read_alike_by_api_and_command_line(
-    world: World, shithead: Callable[..., RecordedAnswer], tmp_path: Path, word: str
+    world: World, shithead: Callable[..., CommandOutput], tmp_path: Path, word: str
 ) -> None:
     bundle = tmp_path / "game.shx"
     bundle.write_bytes(write_bundle(LINES))
@@ -118,7 +118,7 @@ def silent() -> tuple[bytes, ...]:
 )
 def test_the_api_reports_the_same_as_the_command_line(
     world: World,
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
     tmp_path: Path,
     lines: tuple[bytes, ...],
     keyed: bool,

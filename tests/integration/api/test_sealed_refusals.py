@@ -14,7 +14,7 @@ from service.config import ConfigError, settings_from
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
 from service.shx.canonical import canonical
 from service.shx.hashing import sha256
-from tests.unit.cli.conftest import RecordedAnswer, shithead
+from tests.unit.cli.conftest import CommandOutput, shithead
 from tests.worlds.api_world import Person, World, make_world, problem_of
 
 __all__ = ["shithead"]
@@ -120,7 +120,7 @@ def test_changed_refusals_of_a_bundle_fail_and_missing_ones_are_reported(
     bob: Person,
     game: str,
     tmp_path: Path,
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
     change: Callable[[bytes], bytes | None],
     result: str,
     reason: str | None,
@@ -171,7 +171,7 @@ def test_the_dispute_files_of_a_bundle_are_unproven(
     bob: Person,
     game: str,
     tmp_path: Path,
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     bob.post(f"{game}/moves", FORFEIT)
     bundle = read_bundle(world.get(f"{game}/evidence").get_data())

@@ -10,7 +10,7 @@ import pytest
 from service.cli.__main__ import run
 from service.keys.keyring import load_or_create
 from tests.worlds.api_world import Person, World
-from tests.worlds.operator_world import Operator, RecordedAnswer
+from tests.worlds.operator_world import CommandOutput, Operator
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def operator(database_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[st
 
     load_or_create(tmp_path / "keys.json")
 
-    def call(*words: object) -> RecordedAnswer:
+    def call(*words: object) -> CommandOutput:
         capsys.readouterr()  # the log of the service, which runs in this process
         status = run([str(word) for word in words])
         output = capsys.readouterr()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -26,33 +26,31 @@ from service.shx.tlog.tree import leaf_hash, root
 from tests.worlds.api_world import Person, World
 from tests.worlds.fake_log import WITNESS, answering
 
-Answer = Callable[[str], bytes | None]
 
-
-class Liar:
+class ManipulatedService:
     """A service over HTTP of which a test can replace answers."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
-        self.lies: dict[str, bytes | None] = {}
+        self.replaced: dict[str, bytes | None] = {}
 
     def __call__(self, environ: dict[str, Any], start_response: Any) -> Any:
         path = environ["PATH_INFO"]
-        if path in self.lies:
-            lie = self.lies[path]
-            start_response("404 Not Found" if lie is None else "200 OK", [])
-            return [lie or b""]
+        if path in self.replaced:
+            body = self.replaced[path]
+            start_response("404 Not Found" if body is None else "200 OK", [])
+            return [body or b""]
         return self._app(environ, start_response)
 
 
 @pytest.fixture
-def liar(world: World) -> Liar:
-    return Liar(world.app)
+def manipulated(world: World) -> ManipulatedService:
+    return ManipulatedService(world.app)
 
 
 @pytest.fixture
-def server(liar: Liar) -> Iterator[BaseWSGIServer]:
-    made = make_server("127.0.0.1", 0, liar, threaded=True)
+def server(manipulated: ManipulatedService) -> Iterator[BaseWSGIServer]:
+    made = make_server("127.0.0.1", 0, manipulated, threaded=True)
     threading.Thread(target=made.serve_forever, daemon=True).start()
     yield made
     made.shutdown()
@@ -163,34 +161,36 @@ def test_a_running_game_is_compared_with_each_of_its_leaves(
 
 
 def test_a_forked_log_is_reported_with_the_proof(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     """Equivocation: another tree of the same size, signed by the log itself."""
     play(ada)
     world.services.sequencer.run_once()
     assert watch.poll() == []
-    liar.lies["/v1/log/checkpoint"] = forged(world, 2)
+    manipulated.replaced["/v1/log/checkpoint"] = forged(world, 2)
     assert watch.poll() == ["fork"]
     assert watch.kept == [forged(world, 2)]
     assert watch.poll() == [], "reported once"
-    liar.lies.clear()
+    manipulated.replaced.clear()
     assert watch.poll() == []
     assert watch.state.edge.size == 2
 
 
 def test_a_rewritten_history_is_reported_as_a_fork(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     play(ada)
     world.services.sequencer.run_once()
     watch.poll()
-    liar.lies["/v1/log/checkpoint"] = forged(world, 3)
+    manipulated.replaced["/v1/log/checkpoint"] = forged(world, 3)
     forged_entries = b"".join(b"\0\x08forged %d" % number for number in range(3))
-    liar.lies["/v1/log/tile/entries/000.p/3"] = forged_entries
+    manipulated.replaced["/v1/log/tile/entries/000.p/3"] = forged_entries
     assert watch.poll() == ["fork"]
 
 
-def test_a_rollback_is_reported(world: World, ada: Person, watch: Watch, liar: Liar) -> None:
+def test_a_rollback_is_reported(
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
+) -> None:
     """Rollback: an old checkpoint of the same log."""
     play(ada)
     world.services.sequencer.run_once()
@@ -198,11 +198,13 @@ def test_a_rollback_is_reported(world: World, ada: Person, watch: Watch, liar: L
     play(ada)
     world.services.sequencer.run_once()
     assert watch.poll() == []
-    liar.lies["/v1/log/checkpoint"] = old
+    manipulated.replaced["/v1/log/checkpoint"] = old
     assert watch.poll() == ["rollback"]
 
 
-def test_withheld_entries_are_reported(world: World, ada: Person, watch: Watch, liar: Liar) -> None:
+def test_withheld_entries_are_reported(
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
+) -> None:
     """Truncation: the checkpoint has more leaves than the log returns."""
     play(ada)
     world.services.sequencer.run_once()
@@ -210,26 +212,26 @@ def test_withheld_entries_are_reported(world: World, ada: Person, watch: Watch, 
     whole = world.get(path).data
     for cut in (None, whole[:-1], whole[: len(whole) // 2]):
         watch.path.unlink(missing_ok=True)
-        liar.lies[path] = cut
+        manipulated.replaced[path] = cut
         assert watch.poll() == ["truncated"]
         assert watch.state.edge.size == 0
-    liar.lies.clear()
+    manipulated.replaced.clear()
     assert watch.poll() == []
 
 
 def test_a_checkpoint_signed_by_another_key_is_reported(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     world.services.sequencer.run_once()
     watch.poll()
     other = NoteSigner(name="tests.example", key=Ed25519PrivateKey.generate())
     checkpoint = Checkpoint(origin="tests.example", size=0, root=root(()))
-    liar.lies["/v1/log/checkpoint"] = sign_checkpoint(checkpoint, [other])
+    manipulated.replaced["/v1/log/checkpoint"] = sign_checkpoint(checkpoint, [other])
     assert watch.poll() == ["signature"]
 
 
 def test_a_key_not_signed_by_the_old_key_is_not_accepted(
-    world: World, watch: Watch, liar: Liar
+    world: World, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     world.services.sequencer.run_once()
     watch.poll()
@@ -243,21 +245,23 @@ def test_a_key_not_signed_by_the_old_key_is_not_accepted(
         "id": other.verifier.key_id.hex(),
         "public": b64encode(other.verifier.public).decode(),
     }
-    liar.lies["/v1/keys"] = orjson.dumps(keys)
+    manipulated.replaced["/v1/keys"] = orjson.dumps(keys)
     watch.poll()
     assert watch.state.keys == [world.services.verifier]
 
 
 def test_a_game_that_contradicts_its_leaf_is_reported_as_a_fork(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     """Split view: the log has one head of a game, and readers get a different history."""
     [one], [two] = play(ada), play(ada)
     world.services.sequencer.run_once()
     plain = {"Accept": "application/x-ndjson"}
     lines = world.get(f"/v1/games/{one}/events", headers=plain).data
-    liar.lies[f"/v1/games/{one}/events"] = lines.replace(b'"turn_limit":', b'"turn_limit":1', 1)
-    liar.lies[f"/v1/games/{two}/events"] = b""
+    manipulated.replaced[f"/v1/games/{one}/events"] = lines.replace(
+        b'"turn_limit":', b'"turn_limit":1', 1
+    )
+    manipulated.replaced[f"/v1/games/{two}/events"] = b""
     assert watch.poll() == ["fork", "fork"]
     assert {game in finding for game in (one, two) for finding in watch.state.findings} == {
         True,
@@ -266,14 +270,14 @@ def test_a_game_that_contradicts_its_leaf_is_reported_as_a_fork(
 
 
 def test_a_game_hidden_after_publication_is_reported(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     game = ada.game()
     world.services.sequencer.run_once()
     assert watch.poll() == []
     ada.post(f"{game}/moves", {"type": "forfeit"})
     world.services.sequencer.run_once()
-    liar.lies[f"{game}/events"] = None
+    manipulated.replaced[f"{game}/events"] = None
     assert watch.poll() == ["withdrawn"]
 
 
@@ -290,15 +294,15 @@ def test_a_game_without_a_seal_is_reported_after_a_day(
 
 
 def test_an_old_checkpoint_beside_newer_games_is_reported_once(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     """A new monitor is shown yesterday's complete and signed log."""
     ada.game()
     world.services.sequencer.run_once()
-    liar.lies["/v1/log/checkpoint"] = world.get("/v1/log/checkpoint").data
+    manipulated.replaced["/v1/log/checkpoint"] = world.get("/v1/log/checkpoint").data
     later = ada.game().rpartition("/")[2]
     world.services.sequencer.run_once()
-    assert watch.poll() == [], "a leaf may take its time"
+    assert watch.poll() == [], "a leaf may be published ten minutes later"
     watch.now += timedelta(minutes=11)
     assert watch.poll() == ["stale"]
     assert later in watch.state.findings[0]
@@ -307,7 +311,7 @@ def test_an_old_checkpoint_beside_newer_games_is_reported_once(
 
 
 def test_a_frozen_checkpoint_is_reported_once_for_each_tree(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     """The operator permanently shows the monitor an old log and an old list of games."""
     watch.expected = Expected(fresh_within=timedelta(hours=72))
@@ -315,7 +319,7 @@ def test_a_frozen_checkpoint_is_reported_once_for_each_tree(
     world.services.sequencer.run_once()
     assert watch.poll() == []
     for path in ("/v1/log/checkpoint", "/v1/games"):
-        liar.lies[path] = world.get(path).data
+        manipulated.replaced[path] = world.get(path).data
     play(ada)
     world.services.sequencer.run_once()
     watch.now += timedelta(hours=71)
@@ -324,14 +328,14 @@ def test_a_frozen_checkpoint_is_reported_once_for_each_tree(
     assert watch.poll() == ["stale"]
     watch.now += timedelta(hours=2)
     assert watch.poll() == []
-    liar.lies.clear()
+    manipulated.replaced.clear()
     assert watch.poll() == []
     watch.now += timedelta(hours=73)
     assert watch.poll() == ["stale"]
 
 
 def test_a_rollback_is_reported_once_for_all_sizes_shown(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     shown = []
     for _ in range(3):
@@ -339,9 +343,9 @@ def test_a_rollback_is_reported_once_for_all_sizes_shown(
         world.services.sequencer.run_once()
         shown.append(world.get("/v1/log/checkpoint").data)
     assert watch.poll() == []
-    liar.lies["/v1/log/checkpoint"] = shown[1]
+    manipulated.replaced["/v1/log/checkpoint"] = shown[1]
     assert watch.poll() == ["rollback"]
-    liar.lies["/v1/log/checkpoint"] = shown[0]
+    manipulated.replaced["/v1/log/checkpoint"] = shown[0]
     assert watch.poll() == []
     assert watch.kept == shown[1::-1], "each of them is kept"
 
@@ -351,8 +355,8 @@ def test_a_log_without_recent_cosignatures_is_reported(
 ) -> None:
     other = Cosigner(name="w.example/2", key=Ed25519PrivateKey.generate()).verifier
     sequencer = world.services.sequencer
-    with answering(witness) as here:
-        sequencer._witnesses = (here,)
+    with answering(witness) as reachable:
+        sequencer._witnesses = (reachable,)
         play(ada)
         sequencer.run_once()
         assert sequencer.ask_witnesses() == []
@@ -371,19 +375,19 @@ def test_a_log_without_recent_cosignatures_is_reported(
 
 
 def test_a_false_cosignature_is_reported(
-    world: World, ada: Person, watch: Watch, liar: Liar
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
 ) -> None:
     play(ada)
     world.services.sequencer.run_once()
     note = world.get("/v1/log/checkpoint").data
     line = cosign("another text\n", WITNESS, timestamp=int(time.time()))
-    liar.lies["/v1/log/checkpoint"] = note + line.encode()
+    manipulated.replaced["/v1/log/checkpoint"] = note + line.encode()
     watch.expected = Expected(witnesses=[WITNESS.verifier])
     assert watch.poll() == ["cosignatures"]
 
 
 def test_a_polling_witness_cosigns_a_growing_log(
-    world: World, ada: Person, client: LogClient, witness: Witness, liar: Liar
+    world: World, ada: Person, client: LogClient, witness: Witness, manipulated: ManipulatedService
 ) -> None:
     for _ in range(3):
         play(ada)
@@ -392,12 +396,12 @@ def test_a_polling_witness_cosigns_a_growing_log(
         assert answer.status == 200
         (found,) = cosignatures(parse_note(note + answer.body), [WITNESS.verifier])
         assert found.verifier == WITNESS.verifier
-    old = liar.lies["/v1/log/checkpoint"] = forged(world, 5)
+    old = manipulated.replaced["/v1/log/checkpoint"] = forged(world, 5)
     assert old is not None
-    assert follow(client, witness)[1].status == 422, "older, and not the beginning of what is"
-    liar.lies["/v1/log/checkpoint"] = forged(world, 6)
+    assert follow(client, witness)[1].status == 422, "smaller, and no prefix of the cosigned tree"
+    manipulated.replaced["/v1/log/checkpoint"] = forged(world, 6)
     assert follow(client, witness)[1].status == 409
-    liar.lies["/v1/log/checkpoint"] = forged(world, 7)
+    manipulated.replaced["/v1/log/checkpoint"] = forged(world, 7)
     with pytest.raises(Unreachable):
         follow(client, witness)  # the log has no tiles for it
 
@@ -406,8 +410,8 @@ def test_the_log_requests_and_serves_cosignatures(
     world: World, ada: Person, witness: Witness
 ) -> None:
     """From the setting to the served checkpoint; an unreachable witness has no effect."""
-    with answering(witness) as here:
-        away = RemoteWitness(
+    with answering(witness) as reachable:
+        unreachable = RemoteWitness(
             url="http://127.0.0.1:9",
             verifier=Cosigner(name="w.example/9", key=Ed25519PrivateKey.generate()).verifier,
         )
@@ -416,13 +420,13 @@ def test_the_log_requests_and_serves_cosignatures(
             origin="tests.example",
             signers=lambda _now: [signer(world)],
             now=world.services.world.now,
-            witnesses=(away, here),
+            witnesses=(unreachable, reachable),
         )
         for _ in range(2):
             play(ada)
             sequencer.run_once()
             [(silent, _)] = sequencer.ask_witnesses()
-            assert silent is away
+            assert silent is unreachable
             data = world.get("/v1/log/checkpoint").data
             _, note, _ = open_checkpoint(data, [world.services.verifier])
             assert len(cosignatures(note, [WITNESS.verifier])) == 1
@@ -438,8 +442,8 @@ def test_a_restored_old_database_is_noticed_by_the_witnesses(
     play(ada)
     world.services.sequencer.run_once()
     witness._state.save("tests.example", CosignedTree(size=99, root=bytes(32)))
-    with answering(witness) as here:
+    with answering(witness) as reachable:
         sequencer = world.services.sequencer
-        sequencer._witnesses = (here,)
+        sequencer._witnesses = (reachable,)
         [(_, reason)] = sequencer.ask_witnesses()
         assert isinstance(reason, WitnessRefused)

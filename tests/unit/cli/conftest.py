@@ -15,15 +15,15 @@ from service.cli.__main__ import run
 ROOT = Path(__file__).resolve().parents[3]
 SAMPLES = ROOT / "tests" / "golden" / "samples"
 
-RecordedAnswer = tuple[int, str, str]
+CommandOutput = tuple[int, str, str]
 """Exit status, standard output, standard error."""
 
 
 @pytest.fixture
-def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., RecordedAnswer]:
+def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., CommandOutput]:
     """Return a function that runs a command line in this process."""
 
-    def call(*words: str | Path) -> RecordedAnswer:
+    def call(*words: str | Path) -> CommandOutput:
         status = run([str(word) for word in words])
         output = capsys.readouterr()
         return status, output.out, output.err
@@ -32,10 +32,10 @@ def shithead(capsys: pytest.CaptureFixture[str]) -> Callable[..., RecordedAnswer
 
 
 @pytest.fixture
-def program() -> Callable[..., RecordedAnswer]:
+def program() -> Callable[..., CommandOutput]:
     """Return a function that runs a command line in a new process, like an installed script."""
 
-    def call(*words: str | Path, **variables: str) -> RecordedAnswer:
+    def call(*words: str | Path, **variables: str) -> CommandOutput:
         code = "import sys; sys.argv[0] = 'shithead'; from service.cli.__main__ import main; main()"
         answer = subprocess.run(
             [sys.executable, "-c", code, *map(str, words)],

@@ -12,14 +12,14 @@ import pytest
 from service.cli.__main__ import MISUSED
 from service.cli.admin import admin
 from service.keys.keyring import load_or_create
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
 PLAYER = str(uuid4())
 
 
 @pytest.mark.parametrize("name", sorted(admin.commands))
 def test_every_action_has_help_with_a_text_for_each_option(
-    shithead: Callable[..., RecordedAnswer], name: str
+    shithead: Callable[..., CommandOutput], name: str
 ) -> None:
     status, out, _ = shithead("admin", name, "--help")
     assert status == 0
@@ -45,7 +45,7 @@ def test_every_action_has_help_with_a_text_for_each_option(
     ],
 )
 def test_invalid_arguments_are_refused_before_any_action(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
+    shithead: Callable[..., CommandOutput], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     nowhere = "postgresql://nobody@/none?host=/nowhere"
     keys = tmp_path / "keys.json"
@@ -57,7 +57,7 @@ def test_invalid_arguments_are_refused_before_any_action(
 
 @pytest.mark.parametrize("words", [("stuck",), ("trail",), ("revoke-token", PLAYER)])
 def test_a_database_that_does_not_answer_is_one_message(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
+    shithead: Callable[..., CommandOutput], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     load_or_create(tmp_path / "keys.json")
     database = ("--database-url", "postgresql://nobody@/none?host=/nowhere")

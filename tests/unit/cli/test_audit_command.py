@@ -15,14 +15,14 @@ from service.shx.chain import head
 from tests.examples import stride
 from tests.random_games import Plan, made_game
 from tests.tamper import LOGS, sample
-from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
+from tests.unit.cli.conftest import SAMPLES, CommandOutput
 from tests.unit.verify.test_html import Reader
 
 LEEDS = SAMPLES / "leeds.jsonl"
 
 
 def test_a_decision_quotes_its_statements(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     """L8: a play is equal to the top card of the pile, or higher."""
     status, out, _ = shithead("audit", LEEDS, "--move", "60")
@@ -39,7 +39,7 @@ QUESTIONS = (("--move", "60"), ("--card", "Kc"), ("--knowledge", "1", "--at", "6
 
 @pytest.mark.parametrize("words", QUESTIONS, ids=lambda words: words[0])
 def test_the_page_has_the_content_of_the_text_and_loads_nothing(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path, words: tuple[str, ...]
+    shithead: Callable[..., CommandOutput], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     path = tmp_path / "answer.html"
     status, out, _ = shithead("audit", LEEDS, *words, "--html", path)
@@ -55,7 +55,7 @@ def test_the_page_has_the_content_of_the_text_and_loads_nothing(
 
 
 def test_the_page_and_text_on_an_invalid_log_begin_with_the_fault(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     forgery = sample("leeds")
     seq = forgery.find("pile_picked_up")
@@ -78,7 +78,7 @@ def test_the_page_and_text_on_an_invalid_log_begin_with_the_fault(
 
 @pytest.mark.heavy
 def test_every_event_and_card_of_every_sample_can_be_audited(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     """CI asks one of three questions about each sample, --long all."""
     for number, path in enumerate(LOGS):
@@ -92,7 +92,7 @@ def test_every_event_and_card_of_every_sample_can_be_audited(
         assert status == 0
 
 
-def test_custody_and_knowledge_are_printed(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_custody_and_knowledge_are_printed(shithead: Callable[..., CommandOutput]) -> None:
     out = shithead("audit", LEEDS, "--card", "Th")[1]
     assert "  2–74    up of seat 1, slot 1  seen by all" in out
     out = shithead("audit", LEEDS, "--knowledge", "1", "--at", "60")[1]
@@ -100,14 +100,14 @@ def test_custody_and_knowledge_are_printed(shithead: Callable[..., RecordedAnswe
     assert "unseen (14)" in out
 
 
-def test_the_json_is_the_object_of_the_api(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_the_json_is_the_object_of_the_api(shithead: Callable[..., CommandOutput]) -> None:
     status, out, _ = shithead("audit", LEEDS, "--move", "60", "--json")
     assert status == 0
     assert json.loads(out)["did"] == {"type": "play", "cards": ["Kc", "Kh", "Ks"]}
 
 
 def test_refused_attempts_of_a_bundle_are_printed(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     lines = LEEDS.read_bytes().splitlines()
     at = json.loads(lines[60])["at"]
@@ -122,7 +122,7 @@ def test_refused_attempts_of_a_bundle_are_printed(
 
 
 def test_the_audit_of_a_running_game_prints_only_public_facts(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     path = tmp_path / "running.jsonl"
     path.write_bytes(b"\n".join(made_game(Plan(name="audit", stop=9))) + b"\n")
@@ -135,7 +135,7 @@ def test_the_audit_of_a_running_game_prints_only_public_facts(
 
 
 def test_the_audit_of_a_seats_bundle_prints_what_the_seat_saw(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     lines = made_game(Plan(name="audit", stop=9))
     path = tmp_path / "seat.shx"
@@ -145,7 +145,7 @@ def test_the_audit_of_a_seats_bundle_prints_what_the_seat_saw(
 
 
 def test_the_audit_of_an_invalid_log_begins_with_the_failure(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     lines = LEEDS.read_bytes().splitlines()
     assert head(lines[59])
@@ -175,7 +175,7 @@ def test_the_audit_of_an_invalid_log_begins_with_the_failure(
     ],
 )
 def test_an_impossible_question_ends_with_64(
-    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
+    shithead: Callable[..., CommandOutput], words: tuple[str, ...]
 ) -> None:
     status, out, err = shithead("audit", LEEDS, *words)
     assert (status, out) == (MISUSED, "")
@@ -183,7 +183,7 @@ def test_an_impossible_question_ends_with_64(
 
 
 def test_a_missing_or_unreadable_log_ends_with_3(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     assert shithead("audit", tmp_path / "none.shx", "--move", "1")[0] == 3
     nonsense = tmp_path / "nonsense"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
 
 def test_an_existing_key_file_is_reported_before_the_backup_and_not_overwritten(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     """As when the same backup command runs every night."""
     keys, target = tmp_path / "keys.json", tmp_path / "one.backup"

@@ -10,10 +10,10 @@ import pytest
 from service.cli import __main__
 from service.cli.__main__ import COMMANDS, MISUSED
 from service.cli.__main__ import shithead as group
-from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
+from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
 
-def test_without_arguments_the_commands_are_listed(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_without_arguments_the_commands_are_listed(shithead: Callable[..., CommandOutput]) -> None:
     status, out, _ = shithead()
     assert status == 0
     for command in ("up", "verify", "replay", "simulate", "rulesets", "migrate"):
@@ -22,7 +22,7 @@ def test_without_arguments_the_commands_are_listed(shithead: Callable[..., Recor
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
 def test_every_command_has_help_with_a_text_for_each_option(
-    shithead: Callable[..., RecordedAnswer], name: str
+    shithead: Callable[..., CommandOutput], name: str
 ) -> None:
     status, out, _ = shithead(name, "--help")
     assert status == 0
@@ -39,7 +39,7 @@ def test_every_command_has_help_with_a_text_for_each_option(
     [("dance",), ("verify",), ("verify", "--receipts", "x"), ("simulate", "--games", "none")],
 )
 def test_a_wrong_command_line_ends_with_a_status_that_no_report_uses(
-    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
+    shithead: Callable[..., CommandOutput], words: tuple[str, ...]
 ) -> None:
     """Status 2 means that evidence is missing."""
     status, out, err = shithead(*words)
@@ -49,7 +49,7 @@ def test_a_wrong_command_line_ends_with_a_status_that_no_report_uses(
 
 @pytest.mark.heavy
 def test_the_program_exits_with_the_status_of_its_command(
-    program: Callable[..., RecordedAnswer],
+    program: Callable[..., CommandOutput],
 ) -> None:
     assert program("verify", SAMPLES / "leeds.jsonl")[0] == 0
     assert program("verify", SAMPLES / "nothing.jsonl")[0] == 3
@@ -57,7 +57,7 @@ def test_the_program_exits_with_the_status_of_its_command(
 
 
 def test_ctrl_c_prints_one_word_and_no_traceback(
-    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
@@ -67,14 +67,14 @@ def test_ctrl_c_prints_one_word_and_no_traceback(
     assert (status, out, err.split()) == (__main__.INTERRUPTED, "", ["interrupted"])
 
 
-def test_the_printed_version_is_the_one_in_logs(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_the_printed_version_is_the_one_in_logs(shithead: Callable[..., CommandOutput]) -> None:
     from service.application.tables.dealing import ENGINE
 
     assert shithead("--version")[1] == f"shithead {ENGINE['version']}\n"
 
 
 def test_a_command_that_is_not_installed_is_not_listed(
-    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The distribution for referees has `verify`, and no `up`."""
     monkeypatch.setattr(__main__, "_installed", lambda name: name != "up")

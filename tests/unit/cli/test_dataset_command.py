@@ -15,7 +15,7 @@ import pytest
 from service.cli.__main__ import MISUSED
 from service.domain.cards import ordered_deck
 from service.simulation.dataset import COLUMNS, Scalar, Type, described
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
 DOCUMENT = Path(__file__).parents[3] / "ops/dataset.md"
 WORDS = ("dataset", "--ruleset", "covered-queen", "--seats", "3", "--games", "2", "--seed", "4")
@@ -23,7 +23,7 @@ WORDS = ("dataset", "--ruleset", "covered-queen", "--seats", "3", "--games", "2"
 WITHOUT = "the extra parquet is not installed; `ops/test --long` installs it"
 PYTHON_TYPES = {Scalar.STRING: str, Scalar.INTEGER: int, Scalar.BOOLEAN: bool}
 
-Shithead = Callable[..., RecordedAnswer]
+Shithead = Callable[..., CommandOutput]
 
 
 def rows(text: str) -> list[dict[str, Any]]:

@@ -28,7 +28,7 @@ from service.cli.play_screen import (
     table_of,
 )
 from service.client.api import Refused
-from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
+from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
 ORDER = "23456789TJQKA"
 TAKE = {"type": "pick_up", "with": []}
@@ -226,14 +226,14 @@ def test_automatic_play_shows_the_hand_and_stops_if_a_listed_move_is_refused() -
 
 @pytest.mark.parametrize("words", [("nowhere",), ("--auto", "best"), ("--seat-key", "0=AAAA")])
 def test_a_wrong_command_line_is_explained(
-    shithead: Callable[..., RecordedAnswer], words: Sequence[str]
+    shithead: Callable[..., CommandOutput], words: Sequence[str]
 ) -> None:
     assert shithead("play", *words)[0] == MISUSED
 
 
 @pytest.mark.parametrize("words", [("play",), ("tables",), ("bots",), ("watch", str(UUID(int=1)))])
 def test_without_a_service_the_command_that_starts_one_is_named(
-    shithead: Callable[..., RecordedAnswer], words: Sequence[str], tmp_path: Path
+    shithead: Callable[..., CommandOutput], words: Sequence[str], tmp_path: Path
 ) -> None:
     home = () if words == ("bots",) else ("--home", tmp_path)
     status, _, err = shithead(*words, "--url", "http://127.0.0.1:9", *home)

@@ -24,9 +24,9 @@ from service.shx.tlog.notes import MAX_SIGNATURES, NoteVerifier, parse_note, sig
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
+from tests.unit.cli.conftest import CommandOutput
 
-RecordedAnswer = tuple[int, str, str]
-Shithead = Callable[..., RecordedAnswer]
+Shithead = Callable[..., CommandOutput]
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def url(services: Services) -> Iterator[str]:
 def run(shithead: Shithead) -> Shithead:
     """Return a function that runs a command line, without the log of the service."""
 
-    def call(*words: str | Path) -> RecordedAnswer:
+    def call(*words: str | Path) -> CommandOutput:
         status, out, err = shithead(*words)
         return status, "".join(s for s in out.splitlines(keepends=True) if " ids=" not in s), err
 
@@ -97,7 +97,7 @@ def test_a_witness_refuses_a_restarted_log(
     grow(log, services, 1)
     words = ("witness", "--log", url, "--once", "--name", "w.example/1")
     assert run(*words)[0] == 0
-    log.__init__()  # type: ignore[misc] # the same log, with another past
+    log.__init__()  # type: ignore[misc] # the same log, with another history
     grow(log, services, 2)
     status, out, err = run(*words)
     assert (status, out) == (1, "")
@@ -105,7 +105,7 @@ def test_a_witness_refuses_a_restarted_log(
     assert len(list(Path().glob("witness.state.refused-*.note"))) == 1
 
 
-def test_a_witness_refuses_a_set_back_log_and_stores_the_proof(
+def test_a_witness_refuses_a_rolled_back_log_and_stores_the_proof(
     run: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
     """It shows fewer leaves than it signed, which is a finding and not a failed request."""
@@ -136,7 +136,7 @@ def test_a_monitor_reports_a_finding_once_and_always_ends_with_1(
 ) -> None:
     grow(log, services, 1)
     assert run("monitor", "--log", url, "--once")[:2] == (0, "")
-    log.__init__()  # type: ignore[misc] # the same log, with another past
+    log.__init__()  # type: ignore[misc] # the same log, with another history
     grow(log, services, 2)
     status, out, err = run("monitor", "--log", url, "--once")
     assert status == 1
@@ -180,13 +180,13 @@ def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(run: Shithead
     statuses = [run(*words)[0] for _ in range(101)]
     refused = statuses.index(1)
     assert set(statuses[refused:]) == {1}
-    kept = keyring.load(path)
-    signers = signers_at(kept, "tests.example", datetime.now(UTC))
+    loaded = keyring.load(path)
+    signers = signers_at(loaded, "tests.example", datetime.now(UTC))
     assert 16 <= len(signers) == refused + 1 < MAX_SIGNATURES
     parse_note(sign_note("tests.example\n", signers))
     status, _, err = run(*words)
     assert (status, "would sign each checkpoint" in err) == (1, True)
-    assert run(*words, "--overlap", "0")[0] == 0, "which ends no more keys than it adds"
+    assert run(*words, "--overlap", "0")[0] == 0, "the replaced key stops signing at once"
 
 
 @pytest.mark.heavy

@@ -12,12 +12,12 @@ from service.cli.load_game import read_recording, steps_of
 from service.cli.replay import warning_of
 from service.domain.view import ALL
 from tests.tamper import Forgery
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 from tests.unit.cli.test_replay_command import LINES, LOG, whole
 
 
 def test_an_invalid_log_is_shown_to_its_end_with_a_warning(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     changed = tmp_path / "changed.jsonl"
     changed.write_bytes(LOG.read_bytes().replace(b'"seq":20,', b'"seq":21,'))
@@ -31,7 +31,7 @@ def test_an_invalid_log_is_shown_to_its_end_with_a_warning(
 
 
 def test_events_after_a_broken_link_are_shown_and_marked(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     """A changed time in one event leaves all later events readable."""
     changed = tmp_path / "changed.jsonl"
@@ -63,7 +63,7 @@ def no_slot(forgery: Forgery) -> None:
 
 @pytest.mark.parametrize("forge", [no_seat, no_stock, no_slot])
 def test_events_that_cannot_be_folded_are_described_one_by_one(
-    forge: Callable[[Forgery], None], shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    forge: Callable[[Forgery], None], shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     """If the public fold fails too, each event is described by itself."""
     forgery = Forgery(LINES)

@@ -32,7 +32,7 @@ from service.shx.bundle import OPENINGS, write_bundle
 from service.shx.canonical import canonical
 from tests.examples import stride
 from tests.tamper import LOGS
-from tests.unit.cli.conftest import ROOT, SAMPLES, RecordedAnswer
+from tests.unit.cli.conftest import ROOT, SAMPLES, CommandOutput
 
 LOG = SAMPLES / "leeds.jsonl"
 LINES = LOG.read_bytes().splitlines()
@@ -64,7 +64,7 @@ def seats_bundle(path: Path, seat: int, count: int) -> Path:
 
 
 def test_without_a_terminal_it_prints_the_transcript(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     assert shithead("replay", LOG) == (0, whole(ALL), "")
     assert shithead("replay", LOG, "--as", "public") == (0, whole(None), "")
@@ -72,7 +72,7 @@ def test_without_a_terminal_it_prints_the_transcript(
 
 
 def test_before_the_seal_only_public_cards_are_shown(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     running = part(tmp_path / "running.jsonl", 41)  # with the whole of its last move
     status, out, _ = shithead("replay", running)
@@ -85,7 +85,7 @@ def test_before_the_seal_only_public_cards_are_shown(
 
 
 def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     bundle = seats_bundle(tmp_path / "mine.shx", 0, 40)
     log = decode_log(LINES[:40])
@@ -98,7 +98,7 @@ def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
 
 
 def test_a_file_that_is_not_a_log_ends_with_3(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     (tmp_path / "text").write_text("{}")
     for words in (tmp_path / "text", tmp_path / "missing", tmp_path):
@@ -135,7 +135,7 @@ def url() -> Iterator[str]:
 
 
 def test_an_id_is_fetched_from_the_server(
-    shithead: Callable[..., RecordedAnswer], url: str, monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., CommandOutput], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert shithead("replay", GAME, "--url", url) == (0, whole(ALL), "")
     monkeypatch.setenv("SHITHEAD_URL", url + "/")
@@ -147,7 +147,7 @@ def test_an_id_is_fetched_from_the_server(
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "ftp://example", "nonsense"])
 def test_a_server_without_an_answer_is_one_message(
-    shithead: Callable[..., RecordedAnswer], address: str
+    shithead: Callable[..., CommandOutput], address: str
 ) -> None:
     status, out, err = shithead("replay", GAME, "--url", address)
     assert (status, out, err.count("\n")) == (1, "", 1)

@@ -10,11 +10,11 @@ from service.cli.__main__ import MISUSED
 from service.rulesets.catalogue import catalogue, definition, known_by_name
 from service.rulesets.labels import differences, label_of
 from service.rulesets.rules_page import as_text, rules_page
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
 
 def test_the_list_has_every_ruleset_and_the_named_variants(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     status, out, _ = shithead("rulesets")
     listed = {line.split()[0] for line in out.splitlines() if line.strip()}
@@ -24,20 +24,20 @@ def test_the_list_has_every_ruleset_and_the_named_variants(
 
 @pytest.mark.parametrize("identity", ["leeds", "covered-queen", "reverse"])
 def test_one_ruleset_is_printed_as_its_page(
-    shithead: Callable[..., RecordedAnswer], identity: str
+    shithead: Callable[..., CommandOutput], identity: str
 ) -> None:
     assert shithead("rulesets", identity) == (0, as_text(rules_page(definition(identity))), "")
 
 
 def test_a_variant_known_only_by_name_is_described_as_such(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     assert "unknown" in shithead("rulesets", "mukava")[1]
     assert shithead("rulesets", "mukava", "leeds")[0] == MISUSED
 
 
 def test_two_rulesets_side_by_side_show_only_differences_with_statements(
-    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """L21 and T11: a ten goes on what it beats in Leeds, on anything in Threes."""
     monkeypatch.setenv("COLUMNS", "160")
@@ -53,13 +53,13 @@ def test_two_rulesets_side_by_side_show_only_differences_with_statements(
 
 
 def test_a_ruleset_beside_itself_has_no_differences(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     assert "the same settings" in shithead("rulesets", "leeds", "leeds")[1]
 
 
 def test_a_misspelt_ruleset_is_answered_with_the_nearest(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     status, _, err = shithead("rulesets", "leds")
     assert status == MISUSED

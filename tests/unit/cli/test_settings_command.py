@@ -12,7 +12,7 @@ import pytest
 
 from service.cli.settings import markdown, settings_page
 from service.config import Settings, settings_from, variable
-from tests.unit.cli.conftest import ROOT, RecordedAnswer
+from tests.unit.cli.conftest import ROOT, CommandOutput
 
 NAME = re.compile(r"\bSHITHEAD_[A-Z_]*[A-Z]\b")
 MISSPELT = "SHITHEAD_PROT"
@@ -65,7 +65,7 @@ def test_the_runbook_has_the_same_tables() -> None:
     assert (ROOT / "ops/runbook.md").read_text("utf-8").rstrip().endswith(markdown().rstrip())
 
 
-def test_the_command_prints_them_all(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_the_command_prints_them_all(shithead: Callable[..., CommandOutput]) -> None:
     status, out, _ = shithead("settings")
     assert status == 0
     for row in ROWS.values():

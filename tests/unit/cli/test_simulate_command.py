@@ -16,13 +16,13 @@ from service.shx.bundle import Bundle, read_log
 from service.simulation import parallel
 from service.simulation.parallel import every_plan, played, tables_of
 from service.simulation.simulate import Plan
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
 PLAN = Plan(ruleset="shithead", seats=3, bots=("greedy", "lowest"), games=5, hands=2)
 
 
 def test_played_and_verified_hands_are_counted(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     words = ("simulate", "--ruleset", "leeds", "--seats", "3", "--games", "3", "--jobs", "1")
     status, out, _ = shithead(*words, "--keep", tmp_path, "--bots", "greedy,lowest", "--json")
@@ -38,7 +38,7 @@ def test_played_and_verified_hands_are_counted(
 
 
 def test_the_table_names_each_bot_and_the_result_of_verifying(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     status, out, _ = shithead("simulate", "--games", "2", "--jobs", "1", "--bots", "greedy")
     assert status == 0
@@ -90,7 +90,7 @@ def test_all_plays_every_ruleset_with_every_number_of_seats() -> None:
 
 
 def test_an_invalid_log_is_reported_and_ends_with_1(
-    shithead: Callable[..., RecordedAnswer], monkeypatch: pytest.MonkeyPatch
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def changed(log: bytes) -> Bundle:
         return read_log(log.replace(b'"seq":5', b'"seq":6'))
@@ -114,7 +114,7 @@ def test_an_invalid_log_is_reported_and_ends_with_1(
     ],
 )
 def test_impossible_options_are_a_wrong_command_line(
-    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
+    shithead: Callable[..., CommandOutput], words: tuple[str, ...]
 ) -> None:
     status, out, err = shithead("simulate", "--jobs", "1", "--games", "1", *words)
     assert (status, out) == (MISUSED, "")

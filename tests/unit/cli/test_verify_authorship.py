@@ -22,9 +22,9 @@ from service.shx.tlog.tree import leaf_hash, root
 from tests.attacks.rule_attacks import a_card_that_does_not_fit
 from tests.random_games import private_key
 from tests.tamper import sample, sample_lines
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
-Run = Callable[..., RecordedAnswer]
+Run = Callable[..., CommandOutput]
 Lines = tuple[bytes, ...]
 SERVER = NoteSigner(name="authors.example", key=private_key("server"))
 KEY = ("--server-key", str(SERVER.verifier))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from ops.bench.costly_uploads import costly_log
-from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
+from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
 LOG = SAMPLES / "leeds.jsonl"
-Shithead = Callable[..., RecordedAnswer]
+Shithead = Callable[..., CommandOutput]
 
 
 @pytest.fixture(autouse=True)

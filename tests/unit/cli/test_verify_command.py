@@ -21,7 +21,7 @@ from service.shx.tlog.cosignature import CosignatureVerifier
 from service.shx.tlog.notes import NoteSigner, NoteVerifier
 from service.shx.tlog.proof import TlogProof
 from service.shx.tlog.tree import leaf_hash, root
-from tests.unit.cli.conftest import SAMPLES, RecordedAnswer
+from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
 LOG = SAMPLES / "leeds.jsonl"
 SERVER = NoteSigner(name="court.example", key=Ed25519PrivateKey.from_private_bytes(bytes(32)))
@@ -40,7 +40,7 @@ def receipt(tmp_path: Path) -> Path:
 
 
 def test_a_valid_log_ends_with_0_and_a_closing_line(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     status, out, _ = shithead("verify", LOG)
     assert status == 0
@@ -49,7 +49,7 @@ def test_a_valid_log_ends_with_0_and_a_closing_line(
 
 
 def test_a_bundle_is_read_like_a_log(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     bundle = tmp_path / "game.shx"
     bundle.write_bytes(write_bundle(LOG.read_bytes().splitlines()))
@@ -57,7 +57,7 @@ def test_a_bundle_is_read_like_a_log(
 
 
 def test_a_changed_log_ends_with_1_and_names_the_event(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     lines = LOG.read_bytes().splitlines(keepends=True)
     lines[7] = lines[7].replace(b'"turn":0', b'"turn":1').replace(b'"turn":2', b'"turn":1')
@@ -70,7 +70,7 @@ def test_a_changed_log_ends_with_1_and_names_the_event(
 
 
 def test_an_unfinished_game_ends_with_2(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     part = tmp_path / "part.jsonl"
     part.write_bytes(b"".join(LOG.read_bytes().splitlines(keepends=True)[:30]))
@@ -80,7 +80,7 @@ def test_an_unfinished_game_ends_with_2(
 
 
 def test_a_file_that_is_not_a_log_ends_with_3(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     (tmp_path / "picture.png").write_bytes(b"\x89PNG")
     for path in (tmp_path / "picture.png", tmp_path / "missing", tmp_path):
@@ -90,7 +90,7 @@ def test_a_file_that_is_not_a_log_ends_with_3(
 
 
 def test_a_receipt_and_the_server_key_give_l2(
-    shithead: Callable[..., RecordedAnswer], receipt: Path, tmp_path: Path
+    shithead: Callable[..., CommandOutput], receipt: Path, tmp_path: Path
 ) -> None:
     older = NoteSigner(name=SERVER.name, key=Ed25519PrivateKey.generate()).verifier
     (tmp_path / "server.key").write_text(f"{older}\n{KEY}\n")
@@ -107,7 +107,7 @@ def test_a_receipt_and_the_server_key_give_l2(
 
 
 def test_the_page_goes_into_its_file(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
     status, out, _ = shithead("verify", LOG, "--html", page)
@@ -115,7 +115,7 @@ def test_the_page_goes_into_its_file(
     assert out.splitlines()[-1] in page.read_text()
 
 
-def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., CommandOutput]) -> None:
     status, out, _ = shithead("verify", LOG, "--json")
     audit = json.loads(out)
     assert (status, audit["result"], audit["level"]) == (0, "pass", "L1")
@@ -143,21 +143,21 @@ def test_the_report_as_json_is_the_audit_object(shithead: Callable[..., Recorded
     ],
 )
 def test_an_invalid_key_is_a_wrong_command_line(
-    shithead: Callable[..., RecordedAnswer], words: tuple[str, ...]
+    shithead: Callable[..., CommandOutput], words: tuple[str, ...]
 ) -> None:
     status, out, _ = shithead("verify", LOG, *words)
     assert (status, out) == (MISUSED, "")
 
 
 def test_a_missing_file_of_keys_is_named_as_such(
-    shithead: Callable[..., RecordedAnswer],
+    shithead: Callable[..., CommandOutput],
 ) -> None:
     status, _, err = shithead("verify", LOG, "--server-key", "keys.json")
     assert (status, "there is no file 'keys.json'" in err) == (MISUSED, True)
 
 
 def test_a_proof_beside_a_plain_log_counts_like_one_in_a_bundle(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     lines = LOG.read_bytes().splitlines()
     game = UUID(json.loads(lines[0])["game"])
@@ -179,7 +179,7 @@ def test_a_proof_beside_a_plain_log_counts_like_one_in_a_bundle(
 
 
 def test_key_changes_are_passed_to_the_verifier(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     keyed = SAMPLES / "shithead-keyed.jsonl"
     data = json.loads(keyed.read_bytes().splitlines()[0])["data"]
@@ -198,7 +198,7 @@ def test_key_changes_are_passed_to_the_verifier(
     assert "changes.json" in err
 
 
-def test_seat_keys_are_passed_to_the_verifier(shithead: Callable[..., RecordedAnswer]) -> None:
+def test_seat_keys_are_passed_to_the_verifier(shithead: Callable[..., CommandOutput]) -> None:
     keyed = SAMPLES / "shithead-keyed.jsonl"
     created = json.loads(keyed.read_bytes().splitlines()[0])["data"]
     keys = {seat: s["key"] for seat, s in enumerate(created["seats"]) if s["key"]}
@@ -209,7 +209,7 @@ def test_seat_keys_are_passed_to_the_verifier(shithead: Callable[..., RecordedAn
 
 
 def test_a_folder_in_place_of_a_log_is_reported_as_such(
-    shithead: Callable[..., RecordedAnswer], tmp_path: Path
+    shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     status, _, err = shithead("verify", tmp_path)
     assert status == 3

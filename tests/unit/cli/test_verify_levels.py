@@ -14,16 +14,16 @@ from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
 from tests.changed import replace
 from tests.random_games import Plan, made_game, private_key, public_text
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
-Run = Callable[..., RecordedAnswer]
+Run = Callable[..., CommandOutput]
 SERVER = NoteSigner(name="levels.example", key=private_key("server"))
 KEYS = {seat: private_key(f"seat {seat}") for seat in range(2)}
 CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
 SIGNED = Plan(name="levels", seats=2, keys=KEYS, clock=CLOCK)
 
 
-def verify(run: Run, folder: Path, plan: Plan, *words: str) -> RecordedAnswer:
+def verify(run: Run, folder: Path, plan: Plan, *words: str) -> CommandOutput:
     """Verify a generated game with a receipt for its end and all keys of its seats."""
     lines = made_game(plan)
     log, note = folder / "events.jsonl", folder / "mine.note"

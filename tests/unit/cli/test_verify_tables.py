@@ -14,9 +14,9 @@ import pytest
 
 from tests.random_games import START, Plan, made_game
 from tests.tamper import Forgery
-from tests.unit.cli.conftest import RecordedAnswer
+from tests.unit.cli.conftest import CommandOutput
 
-Run = Callable[..., RecordedAnswer]
+Run = Callable[..., CommandOutput]
 Lines = tuple[bytes, ...]
 OTHER_TABLE = str(UUID(int=77))
 ELSEWHERE = str(UUID(int=78))

@@ -31,9 +31,9 @@ from tests.malformed import CUT, DEEP, ICY, Malformed, malformed
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
+from tests.unit.cli.conftest import CommandOutput
 
-RecordedAnswer = tuple[int, str, str]
-Shithead = Callable[..., RecordedAnswer]
+Shithead = Callable[..., CommandOutput]
 ORIGIN = "tests.example"
 WORDS = ("--once", "--name", "w.example/1")
 ROOT = Path(__file__).resolve().parents[3]

@@ -132,7 +132,7 @@ def test_an_aborted_hand_changes_neither_number_nor_dealer() -> None:
     after = evolve_table(evolve_table(before, dealt(2)), aborted)
     assert (after.next_hand, after.next_dealer) == (2, before.next_dealer)
     assert (after.status, after.game) == (TableStatus.BETWEEN, None)
-    assert after.last_game == "game 2", "the next first event points at it all the same"
+    assert after.last_game == "game 2", "the first event of the next hand names it"
     assert after.seats == before.seats, "the tally is unchanged"
     again = evolve_table(after, HandDealt(game="game 2b", hand=2))
     assert (again.hand, again.repeat) == (2, False)
@@ -160,31 +160,31 @@ def test_m14_the_loser_wears_the_bag_until_out_in_a_later_hand() -> None:
     """M14: the loser wears a paper bag until out in a later hand."""
     bags = opened(paper_bag=True)
     lost = finished(shithead=2, places=(0, 1, 3))
-    assert worn(played(lost, opening=bags)) == [2]
+    assert wearing(played(lost, opening=bags)) == [2]
     out = finished(hand=2, shithead=0, places=(2, 1, 3))
-    assert worn(played(lost, out, opening=bags)) == [0], "seat 2 went out, seat 0 lost"
+    assert wearing(played(lost, out, opening=bags)) == [0], "seat 2 went out, seat 0 lost"
     again = finished(hand=2, shithead=2, places=(0, 1, 3))
-    assert worn(played(lost, again, opening=bags)) == [2]
+    assert wearing(played(lost, again, opening=bags)) == [2]
 
 
 def test_m14_a_seat_that_does_not_go_out_keeps_the_bag_beside_the_new_loser() -> None:
     """M14: in a hand that ends before seat 2 is out, the bag stays on."""
     lost = finished(shithead=2, places=(0, 1, 3))
     given_up = finished(EndReason.FORFEIT, hand=2, shithead=0, places=(1,))
-    assert worn(played(lost, given_up, opening=opened(paper_bag=True))) == [0, 2]
+    assert wearing(played(lost, given_up, opening=opened(paper_bag=True))) == [0, 2]
 
 
 def test_m14_an_aborted_hand_takes_no_bag_off() -> None:
     lost = finished(shithead=2)
     aborted = finished(None, hand=2, shithead=None, places=(2,))
-    assert worn(played(lost, aborted, opening=opened(paper_bag=True))) == [2]
+    assert wearing(played(lost, aborted, opening=opened(paper_bag=True))) == [2]
 
 
 def test_without_the_bag_rule_no_seat_wears_a_bag() -> None:
-    assert worn(played(finished(shithead=2))) == []
+    assert wearing(played(finished(shithead=2))) == []
 
 
-def worn(after: Table) -> list[Seat]:
+def wearing(after: Table) -> list[Seat]:
     """Return the seats that wear a bag."""
     return [number for number, seat in enumerate(after.seats) if seat.bag]
 
@@ -240,7 +240,7 @@ def test_a_table_is_opened_once_and_first() -> None:
 
 
 def test_a_match_of_two_hands_is_lost_in_the_second() -> None:
-    """In reverse the shithead of the match is that of the second hand; hands are counted all."""
+    """In reverse the shithead of the match is that of the second hand; all hands are counted."""
     table = opened(ADA, BOT)
     rules = {"id": "reverse", "options": {}, "settings": {"second_hand": {"deal": {}}}}
     table = replace(table, conditions=replace(table.conditions, ruleset=rules))

@@ -15,7 +15,7 @@ from service.shx.tlog.tree import (
     root,
 )
 
-# The leaves and roots that implementations of Certificate Transparency test against.
+# Published leaves and roots of Certificate Transparency.
 LEAVES = [
     leaf_hash(bytes.fromhex(leaf))
     for leaf in (
@@ -84,7 +84,7 @@ def test_an_inclusion_proof_is_valid_only_for_its_leaf_and_tree(
         {"proof": proof[:-1]} if proof else {"proof": [tree[0]]},
         {"index": other} if other != index else {"index": size},
     ):
-        assert not inclusion_holds(**{**claim, "proof": proof, **change})  # type: ignore[arg-type]  # a mix of kinds, on purpose
+        assert not inclusion_holds(**{**claim, "proof": proof, **change})  # type: ignore[arg-type]  # values of several types
 
 
 @given(sizes, st.data())
