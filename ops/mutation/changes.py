@@ -17,7 +17,7 @@ from typing import Any
 Enums = Mapping[str, tuple[str, ...]]
 """The names of an enumeration's members, by its name where the code uses it."""
 
-COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+COMPARISONS: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.Lt: (ast.LtE, ast.GtE),
     ast.LtE: (ast.Lt, ast.Gt),
     ast.Gt: (ast.GtE, ast.LtE),
@@ -29,14 +29,14 @@ COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
     ast.In: (ast.NotIn,),
     ast.NotIn: (ast.In,),
 }
-COUNTED: dict[type[ast.operator], type[ast.operator]] = {
+OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
     ast.Mult: ast.FloorDiv,
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.FloorDiv,
 }
-CALLED = {"any": "all", "all": "any", "min": "max", "max": "min", "sorted": "list"}
+BUILTINS = {"any": "all", "all": "any", "min": "max", "max": "min", "sorted": "list"}
 UNTOUCHED = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 
 
@@ -57,11 +57,11 @@ def changes_of(tree: ast.Module, enums: Enums) -> list[Change]:
     found: list[Change] = []
     for statement in tree.body:
         _walk(statement, enums, None, "", (statement.lineno, statement.lineno), found)
-    alike: Counter[tuple[str | None, str]] = Counter()
+    counts: Counter[tuple[str | None, str]] = Counter()
     numbered = []
     for change in found:
-        alike[change.function, change.text] += 1
-        numbered.append(replace(change, number=alike[change.function, change.text]))
+        counts[change.function, change.text] += 1
+        numbered.append(replace(change, number=counts[change.function, change.text]))
     return numbered
 
 
@@ -102,7 +102,11 @@ def _walk(
             within = f"{inside}{node.name}."
         children = list(enumerate(value)) if isinstance(value, list) else [(None, value)]
         for index, child in children:
-            if not isinstance(child, ast.AST) or _is_docstring(child) or _is_completeness(child):
+            if (
+                not isinstance(child, ast.AST)
+                or _is_docstring(child)
+                or _checks_completeness(child)
+            ):
                 continue
             span = _lines(child, lines)
             found += (
@@ -172,7 +176,7 @@ def _is_alias(node: ast.AST) -> bool:
     return isinstance(value, ast.BinOp | ast.Subscript | ast.Name)
 
 
-def _is_completeness(node: ast.AST) -> bool:
+def _checks_completeness(node: ast.AST) -> bool:
     return isinstance(node, ast.match_case | ast.Expr) and any(
         isinstance(part, ast.Name) and part.id == "assert_never"
         for part in ast.walk(node.body[0] if isinstance(node, ast.match_case) else node)
@@ -193,7 +197,7 @@ def _alternatives(node: ast.AST, parent: ast.AST, enums: Enums) -> Iterator[ast.
             if node.guard is not None:
                 yield _with(node, guard=None)
         case ast.comprehension(ifs=tests):
-            for kept in _less_one(tests):
+            for kept in _without_each(tests):
                 yield _with(node, ifs=kept)
         case _:
             yield from _patterns(node, enums)
@@ -204,7 +208,7 @@ def _patterns(node: ast.AST, enums: Enums) -> Iterator[ast.AST]:
         case ast.MatchValue(value=ast.Attribute() as value):
             yield from (ast.MatchValue(value=other) for other in _members(value, enums))
         case ast.MatchOr(patterns=patterns):
-            for kept in _less_one(patterns):
+            for kept in _without_each(patterns):
                 yield ast.MatchOr(patterns=kept) if len(kept) > 1 else kept[0]
         case ast.MatchClass(kwd_attrs=names, kwd_patterns=patterns):
             for at, pattern in enumerate(patterns):
@@ -219,13 +223,13 @@ def _conditions(node: ast.expr) -> Iterator[ast.expr]:
     match node:
         case ast.Compare(ops=ops, left=left, comparators=rights):
             for at, op in enumerate(ops):
-                for other in COMPARED[type(op)]:
+                for other in COMPARISONS[type(op)]:
                     changed = [*ops[:at], other(), *ops[at + 1 :]]
                     yield ast.Compare(left=left, ops=changed, comparators=rights)
         case ast.BoolOp(op=op, values=values):
             swapped = ast.Or() if isinstance(op, ast.And) else ast.And()
             yield ast.BoolOp(op=swapped, values=values)
-            for kept in _less_one(values):
+            for kept in _without_each(values):
                 yield ast.BoolOp(op=op, values=kept) if len(kept) > 1 else kept[0]
         case ast.UnaryOp(operand=operand):
             yield operand
@@ -237,8 +241,8 @@ def _values(node: ast.expr, parent: ast.AST, enums: Enums) -> Iterator[ast.expr]
     match node:
         case ast.BinOp(left=left, op=ast.BitOr(), right=right):
             yield from (left, right)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in COUNTED:
-            yield ast.BinOp(left=left, op=COUNTED[type(op)](), right=right)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            yield ast.BinOp(left=left, op=OPERATORS[type(op)](), right=right)
             if isinstance(op, ast.Add):
                 yield from (left, right)
         case ast.Constant(value=value):
@@ -257,14 +261,14 @@ def _values(node: ast.expr, parent: ast.AST, enums: Enums) -> Iterator[ast.expr]
 
 
 def _collections(node: ast.Tuple | ast.Dict, parent: ast.AST) -> Iterator[ast.expr]:
-    """Yield a tuple or a dictionary with one part less."""
+    """Yield the tuple or dictionary without each of its parts."""
     if isinstance(node, ast.Dict):
         for at in range(len(node.keys)):
             keys, values = list(node.keys), list(node.values)
             del keys[at], values[at]
             yield ast.Dict(keys=keys, values=values)
     elif isinstance(node.ctx, ast.Load) and not isinstance(parent, ast.Subscript):
-        yield from (ast.Tuple(elts=kept, ctx=ast.Load()) for kept in _less_one(node.elts))
+        yield from (ast.Tuple(elts=kept, ctx=ast.Load()) for kept in _without_each(node.elts))
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
@@ -290,13 +294,13 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:
     name = node.func.id if isinstance(node.func, ast.Name) else None
-    if name in CALLED:
+    if name in BUILTINS:
         yield _with(
             node,
-            func=ast.Name(id=CALLED[name], ctx=ast.Load()),
+            func=ast.Name(id=BUILTINS[name], ctx=ast.Load()),
             keywords=[] if name == "sorted" else node.keywords,
         )
-    for kept in _less_one(node.keywords):
+    for kept in _without_each(node.keywords):
         yield _with(node, keywords=kept)
 
 
@@ -318,7 +322,7 @@ def _members(node: ast.Attribute, enums: Enums) -> Iterator[ast.expr]:
         yield ast.Attribute(value=node.value, attr=following, ctx=ast.Load())
 
 
-def _less_one(parts: list[Any]) -> Iterator[list[Any]]:
+def _without_each(parts: list[Any]) -> Iterator[list[Any]]:
     for at in range(len(parts)):
         yield parts[:at] + parts[at + 1 :]
 

@@ -25,8 +25,8 @@ FIRST = ("shithead", "leeds", "covered-queen")
 OTHERS = tuple(identity for identity in catalogue() if identity not in FIRST)
 RULESETS = (*FIRST, *(pytest.param(other, marks=pytest.mark.long) for other in OTHERS))
 STEPS = 16
-LOOKS = (0, 3, 9, STEPS)
-"""After how many steps a viewer asks for everything; the last with the most known."""
+REQUESTED_AFTER = (0, 3, 9, STEPS)
+"""Numbers of steps after which each viewer requests everything; after the last most is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ def answers_to(
     service: Service, viewers: tuple[Viewer, ...], step: int
 ) -> dict[Viewer, list[RecordedAnswer]]:
     """Return all answers to each viewer after a step."""
-    return {v: list(sight(service, v)) if step in LOOKS else [] for v in viewers}
+    return {v: list(sight(service, v)) if step in REQUESTED_AFTER else [] for v in viewers}
 
 
 def people_at(ruleset: str) -> int:
@@ -101,4 +101,6 @@ def test_two_decks_that_a_viewer_cannot_tell_apart_give_it_the_same_bytes(
         twin = replay(ruleset, played, viewer, deck)
         assert len(twin) == len(played.answers[viewer])
         for one, other in zip(played.answers[viewer], twin, strict=True):
-            assert masked(one) == masked(other), f"seat {viewer} can tell by {one.to}"
+            assert masked(one) == masked(other), (
+                f"viewer {viewer} can tell the decks apart by {one.to}"
+            )

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.heavy
 MANY = 130
 FRAMINGS = ("Content-Length: 1000", "Transfer-Encoding: chunked")
 CALLS = ("POST /v1/players", "POST /v1/verify", "POST /v1/tables/x/seats", "DELETE /v1/players/me")
-"""Calls with a JSON body, with an upload, with a path that is not there, without any body."""
+"""Calls with a JSON body, with an upload, with a path that does not exist, without a body."""
 
 
 @pytest.fixture
@@ -115,7 +115,7 @@ def test_aborted_bodies_free_their_slots_and_threads(
 def test_slow_uploads_half_sent_heads_and_http2_prefaces_block_no_other_call(
     service: Running,
 ) -> None:
-    """A slow upload is received; half a head holds a connection alone; HTTP/2 is not spoken."""
+    """A slow upload is received; half a head takes only a connection; HTTP/2 is not supported."""
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=30)
 
     def parts() -> Iterator[bytes]:

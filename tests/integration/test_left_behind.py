@@ -19,7 +19,7 @@ pytestmark = pytest.mark.heavy
 
 
 def test_a_socket_folder_is_removed_when_its_process_is_killed(tmp_path: Path) -> None:
-    """The server removes its socket first, a moment before it ends."""
+    """The shell waits until the server has removed its socket; here the test removes it."""
     script = (
         "import sys, time\n"
         "from pathlib import Path\n"
@@ -85,15 +85,15 @@ def test_a_start_on_a_taken_port_leaves_no_folder(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("there", [False, True])
-def test_a_failed_restore_leaves_no_files(tmp_path: Path, *, there: bool) -> None:
+@pytest.mark.parametrize("existing", [False, True])
+def test_a_failed_restore_leaves_no_files(tmp_path: Path, *, existing: bool) -> None:
     (tmp_path / "bad.backup").write_bytes(b"no backup")
     data = tmp_path / "deep" / "new"
-    if there:
+    if existing:
         data.mkdir(parents=True, mode=0o700)
         (data / "erased-players.txt").write_text("")
     assert run(["restore", str(tmp_path / "bad.backup"), "--data", str(data)]) == 1
-    if there:
+    if existing:
         assert [path.name for path in data.iterdir()] == ["erased-players.txt"]
     else:
         assert not (tmp_path / "deep").exists()

@@ -73,12 +73,12 @@ class Watched:
         self.stack.callback(child.kill)
 
 
-def wait_until(true: Callable[[], object]) -> None:
-    """Wait at most ten seconds until `true` holds, also while a server does not answer."""
+def wait_until(condition: Callable[[], object]) -> None:
+    """Wait at most ten seconds until `condition` holds, also while a server does not answer."""
     end = time.monotonic() + 10
     while True:
         try:
-            if true():
+            if condition():
                 return
         except redis.RedisError:
             pass

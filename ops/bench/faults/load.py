@@ -16,7 +16,7 @@ from ops.bench.faults.calls import Address, Calls, Notes
 from ops.bench.faults.table import Table
 
 END_SECONDS = 600.0
-"""In which games have to reach their end once nothing is done to the service any more."""
+"""Limit for games to end after the last fault."""
 
 
 class Load:
@@ -67,11 +67,11 @@ class Load:
         self._over.set()
 
     def calls(self, number: int) -> Calls:
-        """Return a client with chances of its own."""
+        """Return a client with its own random numbers."""
         return Calls(self._notes, self._addresses, random.Random(f"{self._seed} {number}"))
 
     def _tables(self, number: int, rulesets: list[dict[str, Any]]) -> None:
-        """Play table after table; what goes wrong is noted."""
+        """Play table after table and note errors."""
         rng = random.Random(f"{self._seed} table {number}")
         turn = number
         while not self._over.is_set():

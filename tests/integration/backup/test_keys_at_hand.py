@@ -71,7 +71,7 @@ def test_a_named_key_file_is_used(tmp_path: Path, run: Run, service: tuple[objec
     assert run(*words, keys=Keyring.generate())[0] == 0
 
 
-def test_the_check_says_which_keys_running_games_lack(
+def test_the_check_names_the_keys_that_running_games_lack(
     tmp_path: Path, run: Run, service: tuple[object, ...]
 ) -> None:
     """The stored data is consistent, but the hands of a running game cannot be decrypted."""
@@ -82,18 +82,18 @@ def test_the_check_says_which_keys_running_games_lack(
     assert json.loads(run("check", *service, "--json")[1])["lacking"] == [OWN.current]
 
 
-@pytest.mark.parametrize("there", [None, LATER])
+@pytest.mark.parametrize("existing", [None, LATER])
 def test_a_restore_names_the_keys_that_the_service_will_miss(
     stored_games: StoredGames,
     empty_database_url: str,
     tmp_path: Path,
     run: Run,
-    there: Keyring | None,
+    existing: Keyring | None,
 ) -> None:
     """Finished games can be restored without the key, so the restore is not refused."""
     path, data = backed_up(stored_games, tmp_path)[0], tmp_path / "data"
-    if there is not None:
-        save_new(there, data / "keys.json")
+    if existing is not None:
+        save_new(existing, data / "keys.json")
     words = ("restore", path, "--database-url", empty_database_url, "--data", data, "--json")
     status, out, err = run(*words)
     assert (status, json.loads(out)["lacking"]) == (0, [OWN.current])
@@ -108,7 +108,7 @@ def test_a_restore_prints_no_warning_if_the_keys_exist(
     status, out, err = run(*words, keys=OWN)
     assert (status, json.loads(out)["lacking"], err) == (0, [], "")
     signed = parse_checkpoint(parse_note((data / "log.checkpoint").read_bytes()).text)
-    assert signed.size == json.loads(out)["leaves"], "from where the log's process goes on"
+    assert signed.size == json.loads(out)["leaves"], "the size from which the sequencer continues"
 
 
 def test_keys_that_do_not_fit_the_running_games_are_refused(
