@@ -27,12 +27,12 @@ pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "tests" / "golden" / "samples" / "leeds.jsonl"
-OF_THE_SERVER = ("flask", "psycopg", "redis", "rq", "granian")
+SERVER_PACKAGES = ("flask", "psycopg", "redis", "rq", "granian")
 PAGES = (
     *("/", "/docs", "/docs/calls/games", "/docs/client", "/docs/shx-1.md"),
     *("/rules/leeds", "/verify", "/checks"),
 )
-READY = 60.0  # seconds
+READY_SECONDS = 60.0
 
 
 class Environment:
@@ -171,7 +171,7 @@ def test_wheels_work_outside_the_checkout(tmp_path: Path) -> None:
     small, server, single = built(tmp_path)
     environment = Environment(tmp_path / "environment")
     environment.install(small)
-    assert [name for name in OF_THE_SERVER if environment.has(name)] == []
+    assert [name for name in SERVER_PACKAGES if environment.has(name)] == []
     check_referee(environment)
     listed = environment.run()  # imports the module of each command
     assert "\n  dispute " in listed
@@ -228,7 +228,7 @@ def up(environment: Environment) -> Iterator[str]:
             stdin=subprocess.DEVNULL,
         )
     try:
-        end = time.monotonic() + READY
+        end = time.monotonic() + READY_SECONDS
         while (found := re.search(r"^ready +(\S+)$", output.read_text(), re.MULTILINE)) is None:
             assert child.poll() is None, output.read_text()
             assert time.monotonic() < end, output.read_text()

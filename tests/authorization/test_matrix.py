@@ -14,8 +14,8 @@ from tests.running import running, wait_for
 
 pytestmark = pytest.mark.heavy
 
-ELSEWHERE = {"POST /v1/players", "POST /v1/tables", "POST /v1/verify"}
-"""Calls that change nothing of the table at which everybody is asked."""
+WITHOUT_TABLE = {"POST /v1/players", "POST /v1/tables", "POST /v1/verify"}
+"""Calls that do not change the table of the scene."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def port(
 ) -> Iterator[int]:
     """Return the port of a running service."""
     logs = tmp_path_factory.mktemp("logs")
-    # A reader that has gone holds its place until the server has something to say to it.
+    # A disconnected reader holds its thread until the server writes to it.
     periods = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
     with running(
         module_database_url, redis_server, logs, rate_limits=False, api_threads=128, **periods
@@ -47,7 +47,7 @@ def _situations() -> dict[tuple[str, str], list[Cell]]:
     def by(cell: Cell) -> tuple[str, str]:
         return cell.table, cell.hand
 
-    return {where: list(some) for where, some in groupby(sorted(cells(), key=by), by)}
+    return {situation: list(group) for situation, group in groupby(sorted(cells(), key=by), by)}
 
 
 @pytest.mark.parametrize(("table", "hand"), [(table, hand) for table in TABLES for hand in HANDS])
@@ -59,7 +59,7 @@ def test_every_caller_gets_the_answer_that_the_page_states(
         status = scene.status(cell, published=published)
         if status != cell.status:
             wrong.append(f"{cell.operation}?{cell.query} by {cell.caller}: {status}")
-        if status < 300 and cell.operation not in ELSEWHERE and cell.operation[:4] != "GET ":
+        if status < 300 and cell.operation not in WITHOUT_TABLE and cell.operation[:4] != "GET ":
             # The call had an effect: restore the state for the next one.
             scene = Scene(port=port, table=table, hand=hand).set_up()
     assert wrong == []

@@ -161,7 +161,7 @@ class Restored:
         return getattr(self._store, name)
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> Any:
-        """Read as if there were nothing after the version."""
+        """Return the stream without the events after the version."""
         found = self._store.read(stream, after=0)
         assert found is not None
         if found.kind.value != "game":
@@ -197,7 +197,7 @@ def test_the_same_play_sent_twice_at_once_without_a_key_is_made_once(
     move = legal(services, game, 0)[0]
     processes, log = [deployment.process(), deployment.process()], lines_of(services, game)
 
-    def made(process: Services) -> bool:
+    def accepted(process: Services) -> bool:
         try:
             post(process, ada, game, move, expected=len(log))
         except Refusal:
@@ -205,6 +205,6 @@ def test_the_same_play_sent_twice_at_once_without_a_key_is_made_once(
         return True
 
     with ThreadPoolExecutor(2) as pool:
-        assert sorted(pool.map(made, processes)) == [False, True]
+        assert sorted(pool.map(accepted, processes)) == [False, True]
     new = [orjson.loads(line) for line in lines_of(services, game)[len(log) :]]
     assert sum(event["by"] == 0 and "cards" in event["data"] for event in new) == 1

@@ -64,7 +64,7 @@ class MemoryPlayers:
                 for p in self._people.values()
             )
             if player in self._people or taken:
-                raise StoreError("a player's number, token and recovery code are new")
+                raise StoreError("a player's id, token and recovery code must be new")
             self._people[player] = person
 
     def player(self, player: UUID) -> Player | None:
@@ -140,7 +140,7 @@ class MemoryPlayers:
         return {p.player.id: p.player.name for p in found if p is not None and p.player.name}
 
     def named_seats(self, summary: Mapping[str, Any]) -> tuple[SeatRow, ...]:
-        """Return the seats of a summary with the names of those who sit there."""
+        """Return the seats of a summary with the names of their players."""
         seats = []
         for seat in sorted(summary["seats"], key=lambda seat: int(seat["seat"])):
             player = None if seat["player_id"] is None else UUID(seat["player_id"])
@@ -158,22 +158,22 @@ class MemoryPlayers:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Noted:
-    """A reading, with the version that the game was at."""
+class _RecordedReading:
+    """A reading, and the version of the game when it was recorded."""
 
     reading: Reading
     version: int | None
 
 
 class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
-    """Players, summaries and data beside games, in dictionaries."""
+    """The directory: players, summaries, rulesets and recorded readings, in dictionaries."""
 
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store)
-        self._beside = threading.Lock()
+        self._lock = threading.Lock()
         self._rulesets: dict[str, CustomRuleset] = {}
         self._facts: dict[UUID, Facts] = {}
-        self._noted: dict[UUID, list[_Noted]] = {}
+        self._readings: dict[UUID, list[_RecordedReading]] = {}
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         erased = super().erase_player(player, at)
@@ -390,22 +390,22 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         for game in games:
             with self._store.summaries(StreamKind.GAME) as rows:
                 version = rows[game]["version"] if game in rows else None
-            with self._beside:
-                noted = self._noted.setdefault(game, [])
+            with self._lock:
+                recorded = self._readings.setdefault(game, [])
                 if not any(
                     (n.reading.reader, n.reading.what, n.version) == (reader, what, version)
                     and n.reading.created_at > at - READ_AGAIN
-                    for n in noted
+                    for n in recorded
                 ):
                     read = Reading(id=uuid4(), created_at=at, reader=reader, what=what)
-                    noted.append(_Noted(reading=read, version=version))
+                    recorded.append(_RecordedReading(reading=read, version=version))
 
     def readings(
         self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
     ) -> Page[Reading]:
         after = cursor or START
-        with self._beside:
-            rows = [noted.reading for noted in self._noted.get(game, ())]
+        with self._lock:
+            rows = [recorded.reading for recorded in self._readings.get(game, ())]
         older = [row for row in rows if (row.created_at, row.id) < (after.at, after.id)]
         older.sort(key=lambda row: (row.created_at, row.id), reverse=True)
         return Page[Reading].of(older, limit)
@@ -414,7 +414,7 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         owner = self.player(ruleset.owner)
         if owner is not None and owner.erased_at is not None:
             raise PlayerErased("a person has been erased")
-        with self._beside:
+        with self._lock:
             own = sum(row.owner == ruleset.owner for row in self._rulesets.values())
             if most is not None and ruleset.id not in self._rulesets and own >= most:
                 raise QuotaFull(QuotaKind.RULESETS)
@@ -426,7 +426,7 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
     def list_rulesets(
         self, *, owner: UUID | None = None, after: str | None = None, limit: int = 200
     ) -> Sequence[CustomRuleset]:
-        with self._beside:
+        with self._lock:
             rows = [row for row in self._rulesets.values() if owner in (None, row.owner)]
             last = self._rulesets.get(after) if after is not None else None
         if after is not None:

@@ -81,7 +81,7 @@ def test_l5_the_starter_lies_before_anyone_exchanges() -> None:
         ("7c", "4d 6d 7d 2d"),
     ],
 )
-def test_l5_a_starter_only_asks(starter: str, legal: str) -> None:
+def test_l5_a_starter_demands_but_has_no_effect(starter: str, legal: str) -> None:
     """L5 (reading): burning and reversing starters do nothing; a five is plain."""
     hand = "4d 6d 7d 8d 9d Td Jd Ad 2d"
     at = table(pile=starter, hands=["Ks", hand], turn=1, first_turn=True)

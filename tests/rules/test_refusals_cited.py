@@ -31,7 +31,7 @@ EGILSSON = rules("egilsson")
 SIX, NO_SWITCHES = rules("shithead-six"), rules("guarducci", switches=[])
 
 
-def words_for(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
+def detail_of(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
     """Return the sentence that the player reads."""
     game = given if isinstance(given, Game) else game_of(ruleset, given)
     with pytest.raises(RuleRefused) as caught:
@@ -48,7 +48,7 @@ def test_swaps_and_laying_are_refused_in_play(ruleset: Ruleset, rule: str) -> No
     at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
     for command in (swap(0, "9c", "Kc"), lay(0, "9c", "3c"), ready(0)):
         scenario(ruleset, given=at, when=command, then=refused(rule))
-        assert words_for(ruleset, at, command) == "face-up cards are settled before play"
+        assert detail_of(ruleset, at, command) == "face-up cards are settled before play"
 
 
 @pytest.mark.parametrize(("ruleset", "rule"), [(SHITHEAD, "P4"), (KARMA, "P31"), (LAYOUT, "P21")])
@@ -89,8 +89,8 @@ def test_a_seat_with_only_face_down_cards_must_turn_one() -> None:
     """P15: turned openly, one at a time; not played as if they were known."""
     at = table(pile="4c", hands=["", "9d"], down=["9c 8c"], stock="6c")
     scenario(SHITHEAD, given=at, when=play(0, "9c"), then=refused("P15"))
-    assert "turn one" in words_for(SHITHEAD, at, play(0, "9c"))
-    assert "turn one" in words_for(EGILSSON, at, try_stock(0))
+    assert "turn one" in detail_of(SHITHEAD, at, play(0, "9c"))
+    assert "turn one" in detail_of(EGILSSON, at, try_stock(0))
     for slot in (-1, 2):
         scenario(SHITHEAD, given=at, when=turn_over(0, slot), then=refused("P15"))
 
@@ -114,26 +114,26 @@ def test_a_refused_try_from_the_stock_names_the_reason() -> None:
     """P37, B: the refusal names the reason."""
     unable = table(pile="Kc", hands=["4c", "9d"], stock="6c")
     never = "the top card of the stock is not tried in this ruleset"
-    assert words_for(SHITHEAD, unable, try_stock(0)) == never
+    assert detail_of(SHITHEAD, unable, try_stock(0)) == never
     none_left = table(pile="Kc", hands=["4c", "9d"])
-    assert words_for(SHITHEAD, none_left, try_stock(0)) == never
-    assert words_for(EGILSSON, none_left, try_stock(0)) == "the stock is empty"
+    assert detail_of(SHITHEAD, none_left, try_stock(0)) == never
+    assert detail_of(EGILSSON, none_left, try_stock(0)) == "the stock is empty"
     covering = table(pile="Kc", hands=["4c", "9d"], stock="6c", covering=True)
-    assert words_for(EGILSSON, covering, try_stock(0)) == "the seat has to cover its own card first"
+    assert detail_of(EGILSSON, covering, try_stock(0)) == "the seat has to cover its own card first"
     able = table(pile="4c", hands=["9c", "9d"], stock="6c")
-    assert words_for(BOOT, able, try_stock(0)) == "a seat that can play may not try the stock"
+    assert detail_of(BOOT, able, try_stock(0)) == "a seat that can play may not try the stock"
 
 
 def test_the_refusal_cites_the_cards_that_go_along_with_the_pile() -> None:
     """P14, P24, S7: which face-up cards, and none while there is a hand."""
     both = table(pile="Kc", hands=["4c", "9d"], up=["5c"], down=["6c"])
     none = "no face-up card goes along with the pile while the seat has a hand"
-    assert words_for(SHITHEAD, both, take(0, "5c")) == none
+    assert detail_of(SHITHEAD, both, take(0, "5c")) == none
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
-    assert "along with the pile" in words_for(KEEP, up, take(0, "5c"))
-    assert words_for(KEEP, up, take(0, "5c")).startswith("no face-up card")
-    assert "one stack" in words_for(SHITHEAD, up, take(0))
-    assert "several of one rank" in words_for(QUEEN, up, take(0))
+    assert "along with the pile" in detail_of(KEEP, up, take(0, "5c"))
+    assert detail_of(KEEP, up, take(0, "5c")).startswith("no face-up card")
+    assert "one stack" in detail_of(SHITHEAD, up, take(0))
+    assert "several of one rank" in detail_of(QUEEN, up, take(0))
 
 
 def test_a_queen_anywhere_on_the_pile_is_cited_by_the_top_one() -> None:

@@ -10,7 +10,16 @@ from ops import wheels
 from service.cli.__main__ import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
-OF_THE_SERVER = {"flask", "flask_smorest", "psycopg", "redis", "rq", "granian", "limits", "a2wsgi"}
+SERVER_PACKAGES = {
+    "flask",
+    "flask_smorest",
+    "psycopg",
+    "redis",
+    "rq",
+    "granian",
+    "limits",
+    "a2wsgi",
+}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +47,7 @@ def test_the_wheels_have_every_file_that_an_installation_of_the_checkout_has() -
 
 def test_the_client_wheel_imports_no_server_library() -> None:
     used = wheels.external_imports(wheels.client_modules())
-    assert used & OF_THE_SERVER == set()
+    assert used & SERVER_PACKAGES == set()
     assert {"click", "cryptography"} <= used
 
 

@@ -27,7 +27,7 @@ PERIODS = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_sec
 def service(
     module_database_url: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Running]:
-    """Return the running service, in which anybody can be a referee at once."""
+    """Return the running service, in which every player can be a referee at once."""
     with redis.Redis.from_url(redis_server) as client:
         client.flushdb()
     logs = tmp_path_factory.mktemp("logs")
@@ -121,9 +121,9 @@ def test_the_list_names_the_dispute_and_leads_to_it(
 ) -> None:
     (ada, bob), game = hand
     accusation = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "A gap."}
-    file = bob.post(f"/v1/games/{game}/disputes", accusation)
+    dispute = bob.post(f"/v1/games/{game}/disputes", accusation)
     page = page_of(visits, ada, "/disputes", size="phone")
-    page.locator(f'a[href="/disputes/{file["id"]}"]').click()
+    page.locator(f'a[href="/disputes/{dispute["id"]}"]').click()
     expect(page.locator("h1")).to_have_text("Altered log")
     expect(page.locator(".facts-list")).to_contain_text("the server")
 
@@ -134,8 +134,8 @@ def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     """The receipt is a file; a visitor without a token and a refused referee cannot judge."""
     (ada, bob), game = hand
     accusation = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "Not so."}
-    file = bob.post(f"/v1/games/{game}/disputes", accusation)
-    path = f"/disputes/{file['id']}"
+    dispute = bob.post(f"/v1/games/{game}/disputes", accusation)
+    path = f"/disputes/{dispute['id']}"
     page = page_of(visits, bob, path)
     receipts = page.locator("section", has=page.get_by_role("heading", name="Receipts"))
     expect(receipts).to_contain_text("No side has handed in a receipt.")
@@ -146,7 +146,7 @@ def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     facts = page.locator(".facts-list")
     expect(facts).to_contain_text("An appeal is possible for 7 days.")
     expect(facts).not_to_contain_text("–")
-    expect(facts).to_contain_text(f"the copy dispute/{file['id']}.shx in the evidence")
+    expect(facts).to_contain_text(f"the copy dispute/{dispute['id']}.shx in the evidence")
     assert faults_of(page) == []
     visitor = visits.visitor("desktop").new_page()
     visitor.goto(path)
@@ -162,8 +162,8 @@ def test_only_moves_that_fit_the_charge_can_be_chosen(
     page = page_of(visits, ada, f"/disputes/new?game={game}")
     moves = choice(page, "Move").locator("option")
     log = {one["seq"]: one for one in ada.get(f"/v1/games/{game}/events")["items"]}
-    takes = {"pile_picked_up", "blind_failed", "stock_failed"}
-    for charge, fits in (("time", None), ("false_pick_up", takes)):
+    pick_ups = {"pile_picked_up", "blind_failed", "stock_failed"}
+    for charge, fits in (("time", None), ("false_pick_up", pick_ups)):
         choice(page, "Charge").select_option(charge)
         chosen = [log[int(str(one.get_attribute("value")))] for one in moves.all()]
         assert all(event["by"] != 0 for event in chosen)
@@ -172,7 +172,7 @@ def test_only_moves_that_fit_the_charge_can_be_chosen(
     expect(choice(page, "Accused")).to_have_value("")
 
 
-def test_charges_that_the_chosen_event_excludes_stand_apart(
+def test_charges_that_the_chosen_event_excludes_are_listed_apart(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
     """Choosing one of them brings another event, and the page says so."""
@@ -246,8 +246,8 @@ def test_a_finding_is_a_plain_sentence_with_its_check_below(
     (ada, _), game = hand
     seq = move_of(ada, game, 1)
     body = {"accused": 1, "seq": seq, "charge": "time", "statement": "Slow."}
-    file = ada.post(f"/v1/games/{game}/disputes", body)
-    page = page_of(visits, ada, f"/disputes/{file['id']}")
+    dispute = ada.post(f"/v1/games/{game}/disputes", body)
+    page = page_of(visits, ada, f"/disputes/{dispute['id']}")
     finding = page.locator(".row.pass").first
     expect(finding.locator("strong")).to_have_text("✓ The rules allow this move.", timeout=15_000)
     expect(finding.locator(".quiet")).to_contain_text(f"The disputed move · event {seq}")
@@ -280,17 +280,17 @@ def panel(visits: Visits, service: Running, hand: tuple[list[Client], str]) -> P
         if one["by"] == 1 and one["type"] == "cards_played"
     ]
     others = ada.get(f"/v1/games/{game}/disputes")["items"]
-    seq = moves[len(others)]  # there is one running dispute a move and charge
+    seq = moves[len(others)]  # only one dispute for each move and charge may run
     body = {"accused": 1, "seq": seq, "charge": "collusion", "statement": "They talked."}
-    file = ada.post(f"/v1/games/{game}/disputes", body)
+    dispute = ada.post(f"/v1/games/{game}/disputes", body)
     judges = [register(service.port, f"Judge {number}") for number in range(3)]
     for judge in judges:
-        judge.post(f"/v1/disputes/{file['id']}/referees", {})
-    address = f"/replay/{game}?version=5&dispute={file['id']}"
-    return Panel(dispute=file["id"], judges=judges, address=address, visits=visits)
+        judge.post(f"/v1/disputes/{dispute['id']}/referees", {})
+    address = f"/replay/{game}?version=5&dispute={dispute['id']}"
+    return Panel(dispute=dispute["id"], judges=judges, address=address, visits=visits)
 
 
-def stands_at(page: Page, event: int) -> None:
+def wait_for_event(page: Page, event: int) -> None:
     """Wait until a page shows an event of the hand."""
     expect(page.locator("#position")).to_have_text(re.compile(f"^{event} / "))
 
@@ -307,7 +307,7 @@ def test_referees_follow_one_leader_through_the_replay(
 
     leader.locator("#scrub").fill("9")
     for page in (leader, follower, third):
-        stands_at(page, 9)
+        wait_for_event(page, 9)
     leader.locator("#as").select_option("0")
     expect(follower.locator("#as")).to_have_value("0")
     leader.locator("#ask").click()
@@ -320,16 +320,16 @@ def test_referees_follow_one_leader_through_the_replay(
     expect(third.get_by_role("button", name="Follow", exact=True)).to_be_visible()
     with follower.expect_response(lambda answer: '"version":13' in _text(answer)):
         leader.locator("#scrub").fill("12")
-    stands_at(leader, 12)
-    stands_at(follower, 9)
-    stands_at(third, 10)
+    wait_for_event(leader, 12)
+    wait_for_event(follower, 9)
+    wait_for_event(third, 10)
     follower.get_by_role("button", name="Follow", exact=True).click()
-    stands_at(follower, 12)
+    wait_for_event(follower, 12)
 
     follower.get_by_role("button", name="Take the lead").click()
     expect(room).to_contain_text("Referee 2 leads.")
     follower.keyboard.press("ArrowRight")
-    stands_at(leader, 13)
+    wait_for_event(leader, 13)
 
     visits.expect("ERR_INTERNET_DISCONNECTED")
     follower.context.set_offline(True)  # a leader who is lost cannot end the lead
@@ -337,7 +337,7 @@ def test_referees_follow_one_leader_through_the_replay(
     with redis.Redis.from_url(redis_server) as client:
         client.expire(f"shithead.room.{dispute}", 1)
     expect(room).to_contain_text("No referee leads.")
-    stands_at(leader, 13)
+    wait_for_event(leader, 13)
 
 
 def _text(answer: Any) -> str:
@@ -362,7 +362,7 @@ def test_a_room_is_used_with_the_keyboard_alone(panel: Panel) -> None:
     assert leader.evaluate("document.activeElement.dataset.key") == "lead", "the focus stays"
     tab_to(leader, "#scrub")
     leader.keyboard.press("ArrowRight")
-    stands_at(follower, 5)
+    wait_for_event(follower, 5)
     tab_to(follower, "[data-key=follow]")
     follower.keyboard.press("Space")
     expect(follower.get_by_role("button", name="Follow", exact=True)).to_be_focused()
