@@ -21,14 +21,14 @@ _INDEX = "global.index-url"
 
 _STAMP = "shithead-stamp.json"
 _OLDEST = (3, 11)
-_NEWER = ("python3.14", "python3.13", "python3.12", "python3.11")
+_CANDIDATES = ("python3.14", "python3.13", "python3.12", "python3.11")
 
 
 def ensure_python() -> None:
     """Go on with Python 3.11 or newer: this one, else one on the path, else a message."""
     if sys.version_info >= _OLDEST:
         return
-    for name in _NEWER:
+    for name in _CANDIDATES:
         found = shutil.which(name)
         if found is not None:
             os.execv(found, [found, *sys.argv])
@@ -39,13 +39,13 @@ def ensure_environment(*, dev: bool) -> Path:
     """
     Return the Python of an environment that holds what the project needs.
 
-    Nothing is done where the stamp in it says so. The stamp is taken away first and written
-    last: a set-up that was killed is begun again.
+    If its stamp is current nothing is done. The stamp is removed first and written last, so an
+    interrupted set-up is repeated.
     """
     folder = _choose_folder(dev=dev)
     if _is_current(folder, dev=dev):
         return _python(folder)
-    with _only_one(folder):
+    with _locked(folder):
         if not _is_current(folder, dev=dev):
             _set_up(folder, dev=dev)
     return _python(folder)
@@ -100,7 +100,7 @@ def _is_ours(folder: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
+def _locked(folder: Path) -> Iterator[None]:
     """Let one program at a time set up; the others wait for it."""
     with folder.with_name(folder.name + ".lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -117,7 +117,7 @@ def _is_current(folder: Path, *, dev: bool) -> bool:
 
 
 def _fingerprint() -> str:
-    """Return what an environment depends on: the two files, this code, and where all that is."""
+    """Return a hash of what the environment depends on: three files and the checkout's path."""
     digest = hashlib.sha256(os.fsencode(ROOT))
     for name in ("pyproject.toml", "ops/constraints.txt", "ops/environment.py"):
         digest.update((ROOT / name).read_bytes())
@@ -196,6 +196,6 @@ def _install_checkout(folder: Path) -> None:
 
 
 def _run(command: list[str], failure: str) -> None:
-    answer = subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
-    if answer.returncode != 0:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
         fail(f"{failure} (the cause is printed above)")

@@ -44,7 +44,7 @@ class Collector:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Return the variables with which a process exports to this collector, and soon."""
+        """Return the variables with which a process exports to this collector every 0.1 s."""
         return {
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{self.port}",
             "OTEL_BSP_SCHEDULE_DELAY": "100",

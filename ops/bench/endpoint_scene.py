@@ -147,9 +147,9 @@ def _receipt(services: Services, game: UUID) -> str:
 def _rulesets(services: Services, people: Mapping[str, Player]) -> str:
     """Store custom rulesets, accepted without trials; return the id of the one with wide hands."""
     with mock.patch.object(QueuedTrials, "refusal", return_value=None):
-        for who, player in enumerate(people.values()):
+        for index, player in enumerate(people.values()):
             for number in range(CUSTOM):
-                changes = {**WIDE, "refill": {"size": 4 + number}, "deal": {"hand": 290 - who}}
+                changes = {**WIDE, "refill": {"size": 4 + number}, "deal": {"hand": 290 - index}}
                 services.rulemaking.make(player, name="Own", base="shithead", changes=changes)
         made = services.rulemaking.make(people["Ada"], name="Wide", base="shithead", changes=WIDE)
     return str(orjson.loads(made.body)["id"])
@@ -203,10 +203,10 @@ def _accused(services: Services, game: UUID, accuser: Player, after: int) -> tup
 def _old_table(services: Services, players: tuple[Player, Player]) -> UUID:
     """Return a table at which many hands have been played."""
     host, guest = players
-    wish = plain_table("shithead", ("me", "open"))
-    table = UUID(orjson.loads(services.tables.open(host, wish).body)["id"])
+    request = plain_table("shithead", ("me", "open"))
+    table = UUID(orjson.loads(services.tables.open(host, request).body)["id"])
     answer = services.tables.sit(
-        guest, table, seat=None, entropy=wish.entropy, key=None, invite=None
+        guest, table, seat=None, entropy=request.entropy, key=None, invite=None
     )
     game = UUID(orjson.loads(answer.body)["game"])
     for _ in range(OLD_HANDS):

@@ -39,7 +39,7 @@ def take(services: Services, game: UUID) -> str:
     return outcome
 
 
-def on_turn(services: Services, game: UUID, seat: int) -> None:
+def play_until_on_turn(services: Services, game: UUID, seat: int) -> None:
     """Let bots play, one move at a time, until a seat is on turn."""
     for _ in range(200):
         if entry_of(services, game).record.game.turn == seat:
@@ -80,7 +80,7 @@ def silent(deployment: Deployment, services: Services, ada: Player, game: UUID) 
 def fall_silent(deployment: Deployment, services: Services, game: UUID, *, times: int = 2) -> None:
     """Let Ada be silent on two turns in a row."""
     for _ in range(times):
-        on_turn(services, game, 0)
+        play_until_on_turn(services, game, 0)
         deployment.world.wait(CLOCK.turn_seconds)
         one_move(services, game)
 
@@ -112,11 +112,11 @@ def test_after_one_time_out_no_bot_stands_in(
     deployment: Deployment, services: Services, ada: Player, game: UUID
 ) -> None:
     post(services, ada, game, {"type": "ready"})
-    on_turn(services, game, 0)
+    play_until_on_turn(services, game, 0)
     deployment.world.wait(CLOCK.turn_seconds)
     one_move(services, game)
     assert time_outs(services, game) == 1
-    on_turn(services, game, 0)
+    play_until_on_turn(services, game, 0)
     assert take(services, game) == "waits"
     assert not stood_in(services, game)
 
@@ -132,10 +132,10 @@ def test_after_two_time_outs_in_a_row_a_bot_stands_in_without_further_delay(
 
 
 def test_a_player_returns_with_a_move(services: Services, ada: Player, silent: UUID) -> None:
-    on_turn(services, silent, 0)
+    play_until_on_turn(services, silent, 0)
     post(services, ada, silent, legal(services, silent, 0)[0])
     assert not stood_in(services, silent)
-    on_turn(services, silent, 0)
+    play_until_on_turn(services, silent, 0)
     assert take(services, silent) == "waits"
     assert_sound(services, silent)
 
@@ -148,9 +148,9 @@ def test_a_player_returns_without_a_move_by_the_call_back(
     for _ in range(2):
         seen = orjson.loads(services.stand_ins.back(Caller(player=ada.id), silent).body)
         assert not seen["seats"][0]["stand_in"]
-    assert types_of(services, silent) == log, "the log says nothing of it"
+    assert types_of(services, silent) == log, "the log does not show it"
     other = deployment.process()
-    on_turn(other, silent, 0)
+    play_until_on_turn(other, silent, 0)
     assert take(other, silent) == "waits"
     assert time_outs(other, silent) == 2
 
@@ -159,7 +159,7 @@ def test_the_clock_of_a_returned_player_runs_even_if_the_bot_was_just_woken(
     deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     """The game has the version that the sweeper has just woken, but a new deadline."""
-    on_turn(services, silent, 0)
+    play_until_on_turn(services, silent, 0)
     sweeper = Sweeper(services)
     assert sweeper.sweep() == 1, "the bot that stands in"
     services.stand_ins.back(Caller(player=ada.id), silent)
@@ -171,7 +171,7 @@ def test_a_returned_player_has_the_full_clock(
     deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
-    on_turn(services, silent, 0)
+    play_until_on_turn(services, silent, 0)
     deployment.world.wait(CLOCK.turn_seconds - 0.001)
     assert take(services, silent) == "waits"
     post(services, ada, silent, legal(services, silent, 0)[0])
@@ -182,7 +182,7 @@ def test_a_bot_stands_in_again_for_a_player_silent_after_a_move(
     deployment: Deployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
-    on_turn(services, silent, 0)
+    play_until_on_turn(services, silent, 0)
     post(services, ada, silent, legal(services, silent, 0)[0])
     fall_silent(deployment, services, silent)
     assert stood_in(services, silent)
@@ -239,7 +239,7 @@ def test_a_move_concurrent_with_its_time_out_is_made_once(
 ) -> None:
     """Either the move or the time-out comes first, decided by compare-and-set."""
     post(services, ada, game, {"type": "ready"})
-    on_turn(services, game, 0)
+    play_until_on_turn(services, game, 0)
     version, before = version_of(services, game), time_outs(services, game)
     move = legal(services, game, 0)[0]
     deployment.world.wait(CLOCK.turn_seconds)
@@ -259,7 +259,7 @@ def test_a_move_concurrent_with_its_time_out_is_made_once(
 def test_a_seat_without_entropy_at_the_deadline_is_named_in_the_abort(
     deployment: Deployment, services: Services, ada: Player, mode: Entropy
 ) -> None:
-    """The log has the seat and the server's seed; the same hand can be dealt again."""
+    """The log names the seat and has the server's seed; the same hand can be dealt again."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}), entropy=mode)
     deployment.world.wait(119.999)
     assert take(services, game) == "waits"

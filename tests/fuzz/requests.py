@@ -13,7 +13,7 @@ from tests.tamper import sample_lines
 from tests.worlds.api_world import PROBLEM, Person, World
 
 LARGEST = 2_000_000
-"""Bytes of an answer; nothing that is asked for here is larger, or grows with what is sent."""
+"""Limit of an answer in bytes; the size of no answer grows with its request."""
 
 _MOVES: tuple[dict[str, Any], ...] = (
     {"type": "play", "cards": ["7c", "7h"]},
@@ -39,7 +39,7 @@ _TABLE: dict[str, Any] = {
     "turn_limit": 100,
     "deal": True,
 }
-_MORE: dict[str, tuple[Any, ...]] = {
+_VALID_BODIES: dict[str, tuple[Any, ...]] = {
     "POST /v1/games/{game_id}/moves": _MOVES,
     "POST /v1/tables": (_TABLE,),
     "POST /v1/rulesets": (
@@ -82,7 +82,7 @@ _ENDLESS = "GET /v1/games/{game_id}/stream"
 
 
 class Requests:
-    """An application with a game in it, at which requests are thrown."""
+    """An application with a game, to which random requests are sent."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -149,14 +149,14 @@ class Requests:
             value = _HEADERS[name]
             if chance.random() < 0.5:
                 value = changed_bytes(value.encode(), chance).decode("latin-1")
-            # A server hands no such header on.
+            # No server passes on a header with these characters.
             headers[name] = value.replace("\r", "").replace("\n", "").replace("\0", "")
         return headers
 
     def _body(self, operation: str, chance: random.Random) -> dict[str, Any]:
         if operation == "POST /v1/verify":
             return _upload(chance)
-        known = (*_MORE.get(operation, ()), BODIES.get(operation, {}))
+        known = (*_VALID_BODIES.get(operation, ()), BODIES.get(operation, {}))
         value = chance.choice(known)
         if chance.random() < 0.8:
             value = changed_json(value, chance)

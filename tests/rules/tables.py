@@ -78,11 +78,11 @@ def table(
     swapping: bool = False,
 ) -> Table:
     """Return a position; `up` and `down` may be shorter than `hands`."""
-    missing = len(hands)
+    seats = len(hands)
     return Table(
         hands=tuple(hands),
-        up=(*up, *("" for _ in range(missing - len(up)))),
-        down=(*down, *("" for _ in range(missing - len(down)))),
+        up=(*up, *("" for _ in range(seats - len(up)))),
+        down=(*down, *("" for _ in range(seats - len(down)))),
         pile=pile,
         stock=stock,
         burned=burned,
@@ -182,11 +182,11 @@ def dealt(
     deck = tuple(at[p] if p in at else rest.pop(0) for p in range(size))
     game = replace(new_game(event), deck=deck)
     game = evolve(game, DeckCommitted(cards=("",) * size))
-    done = deal(game, dealer)
-    for step in done:
+    events = deal(game, dealer)
+    for step in events:
         game = evolve(game, step)
         check_custody(game)
-    return game, done
+    return game, events
 
 
 def all_ready(game: Game) -> Game:
@@ -224,7 +224,7 @@ def _named(given: Table) -> tuple[Card, ...]:
 def _rest(
     event: GameCreated, named: tuple[Card, ...], gone: Iterable[Card], fillers: str = FILLERS
 ) -> tuple[Card, ...]:
-    """Return the game's cards less `gone`; fail where `named` has a card twice or a wrong one."""
+    """Return the game's cards without `gone`; fail if `named` has a card twice or an unknown one."""
     assert len(set(named)) == len(named), [c for c, n in Counter(named).items() if n > 1]
     whole = ordered_deck(decks=event.decks, jokers=event.jokers, partial=event.partial)
     assert set(named) <= set(whole), set(named) - set(whole)
@@ -243,7 +243,7 @@ def _seats(given: Table, down: list[tuple[tuple[Card, ...], ...]]) -> tuple[Seat
         place = given.out.index(seat) + 1 if seat in given.out else None
         up = _slots(given.up[seat]) or ((),) * len(slots)
         state = SeatState(hand=cards(hand), up=up, down=tuple(slots), place=place)
-        assert state.empty == (place is not None), f"seat {seat} has no card, and is not out"
+        assert state.empty == (place is not None), f"seat {seat} is out with cards, or neither"
         seats.append(state)
     return tuple(seats)
 

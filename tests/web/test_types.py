@@ -29,7 +29,7 @@ UNREACHABLE = "the npm registry does not answer: types of the JavaScript are not
 
 GENERATOR = ".bin/openapi-typescript"
 COMPILER = "typescript-7/bin/tsc"
-"""TypeScript 7 checks in a fifth of the time; openapi-typescript still needs a 5."""
+"""TypeScript 7 checks in a fifth of the time; openapi-typescript still needs version 5."""
 
 
 def tool(name: str) -> str:
