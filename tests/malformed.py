@@ -27,7 +27,7 @@ class Malformed:
 
     def handle(self, connection: socket.socket) -> None:
         """Answer one request."""
-        request = _received(connection)
+        request = _whole_request(connection)
         self.request_count += 1
         if self.answer is None and self._target is not None:
             self._pass_on(connection, request)
@@ -63,7 +63,7 @@ def malformed(target: int | None = None) -> Iterator[Malformed]:
         server.shutdown()
 
 
-def _received(connection: socket.socket) -> bytes:
+def _whole_request(connection: socket.socket) -> bytes:
     """Return a whole request: its head, and as much body as that announces."""
     data = b""
     while b"\r\n\r\n" not in data:

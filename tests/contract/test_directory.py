@@ -65,7 +65,7 @@ def test_a_game_is_summarised_by_its_appends(stores: Stores) -> None:
     assert not stores.directory.due_games(now=THEN, limit=9)
 
 
-def test_an_append_without_a_summary_still_moves_the_version(stores: Stores) -> None:
+def test_an_append_without_a_summary_still_increases_the_version(stores: Stores) -> None:
     game = new_game(stores.store)
     stores.store.commit(commit(append(game, b"b", expected=1)))
     row = stores.directory.game(game)
@@ -127,21 +127,21 @@ def test_the_last_page_has_no_cursor(stores: Stores) -> None:
 
 def test_games_are_listed_by_table_player_ruleset_and_status(stores: Stores) -> None:
     ann, table = uuid4(), uuid4()
-    hers = new_game(stores.store, seats=[person(0, ann)], table_id=table)
-    there = new_game(stores.store, table_id=table, ruleset_id="leeds")
+    of_ann = new_game(stores.store, seats=[person(0, ann)], table_id=table)
+    at_table = new_game(stores.store, table_id=table, ruleset_id="leeds")
     ended = new_game(stores.store, seats=[person(0, ann)], status="ended")
 
     def listed(**which: Any) -> set[UUID]:
         page = stores.directory.list_games(GameFilter(**which), viewer=None)
         return {row.id for row in page.items}
 
-    assert listed() == {hers, there, ended}
-    assert listed(table=table) == {hers, there}
-    assert listed(player=ann) == {hers, ended}
-    assert listed(table=table, player=ann) == {hers}
-    assert listed(ruleset="leeds") == {there}
+    assert listed() == {of_ann, at_table, ended}
+    assert listed(table=table) == {of_ann, at_table}
+    assert listed(player=ann) == {of_ann, ended}
+    assert listed(table=table, player=ann) == {of_ann}
+    assert listed(ruleset="leeds") == {at_table}
     assert listed(status="ended") == {ended}
-    assert listed(player=ann, status="playing", ruleset="shithead") == {hers}
+    assert listed(player=ann, status="playing", ruleset="shithead") == {of_ann}
     assert listed(player=uuid4()) == listed(table=uuid4()) == set()
 
 
@@ -270,7 +270,7 @@ def test_a_wake_up_is_rescheduled_only_at_the_version_that_was_read(stores: Stor
         )
     assert [due.at for due in stores.directory.due_games(now=later, limit=9)] == [later]
     row = stores.directory.game(game)
-    assert row is not None and row.back == (1,), "who came back stays so"
+    assert row is not None and row.back == (1,), "the return of a player stays recorded"
     assert stores.directory.set_next_action(game, version=1, wake_kind=None, wake_at=None)
     assert not stores.directory.due_games(now=later, limit=9)
 
@@ -300,7 +300,7 @@ def encoded(text: str) -> str:
 
 
 NO_TIME = "0001-01-01T00:00:00+01:00"
-"""An hour before there are times in UTC."""
+"""An hour before the earliest time in UTC."""
 
 
 @pytest.mark.parametrize(

@@ -224,7 +224,7 @@ def _named(given: Table) -> tuple[Card, ...]:
 def _rest(
     event: GameCreated, named: tuple[Card, ...], gone: Iterable[Card], fillers: str = FILLERS
 ) -> tuple[Card, ...]:
-    """Return the game's cards without `gone`; fail if `named` has a card twice or an unknown one."""
+    """Return the cards without `gone`; fail if `named` has a card twice or an unknown one."""
     assert len(set(named)) == len(named), [c for c, n in Counter(named).items() if n > 1]
     whole = ordered_deck(decks=event.decks, jokers=event.jokers, partial=event.partial)
     assert set(named) <= set(whole), set(named) - set(whole)

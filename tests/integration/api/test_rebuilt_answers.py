@@ -12,7 +12,7 @@ from tests.client import chosen
 from tests.worlds.api_world import Person, World, problem_of
 
 MOST_BYTES = 100
-"""Of a row's content: a full answer takes two kilobytes."""
+"""Limit of a row's content; a full answer takes two kilobytes."""
 
 
 def game_of(ada: Person, bob: Person, **more: Any) -> str:
@@ -23,19 +23,19 @@ def game_of(ada: Person, bob: Person, **more: Any) -> str:
 
 def played(ada: Person, bob: Person, path: str) -> list[tuple[Person, Any, Any]]:
     """Play a hand, and return each move with its player and answer."""
-    made: list[tuple[Person, Any, Any]] = []
+    moves: list[tuple[Person, Any, Any]] = []
     chance = random.Random(7)
     while True:
         for person in (ada, bob):
             view = person.get(path).json
             if view["status"] == "ended":
-                return made
+                return moves
             if view["moves"]:
                 move = chosen(view["moves"], chance)
-                key = {"Idempotency-Key": f"move-{len(made)}"}
+                key = {"Idempotency-Key": f"move-{len(moves)}"}
                 answer = person.post(f"{path}/moves", move, headers=key)
                 assert answer.status_code == 201, answer.text
-                made.append((person, move, answer))
+                moves.append((person, move, answer))
 
 
 @pytest.fixture
@@ -49,9 +49,9 @@ def test_every_repeated_move_of_a_hand_gets_its_first_answer(
     world: World, hand: tuple[str, list[tuple[Person, Any, Any]]]
 ) -> None:
     """After the seal each answer still has the version, hand and legal moves of its time."""
-    path, made = hand
-    for number, (person, move, first) in enumerate(made):
-        if number % 9 and number < len(made) - 2:
+    path, moves = hand
+    for number, (person, move, first) in enumerate(moves):
+        if number % 9 and number < len(moves) - 2:
             continue
         key = {"Idempotency-Key": f"move-{number}"}
         again = person.post(f"{path}/moves", move, headers=key)
@@ -66,12 +66,12 @@ def test_every_repeated_move_of_a_hand_gets_its_first_answer(
 def test_a_row_holds_neither_cards_nor_the_answer(
     database_url: str, world: World, hand: tuple[str, list[tuple[Person, Any, Any]]]
 ) -> None:
-    _, made = hand
+    _, moves = hand
     with psycopg.connect(database_url) as connection:
         rows = connection.execute(
             "SELECT sealed FROM answers WHERE substr(sealed, 1, 4) = 'log:'::bytea"
         ).fetchall()
-    assert len(rows) == len(made)
+    assert len(rows) == len(moves)
     assert max(len(row[0]) for row in rows) <= MOST_BYTES
     assert not any(b'"cards"' in row[0] for row in rows)
 

@@ -50,20 +50,20 @@ def scene(open_world: World) -> VisibilityScene:
     names = ("host", "left", "stays", "newcomer", "referee", "outsider")
     people = {name: open_world.person(name) for name in names}
     wanted = {"ruleset": "shithead", "seats": ["open", "open"], "visibility": "private"}
-    table = done(people["host"].post("/v1/tables", wanted))
+    table = created(people["host"].post("/v1/tables", wanted))
     path, invite = f"/v1/tables/{table['id']}", {"Shithead-Invite": table["invite"]}
-    done(people["left"].post(f"{path}/seats", {"seat": 0}, headers=invite))
-    first = done(people["stays"].post(f"{path}/seats", {"seat": 1}, headers=invite))["game"]
+    created(people["left"].post(f"{path}/seats", {"seat": 0}, headers=invite))
+    first = created(people["stays"].post(f"{path}/seats", {"seat": 1}, headers=invite))["game"]
     moves = f"/v1/games/{first}/moves"
-    version = done(people["stays"].post(moves, {"type": "ready"}))["version"]
+    version = created(people["stays"].post(moves, {"type": "ready"}))["version"]
     accusation = {"accused": 1, "seq": version - 1, "charge": "other", "statement": "So slow."}
-    dispute = done(people["left"].post(f"/v1/games/{first}/disputes", accusation))["id"]
+    dispute = created(people["left"].post(f"/v1/games/{first}/disputes", accusation))["id"]
     judge = people["referee"].post(f"/v1/disputes/{dispute}/referees", headers=invite)
     assert judge.status_code == 201, judge.text
-    done(people["left"].post(moves, {"type": "forfeit"}))
+    created(people["left"].post(moves, {"type": "forfeit"}))
     assert people["left"].call("DELETE", f"{path}/seats/me").status_code == 204
-    done(people["newcomer"].post(f"{path}/seats", headers=invite))
-    second = done(people["stays"].post(f"{path}/games"))["game"]["id"]
+    created(people["newcomer"].post(f"{path}/seats", headers=invite))
+    second = created(people["stays"].post(f"{path}/games"))["game"]["id"]
     return VisibilityScene(
         table=table["id"],
         first=first,
@@ -74,7 +74,8 @@ def scene(open_world: World) -> VisibilityScene:
     )
 
 
-def done(answer: Answer) -> dict[str, Any]:
+def created(answer: Answer) -> dict[str, Any]:
+    """Return the body of an answer with status 201."""
     assert answer.status_code == 201, answer.text
     made: dict[str, Any] = answer.json
     return made
@@ -143,7 +144,7 @@ def test_a_filter_without_matches_gives_an_empty_list(scene: VisibilityScene) ->
 def test_a_refused_referee_loses_access(scene: VisibilityScene) -> None:
     left = scene.people["left"]
     assert left is not None
-    done(left.post(f"/v1/disputes/{scene.dispute}/referees", {"refuse": 0}))
+    created(left.post(f"/v1/disputes/{scene.dispute}/referees", {"refuse": 0}))
     assert problem_of(scene.ask("referee", f"/v1/games/{scene.first}")) == "not-found"
     assert problem_of(scene.ask("referee", f"/v1/disputes/{scene.dispute}")) == "not-found"
     assert scene.ask("referee", "/v1/games").json["items"] == []

@@ -46,14 +46,14 @@ def world(database_url: str, keys: Path) -> World:
     return make_world(database_url, keys=None, key_file=keys)
 
 
-def take(run: Run, database_url: str, keys: Path, path: Path) -> None:
+def make_backup(run: Run, database_url: str, keys: Path, path: Path) -> None:
     """Make a backup with the command."""
     words = ("backup", path, "--database-url", database_url, "--key-file", keys)
     status, out, err = run(*words)
     assert status == 0, (out, err)
 
 
-def put_back(run: Run, url: str, path: Path, folder: Path, *more: object) -> tuple[str, str]:
+def restore_backup(run: Run, url: str, path: Path, folder: Path, *more: object) -> tuple[str, str]:
     """Restore a backup into an empty database with the command; return its output."""
     words = ("restore", path, "--database-url", url, "--data", folder, *more)
     status, out, err = run(*words)
@@ -71,39 +71,41 @@ def test_after_a_restore_that_ends_tokens_only_recovery_codes_work(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     ada = world.person("Ada")
-    take(run, database_url, keys, tmp_path / "b")
-    out, _ = put_back(
+    make_backup(run, database_url, keys, tmp_path / "b")
+    out, _ = restore_backup(
         run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys, "--end-tokens"
     )
     assert "1 tokens ended" in out
-    there = restored(empty_database_url, keys, ada)
-    assert there.get("/v1/players/me").status_code == 401
-    answer = there.world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
+    restored_ada = restored(empty_database_url, keys, ada)
+    assert restored_ada.get("/v1/players/me").status_code == 401
+    answer = restored_ada.world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
     assert answer.status_code in (200, 201), answer.text
-    assert replace(there, token=answer.json["token"]).get("/v1/players/me").status_code == 200
-    there.world.services.close()
+    assert (
+        replace(restored_ada, token=answer.json["token"]).get("/v1/players/me").status_code == 200
+    )
+    restored_ada.world.services.close()
 
 
 def test_tokens_remain_valid_unless_the_option_ends_them(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     ada = world.person("Ada")
-    take(run, database_url, keys, tmp_path / "b")
-    put_back(run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys)
-    there = restored(empty_database_url, keys, ada)
-    assert there.get("/v1/players/me").status_code == 200
-    there.world.services.close()
+    make_backup(run, database_url, keys, tmp_path / "b")
+    restore_backup(run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys)
+    restored_ada = restored(empty_database_url, keys, ada)
+    assert restored_ada.get("/v1/players/me").status_code == 200
+    restored_ada.world.services.close()
 
 
 def test_players_erased_after_the_backup_are_erased_again(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
     ada, bob = world.person("Ada Unmistakable"), world.person("Bob")
-    take(run, database_url, keys, tmp_path / "b")
+    make_backup(run, database_url, keys, tmp_path / "b")
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
     assert world.services.erasures.record() == 1
     listed = keys.with_name(ERASURES)
-    out, _ = put_back(
+    out, _ = restore_backup(
         *(run, empty_database_url, tmp_path / "b", tmp_path / "new"),
         *("--keys", keys, "--erasures", listed),
     )
@@ -111,9 +113,9 @@ def test_players_erased_after_the_backup_are_erased_again(
     with psycopg.connect(empty_database_url) as owner:
         names = {name for (name,) in owner.execute("SELECT name FROM players").fetchall()}
     assert names == {None, "Bob"}
-    there = restored(empty_database_url, keys, bob)
-    assert there.get("/v1/players/me").status_code == 200
-    there.world.services.close()
+    restored_bob = restored(empty_database_url, keys, bob)
+    assert restored_bob.get("/v1/players/me").status_code == 200
+    restored_bob.world.services.close()
     assert (tmp_path / "new" / ERASURES).read_text() == listed.read_text()
 
 
@@ -140,8 +142,10 @@ def test_the_list_of_erasures_has_each_erasure_once_and_no_name(world: World, ke
 def test_a_restore_without_the_list_warns_of_restored_players(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
-    take(run, database_url, keys, tmp_path / "b")
-    _, err = put_back(run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys)
+    make_backup(run, database_url, keys, tmp_path / "b")
+    _, err = restore_backup(
+        run, empty_database_url, tmp_path / "b", tmp_path / "new", "--keys", keys
+    )
     assert "players erased since the backup are restored" in err
     world.services.close()
 
@@ -174,7 +178,7 @@ def test_a_changed_backup_is_refused_even_if_its_hashes_fit(
     """For example with a token hash of the attacker, which no check of the log can find."""
     world.person("Ada")
     path = tmp_path / "b"
-    take(run, database_url, keys, path)
+    make_backup(run, database_url, keys, path)
     rewritten(path, rename_ada)
     words = ("restore", path, "--database-url", empty_database_url, "--data", tmp_path / "new")
     status, _, err = run(*words, "--keys", keys)
@@ -182,12 +186,12 @@ def test_a_changed_backup_is_refused_even_if_its_hashes_fit(
     world.services.close()
 
 
-def strip(files: dict[str, bytes]) -> None:
+def remove_signature(files: dict[str, bytes]) -> None:
     rename_ada(files)
     del files["manifest.sig"]
 
 
-@pytest.mark.parametrize("way", ["stripped", "another key", "no key", "signed"])
+@pytest.mark.parametrize("case", ["stripped", "another key", "no key", "signed"])
 def test_a_restore_reports_whether_the_backup_is_authentic(
     world: World,
     database_url: str,
@@ -195,27 +199,27 @@ def test_a_restore_reports_whether_the_backup_is_authentic(
     keys: Path,
     tmp_path: Path,
     run: Run,
-    way: str,
+    case: str,
 ) -> None:
     world.person("Ada")
     path, folder = tmp_path / "b", tmp_path / "new"
-    take(run, database_url, keys, path)
+    make_backup(run, database_url, keys, path)
     at_hand: tuple[object, ...] = ("--keys", keys)
-    if way == "stripped":
-        rewritten(path, strip)
-    if way == "another key":
+    if case == "stripped":
+        rewritten(path, remove_signature)
+    if case == "another key":
         load_or_create(tmp_path / "others.json")
         at_hand = ("--keys", tmp_path / "others.json")
-    if way == "no key":
+    if case == "no key":
         at_hand = ()
-    _, err = put_back(run, empty_database_url, path, folder, *at_hand)
+    _, err = restore_backup(run, empty_database_url, path, folder, *at_hand)
     expected = {
         "stripped": "the backup is not signed",
         "another key": "signed with an unknown key",
         "no key": "signed with an unknown key",
     }
-    if way in expected:
-        assert expected[way] in err
+    if case in expected:
+        assert expected[case] in err
     else:
         assert "not signed" not in err
         assert "unknown key" not in err
@@ -225,7 +229,7 @@ def test_a_restore_reports_whether_the_backup_is_authentic(
 def test_a_key_retired_since_still_authenticates_a_backup(
     world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
 ) -> None:
-    take(run, database_url, keys, tmp_path / "b")
+    make_backup(run, database_url, keys, tmp_path / "b")
     assert run("rotate-keys", "--key-file", keys)[0] == 0
     words = ("restore", tmp_path / "b", "--database-url", empty_database_url, "--key-file", keys)
     status, out, _ = run(*words, "--json")
