@@ -45,7 +45,7 @@ WELL_FORMED_BUT_REFUSED = {
 }
 """Refusals of data that fits its schema: they depend on the game, which no schema knows."""
 
-NAMES_NOTHING = (
+BEYOND_THE_SCHEMA = (
     "there is no",
     "the table has no",
     "must be a version from",
@@ -75,7 +75,7 @@ TEXTS = (*BYTES, "multipart/form-data")
 """Types that turn every value into text: a receipt that is a number arrives as its digits."""
 
 SIMILAR = 6
-"""CI tries so many boundary cases of one kind for one field, and few of the others."""
+"""CI tries this many boundary cases of one kind for one field, and few further ones."""
 
 NO_WORKER = "no worker is available to play trial hands"
 """A ruleset that fits its schema is played out first, for which this world has no worker."""
@@ -116,7 +116,7 @@ class Playground:
         return self._hosts[-1]
 
     def place(self, case: Any, caller: Person) -> None:
-        """Let ids that are free to choose name a table or a game of the caller's."""
+        """Replace ids in the path by existing ones, if possible of the caller's table and game."""
         known: dict[str, Any] = {
             "player_id": caller.id,
             "ruleset_id": self._chance.choice(["leeds", "threes", "mukava"]),
@@ -129,7 +129,7 @@ class Playground:
         for name in case.path_parameters or {}:
             case.path_parameters[name] = known.get(name, case.path_parameters[name])
 
-    def note(self, answer: Any) -> None:
+    def renew_table(self, answer: Any) -> None:
         """Use a new table next time if this answer may have changed the table."""
         if answer.status_code < 400:
             self._table = None
@@ -214,7 +214,7 @@ def _try_once(playground: Playground, case: Any) -> None:
     # The client asks for compressed answers, and without a connection decodes none.
     headers = {**caller.headers, "Accept-Encoding": "identity"}
     answer = case.call(app=playground.world.app, headers=headers)
-    playground.note(answer)
+    playground.renew_table(answer)
     excluded = []
     if _refused_by_the_game(answer):
         excluded = CHECKS.get_by_names(["positive_data_acceptance"])
@@ -247,7 +247,7 @@ def _refused_by_the_game(answer: Any) -> bool:
         # Headers are generated outside their pattern and still counted as valid: If-Match: 0.
         return all(
             error["at"].startswith(("/options/", "/accused", "/seq", "/key", "If-Match"))
-            or error["message"].startswith(NAMES_NOTHING)
+            or error["message"].startswith(BEYOND_THE_SCHEMA)
             for error in errors
         )
     return kind in WELL_FORMED_BUT_REFUSED

@@ -21,7 +21,7 @@ from tests.rules.tables import rules, table
 
 
 def test_p34_without_switches_it_is_shithead() -> None:
-    """P34: each switch is usable alone, so none at all is the base."""
+    """P34: each switch is usable alone; without any the rules are those of the base."""
     at = table(pile="8c", hands=["7d 8d 9d Td", "9s"])
     assert moves(NONE, at) == {"8d", "9d", "Td", "take"}
     assert moves(NONE, table(pile="7c", hands=["8d 6d", "9s"])) == {"8d", "take"}
@@ -79,7 +79,7 @@ def test_p34_2_an_eight_asks_for_a_lower_card_an_eight_or_a_joker() -> None:
 
 
 def test_p34_2_an_eight_goes_by_the_normal_rule() -> None:
-    """Switch 2: on a nine it does not go."""
+    """Switch 2: so it cannot be played on a nine."""
     assert moves(only(2), table(pile="9c", hands=["8d", "9s"])) == {"take"}
 
 

@@ -15,7 +15,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
-from tests.unit.test_runbook import TEXT, known_measures
+from tests.unit.test_runbook import TEXT, known_metrics
 
 MONITORING = Path(__file__).resolve().parents[2] / "ops" / "monitoring"
 BOARD = json.loads((MONITORING / "dashboard.json").read_text("utf-8"))
@@ -52,7 +52,7 @@ def test_grafana_knows_every_field() -> None:
 def test_every_query_asks_for_metrics_that_exist(query: str) -> None:
     names = set(re.findall(r"\bshithead_[a-z_]+", query))
     assert names
-    assert names <= known_measures()
+    assert names <= known_metrics()
 
 
 def test_every_metric_of_an_alert_has_a_panel() -> None:

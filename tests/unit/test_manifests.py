@@ -15,7 +15,7 @@ import yaml
 from service.cli.run import ROLES
 from service.cli.settings import settings_page
 from service.config import Settings, variable
-from tests.unit.test_runbook import TEXT, known_measures
+from tests.unit.test_runbook import TEXT, known_metrics
 
 OPS = Path(__file__).resolve().parents[2] / "ops"
 BASE = OPS / "kubernetes" / "base"
@@ -159,7 +159,7 @@ def test_alerts_and_autoscalers_use_metrics_that_exist() -> None:
     names = set(re.findall(r"\bshithead_[a-z_]+", used))
     names |= set(re.findall(r"\bshithead_[a-z_]+(?=[{])", rules))
     assert "shithead_queued_jobs" in names
-    assert names - known_measures() == set()
+    assert names - known_metrics() == set()
 
 
 def test_external_metrics_of_the_autoscalers_have_a_rule() -> None:

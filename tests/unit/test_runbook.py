@@ -11,10 +11,10 @@ from service.api import observability
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "ops" / "runbook.md").read_text("utf-8")
-PLACES = ("service", "workers")
+SOURCES = ("service", "workers")
 
 
-def known_measures() -> set[str]:
+def known_metrics() -> set[str]:
     """Return the names under which Prometheus finds the metrics of this service."""
     known = set()
     for family in (*prometheus_client.REGISTRY.collect(), *observability.SECONDS.collect()):
@@ -23,7 +23,7 @@ def known_measures() -> set[str]:
 
 
 def test_every_named_metric_exists_with_its_labels() -> None:
-    known = known_measures()
+    known = known_metrics()
     named = set(re.findall(r"\bshithead_(?!service\b)[a-z_]+", TEXT))
     assert named >= {"shithead_sweeper_lag_seconds", "shithead_outbox_age_seconds"}
     assert named - known == set()
@@ -31,7 +31,7 @@ def test_every_named_metric_exists_with_its_labels() -> None:
 
 def test_every_named_log_line_is_written_by_the_code() -> None:
     source = "".join(
-        path.read_text("utf-8") for place in PLACES for path in (ROOT / place).rglob("*.py")
+        path.read_text("utf-8") for place in SOURCES for path in (ROOT / place).rglob("*.py")
     )
     events = set(re.findall(r'event "([^"]+)"', " ".join(TEXT.split())))
     assert len(events) > 5

@@ -85,7 +85,7 @@ class Wakes:
         self.woken.append((game, version))
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
-        """Return nothing: no test in memory is traced."""
+        """Return no traces: these tests are not traced."""
         return {}
 
 
