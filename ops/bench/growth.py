@@ -23,9 +23,9 @@ from textwrap import fill
 
 import psycopg
 
+from ops.bench.copied_games import fill_up
 from ops.bench.http_moves import CLIENTS, ComparedService, Figures
 from ops.bench.pages import WIDTH, write
-from ops.bench.piling import fill_up
 from ops.bench.services import unlimited_service
 from service.local.postgres import EmbeddedPostgres
 from service.store.migrate import migrate

@@ -23,8 +23,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ops.bench.copied_games import store_copies
 from ops.bench.moves import bare_commits, timed
-from ops.bench.piling import pile
 from ops.bench.services import durable_postgres
 from service.store.database import Database
 from service.store.migrate import service_url
@@ -78,7 +78,7 @@ def main() -> None:
         pool = Database(service_url(url))
         stack.callback(pool.close)
         few = list(_measured(service.port, PostgresStore(pool), options.games))
-        bytes_stored = pile(url, options.piled)
+        bytes_stored = store_copies(url, options.piled)
         many = list(_measured(service.port, PostgresStore(pool), options.games))
     RESULTS.write_text(_page(few, many, options, bytes_stored))
     print(RESULTS.read_text())

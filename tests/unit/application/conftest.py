@@ -16,27 +16,27 @@ from tests.memory.public_log import MemoryLog
 from tests.worlds.fake_world import KEYS, SetWorld, Wakes, person
 
 
-class Rivals(MemoryStore):
-    """A store with concurrent writers: each function in `first` runs once, before a commit."""
+class ConcurrentStore(MemoryStore):
+    """A store with concurrent writers: before each commit the next of `rivals` runs."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.first: list[Callable[[], object]] = []
+        self.rivals: list[Callable[[], object]] = []
         self.commits = 0
 
     def commit(self, commit: Commit) -> None:
         """Run the next rival, if there is one, and then commit."""
-        if self.first:
-            self.first.pop(0)()
+        if self.rivals:
+            self.rivals.pop(0)()
         self.commits += 1
         super().commit(commit)
 
 
 @dataclass(kw_only=True)
-class House:
-    """One store with its directory, and the processes that share it."""
+class MemoryDeployment:
+    """A store in memory with its directory, and the processes that share it."""
 
-    store: Rivals = field(default_factory=Rivals)
+    store: ConcurrentStore = field(default_factory=ConcurrentStore)
     world: SetWorld = field(default_factory=SetWorld)
     notifier: Wakes = field(default_factory=Wakes)
     directory: MemoryDirectory = field(init=False)
@@ -58,15 +58,15 @@ class House:
 
 
 @pytest.fixture
-def house() -> House:
-    """Return a new house."""
-    return House()
+def deployment() -> MemoryDeployment:
+    """Return a new deployment."""
+    return MemoryDeployment()
 
 
 @pytest.fixture
-def services(house: House) -> Services:
+def services(deployment: MemoryDeployment) -> Services:
     """Return the services of one process."""
-    return house.process()
+    return deployment.process()
 
 
 @pytest.fixture

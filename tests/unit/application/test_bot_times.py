@@ -25,7 +25,7 @@ from service.store.games import DueGame
 from tests.memory.directory import MemoryDirectory
 from tests.memory.public_log import MemoryLog
 from tests.small_budgets import small_budgets
-from tests.unit.application.conftest import House
+from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import BEGIN, KEYS, entry_of, legal, lines_of, open_game, person, post
 
 BEAT = 0.02
@@ -34,30 +34,30 @@ BOTS = ({"bot": "lowest"}, {"bot": "greedy"})
 SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bot": "expert"},)}
 
 
-def hurried(house: House) -> Services:
+def hurried(deployment: MemoryDeployment) -> Services:
     """Return a process whose bots act at fixed intervals of the test clock."""
-    world = house.world
+    world = deployment.world
     beat = ConstantTime(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
     return compose(
         log_store=MemoryLog(),
-        store=house.store,
-        directory=MemoryDirectory(house.store),
+        store=deployment.store,
+        directory=MemoryDirectory(deployment.store),
         keyring=KEYS,
         origin="tests.example",
         world=world,
-        notifier=house.notifier,
+        notifier=deployment.notifier,
         begin_beat=beat.begin,
     )
 
 
-def thinking(house: House, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def thinking(deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Make each legal move cost 0.1 ms of thinking time; return the list of their numbers."""
     thought: list[int] = []
 
     def slowly(game: Game, seat: Seat) -> tuple[Move, ...]:
         moves = legal_moves(game, seat)
         thought.append(len(moves))
-        house.world.wait(len(moves) / 10_000)
+        deployment.world.wait(len(moves) / 10_000)
         return moves
 
     monkeypatch.setattr(due_moves, "legal_moves", slowly)
@@ -76,10 +76,10 @@ def times_of_bots(services: Services, game: UUID) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("ruleset", ["shithead", "covered-queen", "threes"])
 def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
-    house: House, monkeypatch: pytest.MonkeyPatch, ruleset: str
+    deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch, ruleset: str
 ) -> None:
-    thought = thinking(house, monkeypatch)
-    services = hurried(house)
+    thought = thinking(deployment, monkeypatch)
+    services = hurried(deployment)
     ada = person(services)
     game = open_game(services, ada, ("me", *BOTS), ruleset=ruleset, window_seconds=0)
     for _ in range(60):
@@ -101,11 +101,11 @@ def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
 @pytest.mark.parametrize("name", sorted(SEARCHING))
 @pytest.mark.parametrize("ruleset", ["shithead", "threes"])
 def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
-    house: House, monkeypatch: pytest.MonkeyPatch, name: str, ruleset: str
+    deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch, name: str, ruleset: str
 ) -> None:
     """At an opening the acting bot is not public, but the bots at the table are."""
-    thought = thinking(house, monkeypatch)
-    services = hurried(house)
+    thought = thinking(deployment, monkeypatch)
+    services = hurried(deployment)
     ada = person(services)
     seats = ("me", *SEARCHING[name])
     with small_budgets():
@@ -145,7 +145,7 @@ def waiting_for(services: Services, game: UUID) -> DueGame | None:
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
 @pytest.mark.parametrize("clock", [None, Clock(turn_seconds=60, swap_seconds=60)])
 def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open(
-    house: House, services: Services, ada: Player, ruleset: str, clock: Clock | None
+    deployment: MemoryDeployment, services: Services, ada: Player, ruleset: str, clock: Clock | None
 ) -> None:
     """Only after all bots have tried is it public that none of them opened."""
     seen = set()
@@ -153,11 +153,11 @@ def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open
         entry = at_the_opening(services, ada, ruleset, clock)
         record, game = entry.record, entry.record.identity
         assert record.game.status is Status.PLAYING
-        row, end = waiting_for(services, game), house.world.now() + timedelta(seconds=WINDOW)
+        row, end = waiting_for(services, game), deployment.world.now() + timedelta(seconds=WINDOW)
         assert row is not None
         assert (row.kind, row.at, row.seat) == ("bot", end, None)
         able = any(may_act(record.game, seat) for seat in (1, 2))
-        house.world.wait(WINDOW)
+        deployment.world.wait(WINDOW)
         services.turns.take(game, record.version)
         opened = entry_of(services, game).record.version > record.version
         assert opened is able
@@ -169,13 +169,13 @@ def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open
 
 
 def test_an_opening_is_made_by_the_time_out_if_no_player_opens(
-    house: House, services: Services, ada: Player
+    deployment: MemoryDeployment, services: Services, ada: Player
 ) -> None:
     clock = Clock(turn_seconds=60, swap_seconds=60)
     for _ in range(30):
         entry = at_the_opening(services, ada, "threes", clock)
         game, version = entry.record.identity, entry.record.version
-        house.world.wait(60)
+        deployment.world.wait(60)
         services.turns.take(game, version)
         line = orjson.loads(lines_of(services, game)[version])
         if line["type"] == "turn_timed_out":
@@ -185,13 +185,16 @@ def test_an_opening_is_made_by_the_time_out_if_no_player_opens(
 
 
 def test_a_clock_shorter_than_the_window_comes_first(
-    house: House, services: Services, ada: Player
+    deployment: MemoryDeployment, services: Services, ada: Player
 ) -> None:
     clock = Clock(turn_seconds=1, swap_seconds=60)
     entry = at_the_opening(services, ada, "threes", clock)
     wake = next_wake(entry.record, window_seconds=WINDOW, back=frozenset())
     assert wake is not None
-    assert (wake.kind, wake.at) == (WakeKind.TIME_OUT, house.world.now() + timedelta(seconds=1))
+    assert (wake.kind, wake.at) == (
+        WakeKind.TIME_OUT,
+        deployment.world.now() + timedelta(seconds=1),
+    )
 
 
 def test_a_slow_bot_answers_at_the_end_of_a_later_interval() -> None:

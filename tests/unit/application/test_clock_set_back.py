@@ -10,17 +10,19 @@ from service.shx.bundle import Bundle
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import verify_all
 from service.verify.finding import Check, Result
-from tests.unit.application.conftest import House
+from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import lines_of, open_game, person, post
 
 
-def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(house: House) -> None:
-    services = house.process()
+def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(
+    deployment: MemoryDeployment,
+) -> None:
+    services = deployment.process()
     host = person(services)
     first = open_game(services, host, ("me", {"bot": "lowest"}))
-    house.world.wait(60)
+    deployment.world.wait(60)
     post(services, host, first, {"type": "forfeit"})
-    house.world.wait(-30)
+    deployment.world.wait(-30)
     table = UUID(orjson.loads(lines_of(services, first)[0])["data"]["table"])
     second = UUID(orjson.loads(services.tables.deal(host, table, None).body)["game"]["id"])
     bundles = [Bundle(lines=lines_of(services, game)) for game in (first, second)]

@@ -13,7 +13,7 @@ from service.application.games.schedule import ENTROPY_SECONDS
 from service.bootstrap import Services
 from service.domain.events import Entropy
 from service.shx.shuffle import client_commit
-from tests.unit.application.conftest import House
+from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import assert_sound, open_game, person, types_of, version_of
 
 VALUES = ("aa" * 32, "bb" * 32)
@@ -102,13 +102,13 @@ def test_only_players_of_the_game_contribute_entropy(
 
 
 def test_a_seat_without_entropy_at_the_deadline_aborts_the_set_up(
-    house: House, services: Services, ada: Player, bob: Player
+    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player
 ) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     give(services, ada, game, value=VALUES[0])
-    house.world.wait(ENTROPY_SECONDS - 0.001)
+    deployment.world.wait(ENTROPY_SECONDS - 0.001)
     assert services.turns.take(game, version_of(services, game)) == "waits"
-    house.world.wait(0.001)
+    deployment.world.wait(0.001)
     assert services.turns.take(game, version_of(services, game)) == "over"
     last = orjson.loads(services.game_cache.lines(game)[-1])
     assert (last["type"], last["data"]["seat"]) == ("game_aborted", 1)

@@ -11,7 +11,7 @@ from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.handler import ATTEMPTS
 from service.bootstrap import Services
-from tests.unit.application.conftest import House
+from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import (
     assert_sound,
     entry_of,
@@ -48,25 +48,25 @@ def on_turn(services: Services, game: UUID) -> int:
 
 
 def test_a_move_that_loses_the_race_is_decided_again(
-    house: House, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    other = house.process()
-    house.store.first = [lambda: post(other, bob, game, READY)]
+    other = deployment.process()
+    deployment.store.rivals = [lambda: post(other, bob, game, READY)]
     post(services, ada, game, READY)
     assert types_of(services, game).count("seat_ready") == 2
     assert_sound(services, game)
 
 
 def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
-    house: House, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
-    other = house.process()
+    other = deployment.process()
 
     def rival() -> None:
         post(other, bob, game, swap_of(other, game, 1))
 
     # The commit of a rival also runs the next function of the list: every second one does nothing.
-    house.store.first = [step for _ in range(ATTEMPTS) for step in (rival, lambda: None)]
+    deployment.store.rivals = [step for _ in range(ATTEMPTS) for step in (rival, lambda: None)]
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, READY)
     assert refused.value.code == "unavailable"
@@ -74,10 +74,10 @@ def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
 
 
 def test_a_process_with_an_outdated_cache_decides_on_the_current_version(
-    house: House, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """The cached version forbids the move and the current one allows it: the move is made."""
-    old = house.process()
+    old = deployment.process()
     version_of(old, game)
     for player in (ada, bob):
         post(services, player, game, READY)
@@ -157,19 +157,19 @@ def test_only_players_of_the_game_move(services: Services, game: UUID) -> None:
 
 
 def test_a_repeated_request_gets_the_first_answer_and_moves_once(
-    house: House, services: Services, ada: Player, game: UUID
+    deployment: MemoryDeployment, services: Services, ada: Player, game: UUID
 ) -> None:
     first = post(services, ada, game, READY, request=request())
-    again = post(house.process(), ada, game, READY, request=request())
+    again = post(deployment.process(), ada, game, READY, request=request())
     assert (again.body, again.version, again.replayed) == (first.body, first.version, True)
     assert types_of(services, game).count("seat_ready") == 1
 
 
-def test_a_concurrent_duplicate_answers_for_both(
-    house: House, services: Services, ada: Player, game: UUID
+def test_concurrent_duplicates_get_one_answer(
+    deployment: MemoryDeployment, services: Services, ada: Player, game: UUID
 ) -> None:
-    other = house.process()
-    house.store.first = [lambda: post(other, ada, game, READY, request=request())]
+    other = deployment.process()
+    deployment.store.rivals = [lambda: post(other, ada, game, READY, request=request())]
     answer = post(services, ada, game, READY, request=request())
     assert answer.replayed
     assert types_of(services, game).count("seat_ready") == 1
@@ -207,7 +207,7 @@ def test_in_play_any_action_makes_a_version_stale_but_not_for_a_forfeit(
 
 
 @pytest.mark.parametrize("expected", [0, 99])
-def test_a_version_that_never_was_is_stale(
+def test_a_version_that_never_existed_is_stale(
     services: Services, ada: Player, game: UUID, expected: int
 ) -> None:
     with pytest.raises(Refusal) as refused:
@@ -223,12 +223,12 @@ def test_after_the_end_no_move_is_accepted(services: Services, ada: Player, game
 
 
 def test_a_store_restored_to_an_older_version_overrides_the_cache(
-    house: House, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
 ) -> None:
     """After a restore of the database the cache of this process is outdated."""
     kept = lines_of(services, game)
     post(services, ada, game, READY)
-    stream = house.store._streams[game]  # as a restore would do it
+    stream = deployment.store._streams[game]  # as after a restore
     stream.lines[:] = kept
     entry = services.game_cache.fresh(game)
     assert entry is not None and entry.record.version == len(kept)

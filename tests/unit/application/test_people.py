@@ -11,7 +11,7 @@ from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
-from tests.unit.application.conftest import House
+from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import (
     assert_sound,
     entry_of,
@@ -29,14 +29,14 @@ KEY = Idempotency(key="k", path="/back", body_hash=b"a" * 32)
 
 
 @pytest.fixture
-def silent(house: House, services: Services, ada: Player) -> UUID:
+def silent(deployment: MemoryDeployment, services: Services, ada: Player) -> UUID:
     """Return a game in which a bot stands in for Ada after two time-outs."""
     seats = ("me", {"bot": "lowest"})
     game = open_game(services, ada, seats, ruleset="leeds", clock=CLOCK, window_seconds=0)
     post(services, ada, game, {"type": "ready"})
     while entry_of(services, game).record.game.seats[0].time_outs < 2:
         if entry_of(services, game).record.game.turn == 0:
-            house.world.wait(CLOCK.turn_seconds)
+            deployment.world.wait(CLOCK.turn_seconds)
         one_move(services, game)
     return game
 
@@ -62,10 +62,10 @@ def test_a_returned_player_plays_again_without_an_event(
 
 
 def test_a_repeated_return_gets_the_first_answer(
-    house: House, services: Services, ada: Player, silent: UUID
+    deployment: MemoryDeployment, services: Services, ada: Player, silent: UUID
 ) -> None:
     first = services.stand_ins.back(Caller(player=ada.id), silent, KEY)
-    again = house.process().stand_ins.back(Caller(player=ada.id), silent, KEY)
+    again = deployment.process().stand_ins.back(Caller(player=ada.id), silent, KEY)
     assert (again.body, again.replayed) == (first.body, True)
 
 
@@ -79,12 +79,12 @@ def test_a_key_used_for_another_request_is_refused(
 
 
 def test_without_a_key_no_answer_is_stored(
-    house: House, services: Services, ada: Player, silent: UUID
+    deployment: MemoryDeployment, services: Services, ada: Player, silent: UUID
 ) -> None:
-    commits = house.store.commits
+    commits = deployment.store.commits
     assert not back(services, ada, silent)
     assert not back(services, ada, silent)
-    assert house.store.commits == commits
+    assert deployment.store.commits == commits
 
 
 def test_only_the_player_can_return(services: Services, bob: Player, silent: UUID) -> None:
@@ -110,7 +110,7 @@ def test_no_player_is_erased_during_a_hand(services: Services, ada: Player, sile
 
 
 def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
-    house: House, services: Services, ada: Player
+    deployment: MemoryDeployment, services: Services, ada: Player
 ) -> None:
     answer = services.players.register("Grace")
     grace = Player(id=UUID(answer["id"]), name="Grace")
@@ -118,7 +118,7 @@ def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
     post(services, grace, game, {"type": "forfeit"})
     before = lines_of(services, game)
     services.players.erase(grace)
-    for process in (services, house.process()):
+    for process in (services, deployment.process()):
         assert process.players.by_token(answer["token"]) is None
         assert lines_of(process, game) == before
         view = orjson.loads(process.games.view(Caller(player=ada.id), game)[0])

@@ -38,8 +38,8 @@ C2SP_NOTE = (
     "rMouFSQU0xMcXxj99ihAQwaqP3ZekRwNtIc=\n"
 ).encode()
 
-HERE = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"h" * 32))
-THERE = NoteSigner(name="other.example", key=Ed25519PrivateKey.from_private_bytes(b"t" * 32))
+OWN = NoteSigner(name="cards.example", key=Ed25519PrivateKey.from_private_bytes(b"h" * 32))
+OTHER = NoteSigner(name="other.example", key=Ed25519PrivateKey.from_private_bytes(b"t" * 32))
 GAME = UUID("00010203-0405-4607-8809-0a0b0c0d0e0f")
 
 
@@ -64,41 +64,41 @@ def test_the_example_of_c2sp_is_parsed_at_its_last_empty_line() -> None:
 
 @given(st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n")))
 def test_any_text_can_be_signed_and_opened(text: str) -> None:
-    note, signed = open_note(sign_note(text + "\n", [HERE]), [HERE.verifier])
+    note, signed = open_note(sign_note(text + "\n", [OWN]), [OWN.verifier])
     assert note.text == text + "\n"
-    assert signed == [HERE.verifier]
+    assert signed == [OWN.verifier]
 
 
 def test_every_signer_of_a_note_is_reported() -> None:
-    data = sign_note("text\n", [HERE, THERE])
-    assert open_note(data, [THERE.verifier])[1] == [THERE.verifier]
-    assert len(open_note(data, [THERE.verifier, HERE.verifier])[1]) == 2
+    data = sign_note("text\n", [OWN, OTHER])
+    assert open_note(data, [OTHER.verifier])[1] == [OTHER.verifier]
+    assert len(open_note(data, [OTHER.verifier, OWN.verifier])[1]) == 2
 
 
 def test_a_bad_signature_of_a_known_key_invalidates_the_note() -> None:
-    good, other = sign_note("text\n", [HERE]), sign_note("text?\n", [THERE])
+    good, other = sign_note("text\n", [OWN]), sign_note("text?\n", [OTHER])
     data = good + other.partition(b"\n\n")[2]
-    assert open_note(data, [HERE.verifier])[1] == [HERE.verifier]
+    assert open_note(data, [OWN.verifier])[1] == [OWN.verifier]
     with pytest.raises(RecordError, match="signature of other"):
-        open_note(data, [HERE.verifier, THERE.verifier])
+        open_note(data, [OWN.verifier, OTHER.verifier])
 
 
 def test_signatures_of_unknown_keys_are_ignored_even_under_a_known_name() -> None:
-    namesake = NoteSigner(name=HERE.name, key=THERE.key)
+    namesake = NoteSigner(name=OWN.name, key=OTHER.key)
     data = sign_note("text\n", [namesake])
     with pytest.raises(RecordError, match="not signed by a known key"):
-        open_note(data, [HERE.verifier])
-    assert open_note(sign_note("text\n", [namesake, HERE]), [HERE.verifier])[1] == [HERE.verifier]
+        open_note(data, [OWN.verifier])
+    assert open_note(sign_note("text\n", [namesake, OWN]), [OWN.verifier])[1] == [OWN.verifier]
 
 
 def test_sixteen_signatures_are_accepted() -> None:
-    signers = [NoteSigner(name=f"w{n}.example", key=HERE.key) for n in range(16)]
+    signers = [NoteSigner(name=f"w{n}.example", key=OWN.key) for n in range(16)]
     data = sign_note("text\n", signers)
     assert len(open_note(data, [signer.verifier for signer in signers])[1]) == 16
 
 
 def signature() -> str:
-    return signature_line(HERE.name, HERE.verifier.key_id, HERE.key.sign(b"text\n"))
+    return signature_line(OWN.name, OWN.verifier.key_id, OWN.key.sign(b"text\n"))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def signature() -> str:
 )
 def test_a_malformed_note_is_refused(data: str) -> None:
     with pytest.raises(RecordError):
-        open_note(data.encode(), [HERE.verifier])
+        open_note(data.encode(), [OWN.verifier])
 
 
 @pytest.mark.parametrize("start", ["\u2014", "- ", "", "\u2014  ", "\u2013 "])
@@ -145,7 +145,7 @@ def test_bytes_that_are_not_utf8_are_not_a_note() -> None:
 @pytest.mark.parametrize("text", ["no newline", "tab\t\n", "", "\ud800\n"])
 def test_a_text_that_cannot_be_a_note_is_not_signed(text: str) -> None:
     with pytest.raises(RecordError):
-        sign_note(text, [HERE])
+        sign_note(text, [OWN])
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\u2003b", "a\nb", "a\x00b"])
@@ -172,7 +172,7 @@ def test_a_verifier_key_that_does_not_fit_its_id_is_refused(text: str) -> None:
 
 
 def test_a_signer_shows_no_key() -> None:
-    assert repr(HERE) == "NoteSigner(name='cards.example')"
+    assert repr(OWN) == "NoteSigner(name='cards.example')"
 
 
 def test_the_text_of_a_receipt_is_that_of_the_protocol() -> None:
@@ -183,19 +183,19 @@ def test_the_text_of_a_receipt_is_that_of_the_protocol() -> None:
 
 
 def test_a_receipt_is_valid_only_for_its_server() -> None:
-    note = issue_receipt(HERE, game=GAME, seq=3, head=b"\1" * 32)
-    receipt = check_receipt(note, [HERE.verifier, THERE.verifier])
+    note = issue_receipt(OWN, game=GAME, seq=3, head=b"\1" * 32)
+    receipt = check_receipt(note, [OWN.verifier, OTHER.verifier])
     assert (receipt.origin, receipt.game, receipt.seq) == ("cards.example", GAME, 3)
     with pytest.raises(RecordError):
-        check_receipt(note.replace(b"\n4\n", b"\n5\n"), [HERE.verifier])
+        check_receipt(note.replace(b"\n4\n", b"\n5\n"), [OWN.verifier])
     with pytest.raises(RecordError):
-        check_receipt(note, [NoteVerifier(name=HERE.name, public=THERE.verifier.public)])
+        check_receipt(note, [NoteVerifier(name=OWN.name, public=OTHER.verifier.public)])
 
 
 def test_a_receipt_in_the_name_of_another_server_is_refused() -> None:
     body = receipt_body("cards.example", GAME, 3, b"\1" * 32)
     with pytest.raises(RecordError, match="whose name is not the origin"):
-        check_receipt(sign_note(body, [THERE]), [HERE.verifier, THERE.verifier])
+        check_receipt(sign_note(body, [OTHER]), [OWN.verifier, OTHER.verifier])
 
 
 @pytest.mark.parametrize(

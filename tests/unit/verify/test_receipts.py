@@ -26,8 +26,8 @@ GAME = UUID(json.loads(LINES[0])["game"])
 
 
 def note(seq: int, signer: NoteSigner = SERVER, *, changed: bool = False) -> bytes:
-    there = bytes(32) if changed else head(LINES[seq])
-    return issue_receipt(signer, game=GAME, seq=seq, head=there)
+    named = bytes(32) if changed else head(LINES[seq])
+    return issue_receipt(signer, game=GAME, seq=seq, head=named)
 
 
 def with_notes(*notes: bytes, keys: bool = True) -> OutsideEvidence:

@@ -10,7 +10,7 @@ from psycopg.sql import SQL, Identifier
 
 BATCH = 500
 ORIGINALS = 5
-"""At most so many games are copied in turn."""
+"""The maximum number of games that are copied in turn."""
 
 # What a game and its table wrote; each copy has ids, players and times of its own.
 _COPIED: dict[str, LiteralString] = {
@@ -23,7 +23,7 @@ _COPIED: dict[str, LiteralString] = {
     "table_seats": "one.table_id = %(table)s",
 }
 _OWN = SQL(
-    "jsonb_build_object('stream_id', copy.game, 'game_id', copy.game, 'table_id', copy.hand_of,"
+    "jsonb_build_object('stream_id', copy.game, 'game_id', copy.game, 'table_id', copy.table_id,"
     " 'player_id', copy.player, 'host', copy.player, 'created_at', copy.at,"
     " 'ended_at', CASE WHEN %(ended)s THEN copy.at END,"
     " 'token_hash', sha256(uuid_send(copy.player)),"
@@ -46,12 +46,12 @@ _LEAVES = """
 """
 
 
-def pile(url: str, count: int) -> int:
+def store_copies(url: str, count: int) -> int:
     """
     Store `count` finished games more at `url`, the owner's, and return the bytes then stored.
 
-    The copies have the bytes of the games they were made from, under ids that do not fit them: they
-    fill tables and indexes, and no caller may read them.
+    The copies have the bytes of their originals under other ids. They fill tables and indexes, and
+    cannot be read as games.
 
     Raises ValueError if no game has ended.
     """
@@ -65,7 +65,7 @@ def fill_up(url: str, *, events: int, running: int) -> tuple[int, int]:
     """
     Store finished games until there are `events` events, and running games until `running`.
 
-    Returns the events and the bytes that are then stored. Copies are those of `pile`.
+    Returns the events and the bytes that are then stored. The copies are those of `store_copies`.
 
     Raises ValueError if no game has ended or none is running.
     """
@@ -109,7 +109,7 @@ def _batch(
     with connection.transaction():
         connection.execute(
             "CREATE TEMPORARY TABLE copy ON COMMIT DROP AS SELECT gen_random_uuid() AS game,"
-            " gen_random_uuid() AS hand_of, gen_random_uuid() AS player,"
+            " gen_random_uuid() AS table_id, gen_random_uuid() AS player,"
             " now() - (%s + n) * interval '1 minute' AS at FROM generate_series(1, %s) AS n",
             [start, count],
         )
