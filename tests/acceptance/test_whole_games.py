@@ -21,7 +21,7 @@ BOTS = ("lowest", "greedy", "random")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sized:
+class TableSize:
     """How many people and bots play at a table."""
 
     people: int
@@ -41,18 +41,18 @@ def service(
         yield started
 
 
-def sizes(ruleset: str, count: int) -> list[Sized]:
+def sizes(ruleset: str, count: int) -> list[TableSize]:
     """Return tables from the smallest to the largest, every other one with bots."""
     most = 5 if ruleset == "shithead" else 6
     tables = []
     for number in range(count):
         seats = 2 + number % (most - 1)
         bots = min(seats - 1, 1 + number // 2 % 3) if number % 2 else 0
-        tables.append(Sized(people=seats - bots, bots=bots))
+        tables.append(TableSize(people=seats - bots, bots=bots))
     return tables
 
 
-def play(service: Running, ruleset: str, size: Sized, rng: random.Random) -> tuple[Client, str]:
+def play(service: Running, ruleset: str, size: TableSize, rng: random.Random) -> tuple[Client, str]:
     """Play one game to its end, and return a player and the game."""
     people = [register(service.port, f"Player {n}") for n in range(size.people)]
     bots = tuple(rng.choice(BOTS) for _ in range(size.bots))
@@ -63,7 +63,7 @@ def play(service: Running, ruleset: str, size: Sized, rng: random.Random) -> tup
     return people[0], game
 
 
-def verified(player: Client, game: str, folder: Path) -> None:
+def verify_bundle(player: Client, game: str, folder: Path) -> None:
     """Fetch the bundle without a token, and verify it with `shithead verify`."""
     answer = player.call("GET", f"/v1/games/{game}/evidence?profile=public")
     assert answer.status == 200
@@ -79,9 +79,9 @@ def test_games_of_people_and_bots_end_and_verify(
     service: Running, tmp_path: Path, ruleset: str
 ) -> None:
     rng = random.Random(f"short {ruleset}")
-    for size in (Sized(people=2, bots=0), Sized(people=1, bots=2)):
+    for size in (TableSize(people=2, bots=0), TableSize(people=1, bots=2)):
         player, game = play(service, ruleset, size, rng)
-        verified(player, game, tmp_path)
+        verify_bundle(player, game, tmp_path)
 
 
 @pytest.mark.long
@@ -92,7 +92,7 @@ def test_twenty_games_of_every_size_end_and_verify(
     rng = random.Random(f"long {ruleset}")
     for size in sizes(ruleset, 20):
         player, game = play(service, ruleset, size, rng)
-        verified(player, game, tmp_path)
+        verify_bundle(player, game, tmp_path)
 
 
 def test_killing_a_worker_in_mid_game_only_delays_the_game(
@@ -110,4 +110,4 @@ def test_killing_a_worker_in_mid_game_only_delays_the_game(
     view = play_on([ada], game, rng)
     assert view["status"] == "ended"
     assert view["version"] > stuck["version"]
-    verified(ada, game, tmp_path)
+    verify_bundle(ada, game, tmp_path)

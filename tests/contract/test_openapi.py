@@ -152,7 +152,7 @@ def test_an_event_with_an_extra_or_missing_field_is_invalid(document: dict[str, 
     assert not validator.is_valid({k: v for k, v in event.items() if k != "at"})
 
 
-def test_a_listed_move_and_a_posted_one_are_one_schema(document: dict[str, Any]) -> None:
+def test_listed_and_posted_moves_have_one_schema(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     posted = document["paths"]["/v1/games/{game_id}/moves"]["post"]["requestBody"]["content"]
     move = {"$ref": "#/components/schemas/Move"}
@@ -190,7 +190,7 @@ def test_the_pages_are_generated_from_the_document_and_load_nothing(world: World
 
 
 def docs_pages(world: World) -> dict[str, str]:
-    """Return the pages that lead from /docs, by their addresses."""
+    """Return /docs and the pages that it links, by their addresses."""
     index = world.get("/docs").text
     found = set(re.findall(r'href="(/docs/(?:calls/\w+|schemas))', index))
     return {"/docs": index, **{address: world.get(address).text for address in found}}

@@ -16,14 +16,14 @@ from service.config import (
     variables_of,
 )
 
-ENOUGH = {
+REQUIRED = {
     "SHITHEAD_DATABASE_URL": "postgresql://u:password@h/d",
     "SHITHEAD_KEY_FILE": "/var/lib/shithead/keys.json",
 }
 
 
 def test_the_required_settings_suffice() -> None:
-    settings = settings_from(ENOUGH)
+    settings = settings_from(REQUIRED)
     assert settings.database_url == "postgresql://u:password@h/d"
     assert settings.key_file == Path("/var/lib/shithead/keys.json")
     assert settings.port == 8080
@@ -37,30 +37,30 @@ def test_the_required_settings_suffice() -> None:
     ],
 )
 def test_a_sentinel_address_with_a_master_name_is_valid(url: str) -> None:
-    assert settings_from(ENOUGH | {"SHITHEAD_REDIS_URL": url}).redis_url == url
+    assert settings_from(REQUIRED | {"SHITHEAD_REDIS_URL": url}).redis_url == url
 
 
 def test_every_setting_can_be_given_by_its_variable() -> None:
-    """Each is declared with the function that reads it."""
+    """Each setting has a function that reads its variable."""
     assert all(callable(field.metadata["reader"]) for field in fields(Settings))
 
 
 def test_settings_passed_to_another_process_are_equal() -> None:
     more = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_FORMAT": "text", "SHITHEAD_PORT": "81"}
-    settings = settings_from(ENOUGH | more)
+    settings = settings_from(REQUIRED | more)
     assert settings_from(variables_of(settings)) == settings
 
 
 def test_values_are_converted() -> None:
     more = {"SHITHEAD_PORT": " 81 ", "SHITHEAD_LOG_LEVEL": "Debug", "SHITHEAD_RATE_LIMITS": "off"}
-    settings = settings_from(ENOUGH | more)
+    settings = settings_from(REQUIRED | more)
     assert settings.port == 81
     assert settings.log_level is LogLevel.DEBUG
     assert settings.rate_limits is False
 
 
 def test_passwords_are_not_in_the_repr() -> None:
-    assert "password" not in repr(settings_from(ENOUGH | {"SHITHEAD_KEYS": "the password"}))
+    assert "password" not in repr(settings_from(REQUIRED | {"SHITHEAD_KEYS": "the password"}))
 
 
 def test_a_missing_setting_is_named() -> None:
@@ -101,19 +101,19 @@ def test_a_missing_setting_is_named() -> None:
 )
 def test_a_value_that_cannot_be_read_is_refused_by_name(setting: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"^{variable(setting)} "):
-        settings_from(ENOUGH | {variable(setting): value})
+        settings_from(REQUIRED | {variable(setting): value})
 
 
 def test_a_misspelt_setting_is_refused() -> None:
     with pytest.raises(ConfigError, match="SHITHEAD_PROT is not a setting"):
-        settings_from(ENOUGH | {"SHITHEAD_PROT": "80"})
+        settings_from(REQUIRED | {"SHITHEAD_PROT": "80"})
 
 
 def test_variables_of_the_tests_are_ignored() -> None:
-    assert settings_from(ENOUGH | {"SHITHEAD_TEST_DATABASE_URL": "x"}).port == 8080
+    assert settings_from(REQUIRED | {"SHITHEAD_TEST_DATABASE_URL": "x"}).port == 8080
 
 
 def test_variables_of_the_client_do_not_stop_the_service() -> None:
     """SHITHEAD_HOME and SHITHEAD_URL may be set in the shell that starts it."""
     client = {"SHITHEAD_HOME": "/home/ada/.shithead", "SHITHEAD_URL": "http://127.0.0.1:8080"}
-    assert settings_from(ENOUGH | client) == settings_from(ENOUGH)
+    assert settings_from(REQUIRED | client) == settings_from(REQUIRED)

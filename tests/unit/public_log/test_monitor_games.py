@@ -44,7 +44,7 @@ def leaf(game: str, seq: int, line: bytes) -> Receipt:
 
 
 def kinds(games: Games) -> set[str]:
-    return {findings.partition(":")[0] for findings in check_tables(games, list(games))}
+    return {finding.partition(":")[0] for finding in check_tables(games, list(games))}
 
 
 FIRST = Plan(name="one", hand=1)
@@ -94,8 +94,8 @@ def test_repeated_unordered_or_late_leaves_are_found() -> None:
         (leaf(ID, last + 1, b"other"), "sealed"),
     ]
     for receipt, kind in cases:
-        [findings] = note_leaf(games, receipt, NOW)
-        assert findings.startswith(f"{kind}:")
+        [finding] = note_leaf(games, receipt, NOW)
+        assert finding.startswith(f"{kind}:")
 
 
 def test_a_head_that_differs_from_the_leaf_is_a_fork() -> None:
@@ -103,7 +103,7 @@ def test_a_head_that_differs_from_the_leaf_is_a_fork() -> None:
     assert list(note_leaf(games, leaf(ID, 5, b"another event"), NOW)) == []
     findings = list(read_lines(ID, games[ID], LINES))
     assert [one.partition(":")[0] for one in findings] == ["fork"]
-    assert games[ID].version == 6, "no further than the leaf"
+    assert games[ID].version == 6, "the events up to the leaf"
 
 
 @pytest.mark.parametrize("change", ["drop", "swap", "edit", "garbage"])
