@@ -629,7 +629,7 @@ BEGIN
     END IF;
 
     IF new_head IS DISTINCT FROM decode(append ->> 'head', 'base64') THEN
-        RAISE EXCEPTION 'the head given for stream % is not that of its last event', stream
+        RAISE EXCEPTION 'the head of stream % is not the hash of its last event', stream
             USING ERRCODE = 'SH400';
     END IF;
 
@@ -691,7 +691,7 @@ BEGIN
     IF new_head IS DISTINCT FROM
         sha256('\x00'::bytea || convert_to(append -> 'lines' ->> -1, 'UTF8'))
     THEN
-        RAISE EXCEPTION 'the head given for stream % is not that of its last event', stream
+        RAISE EXCEPTION 'the head of stream % is not the hash of its last event', stream
             USING ERRCODE = 'SH400';
     END IF;
 

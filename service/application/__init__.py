@@ -1,1 +1,1 @@
-"""The use cases: everything that people, bots and time can make happen."""
+"""The use cases: requests of people and operators, moves of bots, and steps that are due."""

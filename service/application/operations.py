@@ -87,9 +87,11 @@ class Archiving:
 
         The bundle is written to disk and read back before the transaction that deletes the
         events and records its hash. The game's stream is locked meanwhile, so that of two
-        concurrent runs the second one finds the game archived and writes nothing. Raises
-        Refusal if the game does not exist, is running or archived, does not fit into a bundle,
-        or has pending notifications.
+        concurrent runs the second one finds the game archived and writes nothing.
+
+        Raises Refusal: `not-found`, `archived`, `hand-running`, `untold` while notifications are
+        pending, `too-large` for a bundle, `unavailable` if refused attempts are missing or cannot
+        be decrypted, or the bundle differs from the log.
         """
         return self._operating.recorded("archive", game, lambda: self._move(game))
 
@@ -111,7 +113,9 @@ class Archiving:
         except NotABundle as error:
             raise Refusal("too-large", f"game {game} does not fit into a bundle: {error}") from None
         except KeyringError as error:
-            raise Refusal("unavailable", f"refused attempts of game {game}: {error}") from None
+            raise Refusal(
+                "unavailable", f"the refused attempts of game {game} cannot be read: {error}"
+            ) from None
         if read_bundle(data).lines != self._game_cache.lines(game):
             raise Refusal("unavailable", f"the bundle of game {game} differs from its log")
         path = self._bundles.keep(game, data)
@@ -120,7 +124,10 @@ class Archiving:
 
 
 MOST_STUCK = 1000
+"""Maximum of games that `stuck` reads."""
+
 MOST_DISPUTES = 1000
+"""Maximum of disputes that `disputes` returns."""
 DONE = "done"
 
 _Done = TypeVar("_Done")
@@ -174,7 +181,7 @@ class Operating:
 
     def recorded(self, act: str, target: UUID | None, work: Callable[[], _Done]) -> _Done:
         """
-        Do some work and record it in the operator log, in one transaction; return its result.
+        Run an action and record it in the operator log, in one transaction; return its result.
 
         A refused action is recorded as well, with the code of the Refusal, which is raised.
         """

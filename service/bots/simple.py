@@ -39,15 +39,15 @@ RANDOM = Bot(
 
 
 DEVIATION_PROBABILITY = 0.05
-"""Probability of another play than the lowest."""
+"""Probability of a random legal play instead of the lowest."""
 
 
 def _lowest(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     """
     Return the play of the lowest rank with the most cards; pick up only if nothing fits.
 
-    Now and then it plays any cards that fit: two bots without chance can pass the same
-    cards back and forth without end.
+    With DEVIATION_PROBABILITY it makes a random play: two deterministic bots could pass the
+    same cards back and forth without end.
     """
     height = heights(view)
     plays = of_type(moves, "play")

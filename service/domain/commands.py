@@ -1,4 +1,4 @@
-"""Commands: what a seat can ask for, one class each."""
+"""The commands to a game: one class for each kind of move, and one for time-outs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from msgspec import Struct
 from service.domain.cards import Card
 
 Seat = int
+"""The number of a seat, from 0."""
 
 
 class Play(Struct, frozen=True, kw_only=True, gc=False):
@@ -24,7 +25,7 @@ class PlayBlind(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class PickUp(Struct, frozen=True, kw_only=True, gc=False):
-    """Take the pile, with these face-up cards if the rules ask for some."""
+    """Take the pile, and the face-up cards `along` if the ruleset requires some."""
 
     seat: Seat
     along: tuple[Card, ...] = ()
@@ -37,13 +38,13 @@ class TryStock(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Pass(Struct, frozen=True, kw_only=True, gc=False):
-    """Pass: nothing can be played on an empty pile."""
+    """Pass; allowed only if the pile is empty and no card can be played."""
 
     seat: Seat
 
 
 class Swap(Struct, frozen=True, kw_only=True, gc=False):
-    """Lay hand cards `up` and take the face-up cards `hand` for them, pair by pair."""
+    """Exchange cards pair by pair: `up` go from the hand to face up, `hand` the other way."""
 
     seat: Seat
     up: tuple[Card, ...]
@@ -70,7 +71,7 @@ class Forfeit(Struct, frozen=True, kw_only=True, gc=False):
 
 
 Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfeit
-"""What a player posts."""
+"""A command that a player can post."""
 
 
 class TimeOut(Struct, frozen=True, kw_only=True, gc=False):

@@ -54,7 +54,7 @@ class Refusal(Struct, frozen=True):
     """
     Why the rules forbid something: the sentence for the player, and the settings behind it.
 
-    Questions (`may_pick_up`) and `decide` ask the same function for it, so they cannot
+    Predicates such as `may_pick_up` and `decide` get it from the same function, so they cannot
     disagree.
     """
 

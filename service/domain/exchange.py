@@ -15,7 +15,7 @@ from service.domain.ruleset import Layout
 
 def swap(command: Swap, game: Game) -> tuple[Event, ...]:
     """
-    Return the exchange of hand cards with own face-up cards, pair by pair.
+    Return the event that exchanges hand cards with own face-up cards, pair by pair.
 
     Raises RuleRefused or UnknownCard.
     """
@@ -27,7 +27,7 @@ def swap(command: Swap, game: Game) -> tuple[Event, ...]:
         )
     check_cards(game, command.up + command.hand, "deal.exchange")
     if len(command.up) != len(command.hand):
-        raise RuleRefused(rule, "as many cards go up as come to the hand")
+        raise RuleRefused(rule, "name as many hand cards as face-up cards")
     if not _all_in(command.up, state.hand) or not _all_in(command.hand, state.up_cards):
         raise RuleRefused(rule, "hand cards are exchanged with own face-up cards")
     return (CardsSwapped(seat=command.seat, up=command.up, hand=command.hand),)
@@ -55,7 +55,7 @@ def lay(command: Lay, game: Game) -> tuple[Event, ...]:
 
 def ready(command: Ready, game: Game) -> tuple[Event, ...]:
     """
-    Return that a seat is ready, and the start of play if it was the last.
+    Return the event that a seat is ready, and the start of play if all others are ready.
 
     Raises RuleRefused if the seat has to lay its face-up cards first.
     """
@@ -90,5 +90,5 @@ def _unlayable(command: Lay, game: Game, state: SeatState) -> str | None:
     return None
 
 
-def _all_in(cards: tuple[Card, ...], where: tuple[Card, ...]) -> bool:
-    return all(card in where for card in cards)
+def _all_in(cards: tuple[Card, ...], zone: tuple[Card, ...]) -> bool:
+    return all(card in zone for card in cards)

@@ -112,7 +112,11 @@ def _left_of(game: Game, seat: Seat) -> Seat:
 
 
 def _first_dealt(game: Game) -> Seat:
-    """Return the seat dealt the first card of the first rank there is: face-up, then hand (P5)."""
+    """
+    Return the seat dealt the first face-up card of the first of the opening ranks (P5).
+
+    If none lies face up, the first such hand card decides, then the next rank.
+    """
     deal, seats, dealer = game.ruleset.deal, len(game.seats), _dealer(game)
     first_up, first_hand = seats * deal.down, seats * (deal.down + deal.up)
     end = first_hand + seats * deal.hand

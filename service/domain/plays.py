@@ -27,7 +27,7 @@ from service.domain.game import Game, SeatState
 from service.domain.ruleset import ALL_RANKS, Ruleset
 
 FEW = 6
-"""Up to this many cards of one rank, every choice of them is listed as a move of its own."""
+"""Of up to this many cards of one rank, every subset is listed as a separate move."""
 
 ONLY_FACE_DOWN = Refusal("only face-down cards are left: turn one of them", ("model.blind",))
 NOT_HELD = Refusal(
@@ -164,7 +164,7 @@ def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
 def _judged(
     game: Game, state: SeatState, candidates: Iterable[tuple[Card, ...]]
 ) -> Iterator[tuple[Card, ...]]:
-    """Yield those of `candidates` that are legal plays of several ranks, in laying order."""
+    """Yield those of `candidates` that are legal plays, with their cards in laying order."""
     for cards in candidates:
         if state.zone is Zone.UP and not _whole_stacks(state, cards):
             continue
@@ -185,7 +185,7 @@ def _accompanied(
 
 
 def _stacks(state: SeatState, rank: Rank) -> Iterator[tuple[Card, ...]]:
-    """Yield every set of whole stacks; of more than six, each stack alone and one set a size."""
+    """Yield all sets of whole stacks; of more than six, each stack and one set of each size."""
     stacks = [stack for stack in state.up if stack and rank_of(stack[0]) == rank]
     for size in range(1, len(stacks) + 1):
         few = len(stacks) <= FEW or size == 1
@@ -210,9 +210,9 @@ def _runs(ruleset: Ruleset, source: tuple[Card, ...]) -> Iterator[tuple[Card, ..
 
 def _picked(held: list[list[Card]]) -> Iterator[tuple[Card, ...]]:
     """
-    Yield runs with one card of each rank: all of them, or some if there are more than six cards.
+    Yield the runs that take one card of each rank.
 
-    The latter are the run of the first card of each rank, and one run for each other card.
+    Of more than six cards, only the run of the first cards and one run for each other card.
     """
     if sum(map(len, held)) <= FEW:
         yield from product(*held)
@@ -332,10 +332,10 @@ def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
 
 def _forbidding_settings(game: Game, rank: Rank, demand: Demand) -> tuple[str, ...]:
     """
-    Return the settings by which `rank` does not answer `demand`, the deciding one first.
+    Return the settings by which `demand` forbids `rank`; the first with a statement is cited.
 
-    If the card that asks and `rank` have no statement of their own, the statement of the
-    transparent card on top decides, which lets the card below it ask (S9, M10, T13).
+    If the setting of the demand and `rank` have no statement, that of the transparent card on
+    top is cited, because it passes on the demand of the card below (S9, M10, T13).
     """
     ruleset = game.ruleset
     if demand.asked_by in ruleset.rank(rank).not_on:

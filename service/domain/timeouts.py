@@ -17,7 +17,7 @@ def default_moves(game: Game, seat: Seat) -> tuple[Move, ...]:
 
     In the exchange the seat counts as ready, in a layout deal with its first cards laid.
     On turn it plays the fewest cards that are legal, lowest first, jokers last; else it
-    takes the pile or turns its first face-down card.
+    takes the pile or turns its first face-down card; else it makes its first legal move, if any.
     """
     if game.status is Status.SWAPPING:
         ready = Ready(seat=seat)
@@ -51,7 +51,7 @@ def _reluctance(game: Game, play: Play) -> tuple[int, list[int], tuple[str, ...]
 
 def waits_for_people(game: Game) -> bool:
     """
-    Return whether this game stands still until a person acts.
+    Return whether this game cannot continue until a person acts.
 
     A game with a clock goes on by itself: time-outs, then stand-in bots. So does a
     game before the deal, because entropy has a deadline, and one in which a bot may act.

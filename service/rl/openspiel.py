@@ -38,7 +38,8 @@ PARAMETERS: Final[Mapping[str, Any]] = {
 Parameters of the game and their defaults.
 
 `options` are options of the ruleset as words `name:value`, because a comma or an equals sign ends
-a parameter. `hand` is the number of the hand at its table. `turn_limit` 0 is the usual one.
+a parameter. `hand` is the number of the hand at its table. `turn_limit` 0 stands for TURNS_PER_SEAT
+times the number of players.
 """
 
 
@@ -66,7 +67,7 @@ GAME_TYPE: Final = pyspiel.GameType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """What the states of a game have in common; a copy of a state shares it."""
+    """The constant part of the states of a game; copies of a state share it."""
 
     ruleset: Ruleset
     seats: int
@@ -82,10 +83,10 @@ class Table:
 
     def most_decisions(self) -> int:
         """
-        Return the most decisions of a hand.
+        Return the maximum number of decisions of a hand.
 
         In the exchange a seat lays its slots, swaps and is ready. Then each action counts
-        against the turn limit, and before each a follow-up may be left.
+        against the turn limit, and one follow-up may be declined before each.
         """
         exchange = self.actions.slots + MOST_SWAPS + 1
         return self.seats * exchange + 2 * self.turn_limit
@@ -134,12 +135,12 @@ class ShitheadGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
         return Observer(self.table.seats)
 
     def max_chance_nodes_in_history(self) -> int:
-        """Return the most chance nodes: the dealer, the deck, who acts first at each decision."""
+        """Return the maximum of chance nodes: dealer, cards, first seat at each decision."""
         return 1 + len(self.table.deck) + self.table.most_decisions()
 
 
 class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
-    """A hand, or the part of its deck that chance has drawn before it."""
+    """A hand; before the deal, the dealer and the cards that chance has drawn so far."""
 
     def __init__(self, game: ShitheadGame) -> None:
         """Begin before the dealer is drawn; only `new_initial_state` calls this."""
@@ -229,7 +230,7 @@ class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type
         return rewards or [0.0] * self._table.seats
 
     def observed(self, player: int) -> Floats:
-        """Return what a seat sees (`arrays.observed`); zeros before the deal."""
+        """Return the observation of a seat (`arrays.observed`); zeros before the deal."""
         if self._hand is None:
             return np.zeros(size_of(self._table.seats), dtype=np.float32)
         return self._hand.observation(player)
@@ -250,7 +251,7 @@ class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type
 
 
 class Observer:
-    """What seats see, as one array and as text; there is no split into public and private parts."""
+    """Observations of seats as one array and as text, not split into public and private parts."""
 
     def __init__(self, seats: int) -> None:
         """Make the array that `set_from` fills."""

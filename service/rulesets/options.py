@@ -30,7 +30,7 @@ class Option:
     default: Any
     sets: str | None  # the setting that takes the chosen value
     changes: Mapping[str, Tree]  # by value: the settings that it changes
-    rule: str
+    rule: str  # the id of its statement
 
 
 NEXT_DEALER = Option(
@@ -104,7 +104,7 @@ def own_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
     """
     Return the settings of a table that plays a custom ruleset with options.
 
-    A game pins `tree` unchanged, because the id follows from it, and the options separately.
+    A game pins `tree` unchanged, because the ruleset's id depends on it, and the options apart.
 
     Raises OptionError for an unknown option, a value not allowed, or the default value.
     """

@@ -26,11 +26,11 @@ LEVEL: Final = "L1"
 """The highest level that a log without people can reach."""
 
 AHEAD: Final = 32
-"""Tables begun for each process: they hide the slow ones, and memory is that of so many tables."""
+"""Tables submitted per process: so many that a slow one idles no process, within the memory."""
 
 
 class NotPlayable(Exception):
-    """No such table can be opened; unlike Refusal, it can be pickled between processes."""
+    """The table of a plan cannot be opened; unlike Refusal, this can be pickled."""
 
 
 Work = Callable[[Plan], Report]
@@ -40,8 +40,8 @@ def tables_of(plan: Plan) -> Iterator[Plan]:
     """
     Yield each table of a plan as a plan of its own.
 
-    Its seed follows from the plan's seed and the number of the table, and its bots move on
-    by one seat: the games do not depend on the number of processes.
+    The seed of a table depends on the plan's seed and the table's number. The bots of each table
+    sit one seat further than at the one before. So the number of processes changes no game.
     """
     for number, start in enumerate(range(0, plan.games, plan.hands)):
         shift = number % len(plan.bots)
@@ -110,7 +110,7 @@ def add(total: Report, part: Report) -> None:
 
 
 def faults(games: Sequence[SimulatedGame]) -> list[str | None]:
-    """Return the fault of each log of one table, None if it has none, by full verification."""
+    """Verify the logs of one table in full; return the fault of each, None if it has none."""
     return [
         _fault(report) for report in verify_all([read_log(g.log) for g in games], OutsideEvidence())
     ]
@@ -126,7 +126,7 @@ def _fault(report: Verified) -> str | None:
 def _in_processes(
     work: Work, tables: Iterable[tuple[int, Plan]], jobs: int
 ) -> Iterator[tuple[int, Report]]:
-    """Yield the reports in order; only AHEAD tables of each process wait at a time."""
+    """Yield the reports in order; at most AHEAD tables per process are submitted at a time."""
     context = get_context("spawn")
     begun: deque[tuple[int, Future[Report]]] = deque()
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_ctrl_c) as pool:

@@ -74,9 +74,9 @@ class NewTableSummary(TableSummary):
 class _DisputeColumns(TypedDict, total=False):
     accused: str | None
     verdict: str | None
-    found_at: int
+    found_at: int  # the game's version to which the findings refer
     wake_at: datetime | None
-    move: int | None
+    move: int | None  # seq of the first event of the move
     proven: bool | None
     referees: list[dict[str, Any]]  # this and the following are rows of other tables
     texts: list[dict[str, Any]]
@@ -111,8 +111,8 @@ def check_summary(kind: StreamKind, summary: Mapping[str, Any], *, first: bool) 
     """
     Raise ValueError if a summary has an unknown column, or lacks a required one.
 
-    The database ignores unknown names. All required columns are set by the `first` append;
-    later ones only have changes.
+    The database ignores unknown names. The `first` append sets all required columns; the
+    summary of a later one has only the columns that change.
     """
     needed, optional = _NEEDED.get(kind, frozenset()), _OPTIONAL.get(kind, frozenset())
     unknown = summary.keys() - needed - optional
@@ -124,12 +124,16 @@ def check_summary(kind: StreamKind, summary: Mapping[str, Any], *, first: bool) 
     for seat in summary.get("seats", ()):
         if seat.keys() != SeatSummary.__required_keys__:
             raise ValueError(
-                f"a seat has just the columns {', '.join(sorted(SeatSummary.__required_keys__))}"
+                f"a seat has exactly the columns {', '.join(sorted(SeatSummary.__required_keys__))}"
             )
 
 
 def as_json(value: Any) -> Any:
-    """Return a summary's value as JSON for the database; raises ValueError."""
+    """
+    Return a summary's value as JSON for the database.
+
+    Raises ValueError for another type, or a time without a zone.
+    """
     match value:
         case None | bool() | int():
             return value

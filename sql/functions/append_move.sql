@@ -41,7 +41,7 @@ BEGIN
     END IF;
 
     IF new_head IS DISTINCT FROM decode(append ->> 'head', 'base64') THEN
-        RAISE EXCEPTION 'the head given for stream % is not that of its last event', stream
+        RAISE EXCEPTION 'the head of stream % is not the hash of its last event', stream
             USING ERRCODE = 'SH400';
     END IF;
 

@@ -16,7 +16,7 @@ BEGIN
     IF new_head IS DISTINCT FROM
         sha256('\x00'::bytea || convert_to(append -> 'lines' ->> -1, 'UTF8'))
     THEN
-        RAISE EXCEPTION 'the head given for stream % is not that of its last event', stream
+        RAISE EXCEPTION 'the head of stream % is not the hash of its last event', stream
             USING ERRCODE = 'SH400';
     END IF;
 

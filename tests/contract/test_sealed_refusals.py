@@ -64,7 +64,7 @@ def test_a_game_of_version_1_is_sealed_regardless_of_refused_attempts(stores: St
 
 def test_attempts_are_counted_only_with_a_seal(stores: Stores) -> None:
     game = new_game(stores.store)
-    with pytest.raises(ValueError, match="counted"):
+    with pytest.raises(ValueError, match="only the commit that seals a game"):
         stores.store.commit(commit(append(game, b"more", expected=1), refused=0))
 
 

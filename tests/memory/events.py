@@ -184,7 +184,7 @@ class MemoryStore:
         for append in sorted(commit.appends, key=lambda append: append.stream):
             found = self._streams.get(append.stream)
             if append.head != hashlib.sha256(b"\0" + append.events[-1]).digest():
-                raise StoreError("the head given is not that of the last event")
+                raise StoreError("the head is not the hash of the last event")
             if append.expected != (len(found.lines) if found else 0):
                 raise StreamConflict(append.stream, len(found.lines) if found else 0)
             if found is not None and found.kind is not append.kind:

@@ -113,7 +113,7 @@ function field(label, attributes) {
   return h("label", { class: "field" }, [h("span", null, [label]), h("input", attributes)]);
 }
 
-/** A box for signed moves, where the browser can make a key. */
+/** A box that turns signed moves on; hidden if the browser cannot make a key. */
 function signature() {
   const box = h("input", { type: "checkbox", checked: signing() || null, onchange: () => setSigning(box.checked) });
   const label = h("label", { class: "box", hidden: "" }, [box, t("account.sign")]);
@@ -121,7 +121,7 @@ function signature() {
   return label;
 }
 
-/** The field of the name, with a button: saved on the server, or here until the registration. @param {HTMLElement} fault */
+/** A field for the name, with a button that saves it on the server, or here until the registration. @param {HTMLElement} fault */
 function naming(fault) {
   const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
   const save = async () => {
@@ -136,7 +136,7 @@ function naming(fault) {
   return [name, h("p", null, [h("button", { class: "main", onclick: () => attempt(fault, save) }, [t("account.save")])])];
 }
 
-/** Do some work, and show the problem if the server refuses it. @param {HTMLElement} fault @param {() => Promise<void>} work */
+/** Run a request, and show the problem if the server refuses it. @param {HTMLElement} fault @param {() => Promise<void>} work */
 async function attempt(fault, work) {
   try {
     await work();
@@ -168,7 +168,7 @@ function registered(player, fault) {
   ];
 }
 
-/** Forget the player: the next game registers another one. The recovery code leads back. */
+/** Forget the player: the next game registers another one. The recovery code restores this one. */
 function leave() {
   if (!confirm(t("account.leave.sure"))) return;
   localStorage.setItem(FORMER, JSON.stringify(identity()));
