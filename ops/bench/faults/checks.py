@@ -123,12 +123,12 @@ def check_answers(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checke
             continue
         for seq in range(first, version):
             if (request.game, seq) in taken:
-                checked.wrong.append(f"two requests were given event {seq} of {request.game}")
+                checked.wrong.append(f"two answers have event {seq} of {request.game}")
             taken[request.game, seq] = request
         try:
             receipt = check_receipt(answer["receipt"].encode(), keys)
         except RecordError as error:
-            checked.wrong.append(f"a receipt of {request.game} does not hold: {error.detail}")
+            checked.wrong.append(f"a receipt of {request.game} is invalid: {error.detail}")
             continue
         checked.counts["receipts that name a head of the log"] += 1
         if receipt.seq != version - 1 or receipt.head != head(lines[version - 1]):
@@ -148,22 +148,22 @@ def check_explained(notes: Notes, logs: Logs, checked: Checked) -> None:
     acknowledged, unknown = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
     answered: dict[str, set[int]] = {}
     for request in notes.requests:
-        where = (request.game, request.seat if request.seat is not None else -1)
-        acknowledged[where] += request.status == 201
-        unknown[where] += request.status is None
+        key = (request.game, request.seat if request.seat is not None else -1)
+        acknowledged[key] += request.status == 201
+        unknown[key] += request.status is None
         if request.status == 201:
             events = json.loads(request.body)["events"]
             answered.setdefault(request.game, set()).update(event["seq"] for event in events)
     for game, lines in logs.items():
         done = _done_by_people(lines, answered.get(str(game), set()))
         for seat, count in done.items():
-            where = (str(game), seat)
-            checked.counts["moves of people, each asked for once"] += count
-            least, most = acknowledged[where], acknowledged[where] + unknown[where]
+            key = (str(game), seat)
+            checked.counts["moves of people, each requested once"] += count
+            least, most = acknowledged[key], acknowledged[key] + unknown[key]
             if not least <= count <= most:
                 checked.wrong.append(
-                    f"seat {seat} of {game} moved {count} times; asked for and acknowledged"
-                    f" {least}, unknown {unknown[where]}"
+                    f"seat {seat} of {game} moved {count} times; {least} moves were"
+                    f" acknowledged, {unknown[key]} requests had no answer"
                 )
 
 
@@ -282,7 +282,7 @@ def _check_tree(
 
 
 def _published(client: LogClient, keys: Sequence[NoteVerifier], wanted: set[bytes]) -> list[bytes]:
-    """Return all leaves, once the wanted ones are published or the time is over."""
+    """Return all leaves, once the wanted ones are published, or after PUBLISH_SECONDS."""
     end = time.monotonic() + PUBLISH_SECONDS
     while True:
         checkpoint, _, _ = open_checkpoint(client.checkpoint(), keys)
