@@ -63,23 +63,23 @@ def test_a_chi_square_without_degrees_of_freedom_is_an_error() -> None:
 # Blind choices.
 
 
-def choices(rng: random.Random, looks: float, count: int) -> Iterator[Choice]:
-    """Yield the choices of a player who peeks with probability `looks`, three slots a game."""
+def choices(rng: random.Random, peeking: float, count: int) -> Iterator[Choice]:
+    """Yield the choices of a player who peeks with probability `peeking`, three slots a game."""
     while count > 0:
         fits = [rng.random() < 0.55 for _ in range(3)]
         while fits and count > 0:
             good = [slot for slot, fit in enumerate(fits) if fit]
-            slot = rng.choice(good) if good and rng.random() < looks else rng.randrange(len(fits))
+            slot = rng.choice(good) if good and rng.random() < peeking else rng.randrange(len(fits))
             yield Choice(slots=len(fits), playable=len(good), fitted=fits[slot])
             fits.pop(slot)
             count -= 1
 
 
-def games_until_found(rng: random.Random, looks: float, most: int) -> int | None:
+def games_until_found(rng: random.Random, peeking: float, most: int) -> int | None:
     """Return the number of games until the threshold is reached, tested after each."""
     made: list[Choice] = []
     for game in range(1, most + 1):
-        made += choices(rng, looks, 3)
+        made += choices(rng, peeking, 3)
         if e_value(made) >= THRESHOLD:
             return game
     return None
@@ -117,15 +117,15 @@ def test_an_e_value_never_overflows() -> None:
     assert math.isfinite(e_value([Choice(slots=3, playable=1, fitted=True)] * 10_000))
 
 
-@pytest.mark.parametrize(("looks", "most"), [(1.0, 40), (0.8, 80), (0.5, 250)])
-def test_peekers_are_found(looks: float, most: int) -> None:
+@pytest.mark.parametrize(("peeking", "most"), [(1.0, 40), (0.8, 80), (0.5, 250)])
+def test_peekers_are_found(peeking: float, most: int) -> None:
     """
     A player who always peeks is found within 40 games, at 80 % within 80, at 50 % within 250.
 
     In nine of ten cases at least; half of them within 10, 17 and 47 games (`--long`).
     """
     rng = random.Random(11)
-    found = [games_until_found(rng, looks, most) for _ in range(20)]
+    found = [games_until_found(rng, peeking, most) for _ in range(20)]
     assert sum(games is not None for games in found) >= 18
 
 
@@ -135,7 +135,7 @@ def honest_alarms(players: int, games: int, seed: int) -> int:
 
 
 @pytest.mark.heavy
-def test_honest_players_are_not_flagged_under_repeated_looks() -> None:
+def test_honest_players_are_not_flagged_under_repeated_tests() -> None:
     """Ville's inequality: of 300 honest players 0.3 on average ever reach the threshold."""
     assert honest_alarms(300, 40, seed=3) < 3
 
@@ -149,12 +149,12 @@ def test_the_false_alarm_rate_is_the_documented_one() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("looks", "half"), [(1.0, 10), (0.8, 17), (0.5, 47)])
+@pytest.mark.parametrize(("peeking", "half"), [(1.0, 10), (0.8, 17), (0.5, 47)])
 def test_half_of_the_peekers_are_found_within_the_documented_number_of_games(
-    looks: float, half: int
+    peeking: float, half: int
 ) -> None:
     rng = random.Random(13)
-    found = [games_until_found(rng, looks, 1000) or 1000 for _ in range(400)]
+    found = [games_until_found(rng, peeking, 1000) or 1000 for _ in range(400)]
     median = sorted(found)[200]
     assert abs(median - half) <= max(2, half // 6), median
 
@@ -220,8 +220,8 @@ def outside(runs: int, games: int, seed: int) -> dict[str, float]:
     }
 
 
-def test_honest_decks_are_outside_the_range_about_as_rarely_as_promised() -> None:
-    """One in a hundred is promised; seven of 100 runs outside would be no coincidence."""
+def test_honest_decks_are_outside_the_range_about_as_rarely_as_stated() -> None:
+    """The stated share is one in a hundred; seven of 100 runs outside would be no coincidence."""
     for name, share in outside(100, 60, seed=4).items():
         assert share <= 0.06, name
 
