@@ -27,10 +27,10 @@ def main() -> None:
     """Copy and compile."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="does not exist yet")
-    compiled(parser.parse_args().folder)
+    make_compiled_copy(parser.parse_args().folder)
 
 
-def compiled(folder: Path) -> None:
+def make_compiled_copy(folder: Path) -> None:
     """
     Make `folder` a copy of the packages with compiled search modules.
 

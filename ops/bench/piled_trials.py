@@ -32,13 +32,13 @@ from tests.client import Answer, Client, register
 from tests.running import running
 
 POSTS = 12
-QUIET, LOOKED = 3.0, 30.0  # seconds for which a table of bots is watched
+QUIET_SECONDS, POSTS_SECONDS = 3.0, 30.0  # for which a table of bots is watched
 
 Figures = dict[str, Any]
 
 
 def changes(number: int) -> dict[str, Any]:
-    """Return what makes a ruleset of its own that takes as long to try as any."""
+    """Return changes that make a new ruleset, whose trial takes as long as that of the others."""
     return {"refill": {"size": 4 + number}, "players": {"min": 4, "max": 4}}
 
 
@@ -56,12 +56,12 @@ def posted(players: list[Client]) -> list[tuple[Answer, float]]:
         return list(pool.map(post, enumerate(players)))
 
 
-def longest_wait(port: int, *, looked: float) -> float:
-    """Return for how long at most a table of bots stood still, of the seconds `looked`."""
+def longest_wait(port: int, *, watched: float) -> float:
+    """Return the longest time without a move at a table of bots, in `watched` seconds."""
     host = register(port, "Ada")
     seats = [{"bot": name} for name in ("lowest", "greedy", "random")]
     game = host.post("/v1/tables", {"ruleset": "leeds", "seats": seats})["game"]
-    time.sleep(looked)
+    time.sleep(watched)
     events = host.get(f"/v1/games/{game}/events?limit=1000")["items"]
     times = [datetime.fromisoformat(event["at"]).timestamp() for event in events]
     over = events[-1]["type"] in ("game_sealed", "game_ended")
@@ -81,13 +81,13 @@ def measured() -> Figures:
         logs = folder / "logs"
         logs.mkdir()
         service = stack.enter_context(running(url, redis_url, logs, workers=2))
-        quiet = longest_wait(service.port, looked=QUIET)
+        quiet = longest_wait(service.port, watched=QUIET_SECONDS)
         players = [register(service.port, f"Player {n}") for n in range(POSTS)]
         answers: list[tuple[Answer, float]] = []
         sending = threading.Thread(target=lambda: answers.extend(posted(players)))
         sending.start()
         time.sleep(0.5)  # by now all have been sent
-        attacked = longest_wait(service.port, looked=LOOKED)
+        attacked = longest_wait(service.port, watched=POSTS_SECONDS)
         sending.join()
     statuses = Counter(str(answer.status) for answer, _ in answers)
     refused = [took for answer, took in answers if answer.status == 503 and took < 20]

@@ -4,7 +4,7 @@ import sys
 
 from service.client import GameView, Move, Player
 
-KEPT_LAST = "3456789JQKA2T"
+PLAY_ORDER = "3456789JQKA2T"
 
 
 def choose(view: GameView) -> Move:
@@ -12,7 +12,7 @@ def choose(view: GameView) -> Move:
     plays = [move for move in view["moves"] if move["type"] == "play"]
     ready = [move for move in view["moves"] if move["type"] == "ready"]
     if plays:
-        return min(plays, key=lambda m: (KEPT_LAST.find(m["cards"][0][0]), -len(m["cards"])))
+        return min(plays, key=lambda m: (PLAY_ORDER.find(m["cards"][0][0]), -len(m["cards"])))
     return (ready or view["moves"])[0]
 
 

@@ -73,11 +73,11 @@ def proof_in(tree: Sequence[bytes], entry: bytes, witnesses: Sequence[Cosigner])
     return proof.text
 
 
-def anchored(lines: Lines, proof: bytes, **given: object) -> Report:
+def anchored(lines: Lines, proof: bytes, **more: object) -> Report:
     """Return the report on a bundle with its proof, against the server's and witnesses' keys."""
     keys = {"server_keys": (SERVER.verifier,), "witnessed": True}
     witnesses = tuple(witness.verifier for witness in WITNESSES)
-    evidence = OutsideEvidence(**{**keys, "witness_keys": witnesses, **given})  # type: ignore[arg-type] # as OutsideEvidence takes them
+    evidence = OutsideEvidence(**{**keys, "witness_keys": witnesses, **more})  # type: ignore[arg-type] # as OutsideEvidence takes them
     return verify_bundle(Bundle(lines=lines, files={PROOF: proof}), evidence)
 
 
@@ -181,23 +181,23 @@ def test_a_truncated_game_passes_so_far_and_fails_against_the_public_log() -> No
 
 
 @cache
-def rolled() -> tuple[Lines, Lines, Lines]:
+def repeated_deal() -> tuple[Lines, Lines, Lines]:
     """Return a hand, an aborted deal of the next hand, and its repeated deal."""
     first = tuple(made_game(Plan(name="rolled one")))
     dealer = json.loads(first[-2])["data"]["shithead"]
     last = json.loads(first[0])["game"]
     plan = Plan(name="rolled two", hand=2, dealer=dealer, prev_game=last)
-    disliked = tuple(made_game(replace(plan, abort=True, start=START + timedelta(days=1))))
+    aborted = tuple(made_game(replace(plan, abort=True, start=START + timedelta(days=1))))
     again = replace(plan, name="rolled three", start=START + timedelta(days=2))
-    return first, disliked, tuple(made_game(again))
+    return first, aborted, tuple(made_game(again))
 
 
 def test_a_repeated_deal_passes_alone_and_fails_beside_the_first_attempt() -> None:
     """The second attempt hides the first: it names the same game before it."""
-    first, disliked, again = rolled()
+    first, aborted, again = repeated_deal()
     alone = report_on(again, OutsideEvidence(others=(Bundle(lines=first),)))
     assert (failing(alone), alone.level) == ({}, "L1")
-    beside = report_on(again, OutsideEvidence(others=(Bundle(lines=first), Bundle(lines=disliked))))
+    beside = report_on(again, OutsideEvidence(others=(Bundle(lines=first), Bundle(lines=aborted))))
     assert failing(beside) == {Check.SEQUENCE: 0}
 
 

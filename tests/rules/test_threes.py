@@ -81,7 +81,7 @@ def test_t3_a_seat_with_a_three_may_start(hands: list[str], may: set[int], rank:
     ],
 )
 def test_t3_an_opening_is_nothing_but_a_play(command: Command, rule: str) -> None:
-    """T3: refused by what stands against it on any turn, not by the rule on adding to a play."""
+    """T3: refused by the statement that refuses the command in any turn."""
     game, _ = dealt(THREES, seats=2, hands=["3c Kc Qc", "Kd Qd Jd"])
     scenario(THREES, given=all_ready(game), when=command, then=refused(rule))
 

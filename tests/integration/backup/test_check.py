@@ -33,7 +33,7 @@ from tests.worlds.fake_log import SIGNER
 from tests.worlds.fake_world import lines_of, open_game, person, play_out, post
 from tests.worlds.operator_world import some_moves, two_seats
 
-SOMEBODY = "'11111111-1111-4111-8111-111111111111'"
+OTHER_PLAYER = "'11111111-1111-4111-8111-111111111111'"
 OTHER = NoteVerifier(name=SIGNER.verifier.name, public=bytes(range(32)))
 
 
@@ -158,10 +158,15 @@ def test_a_changed_stream_is_named(
 def test_a_summary_that_contradicts_its_events_is_named(
     stored_games: StoredGames, database: Database, sealed: UUID, change: str, named: str
 ) -> None:
-    """The backup was changed: the log is intact and contradicts the summary."""
+    """A summary row was changed; the log is intact."""
     [(table,)] = table_of(stored_games)
-    words = {"game": sealed, "running": stored_games.running, "table": table, "other": SOMEBODY}
-    as_superuser(stored_games.url, change.format(**words))
+    values = {
+        "game": sealed,
+        "running": stored_games.running,
+        "table": table,
+        "other": OTHER_PLAYER,
+    }
+    as_superuser(stored_games.url, change.format(**values))
     faults = checked(database, deep=True).faults
     assert faults, change
     assert {fault.check for fault in faults} == {"row"}
@@ -316,7 +321,7 @@ def test_a_seal_missing_from_the_public_log_is_named(
         stored_games.services, person(stored_games.services), ({"bot": "lowest"}, {"bot": "greedy"})
     )
     play_out(stored_games.services, game)
-    assert checked(database).faults == (), "it is on its way"
+    assert checked(database).faults == (), "its leaf is in the outbox"
     as_superuser(stored_games.url, "DELETE FROM outbox WHERE topic = 'log'")
     assert found(checked(database)) == {(f"game {game}", "leaf")}
 
@@ -389,7 +394,7 @@ def test_the_command_ends_with_1_if_a_fault_is_found(
         return result.return_value, result.stdout
 
     assert run("--state", str(state)) == (0, "4 streams, 3 leaves: no faults\n")
-    assert not state.exists(), "a check that is done begins anew"
+    assert not state.exists(), "a finished check deletes its state"
     as_superuser(stored_games.url, _the_row(stored_games.running))
     status, printed = run("--json", "--deep")
     report = json.loads(printed)

@@ -149,7 +149,7 @@ def test_the_bundle_of_an_anchored_game_includes_its_proof(world: World, ada: Pe
     assert report.result is Result.PASS
 
 
-def test_keys_not_given_from_outside_are_reported_as_missing(world: World, ada: Person) -> None:
+def test_missing_outside_keys_are_reported(world: World, ada: Person) -> None:
     bundle = read_bundle(witnessed_bundle(world, ada))
     for evidence, anchor, witness in (
         (OutsideEvidence(), "missing", "n/a"),
@@ -209,8 +209,8 @@ def tampered(bundle: bytes, kind: str, services: Services) -> bytes:
         ),
     }[kind]
     index, hashes, checkpoint, extra = made
-    text_ = TlogProof(index=index, hashes=hashes, checkpoint=checkpoint, extra=extra).text
-    return write_bundle(read.lines, files={**read.files, PROOF: text_})
+    changed = TlogProof(index=index, hashes=hashes, checkpoint=checkpoint, extra=extra).text
+    return write_bundle(read.lines, files={**read.files, PROOF: changed})
 
 
 @pytest.mark.parametrize(

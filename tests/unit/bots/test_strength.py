@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 
 from ops.bench import strength
-from ops.bench.compiled import compiled
+from ops.bench.compiled import make_compiled_copy
 from ops.bench.strength import (
     RESULTS,
     RULESETS,
@@ -63,7 +63,7 @@ LOST = [0, 0, 0, 1] * 100
 @pytest.mark.long
 def test_a_compiled_copy_plays_the_same_hands(tmp_path: Path) -> None:
     """Long measurements use it, so its results must equal those of the plain modules."""
-    compiled(tmp_path / "copy")
+    make_compiled_copy(tmp_path / "copy")
     options = ["--ruleset", "leeds", "--seats", "2", "--first", "expert", "--second", "greedy"]
     results: list[list[object]] = []
     for folder in (tmp_path / "copy", Path(strength.__file__).parents[2]):

@@ -124,11 +124,11 @@ def test_the_players_key_and_entropy_must_be_in_the_log(seen: Seen) -> None:
     seats = FIRST["data"]["seats"]
     seat = next(n for n, setup in enumerate(seats) if setup["entropy"] == "commit")
     [value] = [e["data"]["value"] for e in seen.of("entropy_revealed") if e["by"] == seat]
-    key, given = seats[seat]["key"], bytes.fromhex(value)
-    share = Share(seat=seat, key=key, entropy="commit", value=given)
+    key, entropy = seats[seat]["key"], bytes.fromhex(value)
+    share = Share(seat=seat, key=key, entropy="commit", value=entropy)
     seen.check_share(share)
     for other in (
-        Share(seat=seat, key="A" * 43 + "=", entropy="commit", value=given),
+        Share(seat=seat, key="A" * 43 + "=", entropy="commit", value=entropy),
         Share(seat=seat, key=key, entropy="none"),
         Share(seat=seat, key=key, entropy="commit", value=bytes(32)),
     ):

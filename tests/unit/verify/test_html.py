@@ -47,7 +47,7 @@ def page_of(report: Report, name: str = "game.shx") -> str:
     return report_html([(name, report)])
 
 
-def nasty(text: str) -> Report:
+def report_with(text: str) -> Report:
     """Return a report with `text` in every text field."""
     report = report_on(sample_lines("threes"))
     findings = tuple(
@@ -84,7 +84,7 @@ def test_a_failed_check_is_named_with_its_event_and_statement() -> None:
 )
 def test_nothing_of_a_log_becomes_markup(text: str) -> None:
     """A log is untrusted text, and its page is opened in a browser."""
-    page = page_of(nasty(text), name=text)
+    page = page_of(report_with(text), name=text)
     read = Reader(page)
     assert not read.tags & {"script", "img", "link", "iframe", "a", "svg"}
     assert not any(name.startswith("on") or name in ("src", "href") for name, _ in read.attributes)
@@ -99,7 +99,7 @@ def test_the_page_loads_nothing_and_its_policy_forbids_it() -> None:
 
 
 def test_long_lists_are_truncated() -> None:
-    page = page_of(nasty("x" * 5000))
+    page = page_of(report_with("x" * 5000))
     assert page.count(f"and {40 - MOST_LINES} more") == 3
     assert len(page) < 40_000
 

@@ -10,8 +10,6 @@ from service.verify.finding import Check, Result
 from tests.random_games import Plan, made_game
 from tests.tamper import Forgery, failing, report_on
 
-SEED = "game_aborted"
-
 
 def closed(seat: int | None, *, moves: int = 12, **plan: Any) -> Forgery:
     """Return the log of a game that was closed for idleness after some moves."""
@@ -25,7 +23,7 @@ def closed(seat: int | None, *, moves: int = 12, **plan: Any) -> Forgery:
 
 
 def turn_of(log: Forgery) -> int:
-    """Return the seat that has the turn in the end."""
+    """Return the seat on turn at the end."""
     turns = [event["data"]["turn"] for event in log.events if "turn" in event["data"]]
     return int(turns[-1])
 
