@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from flask import Response
 
-from service.api import long_poll, sse
+from service.api import long_poll, sse, stream_server
 from service.api.context import Context, context
 from tests.running import wait_for
 from tests.through_asgi import ThroughAsgi, through_asgi
@@ -48,6 +49,29 @@ def test_streams_hold_no_thread(ada: Person, served: ThroughAsgi) -> None:
     for answer, parts in streams:
         assert next(parts).startswith(f"id: {version}\nevent: seat_ready\n".encode())
         answer.close()
+
+
+def test_many_readers_that_return_at_once_hold_few_threads(
+    world: World, ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a thousand readers would take a thousand threads after a restart."""
+    monkeypatch.setattr(stream_server, "OPENINGS", 2)
+    game = ada.game()
+    running, at_once, first_seq = list[int](), list[int](), sse._first_seq
+
+    def slow(after: int) -> int:
+        running.append(after)
+        at_once.append(len(running))
+        time.sleep(0.2)
+        running.pop()
+        return first_seq(after)
+
+    monkeypatch.setattr(sse, "_first_seq", slow)
+    with through_asgi(world.app, threads=8) as world.served, ThreadPoolExecutor(6) as pool:
+        for answer, _ in pool.map(lambda _: follow(ada, game, 0), range(6)):
+            answer.close()
+    assert len(at_once) == 6
+    assert max(at_once) == 2
 
 
 def test_streams_of_a_game_share_each_read(
