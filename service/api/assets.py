@@ -22,9 +22,9 @@ STYLE = "style.css"
 """The style sheet of all pages, which has an address of its own as well."""
 
 STRINGS = "app/strings/"
-"""The words of the pages, one file a language.
+"""The texts of the pages, one file per language.
 
-The files of this folder are for all pages, those of its folders for some pages each."""
+The files of this folder are for all pages, those of each subfolder for some pages."""
 
 KINDS = {
     ".css": "text/css; charset=utf-8",
@@ -76,7 +76,7 @@ def loaded() -> Assets:
 
 @cache
 def strings(language: str = "en") -> Mapping[str, str]:
-    """Return the words of all pages in one language by key."""
+    """Return the texts of all pages in one language by key."""
     words: dict[str, str] = {}
     for name, content in loaded().files.items():
         if name.startswith(STRINGS) and name.endswith(f"/{language}.json"):

@@ -28,7 +28,7 @@ UNREACHABLE = 2
     type=click.Path(path_type=Path),
     default=Path("monitor.state"),
     show_default=True,
-    help="What the monitor has seen; without it, changes of the past go unnoticed.",
+    help="File of earlier observations; without it, changes of the past go unnoticed.",
 )
 @click.option("--every", type=float, default=60.0, show_default=True, help="Seconds between polls.")
 @click.option(
@@ -172,13 +172,13 @@ def _monitor(
     from service.public_log.witness import save_evidence
     from service.shx.tlog.notes import parse_verifier
 
-    kept = set[Path]()
+    saved = set[Path]()
 
     def keep(note: bytes) -> None:
         path = save_evidence(state, note)
-        if path not in kept:
+        if path not in saved:
             click.echo(f"saved: {path}", err=True)
-            kept.add(path)
+            saved.add(path)
 
     known.keys += [key for key in map(parse_verifier, log_keys) if key not in known.keys]
     return Monitor(

@@ -35,7 +35,7 @@ class Hand:
 
     The chain of events is checked before anything is shown or signed. Each answer to a move has a
     receipt, which is stored and compared with the log. Requests are repeated after a lost
-    connection; after the end of the program, a Hand for the same game and folder goes on.
+    connection; after a restart of the program, a Hand for the same game and folder continues.
     """
 
     def __init__(self, player: Player, game: UUID) -> None:
@@ -91,8 +91,8 @@ class Hand:
         """
         Return the player's view, checked; with `after` as soon as there is something new.
 
-        Raises NotSeated if the player does not sit in the game, Contradicted if the view is not
-        what the log says, Refused or NotAnswered.
+        Raises NotSeated if the player does not sit in the game, Contradicted if the view differs
+        from the log, Refused or NotAnswered.
         """
         query = "" if after is None else f"?after={after}&wait={WAIT}"
         view: GameView = self.player.api.get(f"{self._path}{query}")
@@ -109,8 +109,9 @@ class Hand:
         """
         Return the key and entropy with which this hand was dealt to the player's seat.
 
-        Call `fetch_view` first. Raises Contradicted if this folder gave the seat others: then the
-        server exchanged them. A seat that was taken with another folder cannot be checked.
+        Call `fetch_view` first. Raises Contradicted if they differ from those with which this
+        folder took the seat: then the server replaced them. A seat that was taken with another
+        folder cannot be checked.
         """
         dealt = self.seen.dealt_with(self._seat)
         share = self.player.files.share(UUID(self.seen.events[0]["data"]["table"]))
@@ -130,7 +131,7 @@ class Hand:
 
     def set_up(self, view: GameView) -> bool:
         """
-        Do what the set-up asks of this seat; return whether there was something to do.
+        Send the entropy, or its commitment, if the set-up waits for it; return whether it did.
 
         Raises Refused, Contradicted or NotAnswered.
         """
@@ -139,20 +140,20 @@ class Hand:
             return False
         state = view["setup"][share.seat]["state"]
         if state == "waiting" and share.entropy == "commit":
-            self._give({"commit": client_commit(self.game, share.seat, share.value)})
+            self._send_entropy({"commit": client_commit(self.game, share.seat, share.value)})
         elif state == "waiting" or (state == "committed" and self.seen.all_committed()):
-            self._give({"value": share.value.hex()})
+            self._send_entropy({"value": share.value.hex()})
         else:
             return False
         return True
 
     def move(self, view: GameView, move: Mapping[str, Any]) -> None:
         """
-        Make a move on what `view` shows, signed where the seat has a key.
+        Make a move in the position of `view`, signed if the seat has a key.
 
         Raises Refused if the rules refuse the move or another seat acted first, Contradicted
-        if the game was not dealt with what this seat gave or a receipt contradicts the log, and
-        NotAnswered.
+        if the game was not dealt with the key and entropy of this seat or a receipt contradicts
+        the log, and NotAnswered.
         """
         self.seen.check_share(self._share())
         body: dict[str, Any] = dict(move)
@@ -166,7 +167,7 @@ class Hand:
                 move=move,
             )
         version = view["version"]
-        self._kept(self.player.api.post(f"{self._path}/moves", body, version=version))
+        self._store_receipt(self.player.api.post(f"{self._path}/moves", body, version=version))
 
     def verified(self, seat_keys: Mapping[int, str] | None = None) -> Report:
         """
@@ -215,10 +216,10 @@ class Hand:
         if self.seen.version < version:
             self.seen.add(self.player.api.lines(f"{self._path}/events?after={self.seen.version}"))
 
-    def _give(self, body: Mapping[str, str]) -> None:
-        self._kept(self.player.api.post(f"{self._path}/entropy", body))
+    def _send_entropy(self, body: Mapping[str, str]) -> None:
+        self._store_receipt(self.player.api.post(f"{self._path}/entropy", body))
 
-    def _kept(self, answer: Mapping[str, Any]) -> None:
+    def _store_receipt(self, answer: Mapping[str, Any]) -> None:
         """Store the receipt of an answer before anything else, then compare it with the log."""
         receipt = self.seen.keep_receipt(answer["receipt"].encode(), self._keys)
         self._follow(answer["version"])

@@ -1,4 +1,4 @@
-"""The state of a game, as folding its events returns it."""
+"""The state of a game: the result of folding its events."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OVER = (Status.ENDED, Status.ABORTED)
 
 
 class EntropyState(StrEnum):
-    """How far a seat's contribution to the shuffle is."""
+    """The progress of a seat's contribution to the shuffle."""
 
     NONE = "none"
     WAITING = "waiting"
@@ -147,10 +147,10 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
     """
     Return `cards` less `gone`.
 
-    A card that is not among them takes a hidden one away: a reader who cannot see a hand
+    For a card that is not among them a hidden one is removed: a reader who cannot see a hand
     learns its cards only when they are played.
 
-    Raises ValueError if neither the card nor a hidden one is there.
+    Raises ValueError if there is neither the card nor a hidden one.
 
     >>> without((Card("9c"), Card("Th"), HIDDEN), (Card("Th"), Card("4d")))
     ('9c',)
@@ -162,7 +162,7 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
         elif HIDDEN in left:
             left.remove(HIDDEN)
         else:
-            raise ValueError("a card is not among those that it leaves")
+            raise ValueError("a card to remove is missing")
     return tuple(left)
 
 

@@ -33,9 +33,9 @@ PRELOADED = ("granian.cli", "service.api.wsgi", "workers.main", f"{__package__}.
 
 PARENT = "PARENT_PROCESS_ID"
 """
-The environment variable with the id of the process that started the one which reads it.
+The environment variable with the id of the process that started this one.
 
-The parent may have ended before the child asks for its parent: then the system names another.
+If that process has ended, `os.getppid` returns the id of another.
 """
 
 _PR_SET_PDEATHSIG = 1
@@ -45,8 +45,8 @@ def can_fork(environment: Mapping[str, str]) -> bool:
     """
     Return whether a program with this environment can be forked.
 
-    Only on Linux: elsewhere libraries of the system do not survive a fork. The imported modules
-    have decided whether processes share their metrics, so a program has to agree with them.
+    Only on Linux: elsewhere libraries of the system do not survive a fork. Whether processes share
+    their metrics was fixed at the import of the modules, so the environment has to agree.
     """
     return sys.platform.startswith("linux") and (SHARED_FOLDER in environment) is _shares_metrics()
 

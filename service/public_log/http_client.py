@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 CONNECT_SECONDS: Final = 5.0
-"""Seconds for a connection, and for each read, within the total deadline of a call."""
+"""Timeout in seconds of connecting, and of each read, within the total deadline of a call."""
 
 
 class CallFailed(Exception):
@@ -51,7 +51,7 @@ def call(
         return _answer(request, deadline, min(seconds, CONNECT_SECONDS), most)
     except (OSError, http.client.HTTPException, ValueError) as error:
         if deadline.passed:
-            raise CallFailed(f"no whole answer within {seconds:g} s") from None
+            raise CallFailed(f"no complete answer within {seconds:g} s") from None
         raise CallFailed(type(error).__name__) from None
     finally:
         deadline.end()
@@ -89,15 +89,15 @@ class _Deadline:
         self._timer.daemon = True
         self._timer.start()
 
-    def connect(self, *words: Any, **more: Any) -> socket.socket:
+    def connect(self, *args: Any, **kwargs: Any) -> socket.socket:
         """Open a connection, as socket.create_connection does."""
-        made = socket.create_connection(*words, **more)
+        connection = socket.create_connection(*args, **kwargs)
         with self._lock:
-            # A duplicate: TLS takes the socket itself over, and may hang in its handshake.
-            self._sockets.append(made.dup())
+            # A duplicate: TLS takes over the socket itself, and its handshake may hang.
+            self._sockets.append(connection.dup())
         if self.passed:
             self._shut_down()
-        return made
+        return connection
 
     def end(self) -> None:
         """Stop waiting: the call is over."""

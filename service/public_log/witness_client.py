@@ -157,7 +157,7 @@ def ask_all(
         thread.join(PATIENCE + GRACE)
     if faults:
         raise faults[0]
-    late = NoCosignature(f"no whole answer within {PATIENCE:g} s")
+    late = NoCosignature(f"no complete answer within {PATIENCE:g} s")
     return [(witness, answers.get(place, late)) for place, witness in enumerate(witnesses)]
 
 
@@ -181,7 +181,7 @@ def _call(url: str, end: float, body: bytes | None = None) -> Reply:
     headers = {} if body is None else {"Content-Type": "text/plain; charset=utf-8"}
     left = end - time.monotonic()
     if left <= 0:
-        raise NoCosignature(f"no whole answer within {PATIENCE:g} s")
+        raise NoCosignature(f"no complete answer within {PATIENCE:g} s")
     try:
         return call(url, seconds=left, most=MOST_ANSWER, data=body, headers=headers)
     except CallFailed as error:

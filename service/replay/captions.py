@@ -52,9 +52,9 @@ def listed(words: Iterable[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def counted(count: int, thing: str) -> str:
-    """Return a number of things: `1 card`, `3 cards`."""
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 card`, `3 cards`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def lasting(seconds: int) -> str:
@@ -124,12 +124,12 @@ class Wording:
     next_seat: bool = True  # which seat is next
 
     def __call__(self, present: str, past: str) -> str:
-        """Return the verb in the tense of this voice."""
+        """Return the verb in the tense of this wording."""
         return past if self.past else present
 
     @property
     def stack(self) -> str:
-        """Return what stands between the cards of a stack."""
+        """Return the separator of the cards of a stack."""
         return " with " if self.spelled else "+"
 
     def card(self, card: Card) -> str:
@@ -342,7 +342,7 @@ def _burned(event: PileBurned, say: Wording) -> str:
 def _failed(
     event: BlindFailed | StockFailed, before: Game | None, after: Game | None, say: Wording
 ) -> str:
-    """A turned card that did not fit; if it stays hidden, only its seat reads its name."""
+    """Return the sentence of a turned card that did not fit; a hidden one is named to its seat."""
     seat, taker, turns = event.seat, event.taker, say("turns", "turned")
     if isinstance(event, BlindFailed):
         new = () if event.opening else _new_in_hand(before, after, seat)

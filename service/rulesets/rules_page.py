@@ -35,8 +35,7 @@ RECONSTRUCTION: Final = (
     "What could be learnt elsewhere is restated, and what was missing is filled by readings."
 )
 MADE_HERE: Final = (
-    "The statements whose ids begin with C were written from its settings, and hold where "
-    "another statement says otherwise."
+    "The statements whose ids begin with C were written from its settings, and override the others."
 )
 READINGS: Final = (
     "What is marked as a reading is decided here, where the source is silent or contradicts itself."

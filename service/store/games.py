@@ -18,7 +18,7 @@ READ_AGAIN = timedelta(minutes=1)
 """Period in which an equal read is not recorded again."""
 
 MOST_REFUSALS = MAX_PER_SEAT
-"""The most refused moves stored of a seat in a game; all of them go into its bundle."""
+"""Maximum of stored refused moves of a seat in a game; all of them go into its bundle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +93,16 @@ class IdleGame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedMove:
-    """A refused move, as it was encrypted."""
+    """A refused move as stored, encrypted."""
 
     id: UUID
     at: datetime
     seat: int
     key_id: str
     sealed: bytes
-    bound: bool = True  # whether seat, time and id are encrypted along; older releases did not
+    bound: bool = (
+        True  # whether the ciphertext is bound to seat, time and id; formerly only to game
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,9 +204,9 @@ class GameRepository(Repository):
         self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None
     ) -> Sequence[IdleGame]:
         """
-        Return running games of people without a future deadline and recent events, oldest first.
+        Return running games of people, oldest first, without future deadline or recent event.
 
-        With `after`, those that follow it, because games that stay idle would hide the others.
+        With `after`, only later ones: otherwise games that stay idle would hide the others.
         """
         seen = after or OLDEST
         rows = self._database.fetch("idle_games", now, untouched_since, seen.at, seen.id, limit)
@@ -219,7 +221,7 @@ class GameRepository(Repository):
         wake_kind: str | None,
         wake_at: datetime | None,
     ) -> bool:
-        """Set the seats with players back from a bot; return False if the game has moved on."""
+        """Set the seats whose players replaced a stand-in; return False for an old version."""
         seats = orjson.dumps(sorted(back)).decode()
         return bool(self._write("come_back", game, version, seats, wake_kind, wake_at))
 
@@ -246,7 +248,7 @@ class GameRepository(Repository):
         return [RefusedMove(**dict(zip(names, row, strict=True))) for row in rows]
 
     def purge_refusals(self, *, ended_before: datetime) -> int:
-        """Delete refused moves of games over before a time; return their number, 0 at the end."""
+        """Delete a batch of refused moves of games that ended before a time; return its size."""
         return self._count("purge_refusals", ended_before)
 
     def record_readings(

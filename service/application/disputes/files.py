@@ -26,10 +26,10 @@ from service.verify.plain import finding_in_words
 
 MOST_FINDINGS_BYTES = 1 << 20
 MOST_IN_A_BUNDLE = 20
-"""The most disputes in a game's bundle, the newest first: each has a copy of the log."""
+"""Maximum of disputes in a game's bundle, the newest first: each has a copy of the log."""
 
 MOST_COPIED = 16 << 20
-"""The most bytes of frozen evidence in a bundle, the newest first: readers limit the size."""
+"""Maximum of bytes of frozen evidence in a bundle, the newest first: readers limit the size."""
 
 
 class DisputeFiles:
@@ -76,7 +76,11 @@ class DisputeFiles:
         return replace(record, outside=OutsideFacts(sealed_at=sealed_at, votes=votes))
 
     def findings(self, identity: UUID) -> list[dict[str, Any]]:
-        """Return the latest findings, each with a plain sentence, empty if there are none yet."""
+        """
+        Return the latest findings, each with a plain sentence; empty if there are none yet.
+
+        Raises KeyringError if they cannot be decrypted.
+        """
         found = self._directory.dispute_findings(identity)
         if found is None:
             return []
@@ -132,9 +136,9 @@ _CODES: Final[Mapping[Vote, bytes]] = {Vote.CHEATED: b"\x01", Vote.NOT_PROVEN: b
 """One byte for each vote: the encryption would not hide a difference in length."""
 
 
-def seal_vote(identity: UUID, referee: int, kept: StoredVote, keyring: Keys) -> dict[str, Any]:
+def seal_vote(identity: UUID, referee: int, vote: StoredVote, keyring: Keys) -> dict[str, Any]:
     """Return a referee's vote, encrypted as stored with the dispute."""
-    content = _CODES[kept.vote] + bytes.fromhex(kept.salt)
+    content = _CODES[vote.vote] + bytes.fromhex(vote.salt)
     key_id, sealed = keyring.seal(content, _associated(identity, referee))
     return {"referee": referee, "key_id": key_id, "sealed": sealed}
 

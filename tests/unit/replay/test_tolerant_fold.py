@@ -69,7 +69,7 @@ def test_the_refusal_of_a_card_that_is_not_in_the_hand_is_about_cards() -> None:
     event = CardsPlayed(
         seat=0, zone=Zone.HAND, cards=(other,), slot=None, opening=None, turn=1, direction=1
     )
-    with pytest.raises(ValueError, match="a card is not among those that it leaves"):
+    with pytest.raises(ValueError, match="a card to remove is missing"):
         evolve(game, event)
 
 

@@ -12,7 +12,7 @@ export const LONGEST_LINE = 2 ** 20;
 const LONGEST_TEXT = 300;
 const MOST_CARDS = 65_535;
 
-/** A value is not of the form that its place asks for; the message is the path of the place. */
+/** A value has a wrong form; the message is its path. */
 export class Misshapen extends Error {}
 
 /** @param {(value: any) => boolean} is @returns {Shape} */
@@ -217,11 +217,11 @@ const ENVELOPE = record(
   { auth: AUTH },
 );
 
-/** The types that no seat makes, and those that follow from what some seat did. */
+/** The types of events that no seat makes, and of those that follow from a seat's move. */
 const BY_NOBODY = /^(?:game_|deck_|cards_dealt|cards_thrown|play_started|turn_timed_out)/;
 const FOLLOWING = /^(?:cards_drawn|pile_burned|seat_out)$/;
 
-/** @param {any} event @returns {boolean} whether `by` may be what it is, going by this event alone */
+/** @param {any} event @returns {boolean} whether `by` can be right, as far as this event alone shows */
 function mayBeBy({ type, by, data }) {
   if (by === null) return !type.startsWith("entropy_");
   return FOLLOWING.test(type) || (by === data.seat && !BY_NOBODY.test(type));
@@ -243,7 +243,7 @@ export const checkEvent = (value, path) => {
   if (!mayBeBy(value)) throw new Misshapen(`${path}/by`);
 };
 
-/** @param {string} shown @param {Shape} shape @param {any} value @returns {string | null} the place that is wrong */
+/** @param {string} shown @param {Shape} shape @param {any} value @returns {string | null} the path of the value that has a wrong form */
 export function wrongPlace(shown, shape, value) {
   try {
     shape(value, shown);
