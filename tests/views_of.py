@@ -16,7 +16,7 @@ COMMENTS = 2
 """Number of comments that a reader of the live stream waits for after all events."""
 
 
-def sight(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
+def all_responses(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
     """Yield every response that a viewer can get about a running game."""
     game = f"/v1/games/{service.game}"
     version = _published(service)
@@ -82,7 +82,7 @@ def _of_lists(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
 
 
 def _of_the_public_log(service: Service, viewer: Viewer) -> Iterator[RecordedAnswer]:
-    """The leaves of the log and their proofs."""
+    """Yield the leaves of the log and the proof of the game."""
     checkpoint = service.ask("GET", "/v1/log/checkpoint", viewer)
     yield checkpoint
     size = int(checkpoint.body.split(b"\n")[1])

@@ -19,7 +19,7 @@ from tests.indistinguishable_decks import (
     script,
     twin_of,
 )
-from tests.views_of import sight
+from tests.views_of import all_responses
 
 FIRST = ("shithead", "leeds", "covered-queen")
 OTHERS = tuple(identity for identity in catalogue() if identity not in FIRST)
@@ -43,7 +43,7 @@ def answers_to(
     service: Service, viewers: tuple[Viewer, ...], step: int
 ) -> dict[Viewer, list[RecordedAnswer]]:
     """Return all answers to each viewer after a step."""
-    return {v: list(sight(service, v)) if step in REQUESTED_AFTER else [] for v in viewers}
+    return {v: list(all_responses(service, v)) if step in REQUESTED_AFTER else [] for v in viewers}
 
 
 def people_at(ruleset: str) -> int:
@@ -78,7 +78,7 @@ def play(ruleset: str, seed: int) -> Played:
 def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[RecordedAnswer]:
     """Return the answers to a viewer if the same script is played with another deck."""
     with dealt(ruleset, people_at(ruleset), deck) as service:
-        answers = list(sight(service, viewer))
+        answers = list(all_responses(service, viewer))
         for number, step in enumerate(played.steps, start=1):
             answer = service.make(step)
             assert answer.status == 201, answer.body

@@ -29,7 +29,7 @@ from tests.tamper import Event, Forgery
 
 MOST_MOVES = 1500
 PLACES = 20
-"""At how many places other moves than the one made are tried: early ones, and others."""
+"""The number of early places, and of random later ones, at which moves not made are tried."""
 
 Loosened = Callable[[Ruleset], Ruleset]
 
@@ -61,9 +61,8 @@ def cheat(f: Forgery, loosened: Loosened) -> int:
     """
     Let one move be decided by `loosened` rules, and continue by the true ones to the seal.
 
-    Return the seq of the first event that the true rules do not give. The move is
-    one that was made, else one that could have been, which the true rules refuse
-    or answer with other events.
+    Return the seq of the first event that the true rules do not give. The move is one of the
+    log, else another that `loosened` allows; the true rules refuse it or give other events.
     """
     events, found = decoded(f), list(positions(f))
     playing = [p for p in found if p[1].status in (Status.PLAYING, Status.SWAPPING)]
@@ -72,7 +71,7 @@ def cheat(f: Forgery, loosened: Loosened) -> int:
             loose = replace(game, ruleset=loosened(game.ruleset))
             for move in _candidates(loose, None if wide else move_behind(events[seq])):
                 forged, true = outcome(move, loose), outcome(move, game)
-                if forged and forged != true and _went_on(f, seq, game, forged):
+                if forged and forged != true and _replaced(f, seq, game, forged):
                     pairs = zip_longest(forged, true)
                     first = next(n for n, (one, other) in enumerate(pairs) if one != other)
                     return seq + min(first, len(forged) - 1) * bool(true)
@@ -80,7 +79,7 @@ def cheat(f: Forgery, loosened: Loosened) -> int:
 
 
 def cheated(ruleset: str, loosened: Loosened, *, tries: int = 12) -> tuple[Forgery, int]:
-    """Return a sealed log by a ruleset of the catalogue with one move by other rules, and where."""
+    """Return a sealed log with one move by other rules than those of its ruleset, and its seq."""
     for number in range(tries):
         f = Forgery(honest(ruleset, number))
         try:
@@ -144,7 +143,7 @@ def _candidates(loose: Game, made: Move | None) -> Iterator[Move]:
             yield from legal_moves(loose, seat)
 
 
-def _went_on(f: Forgery, seq: int, game: Game, forged: Sequence[GameEvent]) -> bool:
+def _replaced(f: Forgery, seq: int, game: Game, forged: Sequence[GameEvent]) -> bool:
     before = deepcopy(f.events)
     seal = f.events[-1]
     del f.events[seq:]

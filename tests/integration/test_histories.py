@@ -48,29 +48,29 @@ def test_a_process_with_a_cached_history_answers_like_a_new_one(
     deployment: Deployment, ruleset: str
 ) -> None:
     """At intervals from the deal to the seal, by every seat and by a caller without a token."""
-    along = deployment.process()
-    ada, bob = person(along, "Ada"), person(along, "Bob")
+    cached = deployment.process()
+    ada, bob = person(cached, "Ada"), person(cached, "Bob")
     seats = ("me", "open")
-    game = open_game(along, ada, seats, ruleset=ruleset, window_seconds=0, guests=(bob,))
+    game = open_game(cached, ada, seats, ruleset=ruleset, window_seconds=0, guests=(bob,))
     callers = [Caller(player=ada.id), Caller(player=bob.id), Caller()]
     for round_ in range(60):
-        if entry_of(along, game).record.sealed:
+        if entry_of(cached, game).record.sealed:
             break
         for seat, player in enumerate((ada, bob)):
-            listed = legal(along, game, seat)
+            listed = legal(cached, game, seat)
             if listed:
                 move = next((m for m in listed if m["type"] == "ready"), listed[0])
-                post(along, player, game, move)
+                post(cached, player, game, move)
                 break
         if round_ % 9 == 5:
             new = deployment.process()
-            assert all_readings(along, callers, game) == all_readings(new, callers, game)
+            assert all_readings(cached, callers, game) == all_readings(new, callers, game)
             deployment.end(new)
-    if not entry_of(along, game).record.sealed:
-        post(along, ada, game, {"type": "forfeit"})
+    if not entry_of(cached, game).record.sealed:
+        post(cached, ada, game, {"type": "forfeit"})
     new = deployment.process()
-    assert all_readings(along, callers, game) == all_readings(new, callers, game)
-    assert len(lines_of(along, game)) == entry_of(along, game).record.version
+    assert all_readings(cached, callers, game) == all_readings(new, callers, game)
+    assert len(lines_of(cached, game)) == entry_of(cached, game).record.version
 
 
 def test_a_cached_history_is_not_folded_again(deployment: Deployment) -> None:
@@ -111,7 +111,7 @@ def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(
 
     caller = Caller(player=ada.id)
     entry_of(services, game)
-    for ask in (
+    for read in (
         lambda: services.games.view_at(caller, game, 1, None),
         lambda: services.games.transcript(caller, game, None),
         lambda: services.auditing.card(caller, game, "Th"),
@@ -120,7 +120,7 @@ def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(
         lambda: services.verifying.audit(caller, game),
     ):
         with pytest.raises(Refusal, match="too much"), limited_by(too_much):
-            ask()
+            read()
     with limited_by(too_much):
         assert orjson.loads(services.games.view(caller, game)[0])["version"]
 

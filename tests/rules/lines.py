@@ -1,8 +1,8 @@
 """
 Counts of legal lines from fixed positions of every ruleset, with a checksum of their ends.
 
-`python -m tests.rules.lines` writes tests/golden/lines.json anew; what changed
-there is what a change of the rules changed in play.
+`python -m tests.rules.lines` writes tests/golden/lines.json anew; its diff shows what a change of
+the rules changed in play.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tests.rules.tables import rules
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "lines.json"
 DEPTH = 3
-EVERY = 6  # plies from one position to the next
-MOST = 12  # positions of a game
+PLIES_APART = 6  # from one position to the next
+MOST_POSITIONS = 12  # of a game
 OPTIONS: dict[str, dict[str, Any]] = {
     "morehead-jokers": {"jokers": 2},
     "reverse-jokers": {"jokers": 2},
@@ -51,8 +51,8 @@ def lines_of(name: str, ruleset: Ruleset) -> list[dict[str, Any]]:
     game, _ = random_deal(ruleset, chance, seats)
     rows: list[dict[str, Any]] = []
     ply = 0
-    while not game.over and len(rows) < MOST:
-        if ply % EVERY == 0 and game.turn is not None:
+    while not game.over and len(rows) < MOST_POSITIONS:
+        if ply % PLIES_APART == 0 and game.turn is not None:
             counts, ends = [0] * DEPTH, hashlib.sha256()
             _count(game, 0, counts, ends)
             rows.append({"ply": ply, "lines": counts, "ends": ends.hexdigest()[:16]})

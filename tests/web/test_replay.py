@@ -45,7 +45,7 @@ def position(page: Page) -> int:
     return int(page.locator("#position").inner_text().split(" / ")[0]) + 1
 
 
-def at(page: Page, version: int) -> None:
+def wait_for_version(page: Page, version: int) -> None:
     """Wait until a version is shown, which is the one after event `version - 1`."""
     expect(page.locator("#position")).to_have_text(re.compile(rf"^{version - 1} / "))
 
@@ -60,7 +60,7 @@ def cards_shown(page: Page, seat: int) -> list[str]:
     return sorted(found.evaluate_all("(all) => all.map((one) => one.dataset.card)"))
 
 
-STEPPED = """({ steps, hidden }) => {
+STEP_THROUGH = """({ steps, hidden }) => {
     const key = { key: "ArrowRight", bubbles: true };
     const text = (selector) => document.querySelector(selector)?.textContent;
     const all = (place, selector) => Array.from(place.querySelectorAll(selector));
@@ -93,7 +93,7 @@ def test_a_hand_is_stepped_through_after_one_request(visits: Visits, service: Ru
     page = context.new_page()
     page.goto(f"/replay/{LEEDS.game}?version=1")
     page.locator("#position:not(:empty)").wait_for()
-    shown = page.evaluate(STEPPED, {"steps": len(LEEDS.lines), "hidden": False})
+    shown = page.evaluate(STEP_THROUGH, {"steps": len(LEEDS.lines), "hidden": False})
     frames = api(service, f"/v1/games/{LEEDS.game}/replay?as=all")["items"]
     for frame, drawn in zip(frames, shown, strict=True):
         view = frame["view"]
@@ -103,19 +103,19 @@ def test_a_hand_is_stepped_through_after_one_request(visits: Visits, service: Ru
             assert drawn["stock"] == str(view["stock"]), drawn
             for seat in view["seats"]:
                 assert sorted(drawn["hands"][str(seat["seat"])]) == sorted(seat["hand"]["cards"])
-    at(page, len(LEEDS.lines))
+    wait_for_version(page, len(LEEDS.lines))
     expect(page.locator(".result .places li")).to_have_count(3)
     assert len([url for url in requested if "/replay?as=" in url]) == 1
 
 
 def test_the_address_has_the_version_and_the_viewer(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?event=59&as=1")
-    at(page, 60)
+    wait_for_version(page, 60)
     expect(page.locator("#as")).to_have_value("1")
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile(r"\?event=60&as=1$"))
     page.reload()
-    at(page, 61)
+    wait_for_version(page, 61)
     page.locator("#as").select_option("public")
     page.wait_for_url(re.compile(r"\?event=60&as=public$"))
 
@@ -155,7 +155,7 @@ def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -
     expect(page.locator("#way .now")).to_have_count(1)
     page.locator("#way button.plain").nth(1).click()
     page.locator("#way li").nth(0).locator("button").click()
-    at(page, path[0]["from_seq"] + 1)
+    wait_for_version(page, path[0]["from_seq"] + 1)
     page.locator("#way").get_by_role("button", name="Close").click()
     expect(page.locator("#way")).to_be_hidden()
 
@@ -174,7 +174,7 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     own = move["saw"]["seats"][move["seat"]]["hand"]["cards"]
     expect(why.locator("section > .cardrow button")).to_have_count(len(own))
     why.get_by_role("button", name="Show the table as").click()
-    at(page, move["first"])
+    wait_for_version(page, move["first"])
     expect(page.locator("#as")).to_have_value(str(move["seat"]))
 
 
@@ -292,7 +292,7 @@ def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
     page.wait_for_timeout(500)
     assert position(page) == stopped
     page.get_by_role("button", name="To the end").click()
-    at(page, len(LEEDS.lines))
+    wait_for_version(page, len(LEEDS.lines))
 
 
 def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: Running) -> None:
@@ -316,7 +316,7 @@ def test_the_keyboard_suffices(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?version=30", reduced_motion="reduce")
     for key, version in (("ArrowLeft", 29), ("Home", 1), ("End", len(LEEDS.lines))):
         page.keyboard.press(key)
-        at(page, version)
+        wait_for_version(page, version)
     page.keyboard.press("Home")
     page.keyboard.press("Space")
     page.get_by_role("button", name="Pause").wait_for()
@@ -374,8 +374,8 @@ def test_every_ruleset_can_be_replayed(reused: tuple[Visits, Page], each: Sample
     page.goto(f"/replay/{each.game}?version=1")
     page.locator("#position:not(:empty)").wait_for()
     expect(page.locator("#rows li")).to_have_count(len(each.lines))
-    page.evaluate(STEPPED, {"steps": len(each.lines), "hidden": True})
-    at(page, len(each.lines))
+    page.evaluate(STEP_THROUGH, {"steps": len(each.lines), "hidden": True})
+    wait_for_version(page, len(each.lines))
     page.keyboard.press("ArrowLeft")
     page.locator("#now .statement").first.wait_for()
     assert visits.unexpected() == []
@@ -386,7 +386,7 @@ def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
     each = sample(name)
     page = opened(visits, each.game)
     page.keyboard.press("End")
-    at(page, len(each.lines))
+    wait_for_version(page, len(each.lines))
     page.locator(".result h2").wait_for()
 
 
@@ -402,5 +402,5 @@ def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> 
     mistake = place.locator("li button").first
     version = int(mistake.inner_text()) + 1
     mistake.click()
-    at(page, version)
+    wait_for_version(page, version)
     assert faults_of(page) == []

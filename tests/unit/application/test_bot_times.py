@@ -34,7 +34,7 @@ BOTS = ({"bot": "lowest"}, {"bot": "greedy"})
 SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bot": "expert"},)}
 
 
-def hurried(deployment: MemoryDeployment) -> Services:
+def process_with_intervals(deployment: MemoryDeployment) -> Services:
     """Return a process whose bots act at fixed intervals of the test clock."""
     world = deployment.world
     beat = ConstantTime(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
@@ -79,7 +79,7 @@ def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
     deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch, ruleset: str
 ) -> None:
     thought = thinking(deployment, monkeypatch)
-    services = hurried(deployment)
+    services = process_with_intervals(deployment)
     ada = person(services)
     game = open_game(services, ada, ("me", *BOTS), ruleset=ruleset, window_seconds=0)
     for _ in range(60):
@@ -87,15 +87,15 @@ def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
         services.turns.take(game, entry.record.version)
         if entry_of(services, game).record.sealed:
             break
-        mine = legal(services, game, 0)
-        if mine:
-            post(services, ada, game, mine[-1] if mine[-1]["type"] == "ready" else mine[0])
+        own = legal(services, game, 0)
+        if own:
+            post(services, ada, game, own[-1] if own[-1]["type"] == "ready" else own[0])
     waits = {
         round((parse_time(now) - parse_time(before)) / timedelta(seconds=BEAT), 9)
         for before, now in times_of_bots(services, game)
     }
     assert waits == {1.0}
-    assert len(set(thought)) > 3, "else there was nothing to tell"
+    assert len(set(thought)) > 3, "the number of legal moves must vary"
 
 
 @pytest.mark.parametrize("name", sorted(SEARCHING))
@@ -105,7 +105,7 @@ def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
 ) -> None:
     """At an opening the acting bot is not public, but the bots at the table are."""
     thought = thinking(deployment, monkeypatch)
-    services = hurried(deployment)
+    services = process_with_intervals(deployment)
     ada = person(services)
     seats = ("me", *SEARCHING[name])
     with small_budgets():
@@ -114,16 +114,16 @@ def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
             services.turns.take(game, entry_of(services, game).record.version)
             if entry_of(services, game).record.sealed:
                 break
-            mine = legal(services, game, 0)
-            if mine:
-                post(services, ada, game, mine[-1] if mine[-1]["type"] == "ready" else mine[0])
+            own = legal(services, game, 0)
+            if own:
+                post(services, ada, game, own[-1] if own[-1]["type"] == "ready" else own[0])
     interval = timedelta(seconds=BEAT * bots()[name].beats)
     waits = {
         round((parse_time(now) - parse_time(before)) / interval, 9)
         for before, now in times_of_bots(services, game)
     }
     assert waits == {1.0}
-    assert len(set(thought)) > 3, "else there was nothing to tell"
+    assert len(set(thought)) > 3, "the number of legal moves must vary"
 
 
 def at_the_opening(services: Services, ada: Player, ruleset: str, clock: Clock | None) -> GameEntry:
@@ -134,7 +134,7 @@ def at_the_opening(services: Services, ada: Player, ruleset: str, clock: Clock |
     return entry_of(services, game)
 
 
-def waiting_for(services: Services, game: UUID) -> DueGame | None:
+def stored_wake_up(services: Services, game: UUID) -> DueGame | None:
     """Return the stored wake-up of a game."""
     far = BEGIN + timedelta(days=9)
     due = services.directory.due_games(now=far, limit=99)
@@ -153,7 +153,10 @@ def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open
         entry = at_the_opening(services, ada, ruleset, clock)
         record, game = entry.record, entry.record.identity
         assert record.game.status is Status.PLAYING
-        row, end = waiting_for(services, game), deployment.world.now() + timedelta(seconds=WINDOW)
+        row, end = (
+            stored_wake_up(services, game),
+            deployment.world.now() + timedelta(seconds=WINDOW),
+        )
         assert row is not None
         assert (row.kind, row.at, row.seat) == ("bot", end, None)
         able = any(may_act(record.game, seat) for seat in (1, 2))
@@ -162,10 +165,10 @@ def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open
         opened = entry_of(services, game).record.version > record.version
         assert opened is able
         if not opened:
-            row = waiting_for(services, game)
+            row = stored_wake_up(services, game)
             assert (row and row.kind) == (clock and "time_out")
         seen.add(able)
-    assert seen == {False, True}, "both must have come up"
+    assert seen == {False, True}, "both cases must occur"
 
 
 def test_an_opening_is_made_by_the_time_out_if_no_player_opens(

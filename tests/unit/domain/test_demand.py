@@ -94,8 +94,7 @@ def test_a_rank_outside_the_order_satisfies_only_what_asks_nothing() -> None:
     assert satisfies(rules, JOKER, demand_of(rules, ())) is True
 
 
-def test_fitting_is_answered_with_a_boolean() -> None:
-    """The answer is a boolean."""
+def test_fits_returns_a_boolean() -> None:
     companion = asking(plays=Plays.WITH_COMPANION)
     assert fits(companion, SEVEN, demand_of(companion, ())) is False
     barred = asking(plays=Plays.ANYTHING, not_on=(EIGHT,))
