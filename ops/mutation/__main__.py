@@ -36,7 +36,7 @@ RULES = (
 """Modules of service/domain: all but those of disputes and the view, which have other tests."""
 
 TESTS = ["tests/rules", "tests/unit/domain"]
-COUNTED = ["tests/rules/test_lines.py", "tests/golden/test_samples.py"]
+LINE_TESTS = ["tests/rules/test_lines.py", "tests/golden/test_samples.py"]
 LEFT_OUT = ["tests/rules/test_properties.py", "tests/rules/test_lines.py"]
 # The reason of a failure is not read: plain assertions and tracebacks cost a tenth.
 OPTIONS = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
@@ -49,7 +49,9 @@ def main() -> int:
     parser.add_argument("--part", choices=("functions", "imports"), help="only one part")
     parser.add_argument("--again", type=Path, help="only what survived in that file")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="other tests than those of rules")
-    parser.add_argument("--lines", action="store_true", help="the counted lines and samples too")
+    parser.add_argument(
+        "--lines", action="store_true", help="also run the tests of counted lines and of samples"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--out", type=Path, default=Path("mutants.jsonl"))
     parser.add_argument("--markdown", action="store_true", help="print a report for people")
@@ -110,7 +112,7 @@ def _mistakes(names: list[str]) -> list[Mistake]:
 def _run(mistakes: list[Mistake], options: argparse.Namespace, report: Report) -> None:
     tests = [*OPTIONS, *options.tests]
     if options.lines:
-        tests += COUNTED
+        tests += LINE_TESTS
     left_out = [name for name in LEFT_OUT if name not in tests]
     tests += [word for name in left_out for word in ("--ignore", name)]
     at_import = [mistake for mistake in mistakes if mistake.change.function is None]

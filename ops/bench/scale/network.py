@@ -52,10 +52,10 @@ class Machine:
 
     def processes(self) -> list[int]:
         """Return the ids of all processes that run here."""
-        answer = subprocess.run(
+        done = subprocess.run(
             ["ip", "netns", "pids", self.namespace], capture_output=True, text=True, check=False
         )
-        return [int(word) for word in answer.stdout.split()]
+        return [int(word) for word in done.stdout.split()]
 
     def crash(self) -> None:
         """Kill all processes here, as a power failure would."""
@@ -117,6 +117,6 @@ class Network:
 
 
 def _run(*command: str) -> None:
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    if answer.returncode != 0:
-        raise NetworkError(f"{' '.join(command)}: {answer.stderr.strip()}")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise NetworkError(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -22,15 +22,15 @@ from tests.unit.audit.histories import NAMES, sample
 
 
 def between(history: History, first: int, last: int) -> int:
-    had = parse_time(history.log[last].at) - parse_time(history.log[first].at)
-    return int(had.total_seconds() * 1_000_000) // 1000
+    time = parse_time(history.log[last].at) - parse_time(history.log[first].at)
+    return int(time.total_seconds() * 1_000_000) // 1000
 
 
 def seqs(history: History, kind: type) -> list[int]:
     return [record.seq for record in history.log if isinstance(record.event, kind)]
 
 
-def taken(history: History, seq: int) -> int | None:
+def milliseconds_of(history: History, seq: int) -> int | None:
     found: Json = decision(history, seq)
     milliseconds: int | None = found["milliseconds"]
     return milliseconds
@@ -41,7 +41,7 @@ def test_in_the_exchange_it_counts_from_the_deal() -> None:
     [dealt] = seqs(history, CardsDealt)
     for move in history.moves:
         if isinstance(move.command, Ready):
-            assert taken(history, move.first) == between(history, dealt, move.first)
+            assert milliseconds_of(history, move.first) == between(history, dealt, move.first)
 
 
 def test_the_first_play_counts_from_the_start_of_play() -> None:
@@ -50,7 +50,7 @@ def test_the_first_play_counts_from_the_start_of_play() -> None:
         history = sample(name)
         [started] = seqs(history, PlayStarted)
         first = next(seq for seq in range(started + 1, history.end) if history.move_at(seq).command)
-        assert taken(history, first) == between(history, started, first)
+        assert milliseconds_of(history, first) == between(history, started, first)
 
 
 def test_a_turn_after_a_burn_counts_from_the_burn() -> None:
@@ -58,7 +58,9 @@ def test_a_turn_after_a_burn_counts_from_the_burn() -> None:
     for burned in seqs(history, PileBurned):
         own, following = history.move_at(burned), history.move_at(history.move_at(burned).last + 1)
         if own.seat == following.seat:
-            assert taken(history, following.first) == between(history, burned, following.first)
+            assert milliseconds_of(history, following.first) == between(
+                history, burned, following.first
+            )
             return
     pytest.fail("no seat played again after a burn")
 
@@ -69,7 +71,7 @@ def test_a_play_counts_from_the_play_before_it() -> None:
     turned = [(a, b) for a, b in pairwise(plays) if follows(history, a, b)]
     assert turned
     for before, seq in turned:
-        assert taken(history, seq) == between(history, before, seq)
+        assert milliseconds_of(history, seq) == between(history, before, seq)
 
 
 def follows(history: History, before: int, seq: int) -> bool:
@@ -88,21 +90,23 @@ def test_a_follow_up_has_no_clock_and_takes_none_of_the_next_seats_time() -> Non
     ]
     assert followed
     for move in followed:
-        assert taken(history, move.first) is None
+        assert milliseconds_of(history, move.first) is None
         turn = history.games[move.first - 1].turn
         following = history.move_at(move.last + 1)
         if following.seat == turn == history.games[move.last].turn:
-            came = max(
+            turn_began = max(
                 d.first for d in history.moves if d.last < move.first and d.command is not None
             )
-            assert taken(history, following.first) == between(history, came, following.first)
+            assert milliseconds_of(history, following.first) == between(
+                history, turn_began, following.first
+            )
 
 
 def test_an_event_that_is_not_a_move_has_no_time() -> None:
     history = sample("leeds")
     for kind in (EntropyRevealed, CardsDealt):
         for seq in seqs(history, kind):
-            assert taken(history, seq) is None
+            assert milliseconds_of(history, seq) is None
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("threes-time")])
@@ -111,7 +115,7 @@ def test_a_silent_seat_used_all_of_its_time(name: str) -> None:
     clock = history.games[0].setup.clock
     assert clock is not None
     late = [move for move in history.moves if move.timed_out]
-    times = [taken(history, move.first) for move in late]
+    times = [milliseconds_of(history, move.first) for move in late]
     assert times
     assert max(t for t in times if t is not None) >= 1000 * min(
         clock.turn_seconds, clock.swap_seconds

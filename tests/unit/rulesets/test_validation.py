@@ -13,7 +13,7 @@ from service.rulesets.validation import contradictions
 
 COMPANION = {"plays": "with_companion"}
 LAYOUT: Tree = {"deal": {"up": 0, "hand": 6, "exchange": False, "layout": "stacks"}}
-BAD: list[tuple[str, Tree, str]] = [
+CONTRADICTORY: list[tuple[str, Tree, str]] = [
     ("shithead", {"players": {"min": 4, "max": 3}}, "/players/min"),
     ("shithead", {"players": {"max": 6}}, "/deal"),
     ("shithead", {"deck": {"decks": 0}}, "/deck/decks"),
@@ -105,12 +105,12 @@ BAD: list[tuple[str, Tree, str]] = [
 ]
 
 
-def of(base: str, changes: Tree) -> list[tuple[str, str]]:
+def contradictions_of(base: str, changes: Tree) -> list[tuple[str, str]]:
     return contradictions(full_tree(merged(definition(base).settings({}), changes)))
 
 
 def chosen_options(ruleset: Definition) -> list[dict[str, Any]]:
-    """Return every choice of options, of lists of switches each."""
+    """Return every combination of option values; of a set of switches every subset."""
     every: list[dict[str, Any]] = [{}]
     for name, option in ruleset.options.items():
         values: list[Any] = list(option.values)
@@ -129,9 +129,9 @@ def test_the_catalogue_has_no_contradictions(ruleset: Definition) -> None:
         assert contradictions(ruleset.settings(ruleset.chosen(options))) == []
 
 
-@pytest.mark.parametrize(("base", "changes", "at"), BAD)
+@pytest.mark.parametrize(("base", "changes", "at"), CONTRADICTORY)
 def test_a_contradiction_is_reported_at_its_setting(base: str, changes: Tree, at: str) -> None:
-    found = of(base, changes)
+    found = contradictions_of(base, changes)
     assert at in {pointer for pointer, _ in found}
     assert all(message for _, message in found)
 
@@ -156,4 +156,4 @@ def test_a_contradiction_is_reported_at_its_setting(base: str, changes: Tree, at
     ],
 )
 def test_a_sensible_combination_is_accepted(base: str, changes: Tree) -> None:
-    assert of(base, changes) == []
+    assert contradictions_of(base, changes) == []
