@@ -79,14 +79,14 @@ class EventsQuery(Closed):
     after = QueryInteger(
         load_default=0,
         metadata={
-            "description": "the first seq; with the version that a client has, what it lacks"
+            "description": "the first seq; the version that a client has selects what it lacks"
         },
     )
     limit = QueryInteger(
         low=1,
         high=1000,
         load_default=None,
-        metadata={"description": "the most events in the answer"},
+        metadata={"description": "the maximum number of events in the answer"},
     )
 
 

@@ -823,7 +823,7 @@ END
 $$;
 
 
--- claim_outbox: take rows off the outbox; two relays never get the same one.
+-- claim_outbox: delete and return the oldest rows of a topic; two relays never get the same row.
 CREATE OR REPLACE FUNCTION claim_outbox(wanted text, most integer, before timestamptz)
 RETURNS TABLE (stream_id uuid, version integer)
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp

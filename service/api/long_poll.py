@@ -25,7 +25,7 @@ class Listener(Protocol):
         """Return a ticket for a topic; any later notification ends a wait with this ticket."""
 
     def wait(self, topic: UUID, ticket: int, seconds: float, /) -> None:
-        """Return after a notification later than the ticket, or after a while."""
+        """Return after a notification later than the ticket, at most after `longest()` seconds."""
 
     def longest(self) -> float:
         """Return the seconds after which a wait ends without a notification."""
@@ -100,11 +100,11 @@ class Waiting:
         return self._listener.longest()
 
     def ticket(self, topic: UUID) -> int:
-        """Return a ticket for a topic; read the state that `wait` waits to change after it."""
+        """Return a ticket for a topic; take it before the read whose change `wait` awaits."""
         return self._listener.ticket(topic)
 
     def wait(self, topic: UUID, ticket: int, seconds: float) -> None:
-        """Return after a notification later than the ticket, or after a while."""
+        """Return after a notification later than the ticket, at most after `longest()` seconds."""
         if not self._ended:
             self._listener.wait(topic, ticket, seconds)
 
@@ -133,14 +133,14 @@ class Waiting:
 
 PATTERN = "shithead.*"
 LOST_SECONDS = 2.0
-"""How long a lost notification can delay a waiting thread."""
+"""Seconds by which a lost notification can delay a waiting thread."""
 
 _MAX_TOPICS = 100_000
 
 
 @dataclass(slots=True)
 class _Topic:
-    """A topic that threads wait for, and how many."""
+    """A topic that threads wait for, and their number."""
 
     changed: threading.Condition
     threads: int = 0
@@ -148,7 +148,7 @@ class _Topic:
 
 class RedisListener:
     """
-    One Redis subscription for the process, made at the first wait (after any fork).
+    One Redis subscription for the process, made at the first ticket, so after any fork.
 
     A notification wakes the threads that wait for its topic, and no others.
     """
@@ -173,7 +173,7 @@ class RedisListener:
             return self._notified.get(topic, 0)
 
     def wait(self, topic: UUID, ticket: int, seconds: float) -> None:
-        """Return after a notification later than the ticket, or after a while."""
+        """Return after a notification later than the ticket, at most after `longest()` seconds."""
         with self._lock:
             waited = self._waited.setdefault(topic, _Topic(threading.Condition(self._lock)))
             waited.threads += 1

@@ -218,7 +218,7 @@ def operation(
                     )
                     return with_location(_answer(view, call, path), location)
                 except (Refusal, HTTPException):
-                    # An ended token, then a first answer to this request come before the fault.
+                    # Instead of the fault: an ended token, else the first answer to this request.
                     first = None if read.confirmed else read.first_answer()
                     if first is None:
                         raise
@@ -293,7 +293,7 @@ def _body(schema: Schema) -> Any:
 
 
 def _answer(view: Callable[..., Response], call: Call, path: Mapping[str, Any]) -> Response:
-    """Return the answer of a view; of a GET, an invalid value is one of the query."""
+    """Return the answer of a view; in a GET, an `invalid-body` becomes a fault of the query."""
     try:
         return view(call, **path)
     except Refusal as refusal:
@@ -317,7 +317,7 @@ def _successes(
     headers: tuple[type[Schema], ...],
     location: str | None,
 ) -> dict[int, Any]:
-    """Return what the document says about the answers that are no problems, by status."""
+    """Return the successful answers of an operation for the OpenAPI document, by status."""
     success: dict[str, Any] = {"description": HTTPStatus(status).phrase}
     content = {
         media_type: {"schema": answer if media_type == JSON else _TEXTS[media_type]}
@@ -339,7 +339,7 @@ def _successes(
 def _refusals(
     token: Token, repeats: Repeats, refuses: tuple[str, ...], status: int, *, has_body: bool
 ) -> dict[int, Any]:
-    """Return what the document says about the problems of an operation, by status."""
+    """Return the problems of an operation for the OpenAPI document, by status."""
     codes = {"malformed", "rate-limited", "unavailable", *refuses}
     if status != HTTPStatus.NO_CONTENT:
         codes.add("not-acceptable")

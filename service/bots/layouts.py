@@ -16,18 +16,18 @@ from service.search.playout import opened, playout
 from service.search.state import State
 
 MOST_LAYOUTS: Final = 8
-"""Layouts that are compared by playouts, the best by the worth of their cards."""
+"""Maximum of layouts compared by playouts: those with the most valuable cards."""
 
 Layout = tuple[int, ...]
 """Ranks that lie face-up, low to high."""
 
 
 def exchanged(view: View, moves: Sequence[Move], rng: random.Random, samples: int) -> Move:
-    """Return the swap or lay that makes the best layout, or ready if it is there already."""
+    """Return the swap or lay that makes the best layout, or ready if the seat has it already."""
     lays, ready = of_type(moves, "lay"), of_type(moves, "ready")
     own = own_seat(view)
     if not lays and (not of_type(moves, "swap") or own["hand"]["known"]):
-        return ready[0]  # cards known to be in the hand came from the table: this was settled
+        return ready[0]  # cards known to be in the hand came from the table: the bot has swapped
     worlds = Worlds(view)
     hand: list[str] = own["hand"]["cards"]
     up = [card for stack in own["up"] for card in stack]
@@ -82,7 +82,7 @@ def _laid_out(world: State, worlds: Worlds, every: list[int], layout: Layout) ->
 
 
 def _lay_strongest(state: State, seat: int, slots: int, worlds: Worlds) -> None:
-    """Let another seat lay the best cards of its hand, as far as the world knows."""
+    """Let another seat lay the best cards of its hand in this world."""
     rules, value = worlds.rules, worlds.policy.worth
     held = [
         rank
@@ -108,7 +108,7 @@ def _lay(layout: Layout, hand: list[str], worlds: Worlds) -> Move:
 
 
 def swap_to(layout: Layout, hand: list[str], up: list[str], worlds: Worlds) -> Move | None:
-    """Return the one swap that makes a layout, None if it lies there already."""
+    """Return the one swap that makes a layout, None if the seat has it already."""
     by_name = worlds.rules.by_name
     wanted = Counter(layout)
     goes, comes = [], []

@@ -291,7 +291,7 @@ class Person:
                         return move
 
     def refused(self, refused: Refused) -> None:
-        """Keep the reason, with the statement of the rules, for the next screen."""
+        """Store the reason, with the statement of the rules, for the next screen."""
         self.notice = f"refused: {refused.text}"
 
     def _typed(self, text: str, view: View) -> Mapping[str, Any] | None:

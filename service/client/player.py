@@ -62,7 +62,7 @@ class Player:
 
     def hand(self, game: UUID) -> Hand:
         """
-        Return a hand in which this player sits, to play it or to go on.
+        Return a hand in which this player sits, to begin or continue it.
 
         Raises NotAnswered, or Contradicted if the server has other keys than before.
         """
@@ -142,7 +142,7 @@ class Player:
 
     def agree(self, table: Table) -> Table:
         """
-        Give this player's seat the key and entropy of this player; nothing during a hand.
+        Set key and entropy of the seat to those of this player; during a hand, change nothing.
 
         Raises ValueError if the player has no seat, Refused or NotAnswered.
         """
@@ -225,8 +225,8 @@ class Spectator:
     """
     A game as its public log shows it, followed event by event.
 
-    Each event must continue the chain of those before. They are stored in a folder, so a spectator
-    that is started again compares the log with what an earlier one saw.
+    Each event must continue the chain of those before. The events are stored in a folder, so that
+    a later run can compare the log with them.
     """
 
     def __init__(self, player: Player, game: UUID) -> None:
@@ -251,7 +251,7 @@ class Spectator:
         """
         Yield the events of the game from the first on, each as it happens, until the seal.
 
-        A lost connection is made again from the last event.
+        After a lost connection the stream continues after the last event.
 
         Raises Contradicted if an event does not continue the log, Refused or NotAnswered.
         """

@@ -37,7 +37,7 @@ _GLYPHS: Final = {
     "A": "010 101 111 101 101",
     "X": "101 101 010 101 101",
 }
-"""Letters of three by five pixels, drawn for this purpose."""
+"""Glyphs of three by five pixels."""
 
 
 def written(view: dict[str, Any]) -> str:

@@ -25,15 +25,15 @@ BATCH: Final = 8
 
 CLEARLY: Final = 1.8
 """
-How far behind is clearly, in roots of the number of worlds.
+A candidate is dropped if its total is behind by this factor times the root of the number of worlds.
 
-The difference of two results in one world has a standard deviation of at most 0.71 where the
-results are independent and even; the same worlds make it smaller.
+The difference of two results in one world has a standard deviation of at most 0.71 if the results
+are independent and equally likely; comparison in the same worlds makes it smaller.
 """
 
 
 def value_for(seat: int, decided: int, *, winner: bool) -> float:
-    """Return the worth of a decided hand to a seat: 1 won, 0 lost, a half if it is undecided."""
+    """Return the value of a hand to a seat: 1 won, 0 lost, a half if it is undecided."""
     if decided == NOBODY:
         return 0.5
     return float((decided == seat) is winner)
@@ -71,7 +71,7 @@ def halving(
     """
     Return the candidate with the highest mean value, by successive halving of `samples` trials.
 
-    `tried` makes a move in a copy of a world and returns its value and what it took, in moves.
+    `tried` makes a move in a copy of a world and returns its value and its cost, in moves.
     In each round every candidate left is tried in the same worlds; the better half remains,
     and a candidate that is clearly behind is dropped at once. Of equal candidates the earlier
     one is returned. (Karnin, Koren and Somekh: Almost optimal exploration in multi-armed
@@ -103,10 +103,10 @@ def halving(
 
 def narrowed(state: State, seat: int, policy: Policy) -> list[Move]:
     """
-    Return the moves worth trying in a tree, those that spend least first.
+    Return the moves worth trying in a tree: plays, those of the least valuable cards first.
 
-    Of a plain rank all cards are played, of a special one also a single card; with a pile that
-    is taken, the first choice of cards goes along.
+    Of a plain rank only the play of all cards is tried, of a special one also that of a single
+    card; of the pick-ups only the first, with its choice of face-up cards.
     """
     single, worth = policy.single, policy.worth
     largest: dict[tuple[int, ...], Move] = {}

@@ -66,5 +66,5 @@ def ruleset_hash(ruleset: Mapping[str, Any]) -> bytes:
 
 
 def custom_ruleset_id(settings: Mapping[str, Any]) -> str:
-    """Return the id of a custom ruleset, which follows from its settings."""
+    """Return the id of a custom ruleset, computed from its settings."""
     return "custom-" + sha256(canonical(dict(settings))).hex()[:16]

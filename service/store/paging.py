@@ -49,7 +49,7 @@ class Listed(Protocol):
 
     @property
     def id(self) -> UUID:
-        """Return the id of what the row is about."""
+        """Return the id of the row's subject."""
 
     @property
     def created_at(self) -> datetime:

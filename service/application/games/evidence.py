@@ -93,7 +93,7 @@ class Evidence:
 
 
 MAX_AUDITS = 500
-"""Most audit objects in the cache, at a few kilobytes each."""
+"""Maximum of audit objects in the cache, of a few kilobytes each."""
 
 
 class Verifying:

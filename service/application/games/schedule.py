@@ -22,9 +22,9 @@ from service.store.paging import Cursor
 
 BEAT_SECONDS = 0.02
 """
-Longer than almost all decisions of bots that do not search.
+Length of a beat: longer than almost all decisions of bots that do not search.
 
-At a table with bots that do, an interval is several of these (`Bot.beats`). Measured in
+At a table with bots that search, an interval is several beats (`Bot.beats`). Measured in
 ops/bench/results/bot-timing.md.
 """
 
@@ -32,7 +32,7 @@ Rest = Callable[[], None]
 """Sleeps until the end of the interval."""
 
 BeginBeat = Callable[[int], Rest]
-"""Begins an interval of so many beats."""
+"""Begins an interval; its length is a number of beats."""
 
 
 class ConstantTime:
@@ -55,7 +55,7 @@ class ConstantTime:
         self._sleep = sleep
 
     def begin(self, beats: int = 1) -> Rest:
-        """Begin an interval of so many beats; return a function that sleeps until its end."""
+        """Begin an interval of `beats` beats; return a function that sleeps until its end."""
         begun, seconds = self._clock(), beats * self._seconds
 
         def rest() -> None:

@@ -36,12 +36,12 @@ const room = {
   /** @type {string | null} */ card: null,
   /** @type {Api["Custody"] | null} */ custody: null,
   /** Whether the decision is shown. */ why: false,
-  /** Whether what a seat could know is shown beside its decision. */ knows: false,
+  /** Whether the knowledge of a seat is shown beside its decision. */ knows: false,
   /** @type {import("./timeline.js").Figures | null} */ figures: null,
   fault: "",
 };
 /** Frames by viewer, once the hand is over. @type {Map<string, Api["Frame"][]>} */
-const kept = new Map();
+const fetched = new Map();
 const leaving = new AbortController();
 
 const last = () => room.frames.length;
@@ -92,7 +92,7 @@ const forPanels = () => ({
   },
 });
 
-/** The text of a rule; during the play without what its paragraph says of the deal. @param {string} rule */
+/** The text of a rule; once play has begun without its statements about the deal, if it has others. @param {string} rule */
 function statement(rule) {
   const all = room.ruleset?.statements.filter((one) => one.id === rule) ?? [];
   const later = all.filter((one) => one.section !== "deal");
@@ -151,7 +151,7 @@ function ruled(ruleset) {
 /** Fetch the frames from a version on, for the present viewer. */
 async function load(from = 1) {
   const { as } = room;
-  const known = from === 1 ? (kept.get(as) ?? []) : room.frames;
+  const known = from === 1 ? (fetched.get(as) ?? []) : room.frames;
   let next = known.length && from === 1 ? null : from;
   while (next) {
     const page = await get(`/v1/games/${id}/replay?as=${as}&from=${next}`);
@@ -159,7 +159,7 @@ async function load(from = 1) {
     known.push(...page.items);
     next = page.next;
   }
-  if (over()) kept.set(as, known);
+  if (over()) fetched.set(as, known);
   room.frames = known;
   room.figures = figuresOf(known);
 }
@@ -180,7 +180,7 @@ async function view(as, version = room.version) {
   go(version);
 }
 
-/** Take in the events of a hand that is being played, until its end. */
+/** Add each new event of a hand that is being played, until its end. */
 async function following() {
   const { signal } = leaving;
   for await (const event of live(id, last(), { signal })) {
@@ -198,7 +198,7 @@ async function following() {
   show();
 }
 
-/** What seats could know, by version and seat; null while it is on its way. @type {Map<string, Api["Knowledge"] | null>} */
+/** The knowledge of seats, by version and seat; null while it is being fetched. @type {Map<string, Api["Knowledge"] | null>} */
 const knowledge = new Map();
 
 /** @param {number} version @param {number} seat */
@@ -214,7 +214,7 @@ function knowledgeOf(version, seat) {
   return knowledge.get(key);
 }
 
-/** @param {string} code of a card; "" ends it */
+/** @param {string} code of a card; "" to follow none */
 async function follow(code) {
   room.card = code || null;
   room.custody = null;
@@ -250,7 +250,7 @@ function go(version, moving = false) {
 
 // ---- what the page shows
 
-/** The parts of the page, once. */
+/** Create the parts of the page. */
 function frame() {
   const scrub = h("input", { type: "range", id: "scrub", min: 0, max: last() - 1, "aria-label": t("replay.position"), oninput: () => tape.step(Number(scrub.value) + 1) });
   replace(
@@ -459,7 +459,7 @@ function panels() {
 
 let resting = 0;
 
-/** After a moment without a step: the address, and the rules of what is in sight. */
+/** After QUIET without a step, update the address and fetch the rules of the visible rows. */
 function rest() {
   clearTimeout(resting);
   resting = setTimeout(() => {
@@ -471,7 +471,7 @@ function rest() {
   }, QUIET);
 }
 
-/** Fetch the decision that is shown, then the rules of the rows in sight. */
+/** Fetch the decision that is shown, then the rules of the visible rows. */
 async function explain() {
   const version = room.version;
   await list.decisionOf(version - 1);

@@ -1,5 +1,5 @@
 /**
- * What the deal needs of a ruleset: its deck, and how many cards go where.
+ * The settings of rulesets that determine the deal: the deck, and the number of cards in each zone.
  *
  * The table repeats values of the catalogue of rulesets, so that the verifier needs no other file. A
  * custom ruleset ("custom-…") has them in its settings.
@@ -8,9 +8,9 @@
 /**
  * @typedef {object} DeckSettings
  * @property {"fixed" | "to_fit" | "half_in_stock" | "by_seats"} count how the number of decks follows from the seats
- * @property {number} decks the least number of decks
+ * @property {number} decks the minimum number of decks
  * @property {number} jokers
- * @property {number | null} [jokers_from_seats] from so many seats on there are `jokers_then`
+ * @property {number | null} [jokers_from_seats] the number of seats from which on there are `jokers_then`
  * @property {number} [jokers_then]
  * @property {number} [seats_per_deck]
  * @property {string[]} [partial] ranks of a partial deck that stands for the last one
@@ -78,7 +78,7 @@ export function dealingOf({ id, options, settings }) {
 }
 
 /**
- * Return the deck that a ruleset asks for, in the form of `game_created`.
+ * Return the deck that a ruleset requires, in the form of `game_created`.
  *
  * @param {Dealing} dealing
  * @param {number} seats
