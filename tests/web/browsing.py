@@ -93,15 +93,16 @@ def faults_in_every_size(page: Page, *, besides: Sequence[str] = ()) -> list[str
     """
     Return what axe finds on a page in any size, and the sizes in which the page is too wide.
 
-    The dark scheme is tried in the smallest and the largest size, in a long run in all.
+    axe runs in the smallest and the largest size, in both schemes; in a long run in all sizes.
     """
     faults = []
     for number, (name, (width, height)) in enumerate(SIZES.items()):
         page.set_viewport_size({"width": width, "height": height})
         wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-        found = faults_of if number % stride(3) else faults_in_both_schemes
         faults += [f"{wider} px too wide at {name}"] if wider > 0 else []
-        faults += [f"{fault} at {name}" for fault in found(page, besides=besides)]
+        if number % stride(3) == 0:
+            found = faults_in_both_schemes(page, besides=besides)
+            faults += [f"{fault} at {name}" for fault in found]
     return faults
 
 
