@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -28,7 +27,7 @@ _SALT = b"s" * 32
 class Scene:
     """A table with every kind of caller."""
 
-    port: int
+    connection: http.client.HTTPConnection
     table: str  # public or private
     hand: str
     tokens: dict[str, str] = field(default_factory=dict)
@@ -116,7 +115,11 @@ class Scene:
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
         headers = headers if sent is None else {"Content-Type": kind, **headers}
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)) as connection:
-            connection.request(method, path, body=sent, headers=headers)
-            answer = connection.getresponse()
-            return answer.status, answer.read() if whole else b""
+        connection = self.connection
+        stream = path.partition("?")[0].endswith("/stream")
+        connection.request(method, path, body=sent, headers=headers)
+        answer = connection.getresponse()
+        content = b"" if stream else answer.read()
+        if stream or (answer.status >= 400 and sent is not None):
+            connection.close()  # the next call opens it; the server closes it if it left the body
+        return answer.status, content if whole else b""

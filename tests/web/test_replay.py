@@ -362,7 +362,7 @@ def test_the_replay_is_in_the_language_of_the_reader(visits: Visits) -> None:
 def reused(browser: Browser, service: Running) -> Iterator[tuple[Visits, Page]]:
     """Return a page for many tests: a new one each would cost a third of their processor time."""
     visits = Visits(browser=browser, address=f"http://127.0.0.1:{service.port}")
-    yield visits, visits.visitor("phone").new_page()
+    yield visits, visits.visitor("phone", reduced_motion="reduce").new_page()
     visits.close()
 
 
