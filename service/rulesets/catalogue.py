@@ -80,7 +80,7 @@ def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
 
 
 def shared(pinned: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a pinned ruleset as one value for all games that have it: it takes nine kilobytes."""
+    """Return a pinned ruleset as one value, of nine kilobytes, for all games that have it."""
     return _parsed(canonical(dict(pinned)))
 
 

@@ -21,8 +21,9 @@ def service_url(owner_url: str, *, password: str | None = None) -> str:
     """
     Return the address of the same database for the API and the workers.
 
-    Without a password it serves where the server trusts the way, as the embedded one does with
-    its private socket. Elsewhere the caller keeps a password and sets it with `set_password`.
+    Without a password it works only if the server trusts the connection, as the embedded one
+    trusts its private socket. Otherwise the caller stores a password and sets it with
+    `set_password`.
     """
     if not owner_url.startswith(("postgresql://", "postgres://")):
         return conninfo.make_conninfo(owner_url, user=SERVICE, password=password or "")
@@ -34,7 +35,7 @@ def service_url(owner_url: str, *, password: str | None = None) -> str:
 
 
 def set_password(owner_url: str, password: str) -> None:
-    """Give the service's role a password; it belongs to the server, not to one database."""
+    """Set the password of the service's role, for all databases of the server."""
     statement = sql.SQL("ALTER ROLE {} PASSWORD {}").format(
         sql.Identifier(SERVICE), sql.Literal(password)
     )
@@ -43,16 +44,16 @@ def set_password(owner_url: str, password: str) -> None:
 
 
 class MigrationError(RuntimeError):
-    """The database is not one that this release can bring forward; the message says why."""
+    """The database cannot be migrated by this release; the message states why."""
 
 
 class LaterSchema(MigrationError):
-    """A later release migrated the database; this one works on it, and leaves it as it is."""
+    """A later release migrated the database; this one can use it, but does not change it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SqlFile:
-    """A file of `sql/`, and the hash by which a change of it is seen."""
+    """A file of `sql/`, and the hash that reveals a change of it."""
 
     name: str
     text: bytes
@@ -67,9 +68,11 @@ def migrate(database_url: str, *, folder: Path = SQL) -> None:
     """
     Bring the database at `database_url` to the schema of this release.
 
-    Everything happens in one transaction, or nothing; of several that start at once the others
-    wait and find nothing left to do. Connects as the owner. Raises MigrationError where an
-    applied migration was changed or is unknown here.
+    All changes are made in one transaction. Concurrent calls wait for the first one, and then
+    have nothing to do. Connects as the owner.
+
+    Raises MigrationError if an applied migration was changed, is unknown to this release or
+    follows one that is not applied, or if the owner lacks a privilege.
     """
     with (
         psycopg.connect(
@@ -81,7 +84,7 @@ def migrate(database_url: str, *, folder: Path = SQL) -> None:
 
 
 def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path = SQL) -> None:
-    """Do what `migrate` does within a transaction of the caller's."""
+    """Do the work of `migrate` within the caller's transaction."""
     apply_bookkeeping(connection)
     pending = pending_migrations(_applied(connection, "applied_migrations"), folder)
     apply_migrations(connection, pending)
@@ -89,7 +92,7 @@ def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path 
 
 
 def apply_bookkeeping(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-    """Hold off other migrations, and make the tables that say what has been applied."""
+    """Lock out other migrations, and create the tables that record the applied files."""
     connection.execute(query("migration_lock"))
     _run(connection, SqlFile(name="bookkeeping", text=query("bookkeeping")))
 
@@ -97,7 +100,7 @@ def apply_bookkeeping(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
 def apply_migrations(
     connection: psycopg.Connection[tuple[Any, ...]], files: Iterable[SqlFile]
 ) -> None:
-    """Apply migrations, and nothing else: functions and triggers come after the last of them."""
+    """Apply and record migrations, without functions and triggers, which follow the last one."""
     for file in files:
         _run(connection, file)
         connection.execute(query("note_migration"), (file.name, file.checksum))
@@ -105,9 +108,9 @@ def apply_migrations(
 
 def applied_by(checksums: Mapping[str, bytes], folder: Path = SQL) -> list[SqlFile]:
     """
-    Return the migrations that another database names as its own, in order.
+    Return the migrations that another database has recorded as applied, in order.
 
-    Raises MigrationError where they are not a beginning of those of this release.
+    Raises MigrationError if they are not the first ones of this release.
     """
     pending = {file.name for file in pending_migrations(checksums, folder)}
     return [file for file in _files(folder / "migrations") if file.name not in pending]
@@ -115,10 +118,10 @@ def applied_by(checksums: Mapping[str, bytes], folder: Path = SQL) -> list[SqlFi
 
 def check(database_url: str, *, folder: Path = SQL) -> None:
     """
-    Return if the schema of the database is that of this release, or a later one.
+    Check that the schema of the database is that of this release, or a later one.
 
-    Raises MigrationError where something is missing, psycopg.OperationalError where the database
-    does not answer. For readiness; works as the service too.
+    Raises MigrationError if a migration is missing, psycopg.OperationalError if the database does
+    not answer. For readiness; the service's role may call it too.
     """
     with psycopg.connect(
         database_url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=2
@@ -159,7 +162,7 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
 def _apply_again(
     connection: psycopg.Connection[tuple[Any, ...]], folder: Path, *, everything: bool
 ) -> None:
-    """Create the functions whose files changed, then say again who may do what."""
+    """Create the functions whose files changed, then set the privileges again."""
     applied = _applied(connection, "applied_files")
     files = [*_files(folder / "functions"), *_files(folder, "privileges.sql")]
     changed = [file for file in files if everything or applied.get(file.name) != file.checksum]
@@ -176,7 +179,7 @@ def _run(connection: psycopg.Connection[tuple[Any, ...]], file: SqlFile) -> None
         connection.execute(file.text)
     except psycopg.errors.InsufficientPrivilege as error:
         raise MigrationError(
-            f"{file.name}: this user may not do that ({error.diag.message_primary}); "
+            f"{file.name}: this user lacks a privilege ({error.diag.message_primary}); "
             "see sql/privileges.sql for the roles an administrator can make beforehand"
         ) from error
 

@@ -169,7 +169,7 @@ def test_a_user_without_the_right_to_create_tables_gets_a_clear_message(
     empty_database_url: str, database_url: str
 ) -> None:
     service, name = address_of_service(database_url), database_name(database_url)
-    with pytest.raises(MigrationError, match="may not do that"):
+    with pytest.raises(MigrationError, match="lacks a privilege"):
         migrate(service.replace(name, database_name(empty_database_url)))
 
 

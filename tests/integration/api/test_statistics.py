@@ -191,7 +191,7 @@ def test_during_a_recount_other_calls_get_the_last_answer(
         first = [pool.submit(kept.shuffles) for _ in range(4)]
         assert reading.wait(20)
         wait_for(lambda: kept._first.held("") == 4, seconds=20)
-        with pytest.raises(Refusal, match="being made"):
+        with pytest.raises(Refusal, match="being computed"):
             kept.shuffles()
         may_read.set()
         answers = [one.result(20) for one in first]
