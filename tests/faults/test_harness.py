@@ -84,7 +84,7 @@ def test_an_acknowledged_move_with_other_bytes_is_found(recorded: RecordedGame) 
 
 def test_two_answers_for_one_move_are_found(recorded: RecordedGame) -> None:
     recorded.notes.requests.append(replace(recorded.notes.requests[-1]))
-    assert any("two requests" in one for one in recorded.wrong(recorded.lines))
+    assert any("two answers" in one for one in recorded.wrong(recorded.lines))
 
 
 def test_a_move_that_was_carried_out_twice_is_found(recorded: RecordedGame) -> None:

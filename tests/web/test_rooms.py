@@ -38,10 +38,14 @@ def service(
 
 @pytest.fixture(scope="module")
 def hand(service: Running) -> tuple[list[Client], str]:
-    """Return two players, and the id of the hand that they have played to its end."""
+    """Return two players, and the id of a hand to its end in which the second took the pile."""
     players = [register(service.port, name) for name in ("Ada", "Bob")]
-    game = open_table(players, ruleset="leeds")
-    play_on(players, game, random.Random(7))
+    taken = False
+    while not taken:  # the deal is random; in most hands each player takes it
+        game = open_table(players, ruleset="leeds")
+        play_on(players, game, random.Random(7))
+        log = players[0].get(f"/v1/games/{game}/events")["items"]
+        taken = any(one["by"] == 1 and one["type"] == "pile_picked_up" for one in log)
     return players, game
 
 

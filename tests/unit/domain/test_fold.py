@@ -120,7 +120,7 @@ def test_mismatched_swaps_and_layings_cannot_be_folded() -> None:
 def test_a_card_leaves_an_unseen_hand_as_a_hidden_card() -> None:
     """A viewer learns the cards of an unseen hand when they are played."""
     assert without((HIDDEN, Card("9c"), HIDDEN), cards("9c 4d")) == (HIDDEN,)
-    with pytest.raises(ValueError, match="not among"):
+    with pytest.raises(ValueError, match="is missing"):
         without(cards("9c"), cards("4d"))
 
 
