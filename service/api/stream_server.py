@@ -123,7 +123,7 @@ class _Streams:
         if shared is None:
             shared = self._reads[key] = self._in_thread(follower.read, read.after)
             shared.add_done_callback(lambda _: self._reads.pop(key))
-        batch = await shared
+        batch = await asyncio.shield(shared)  # a cancelled stream cancels the read of no other
         if not follower.public and batch.frames:
             await self._in_thread(follower.check, batch)
         return batch

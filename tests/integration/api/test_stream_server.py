@@ -97,6 +97,32 @@ def test_streams_of_a_game_share_each_read(
         answer.close()
 
 
+def test_a_cancelled_stream_ends_no_other_stream_of_its_game(
+    ada: Person, served: ThroughAsgi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They wait for the same read when the server cancels one of them."""
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    read, reading, proceed = sse.Follower.read, threading.Event(), threading.Event()
+
+    def slow(self: sse.Follower, after: int) -> sse.Batch:
+        reading.set()
+        proceed.wait(10)
+        return read(self, after)
+
+    monkeypatch.setattr(sse.Follower, "read", slow)
+    (first, _), (second, parts) = (follow(ada, game, version) for _ in range(2))
+    assert reading.wait(10)
+    time.sleep(0.2)  # until the second stream waits too
+    served.tasks[-2].cancel()
+    time.sleep(0.2)
+    ada.post(f"{game}/moves", {"type": "ready"})
+    proceed.set()
+    assert next(parts).startswith(f"id: {version}\nevent: seat_ready\n".encode())
+    first.close()
+    second.close()
+
+
 def test_a_notification_wakes_the_streams_of_its_game(
     database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
