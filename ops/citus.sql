@@ -4,11 +4,11 @@
 --
 -- Run once on the coordinator, after `shithead migrate` and citus_add_node, before the first game or
 -- with all processes stopped. Every node needs citus.enable_unsafe_triggers = on: the triggers that
--- keep the record append-only then stand on every shard.
+-- keep the record append-only are then on every shard.
 
 BEGIN;
 
--- Facts that commits of any stream read; copied to every node.
+-- Tables that commits of every stream read: copied to every node.
 SELECT create_reference_table('players');
 SELECT create_reference_table('rulesets_custom');
 

@@ -81,7 +81,7 @@ def distributions() -> tuple[Distribution, Distribution]:
 
 @cache
 def client_modules() -> frozenset[str]:
-    """Return the modules of the small wheel: those named above, and all that they import."""
+    """Return the modules of the small wheel: PACKAGES, COMMANDS, and all that they import."""
     modules = all_modules()
     whole = tuple(f"service.{name}" for name in PACKAGES)
     waiting = [m for m in modules if m in whole or m.startswith(tuple(f"{w}." for w in whole))]
