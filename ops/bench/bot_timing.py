@@ -3,9 +3,9 @@
 Whether a bot's response time depends on its cards: python -m ops.bench.bot_timing [--bot NAME].
 
 At each position the cards that only the bot can know are dealt anew several times; what
-all seats see stays the same. Measured is the time from the job's look at the game to
-the moment at which its move is written, in one process, without database and network: what an
-observer sees has more noise. The statistic is the sum, over positions, of the products of the
+all seats see stays the same. The measured time begins when the job reads the game and ends when
+its move is written, in one process, without database and network: what an observer sees has more
+noise. The statistic is the sum, over positions, of the products of the
 ranks of time and number of legal moves; the permutations are within positions.
 """
 
@@ -173,7 +173,7 @@ def _redealt(entry: GameEntry, rng: random.Random) -> GameEntry:
 
 
 def p_value(timings: list[list[Timing]]) -> float:
-    """Return how often chance alone gives as strong a dependence, either way."""
+    """Return the probability of so strong a dependence, in either direction, by chance alone."""
     rng = random.Random("permutations")
     strata = [
         (_ranks([a.seconds for a in position]), _ranks([float(a.moves) for a in position]))

@@ -48,7 +48,7 @@ _LEAVES = """
 
 def store_copies(url: str, count: int) -> int:
     """
-    Store `count` finished games more at `url`, the owner's, and return the bytes then stored.
+    Store `count` more finished games at `url`, the owner's, and return the size of the database.
 
     The copies have the bytes of their originals under other ids. They fill tables and indexes, and
     cannot be read as games.

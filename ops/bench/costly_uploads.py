@@ -134,7 +134,7 @@ def main() -> None:
             print(f"| {passes} | {size} | {before:.2f} s | {now:.2f} s |", flush=True)
     raw = costly_log(MANY)
     cold, warm = stopped_after(raw)
-    print(f"\nA log of {len(raw)} bytes with {MANY} such passes, which takes longer than that, is")
+    print(f"\nA log of {len(raw)} bytes with {MANY} such passes, which takes longer, is")
     print(f"stopped at the configured limit of {BUDGET} s: answered after {warm:.2f} s,")
     print(f"the first time after {cold:.2f} s, with the start of the processes that verify.")
 

@@ -71,7 +71,7 @@ def main() -> None:
             with ExitStack() as attacking:
                 attack(service.port, attacking)
                 time.sleep(1.0)
-                for call, answered in beside(service.port).items():
+                for call, answered in seconds_of_others(service.port).items():
                     figures[f"{name}: {call}"] = {"seconds": answered}
             time.sleep(1.0)
     print(json.dumps(figures, indent=1))
@@ -104,8 +104,8 @@ def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
-def beside(port: int) -> dict[str, float | None]:
-    """Return after how many seconds others are answered, None where they are not."""
+def seconds_of_others(port: int) -> dict[str, float | None]:
+    """Return after how many seconds each call of others is answered, None if it is not."""
     return {
         "/healthz": _seconds(port, "GET", "/healthz"),
         "GET /v1/bots": _seconds(port, "GET", "/v1/bots"),
@@ -170,7 +170,7 @@ def _used(group: int) -> float:
     return total / os.sysconf("SC_CLK_TCK")
 
 
-HEAD = f"""# What one stranger can do to the service
+HEAD = f"""# Load that one anonymous caller can cause
 
 Made by `python -m ops.bench.denial`, before (commit 1fb86fa) and now, two API processes of 64
 threads sharing two cores with other work.

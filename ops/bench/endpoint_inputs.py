@@ -1,4 +1,4 @@
-"""The inputs of the bench of the endpoints: awkward bodies for all, and costly valid calls."""
+"""The inputs of `ops.bench.endpoints`: awkward bodies for every call, and costly valid calls."""
 
 from __future__ import annotations
 

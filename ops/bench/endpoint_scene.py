@@ -1,4 +1,4 @@
-"""The games, tables, disputes and rulesets that the bench of the endpoints asks for."""
+"""The games, tables, disputes and rulesets that `ops.bench.endpoints` calls."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WIDE: Mapping[str, object] = {
     "turn": {"runs": True},
     "refill": {"size": 3},
 }
-"""Of the rulesets that trials accept (640 cards at most) about the one with the most moves."""
+"""A ruleset with about as many legal moves as trials accept (640 cards at most)."""
 
 WIDE_ACTIONS = 400
 CROWD = 190

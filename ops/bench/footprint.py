@@ -80,7 +80,7 @@ def processor(pid: int) -> float:
 
 
 def name_of(pid: int) -> str:
-    """Return what a process is, as its command line tells."""
+    """Return the name of a process, from its command line."""
     with contextlib.suppress(OSError):
         command = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace")
         words = command.replace("\0", " ").split()

@@ -30,12 +30,12 @@ from tests.worlds.api_world import make_world
 SHARE = 4.0
 """Seconds that a target has at a time."""
 
-DEAR = {"requests": 5, "changed_logs": 3, "torn_logs": 3}
+EXPENSIVE = {"requests": 5, "changed_logs": 3, "torn_logs": 3}
 """Targets whose cases take longer, with how many shares they get."""
 
 
 def main() -> None:
-    """Run for the time asked for, print crashes as they come and a table at the end."""
+    """Run for `--minutes`, print crashes as they come and a table at the end."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--first", type=int, default=1_000_000, help="number of the first case")
@@ -66,7 +66,7 @@ def run(
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         for name, target in targets.items():
-            until = min(end, time.monotonic() + SHARE * DEAR.get(name, 1))
+            until = min(end, time.monotonic() + SHARE * EXPENSIVE.get(name, 1))
             for number in itertools.count(first + cases[name]):
                 if time.monotonic() >= until:
                     break

@@ -34,7 +34,7 @@ from tests import servers
 PAGE = Path(__file__).parent / "results" / "growth.md"
 SIDES = ("empty", "filled")
 MOST = 1.10
-"""The target: what a figure of the filled database may be, divided by that of the empty one."""
+"""The target: the greatest figure of the filled database, divided by that of the empty one."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -36,10 +36,10 @@ from service.simulation.simulate import Plan, SimulatedGame, simulated_games
 
 RESULTS = Path(__file__).parent / "results" / "honest.md"
 STALEST = 8
-"""Of how many combinations the stalemates are looked into."""
+"""The number of combinations that are played again, those with the most stalemates."""
 
 LONGER = 4
-"""How many times the usual turns they are given, where so many are allowed."""
+"""The factor of their turn limit when they are played longer, up to the allowed maximum."""
 
 AS_IT_IS, WITHOUT, LONG = "as it is", "without random", "longer"
 
@@ -50,7 +50,9 @@ def main() -> None:
     """Play what is not played yet, then write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--games", type=int, default=200, help="hands a combination")
-    parser.add_argument("--rows", type=Path, default=Path("honest.jsonl"), help="what is done")
+    parser.add_argument(
+        "--rows", type=Path, default=Path("honest.jsonl"), help="the finished tables"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     plan = Plan(ruleset="", seats=0, bots=tuple(bots()), games=options.games)
@@ -74,7 +76,7 @@ def played(how: str, plans: Sequence[Plan], rows: Path, jobs: int) -> None:
         for number, table in enumerate(tables_of(plan))
         if (how, table.ruleset, table.seats, number) not in there
     ]
-    tables.sort(key=lambda one: one[1])  # what is broken off has something of each combination
+    tables.sort(key=lambda one: one[1])  # so an interrupted run has tables of every combination
     context = get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool, rows.open("a") as file:
         for done in as_completed([pool.submit(table_row, *table) for table in tables]):
@@ -90,7 +92,7 @@ def read(rows: Path) -> Iterator[Row]:
 
 
 def table_row(how: str, number: int, plan: Plan) -> Row:
-    """Play one table; return what came out, and all that the statistics count."""
+    """Play one table; return its results, and the facts that the statistics count."""
     games = list(simulated_games(plan))
     return {
         "how": how,

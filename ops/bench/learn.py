@@ -212,7 +212,7 @@ class Hand:
 
 @dataclass(slots=True)
 class Option:
-    """What a hand becomes by one move; `value` is set where the hand is over then."""
+    """The position after one move; `value` is set if the hand is then over."""
 
     state: State
     known: list[int]

@@ -27,7 +27,7 @@ from service.shx.canonical import format_time
 from service.shx.chain import encode_event, head
 
 ACTIONS = MAX_TURN_LIMIT - 20
-"""As long as a hand can be, with some actions left to play on with."""
+"""The length of the longest hand that still allows some more actions."""
 
 TRIES = 10
 
@@ -40,7 +40,7 @@ def long_hand(
     ruleset: str = "shithead",
 ) -> UUID:
     """
-    Store a running hand with so many actions between players, and return its id.
+    Store a running hand of `players` with at least `actions` actions, and return its id.
 
     Each seat takes the pile whenever the rules allow it, so no seat goes out.
     The events are those that the same moves over HTTP would have written, stored in one commit.
@@ -55,7 +55,7 @@ def long_hand(
 def _tried(
     services: Services, players: Sequence[Player], actions: int, ruleset: str
 ) -> UUID | None:
-    """Return a hand that went on so long, None where it ended before."""
+    """Store such a hand and return its id, or return None if it ended before."""
     entry = opened(services, players, ruleset)
     record, at = entry.record, format_time(services.world.now())
     first = services.game_cache.lines(record.identity)
@@ -104,7 +104,7 @@ def opened(services: Services, players: Sequence[Player], ruleset: str) -> GameE
 
 
 def _command(game: Game) -> Command:
-    """Return what keeps a hand going: the pile is taken wherever the rules let the seat."""
+    """Return a move that prolongs the hand: the pile is taken whenever the rules allow it."""
     seat = next(seat for seat in range(len(game.seats)) if may_act(game, seat))
     if game.status is Status.SWAPPING:
         return Ready(seat=seat)

@@ -186,7 +186,7 @@ def page(rows: Sequence[Row]) -> str:
         "one can change with the end of another. The first half of the hands is the warm-up: "
         "caches and pools fill. The slope is fitted by least squares to the means of "
         f"{BLOCKS} blocks of the samples after it. The target is a slope of at most {MOST:g} MB a "
-        "1,000 hands; it is *open* if the interval has it inside."
+        "1,000 hands; it is *open* if the interval contains it."
     )
     text = ["# Memory over thousands of hands", "", fill(made, WIDTH)]
     for part, title in PARTS_OF_PAGE.items():

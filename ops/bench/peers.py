@@ -194,7 +194,7 @@ function rebuilt() {
 }
 
 (async () => {
-  for (let number = 0; number < matches; number += 1) play(number); // made by the first to come
+  for (let number = 0; number < matches; number += 1) play(number); // the first seat creates it
   await new Promise((done) => setTimeout(done, 500));
   const before = made;
   await new Promise((done) => setTimeout(done, seconds * 1000));
@@ -384,7 +384,7 @@ def main() -> None:
         f"Made by `python -m ops.bench.peers --rounds {options.rounds} --seconds "
         f"{options.seconds:g} --write`: {CLIENTS} clients that wait for each answer, all on two "
         f"cores with PostgreSQL, load {load:.1f} before the start. Medians of the rounds; a "
-        "ratio is to ours over HTTP in the same round. What the peers play has no rules, "
+        "ratio is to ours over HTTP in the same round. The peers play games without rules, "
         "record or receipts; boardgame.io sends its moves through WebSockets."
     )
     if options.write:

@@ -9,7 +9,7 @@ from service.domain.events import Entropy
 
 
 def plain_table(ruleset: str, seats: tuple[Any, ...]) -> TableRequest:
-    """Return the wish for a public table that deals as soon as it is full."""
+    """Return the request for a public table that deals as soon as it is full."""
     return TableRequest(
         ruleset=ruleset,
         seats=seats,

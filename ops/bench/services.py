@@ -1,4 +1,4 @@
-"""What benchmarks start: a durable PostgreSQL, and a service that refuses no call."""
+"""Servers for benchmarks: a durable PostgreSQL, and a service that refuses no call."""
 
 from __future__ import annotations
 

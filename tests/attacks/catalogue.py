@@ -35,9 +35,9 @@ _HEAD: Final = """\
 # Attacks
 
 What the red team tries, and what must catch it. Written by `python -m tests.attacks.catalogue`;
-a test holds this table against the registry, and every line has a test that runs. The attacker has
-the code, the database and every key of the server, and makes all hashes and commitments again; of
-the players' keys, receipts and witnesses it has nothing.
+a test compares this table with the registry, and every line has a test that runs. The attacker has
+the code, the database and every key of the server, and recomputes all hashes and commitments; it
+has no keys or receipts of players, and no witnesses.
 
 """
 

@@ -34,7 +34,7 @@ from workers.sweeper import Sweeper
 SLOTS = ("API", "API", "API", "worker", "worker", "relay", "sweeper", "sequencer")
 
 MOST_STEPS = {"API": 1300, "worker": 1100, "relay": 60, "sweeper": 160, "sequencer": 150}
-"""New lines that a program runs until it has run most of its code; it is killed before that."""
+"""A program is killed within so many different lines; by then it has run most of its code."""
 
 PAUSES = {"relay": 4.0, "sweeper": 4.0, "sequencer": 2.0}
 """The longest pause before a polling program is forked again, in seconds."""

@@ -18,7 +18,7 @@ from ops.bench.faults.kinds import KINDS, Kind
 from ops.bench.faults.load import Load
 from ops.bench.faults.system import NotBack, SystemUnderTest
 
-_SPOKEN = {"API": "API process"}
+_NAMES = {"API": "API process"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Done:
 
     faults: Counter[str] = field(default_factory=Counter)
     places: set[str] = field(default_factory=set)
-    at_once: int = 0  # faults done within others' effects, several at one moment
+    at_once: int = 0  # faults that were injected together with another one
     seconds: float = 0.0
     checked: Checked = field(default_factory=Checked)
     notes: Notes = field(default_factory=Notes)
@@ -50,7 +50,7 @@ class Done:
 
 
 def run(wanted: Wanted) -> Done:
-    """Return what a run came to."""
+    """Make one run and return its result."""
     done = Done()
     began = time.monotonic()
     with (
@@ -74,7 +74,7 @@ def run(wanted: Wanted) -> Done:
 
 
 class _Run:
-    """The parts of one run, while it runs."""
+    """A run in progress."""
 
     def __init__(self, system: SystemUnderTest, wanted: Wanted, done: Done) -> None:
         self._system = system
@@ -85,7 +85,7 @@ class _Run:
         self._faults: Counter[str] = Counter()
 
     def go(self) -> None:
-        """Play and do faults, let all games end, and check."""
+        """Play and inject faults, let all games end, and check."""
         notes, system = self._done.notes, self._system
         load = Load(
             notes,
@@ -103,19 +103,19 @@ class _Run:
             load.stop()
             system.end_fork_server()
             self._faults["the fork server's eight programs at once, SIGKILL"] += 1
-        self._come_back()
+        self._wait_until_ready()
         load.end()
         self._count()
         self._done.checked = check_all(system.owner_url, f"http://127.0.0.1:{system.port}", notes)
 
-    def _come_back(self) -> None:
+    def _wait_until_ready(self) -> None:
         try:
             self._system.wait_ready()
         except NotBack as error:
             self._done.notes.wrong.append(str(error))
 
     def _do_faults(self) -> None:
-        """Do small faults all the time and, beside them, one grave fault after another."""
+        """Inject small faults all the time and, at the same time, one grave fault after another."""
         with ThreadPoolExecutor(2) as pool:
             both = [pool.submit(self._small_faults), pool.submit(self._grave_faults)]
             for one in both:
@@ -161,9 +161,9 @@ class _Run:
         return hit
 
     def _count(self) -> int:
-        """Put together what was done so far, and return how many faults that is."""
+        """Add up the faults injected so far, and return their number."""
         counts = self._system.killed.copy().items()
-        killed = {f"{_SPOKEN.get(kind, kind)}, between two steps": count for kind, count in counts}
+        killed = {f"{_NAMES.get(kind, kind)}, between two steps": count for kind, count in counts}
         with self._counting, self._done.notes.lock:
             self._done.faults = self._faults + Counter(killed) + self._done.notes.hung_up
         self._done.places = set(self._system.places)

@@ -19,11 +19,11 @@ import service
 
 ROOT = Path(service.__file__).resolve().parents[1]
 
-ROAD = (
+TRACED = (
     *("service/application/", "service/store/", "service/api/", "service/public_log/"),
     *("service/shx/chain.py", "service/shx/receipts.py", "service/job_queue.py", "workers/"),
 )
-"""Where a step of ours is a step: what the rules compute in between touches nothing outside."""
+"""The code of ours whose lines count: the rules, which they call, have no effect outside."""
 
 _LIBRARIES = (
     *(str(Path(str(package.__file__)).parent) for package in (psycopg, psycopg_pool, rq)),
@@ -36,9 +36,9 @@ Reporting = Callable[[str], None]
 
 class Steps:
     """
-    Kills this process with SIGKILL before the `last`-th line of the road that is new to it.
+    Kills this process with SIGKILL before the `last`-th different line of the traced code.
 
-    Lines are counted over everything that is done under `watched`, by whichever thread. The
+    Lines are counted in all calls of `watched`, in every thread. The
     operating system does the rest as for any killed process: nothing is flushed or closed by us.
     """
 
@@ -49,7 +49,7 @@ class Steps:
         self._ours: dict[CodeType, bool] = {}
 
     def watched(self, act: Callable[..., Any], *values: Any) -> Any:
-        """Return what `act` returns, unless the step at which to end lies in it."""
+        """Return what `act` returns, unless the process ends in it."""
         sys.settrace(self._called)
         try:
             return act(*values)
@@ -77,11 +77,11 @@ class Steps:
 
 
 def _place(code: CodeType) -> str | None:
-    """Return a name for a piece of the road, None for what is none of it."""
+    """Return a name for a function of the traced code, None for any other."""
     path = code.co_filename
     if path.startswith(str(ROOT)):
         inner = path[len(str(ROOT)) + 1 :]
-        return f"{inner}:{code.co_name}" if inner.startswith(ROAD) else None
+        return f"{inner}:{code.co_name}" if inner.startswith(TRACED) else None
     for library in _LIBRARIES:
         if path.startswith(library):
             return f"{'/'.join(Path(path).parts[-2:])}:{code.co_name}"

@@ -183,12 +183,12 @@ class Table:
         key = new_key() if self._rng.random() < 0.8 else None
         request = ChangeRequest(game=game, seat=seat, move=body, key=key)
         self._calls.change(request, f"/v1/games/{game}/{what}", person.token, headers)
-        if request.status not in (None, 201, 409, 412) and not self._late(request):
+        if request.status not in (None, 201, 409, 412) and not self._is_too_late(request):
             self._notes.wrong.append(f"{what} {body} in {game}: {request.status} {request.body!r}")
         return request.status == 201
 
-    def _late(self, request: ChangeRequest) -> bool:
-        """A move that was legal when it was chosen can be refused if the game has moved on."""
+    def _is_too_late(self, request: ChangeRequest) -> bool:
+        """Return whether a move can have been refused because the game has gone on since."""
         return request.status == 422 and b"bad-signature" not in request.body
 
 

@@ -248,7 +248,7 @@ class Valkey:
 
 
 def wait_ready(address: Address) -> None:
-    """Wait until a process says that it is ready."""
+    """Wait until a process reports that it is ready."""
     end = time.monotonic() + START_SECONDS
     host, port = address
     while (answer := readiness(f"{host}:{port}", timeout=10)) != "ready":
