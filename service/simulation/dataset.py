@@ -15,6 +15,8 @@ from service.domain.game import Game
 from service.domain.legal import legal_moves
 from service.domain.view import seen_by
 from service.replay.history import History, RecordedMove, decode_log, sealed_deck
+from service.shx.canonical import RecordError
+from service.shx.chain import read_chain
 
 Json = dict[str, Any]
 
@@ -120,7 +122,7 @@ def described(type_: Type) -> str:
 
 
 class Unfinished(ValueError):
-    """A log without a seal: its hidden cards and its outcome are not known."""
+    """A log without a seal that publishes the deck: its hidden cards are not known."""
 
 
 def rows(lines: Sequence[bytes]) -> Iterator[Json]:
@@ -130,13 +132,11 @@ def rows(lines: Sequence[bytes]) -> Iterator[Json]:
     Except for the outcome, a row has only data that the seat could see at the time. Forfeits are
     left out, because they are not a choice of play.
 
-    Raises Unfinished for a log without a seal, RecordError for one that cannot be read.
+    Raises Unfinished for a log without a seal that publishes the deck, RecordError for one that
+    cannot be read.
     """
-    log = decode_log(lines)
-    deck = sealed_deck(log)
-    if deck is None:
-        raise Unfinished("the log has no seal")
-    history = History(log, deck)
+    history = _history(lines)
+    log = history.log
     created = log[0].fields
     final = history.games[-1]
     facts = Facts(id=created["game"], head="", ruleset_hash=created["data"]["ruleset_hash"])
@@ -160,6 +160,21 @@ def rows(lines: Sequence[bytes]) -> Iterator[Json]:
             **_choice(legal, move.command),
             **_outcome(final, move.seat),
         }
+
+
+def _history(lines: Sequence[bytes]) -> History:
+    for _ in read_chain(lines):  # lines may come from a file
+        pass
+    try:
+        log = decode_log(lines)
+        deck = sealed_deck(log)
+        if deck is None:
+            raise Unfinished("the log has no seal, or one without a deck")
+        return History(log, deck)
+    except Unfinished:
+        raise
+    except (ValueError, LookupError) as error:
+        raise RecordError("bad_log", f"its rules or its first event are invalid: {error}") from None
 
 
 def _position(before: Game, move: RecordedMove, facts: Facts) -> Json:
@@ -215,7 +230,7 @@ def _ordered(move: Json) -> Json:
 
 def _outcome(final: Game, seat: int) -> Json:
     result = final.result
-    if result is None:  # aborted after the deal: sealed without a result
+    if result is None:  # the log contradicts itself, so its end was not applied
         return {"reason": None, "shithead": None, "place": None}
     places = list(result.places)
     return {

@@ -14,6 +14,8 @@ import pytest
 
 from service.cli.__main__ import MISUSED
 from service.domain.cards import ordered_deck
+from service.shx.canonical import canonical, parse
+from service.shx.chain import head as chain_head
 from service.simulation.dataset import COLUMNS, Scalar, Type, described
 from tests.unit.cli.conftest import CommandOutput
 
@@ -69,6 +71,39 @@ def test_a_log_without_a_seal_is_refused(shithead: Shithead, tmp_path: Path) -> 
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
     status, _, error = shithead("dataset", log)
     assert (status, "no seal" in error) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [(b"{", b"["), (b'"seq":5', b'"seq":6'), (b'"cards_dealt"', b'"cards_drawn"')],
+    ids=["not JSON", "out of sequence", "other fields"],
+)
+def test_a_damaged_log_is_refused(
+    shithead: Shithead, tmp_path: Path, old: bytes, new: bytes
+) -> None:
+    shithead("simulate", *WORDS[1:], "--keep", tmp_path, "--jobs", "1", "--no-verify")
+    log = next(tmp_path.iterdir())
+    first, *others = log.read_bytes().splitlines(keepends=True)
+    log.write_bytes(first + b"".join(others).replace(old, new, 1))
+    status, _, error = shithead("dataset", log)
+    assert (status, error.startswith("not a sealed game: ")) == (1, True)
+
+
+def test_a_log_with_unknown_rules_is_refused(shithead: Shithead, tmp_path: Path) -> None:
+    shithead("simulate", *WORDS[1:], "--keep", tmp_path, "--jobs", "1", "--no-verify")
+    log = next(tmp_path.iterdir())
+    lines, head = [], b""
+    for seq, line in enumerate(log.read_bytes().splitlines()):
+        event = parse(line)
+        if seq:
+            event["prev"] = head.hex()
+        else:
+            event["data"]["ruleset"] |= {"id": "unheard-of", "settings": None}
+        lines.append(canonical(event))
+        head = chain_head(lines[-1])
+    log.write_bytes(b"".join(line + b"\n" for line in lines))
+    status, _, error = shithead("dataset", log)
+    assert (status, error.startswith("not a sealed game: ")) == (1, True)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
