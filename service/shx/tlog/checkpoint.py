@@ -51,7 +51,7 @@ def parse_checkpoint(text: str) -> Checkpoint:
         origin=match["origin"],
         size=int(match["size"]),
         root=root,
-        extensions=tuple(match["more"].splitlines()),
+        extensions=tuple(match["more"].split("\n")[:-1]),
     )
 
 

@@ -162,6 +162,14 @@ def test_extension_lines_are_retained_and_signed() -> None:
     assert more.body == HEAD.body + "more\n"
 
 
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_only_a_line_feed_ends_an_extension_line(separator: str) -> None:
+    """A witness signs the text that it was sent, also if a line has another line separator."""
+    text = f"{HEAD.body}one{separator}line\n"
+    checkpoint = parse_checkpoint(text)
+    assert (checkpoint.extensions, checkpoint.body) == ((f"one{separator}line",), text)
+
+
 def proof_of(index: int, extra: bytes | None = None) -> TlogProof:
     signed = sign_checkpoint(HEAD, [LOG])
     hashes = inclusion_proof(LEAVES, index)
