@@ -48,12 +48,12 @@ class Verdict(StrEnum):
 class Periods:
     """Conditions for referees and periods in seconds, fixed when the dispute is opened."""
 
-    referee_hands: int = 5  # finished hands that a referee has
-    referee_account_seconds: int = 259_200  # age of a referee's account
+    referee_hands: int = 5  # finished hands that a referee needs
+    referee_account_seconds: int = 259_200  # age of the account that a referee needs
     referee_seated_seconds: int = 86_400  # during which a new referee can be refused
     vote_seconds: int = 172_800  # to vote, and again to reveal the vote
     appeal_seconds: int = 604_800  # after a ruling
-    dispute_seconds: int = 2_592_000  # after the seal, until a panel is complete
+    dispute_seconds: int = 2_592_000  # for a panel, from the latest of seal, opening, appeal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,7 +189,7 @@ DisputeEvent = (
 
 
 Moment = int
-"""Microseconds since 1970 in UTC, as in the events: the domain has no clock."""
+"""Microseconds since 1970 in UTC. Callers supply all times: the domain has no clock."""
 
 FEWEST_REFEREES = 3
 
@@ -258,7 +258,7 @@ class Statement:
     """A statement of a side: its time, event and commitment."""
 
     side: Party
-    seq: int
+    seq: int  # of its event in the stream of the dispute
     at: Moment
     commit: str
 
@@ -349,10 +349,10 @@ def fold_dispute(events: Iterable[tuple[DisputeEvent, Moment]]) -> Dispute:
     """
     Return the dispute after `events` with their times, the first of which opens it.
 
-    Raises ValueError if the first event opens no dispute, or a later one does.
+    Raises ValueError if `events` is empty, or if another event than the first opens the dispute.
     """
     steps = iter(events)
-    opened, at = next(steps)
+    opened, at = next(steps, (None, 0))
     if not isinstance(opened, DisputeOpened):
         raise ValueError("a dispute begins with dispute_opened")
     dispute = Dispute(opened=opened, opened_at=at, at=at, stage_since=at)

@@ -133,8 +133,8 @@ def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     """
     Return the event by which a player joins as a referee.
 
-    Not allowed are a host or player of the table, a side, and a former referee of this
-    dispute. A complete panel takes no more referees.
+    A side, a player or the host of the table, and a former referee of this dispute cannot
+    join. A complete panel takes no more referees.
 
     Raises DisputeRefused.
     """
@@ -152,7 +152,7 @@ def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
 
 def refuse(dispute: Dispute, player: str, number: int) -> tuple[DisputeEvent, ...]:
     """
-    Return the event by which a side refuses any referee, until the voting opens.
+    Return the event by which a side refuses a referee, which is possible until the voting opens.
 
     There is no limit: a side that refuses all referees only delays the end of the dispute. Each
     referee can be refused once, by either side, and cannot join again. A referee who voted on a
@@ -272,8 +272,8 @@ def due_events(dispute: Dispute, now: Moment, outside: OutsideFacts = RUNNING) -
     Return the events that are due by `now` without a further call, each with its time.
 
     They follow from the last event (stored votes are revealed, complete votes become a ruling)
-    or from the end of a period. Their times are those of the periods, not
-    `now`: a dispute reads the same before and after they are appended.
+    or from the end of a period. Their times are those of the last event or of the period, not
+    `now`: a dispute has the same state before and after they are appended.
     """
     happened: list[Timed] = []
     while events := _next(dispute, now, outside):
@@ -329,7 +329,7 @@ def _next(dispute: Dispute, now: Moment, outside: OutsideFacts) -> tuple[Timed, 
 
 
 def _at_once(dispute: Dispute, outside: OutsideFacts) -> tuple[DisputeEvent, ...]:
-    """Return the next events once all have voted: stored votes revealed, then the ruling."""
+    """Return the events due at once when all have voted: stored votes revealed, then the ruling."""
     judges = dispute.active
     hidden = [n for n, referee in judges.items() if referee.vote is None]
     if hidden:
@@ -404,14 +404,14 @@ def _refusable(dispute: Dispute) -> int:
 
 
 def _no_such_referee(dispute: Dispute, number: int) -> str:
-    """Return why no referee of the present panel has a number."""
+    """Return why the referee with a number is not on the present panel, in words."""
     if number >= len(dispute.referees):
         return f"this dispute has no referee {number}"
     referee = dispute.referees[number]
     if referee.refused_by is not None:
         return f"the {referee.refused_by} refused referee {number} already; that is possible once"
     if referee.recused:
-        return f"referee {number} did not vote in time and has left the panel"
+        return f"referee {number} did not vote or reveal the vote in time and has left the panel"
     return f"referee {number} judged before the appeal"
 
 

@@ -59,10 +59,11 @@ def fold(events: Iterable[Event], deck: tuple[Card, ...] | None = None) -> Game:
     `deck` is the deck in order as far as the reader knows it, HIDDEN for every unknown
     card; None hides all of it.
 
-    Raises ValueError if the first event creates no game, or an event cannot be applied.
+    Raises ValueError if the first event is missing or creates no game, or if an event cannot be
+    applied.
     """
     steps = iter(events)
-    first = next(steps)
+    first = next(steps, None)
     if not isinstance(first, GameCreated):
         raise ValueError("a game begins with game_created")
     game = new_game(first)
@@ -247,7 +248,9 @@ def _played(game: Game, event: CardsPlayed) -> Game:
 
 def on_pile(game: Game, event: CardsPlayed) -> Game:
     """
-    Return the game with the played cards on the pile and one action more, else as before.
+    Return the game with the played cards moved to the pile and the action counted.
+
+    The turn, the direction and the last play stay as they are.
 
     Raises ValueError if the cards are not in the zone that they leave.
     """
@@ -311,7 +314,7 @@ def _took(
     event: PilePickedUp | BlindFailed | StockFailed,
     along: tuple[Card, ...] = (),
 ) -> Game:
-    """Return the game with the pile in the taker's hand."""
+    """Return the game after the pile, and the cards `along`, went to the taker's hand."""
     game = _gained(game, event.taker, game.pile + along, known=True)
     return replace(
         _acted(game, event.seat),
@@ -333,7 +336,7 @@ def _gained(game: Game, seat: Seat, cards: tuple[Card, ...], *, known: bool) -> 
 
 
 def _acted(game: Game, seat: Seat) -> Game:
-    """Return the game after an action of a seat; its own action resets its time-outs."""
+    """Return the game after an action of a seat; a move of its own resets its time-outs."""
     if game.timed_out == seat:
         return replace(game, timed_out=None)
     state = game.seats[seat]

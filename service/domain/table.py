@@ -40,9 +40,9 @@ class TableSeat:
     entropy: Entropy = Entropy.NONE
     key: str | None = None
     key_sig: str | None = None  # signature of the present key by the previous one
-    hands: int = 0
-    shithead: int = 0
-    bag: bool = False
+    hands: int = 0  # finished
+    shithead: int = 0  # hands lost; with second hands, matches lost
+    bag: bool = False  # wears the paper bag (M14)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class Conditions:
     paper_bag: bool
     public: bool
     clock: Clock | None
-    window_seconds: int
+    window_seconds: int  # how long bots leave time to open or to follow up a play
     turn_limit: int
     deal: bool  # the first hand begins as soon as the seats are full
 
@@ -136,7 +136,7 @@ class Table:
     hand: int = 0  # the last hand's number
     repeat: bool = False  # the last attempt was aborted: its number is used again
     game: str | None = None  # the hand being played
-    last_game: str | None = None
+    last_game: str | None = None  # the newest hand, running or over
     next_dealer: Seat | None = None  # None: drawn
     closed: bool = False
 
@@ -167,10 +167,10 @@ def fold_table(events: Iterable[TableEvent]) -> Table:
     """
     Return the table after `events`, the first of which opens it.
 
-    Raises ValueError if the first event opens no table, or a later one does.
+    Raises ValueError if `events` is empty, or if another event than the first opens the table.
     """
     steps = iter(events)
-    opened = next(steps)
+    opened = next(steps, None)
     if not isinstance(opened, TableOpened):
         raise ValueError("a table begins with table_opened")
     table = Table(host=opened.host, conditions=opened.conditions, version=1, seats=opened.seats)
@@ -264,7 +264,7 @@ def dealer_after(table: Table, event: HandFinished) -> Seat | None:
 
 
 def _wears_bag(state: TableSeat, seat: Seat, event: HandFinished) -> bool:
-    """Return whether a seat wears the paper bag: a loser, until out in a later hand (M14)."""
+    """Return whether a seat wears the paper bag: a loser does until it goes out later (M14)."""
     if event.shithead == seat:
         return True
     return state.bag and seat not in event.places

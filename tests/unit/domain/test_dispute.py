@@ -493,6 +493,8 @@ def test_a_dispute_is_opened_once() -> None:
         evolve_dispute(Court().dispute, OPENED, 0)
     with pytest.raises(ValueError, match="begins"):
         fold_dispute([(FindingsMade(version=1, digest=""), 0)])
+    with pytest.raises(ValueError, match="begins"):
+        fold_dispute([])
 
 
 def may(court: Court, player: str) -> list[str]:
@@ -575,3 +577,9 @@ def test_a_referee_cannot_be_refused_twice() -> None:
         court.refused("ada", 7)
     with pytest.raises(DisputeRefused, match="the accused refused you as a referee: a player"):
         court.seat("b")
+
+
+def test_a_referee_who_did_not_reveal_in_time_cannot_be_refused() -> None:
+    court = Court().panel(*THREE).commit(*THREE).reveal(CHEATED, "a", "b").wait(2 * DAY)
+    with pytest.raises(DisputeRefused, match="referee 2 did not vote or reveal the vote in time"):
+        court.refused("ada", 2)

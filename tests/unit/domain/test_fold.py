@@ -59,6 +59,8 @@ def test_a_fold_begins_with_the_creation_and_counts_every_event() -> None:
     assert new_game(replace(begun, dealer=1)).dealer == 1
     with pytest.raises(ValueError, match="begins"):
         fold([DeckCommitted(cards=())])
+    with pytest.raises(ValueError, match="begins"):
+        fold([])
     with pytest.raises(ValueError, match="once"):
         evolve(game, begun)
 

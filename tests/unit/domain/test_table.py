@@ -237,6 +237,8 @@ def test_a_table_is_opened_once_and_first() -> None:
         evolve_table(table(), opened())
     with pytest.raises(ValueError, match="begins with"):
         fold_table([TableClosed()])
+    with pytest.raises(ValueError, match="begins with"):
+        fold_table([])
 
 
 def test_a_match_of_two_hands_is_lost_in_the_second() -> None:
