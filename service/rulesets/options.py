@@ -55,13 +55,13 @@ def canonical_value(option: Option, value: Any) -> Any:
     'rotate'
     """
     if option.kind == "choice":
-        if not any(type(v) is type(value) and v == value for v in option.values):
+        if not _is_one_of(value, option.values):
             raise OptionError(option.name, f"is not one of {_listed(option.values)}")
         return value
     allowed = list(RANKS) if option.kind == "ranks" else list(option.values)
-    if not isinstance(value, list) or any(isinstance(v, bool) for v in value):
+    if not isinstance(value, list):
         raise OptionError(option.name, f"is not a list of any of {_listed(allowed)}")
-    if any(v not in allowed for v in value) or len(set(value)) < len(value):
+    if not all(_is_one_of(v, allowed) for v in value) or len(set(value)) < len(value):
         raise OptionError(option.name, f"is not a list of any of {_listed(allowed)}, each once")
     return sorted(value, key=allowed.index)
 
@@ -91,7 +91,7 @@ def unchosen_settings(options: Iterable[Option], chosen: Mapping[str, Any]) -> f
     return frozenset(able - taken)
 
 
-def options_of_own(tree: Tree) -> dict[str, Option]:
+def custom_options(tree: Tree) -> dict[str, Option]:
     """
     Return the options of a custom ruleset by name: those that every ruleset has.
 
@@ -100,7 +100,7 @@ def options_of_own(tree: Tree) -> dict[str, Option]:
     return {NEXT_DEALER.name: with_default(NEXT_DEALER, tree)}
 
 
-def own_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
+def custom_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
     """
     Return the settings of a table that plays a custom ruleset with options.
 
@@ -108,7 +108,7 @@ def own_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
 
     Raises OptionError for an unknown option, a value not allowed, or the default value.
     """
-    options = options_of_own(tree)
+    options = custom_options(tree)
     for name, value in chosen.items():
         option = options.get(name)
         if option is None:
@@ -119,6 +119,11 @@ def own_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
     return tree
 
 
+def _is_one_of(value: Any, allowed: Iterable[Any]) -> bool:
+    """Return whether a value is allowed; neither `true` nor 1.0 is the integer 1."""
+    return any(type(one) is type(value) and one == value for one in allowed)
+
+
 def _listed(values: Iterable[Any]) -> str:
     """Return values as in a JSON body, but strings without quotes."""
     return ", ".join(v if isinstance(v, str) else json.dumps(v) for v in values)
@@ -126,9 +131,10 @@ def _listed(values: Iterable[Any]) -> str:
 
 def with_default(option: Option, tree: Tree) -> Option:
     """
-    Return the option with the present value of its setting as its default, if it sets one.
+    Return the option with the value that `tree` has for its setting as the default.
 
-    So a derived ruleset can change the default: `shithead-winner` rotates the deal.
+    So a derived ruleset can change the default: `shithead-winner` rotates the deal. An option
+    that sets no single setting stays as it is.
     """
     if option.sets is None:
         return option

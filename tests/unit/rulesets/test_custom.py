@@ -77,6 +77,12 @@ def test_a_custom_ruleset_has_the_options_of_every_ruleset() -> None:
     assert own.ruleset({}).turn.runs  # the base's options have their defaults
 
 
+@pytest.mark.parametrize("switches", [[1.0], [True], [[1]], [7], [1, 1], 1])
+def test_an_option_has_only_values_of_its_list(switches: object) -> None:
+    with pytest.raises(OptionError, match="is not a list of any of 1, 2, 3, 4, 5, 6"):
+        definition("guarducci").chosen({"switches": switches})
+
+
 @pytest.mark.parametrize("base", ["leeds", "morehead"])
 def test_the_next_dealer_is_a_table_option_and_does_not_change_the_id(base: str) -> None:
     """rules.md, section 0: every ruleset has `next_dealer`; SHX/1: the id follows from settings."""
