@@ -13,8 +13,8 @@ def bot_rng(secret: bytes, game: str, version: int) -> random.Random:
     """
     Return the generator for the turn of a bot at `version` of a game.
 
-    A job that runs twice so plays the same move. The secret prevents players from
-    predicting the moves of a bot.
+    Its seed depends only on the arguments, so a job that runs twice plays the same move. The
+    secret prevents players from predicting the moves of a bot.
     """
     turn = f"shithead/bot\n{game}\n{version}".encode()
     seed = hmac.digest(secret, turn, "sha256")
@@ -38,7 +38,7 @@ class Bot:
     name: str
     description: str
     strength: int  # from 1, no better than chance, to 5
-    beats: int = 1  # the intervals in which it nearly always answers at a table with people
+    beats: int = 1  # intervals of constant time within which it nearly always answers
     choose: Chooser
 
 

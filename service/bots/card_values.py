@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from service.bots.bot import Move, View
 from service.domain.ruleset import Asks, Plays, Ruleset
-from service.rulesets.catalogue import catalogue, own_ruleset
+from service.rulesets.catalogue import catalogue, custom_ruleset
 
 DEFAULT_RULESET = "shithead"
 """The ruleset assumed if a view has neither settings nor a ruleset of the catalogue."""
@@ -52,7 +52,7 @@ def _rules(identity: str, options: str, settings: str | None, parity: int) -> Ru
     definition, chosen = catalogue().get(identity), json.loads(options)
     if settings is not None:
         pinned = {"id": identity, "options": chosen, "settings": json.loads(settings)}
-        return own_ruleset(pinned, 2 - parity)
+        return custom_ruleset(pinned, 2 - parity)
     if definition is None:
         return catalogue()[DEFAULT_RULESET].ruleset({})
     return definition.ruleset(chosen, hand=2 - parity)

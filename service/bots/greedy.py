@@ -52,9 +52,9 @@ def _cost(move: Move, view: View, value: dict[str, int]) -> tuple[float, list[st
         case "play":
             return _play_cost(move["cards"], view, value), move["cards"]
         case "pick_up":
-            taken = sum(value[card[0]] > len(value) for card in view["pile"])
+            specials = sum(value[card[0]] > len(value) for card in view["pile"])
             along = sum(value[card[0]] for card in move["with"]) / 10
-            return PICK_UP + 2 * len(view["pile"]) - 5 * taken + along, move["with"]
+            return PICK_UP + 2 * len(view["pile"]) - 5 * specials + along, move["with"]
         case "try_stock":
             return PICK_UP, []
         case _:
@@ -62,7 +62,7 @@ def _cost(move: Move, view: View, value: dict[str, int]) -> tuple[float, list[st
 
 
 def _play_cost(cards: list[str], view: View, value: dict[str, int]) -> float:
-    """Return the worth of the best card; further plain cards are a gain, special ones a cost."""
+    """Return the cost of a play: the worth of its best card, less what else it gains."""
     hand = own_seat(view)["hand"]["cards"]
     late = not view["stock"]
     special = len(heights(view)) - 1

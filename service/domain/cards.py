@@ -82,7 +82,7 @@ def ordered_deck(*, decks: int, jokers: int, partial: Sequence[str] = ()) -> tup
 
 def nearest_code(text: str, codes: Collection[str]) -> Card | None:
     """
-    Return the code that `text` most likely means, None if it is no other spelling of one.
+    Return the code of which `text` is another spelling, None if there is none.
 
     >>> deck = ordered_deck(decks=1, jokers=1)
     >>> nearest_code("10h", deck), nearest_code("tH", deck), nearest_code("x1", deck)

@@ -52,7 +52,7 @@ class Swap(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Lay(Struct, frozen=True, kw_only=True, gc=False):
-    """Lay hand cards face-up; `stacks` has for each slot the cards added to it."""
+    """Lay hand cards face-up; `stacks` has the cards added to each slot."""
 
     seat: Seat
     stacks: tuple[tuple[Card, ...], ...]

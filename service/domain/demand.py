@@ -113,7 +113,7 @@ def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
 
 
 def fitting_ranks(ruleset: Ruleset, demand: Demand) -> tuple[Rank, ...]:
-    """Return the ranks that may be played now, low to high, the joker last."""
+    """Return the ranks with which a play on `demand` may begin, low to high, the joker last."""
     found = fitting(ruleset, demand) | ruleset.accompanied
     return tuple([rank for rank in ruleset.all_ranks if rank in found])
 

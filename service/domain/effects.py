@@ -29,10 +29,10 @@ def outcome_of(
     """
     Return what follows from a play that lies on the pile.
 
-    `cards` are those of the play and of the plays that it follows up; `direction` is
-    the one before the first of them (rules.md, Resolution; S4); `out` says that the seat
-    has no card left after its refill. A burn replaces every
-    other effect, a cover those after it; reverses and skips count once for each card.
+    `cards` are those of the play and of the plays that it follows up; `direction` is the one
+    before the first of them (rules.md, Resolution; S4). With `out` the seat has no card left
+    after its refill. A burn replaces every other effect, and a card that has to be covered
+    replaces reverses and skips. Reverses and skips count once for each card.
     """
     burn = burn_cause(game.ruleset, game.pile)
     ends = _ends(game, out=out)
@@ -79,9 +79,10 @@ def step(
     game: Game, seat: Seat, direction: Direction, *, steps: int = 1, out: bool = False
 ) -> Seat:
     """
-    Return the seat `steps` seats in play after `seat`.
+    Return the seat that comes `steps` seats after `seat` in a direction.
 
-    The seat itself is counted when the turn comes round to it, unless it has just gone out.
+    Only seats in play are counted, also `seat` itself unless it has just gone `out`. If it was
+    the only seat in play, it is returned.
     """
     if out and game.in_play() == (seat,):
         return seat
@@ -107,7 +108,12 @@ def limit_reached(game: Game, *, more: int = 0) -> EndReason | None:
 
 
 def _covering(game: Game, cards: tuple[Card, ...], *, out: bool) -> bool:
-    """A seat that goes out on a joker skips the next as usual, even if it had to cover (P34)."""
+    """
+    Return whether the last card has to be covered, which replaces reverses and skips.
+
+    If the seat is out, only `covers` counts: a seat that goes out on a joker skips the next
+    seat as usual (P34).
+    """
     if out:
         return game.ruleset.rank(rank_of(cards[-1])).covers
     return must_cover(game, cards)

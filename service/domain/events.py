@@ -81,7 +81,7 @@ class Clock:
 
 
 class GameCreated(Struct, frozen=True, kw_only=True, gc=False):
-    """A hand of a table began; all that stays fixed during it."""
+    """A hand of a table began; the fields have everything that is fixed for the whole hand."""
 
     table: str
     hand: int
@@ -118,16 +118,16 @@ class DeckCommitted(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CardsDealt(Struct, frozen=True, kw_only=True, gc=False):
-    """The cards were dealt; the fields name those that lie open."""
+    """The cards were dealt: the number of cards of each zone, and the cards that lie open."""
 
     dealer: Seat
-    down: int
-    up: int
-    hand: int
-    stock: int
-    face_up: tuple[tuple[Opening, ...], ...]
+    down: int  # of each seat
+    up: int  # of each seat
+    hand: int  # of each seat
+    stock: int  # cards left after the deal
+    face_up: tuple[tuple[Opening, ...], ...]  # of each seat, by slot
     starter: Opening | None
-    returned: tuple[Opening, ...]
+    returned: tuple[Opening, ...]  # turned before the starter and put under the stock
 
 
 class CardsThrown(Struct, frozen=True, kw_only=True, gc=False):
@@ -167,7 +167,7 @@ class PlayStarted(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CardsPlayed(Struct, frozen=True, kw_only=True, gc=False):
-    """A seat laid cards on the pile; `turn` acts next."""
+    """A seat laid cards on the pile; `turn` acts next, or is None if the hand is over."""
 
     seat: Seat
     zone: Zone
@@ -179,7 +179,7 @@ class CardsPlayed(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CardsDrawn(Struct, frozen=True, kw_only=True, gc=False):
-    """A seat filled up its hand from the stock."""
+    """A seat drew `count` cards from the stock after its play."""
 
     seat: Seat
     count: int
@@ -257,7 +257,7 @@ class GameEnded(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class GameSealed(Struct, frozen=True, kw_only=True, gc=False):
-    """The seed and the deck are published; only the log has them, not this event."""
+    """The seed and the deck were published; the log has them, this class does not."""
 
 
 class GameAborted(Struct, frozen=True, kw_only=True, gc=False):

@@ -40,7 +40,11 @@ def opener_of(game: Game) -> Seat | None:
 
 
 def qualifying(game: Game) -> tuple[tuple[Seat, ...], Rank]:
-    """Return the seats qualified for a first-come opening, and the rank that qualifies them."""
+    """
+    Return the seats qualified for a first-come opening, and the rank that qualifies them.
+
+    If no seat has any of the ranks, all seats qualify, with the first rank.
+    """
     on_table = game.ruleset.opening.opener is Opener.FIRST_COME_TABLE
     for rank in game.ruleset.opening.ranks:
         if on_table and (seats := _holding(game, rank, table=True)):
@@ -54,8 +58,8 @@ def worst_card(game: Game) -> tuple[Seat, Card]:
     """
     Return the seat that holds the worst card, and the card (S3).
 
-    The worst is found by rank, then suit, then the place left of the dealer. Raises
-    ValueError before the deal.
+    The worst card is decided by rank, then by suit, then by the distance of its seat from the
+    dealer. Raises ValueError before the deal.
     """
     opening, count = game.ruleset.opening, len(game.seats)
     dealer = _dealer(game)

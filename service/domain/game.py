@@ -77,8 +77,8 @@ class LastPlay(Struct, frozen=True, kw_only=True, gc=False):
 
     seat: Seat
     cards: tuple[Card, ...]
-    drawn: tuple[Card, ...]  # in the refills of this play
-    direction: Direction  # before it
+    drawn: tuple[Card, ...]  # in the refills of this play, without those that followed it up
+    direction: Direction  # before the play
 
     @property
     def rank(self) -> Rank:
@@ -114,7 +114,7 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
     covering: bool = False  # the seat on turn has to cover its own play
     last_play: LastPlay | None = None
     thrower: Seat | None = None  # the last seat that threw (R)
-    flusher: Seat | None = None
+    flusher: Seat | None = None  # the first seat that burned a pile: it clears all later ones (P32)
     passes: int = 0  # in a row
     actions: int = 0  # counted against the turn limit
     timed_out: Seat | None = None  # the seat for which the current move is made
@@ -147,10 +147,10 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
     """
     Return `cards` less `gone`.
 
-    For a card that is not among them a hidden one is removed: a reader who cannot see a hand
-    learns its cards only when they are played.
+    If a card is not in `cards`, a hidden one is removed in its place: a reader who cannot see
+    a hand learns its cards only when they are played.
 
-    Raises ValueError if there is neither the card nor a hidden one.
+    Raises ValueError if `cards` has neither the card nor a hidden one.
 
     >>> without((Card("9c"), Card("Th"), HIDDEN), (Card("Th"), Card("4d")))
     ('9c',)

@@ -30,7 +30,7 @@ MUST_PLAY = Refusal("a seat that can play must play", ("turn.obligation",))
 NEVER_TRIED = Refusal("the top card of the stock is not tried in this ruleset", ("turn.try_stock",))
 NO_STOCK = Refusal("the stock is empty", ("turn.try_stock",))
 ABLE_TO_PLAY = Refusal("a seat that can play may not try the stock", ("turn.try_stock",))
-NOT_UNABLE = Refusal(
+MAY_NOT_PASS = Refusal(
     "a seat passes only if the pile is empty and it can neither play nor try the stock",
     ("model.pass",),
 )
@@ -101,7 +101,7 @@ def may_be_followed_up(game: Game) -> bool:
 
 
 def _unseen(game: Game, rank: Rank) -> int:
-    """Return how many cards of a rank at least one seat has not seen."""
+    """Return how many cards of a rank are not public."""
     setup = game.setup
     seen = [*game.pile, *game.burned]
     for state in game.seats:
@@ -163,8 +163,8 @@ def refusal_of_try(game: Game, seat: Seat) -> Refusal | None:
 def refusal_of_pass(game: Game, seat: Seat) -> Refusal | None:
     """Return why the seat on turn may not pass; None if it may."""
     if game.pile or game.covering or game.seats[seat].zone is Zone.DOWN:
-        return NOT_UNABLE
-    return NOT_UNABLE if can_play(game, seat) or may_try(game, seat) else None
+        return MAY_NOT_PASS
+    return MAY_NOT_PASS if can_play(game, seat) or may_try(game, seat) else None
 
 
 def refusal_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> Refusal | None:

@@ -112,9 +112,9 @@ def can_play(game: Game, seat: Seat) -> bool:
 
 def candidate_plays(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
     """
-    Return the legal plays of a seat on turn, each as a set in code order.
+    Return the legal plays of a seat on turn, each with its cards in laying order.
 
-    Of more than six cards of one rank, there is one set of each size (api.md, section 4).
+    Of more than six cards of one rank, there is one play of each size (api.md, section 4).
     """
     plays = _plays_by_rank(game, seat)
     if not game.first_turn:
@@ -277,7 +277,7 @@ def fitting_now(game: Game) -> frozenset[Rank]:
 
 
 def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
-    """Return why cards of several ranks make no play, with the settings closest to the reason."""
+    """Return why cards of several ranks make no play, with the settings to cite."""
     ranks = sorted({rank_of(card) for card in cards})
     for rank in ranks:
         if rank in ruleset.accompanied:

@@ -15,8 +15,8 @@ class DeckCount(StrEnum):
     """How the number of decks follows from the number of seats."""
 
     FIXED = "fixed"  # always `decks`
-    TO_FIT = "to_fit"  # as many as the deal asks for (L1)
-    HALF_IN_STOCK = "half_in_stock"  # as many as leave half of all cards undealt (P32)
+    TO_FIT = "to_fit"  # the fewest that have enough cards for the deal (L1)
+    HALF_IN_STOCK = "half_in_stock"  # the fewest that leave half of all cards undealt (P32)
     BY_SEATS = "by_seats"  # one for each `seats_per_deck` or part of them (S1)
 
 
@@ -90,7 +90,7 @@ class After(StrEnum):
     NEXT = "next"
     PREVIOUS = "previous"
     PREVIOUS_ABOVE_TWO = "previous_above_two"
-    SAME = "same"  # goes with Taker.PREVIOUS: the seat that could not play leads
+    SAME = "same"  # the seat that could not play; only with Taker.PREVIOUS
 
 
 class Along(StrEnum):
@@ -138,10 +138,10 @@ class DeckSettings:
     """The cards that the game is played with."""
 
     count: DeckCount = DeckCount.FIXED
-    decks: int = 1  # exactly (fixed), or at least
+    decks: int = 1  # the exact number with FIXED, else the minimum
     seats_per_deck: int = 0  # only with BY_SEATS
     jokers: int = 0
-    jokers_from_seats: int = 0  # from so many seats on `jokers_then` are used; 0: never
+    jokers_from_seats: int = 0  # from this number of seats on, `jokers_then` applies; 0: never
     jokers_then: int = 0
     partial: tuple[Rank, ...] = ()  # a partial deck in place of the last one
 
@@ -223,10 +223,10 @@ class RankRule:
     asks: Asks = Asks.AT_LEAST
     asks_as: Rank | None = None  # asks as this rank would; None: as its own
     besides: tuple[Rank, ...] = ()  # ranks that always satisfy what it asks
-    alone: Asks = Asks.ANYTHING  # what a pile of transparent cards asks with this one at the bottom
+    alone: Asks = Asks.ANYTHING  # what it asks as the bottom card of a pile of transparent cards
     burns: bool = False
     covers: bool = False  # has to be covered by the same seat
-    covers_with_two: bool = False  # the same, while two seats are in play
+    covers_with_two: bool = False  # has to be covered while only two seats are in play
     reverses: bool = False
     skips: bool = False
 
@@ -241,7 +241,7 @@ MAX_TURN_LIMIT: Final = 19_000
 @dataclass(frozen=True, kw_only=True)
 class Ruleset:
     """
-    One ruleset with its options applied, as one hand is played by it.
+    A ruleset with its options applied: all settings of one hand.
 
     It has no slots, because it caches tables that are computed once.
     """
@@ -263,7 +263,7 @@ class Ruleset:
     cites: Mapping[str, str] = field(default_factory=dict, compare=False)  # setting -> statement
 
     def rank(self, rank: Rank) -> RankRule:
-        """Return what `rank` may do; a rank that is not special is plain."""
+        """Return the rule of `rank`, PLAIN_RANK if it is not special."""
         return self.ranks.get(rank, PLAIN_RANK)
 
     def height(self, rank: Rank) -> int:
@@ -276,12 +276,12 @@ class Ruleset:
 
     @cached_property
     def fitting(self) -> dict[object, frozenset[Rank]]:
-        """Cache of the ranks that satisfy each demand; `demand.fitting` fills it."""
+        """Cache of the ranks that may be played alone on a demand; `demand.fitting` fills it."""
         return {}
 
     @cached_property
     def fitting_on(self) -> dict[Rank, frozenset[Rank]]:
-        """Cache of the ranks that satisfy what a rank asks; `demand.fitting_on` fills it."""
+        """Cache of the ranks that may be played alone on a rank; `demand.fitting_on` fills it."""
         return {}
 
     @cached_property
@@ -332,7 +332,7 @@ def deck_of(ruleset: Ruleset, seats: int) -> tuple[int, int, tuple[Rank, ...]]:
 
 
 def cards_dealt(ruleset: Ruleset, seats: int) -> int:
-    """Return how many cards leave the stock before the first play, the starter included."""
+    """Return how many cards the deal takes from the deck, the starter included."""
     deal = ruleset.deal
     starter = 0 if deal.starter is Starter.NONE else 1
     return seats * (deal.down + deal.up + deal.hand) + starter

@@ -27,7 +27,7 @@ def default_moves(game: Game, seat: Seat) -> tuple[Move, ...]:
     moves = legal_moves(game, seat)
     plays = [move for move in moves if isinstance(move, Play)]
     if plays:
-        return (min(plays, key=lambda play: _reluctance(game, play)),)
+        return (min(plays, key=lambda play: _preference(game, play)),)
     others = [move for move in moves if isinstance(move, PickUp | PlayBlind)]
     return (others[0],) if others else moves[:1]
 
@@ -39,7 +39,8 @@ def default_opener(game: Game) -> Seat:
     return min(seats, key=lambda seat: (seat - dealer - 1) % count)
 
 
-def _reluctance(game: Game, play: Play) -> tuple[int, list[int], tuple[str, ...]]:
+def _preference(game: Game, play: Play) -> tuple[int, list[int], tuple[str, ...]]:
+    """Return the sort key of default plays: number of cards, then heights, then codes."""
     order = game.ruleset.order
 
     def height(rank: Rank) -> int:

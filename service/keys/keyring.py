@@ -1,4 +1,4 @@
-"""Keys outside the database: secrets at rest, server signature, randomness of bots; reloading."""
+"""The keyring and its file: keys for stored secrets, for signatures and for bots."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _LATER: Final = frozenset({"signed", "retired"})  # only if the signing key was 
 
 
 MOST_SIGNING: Final = 64
-"""Keys that may sign checkpoints at once; a note has 100 lines, the rest are for witnesses."""
+"""Maximum of keys that sign one checkpoint: a note has 100 lines, the rest are for witnesses."""
 
 
 class KeyringError(Exception):
@@ -89,7 +89,7 @@ class Keyring:
         try:
             value = json.loads(text)
             return cls(
-                current=_member(value),
+                current=_current_id(value),
                 keys=MappingProxyType({str(k): _key(v) for k, v in value["keys"].items()}),
                 signing_key=Ed25519PrivateKey.from_private_bytes(_key(value["signing"])),
                 signing_since=format_time(parse_time(value["since"])),
@@ -102,7 +102,7 @@ class Keyring:
             raise KeyringError("not a key file of version 1") from None
 
     def to_text(self) -> str:
-        """Return the text of a key file, the only form in which keys leave this module."""
+        """Return the text of a key file, which has all private keys."""
         value: dict[str, Any] = {
             "v": 1,
             "current": self.current,
@@ -139,7 +139,7 @@ class Keyring:
             raise KeyringError(f"key {key_id} does not decrypt this") from None
 
     def rotated(self) -> Keyring:
-        """Return these keys with a new current sealing key."""
+        """Return these keys with a new encryption key, which is the current one."""
         name, key = _new_key()
         return replace(self, current=name, keys=MappingProxyType({**self.keys, name: key}))
 
@@ -148,8 +148,8 @@ class Keyring:
         Return these keys with a new signing key, endorsed by the present one.
 
         During the overlap both sign checkpoints, so that readers have time to learn the new
-        key. The private halves of keys after their overlap are deleted. Raises KeyringError
-        if more keys would sign at once than a checkpoint has lines for.
+        key. The private halves of keys whose overlap has ended are deleted. Raises
+        KeyringError if more than MOST_SIGNING keys would sign a checkpoint.
         """
         signing = len(self.signing_at(now)) + (1 if overlap > timedelta() else 0)
         if signing > MOST_SIGNING:
@@ -188,7 +188,7 @@ class Keyring:
         return [self.signing_key, *(key for key in still if key is not None)]
 
     def without(self, key_id: str) -> Keyring:
-        """Return these keys without an old sealing key; raises KeyringError for others."""
+        """Return these keys without an old encryption key; raises KeyringError for any other id."""
         if key_id == self.current or key_id not in self.keys:
             raise KeyringError(f"{key_id} is not an old key")
         kept = {name: key for name, key in self.keys.items() if name != key_id}
@@ -233,9 +233,9 @@ def load(path: Path) -> Keyring:
 
 def rotate(path: Path, change: Callable[[Keyring], Keyring] = Keyring.rotated) -> Keyring:
     """
-    Replace the keys in a file by `change` of them, and return them; running processes reload.
+    Replace the keyring of a file by the result of `change`, and return it.
 
-    Raises KeyringError as `load` does.
+    Running processes read the file again. Raises KeyringError as `load` and `change` do.
     """
     with folder_lock(path.parent):
         keyring = change(load(path))
@@ -247,7 +247,7 @@ def _new_key() -> tuple[str, bytes]:
     return f"k{secrets.token_hex(4)}", secrets.token_bytes(_KEY_BYTES)
 
 
-def _member(value: dict[str, Any]) -> str:
+def _current_id(value: dict[str, Any]) -> str:
     """Return the current key's id from a key file; raises ValueError for wrong fields."""
     fields = value.keys() - _LATER if value.keys() >= _LATER else value.keys()
     if fields != _FIELDS or value["v"] != 1 or value["current"] not in value["keys"]:

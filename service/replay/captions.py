@@ -85,16 +85,20 @@ _SUITS: Final = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}
 
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth")
+_ENDINGS: Final = {1: "st", 2: "nd", 3: "rd"}
 
 
 def ordinal(number: int) -> str:
     """
-    Return an ordinal number in words, from 1; from 7 on in digits.
+    Return an ordinal number, from 1: in words up to six, then in digits.
 
-    >>> [ordinal(number) for number in (1, 3, 7)]
-    ['first', 'third', '7th']
+    >>> [ordinal(number) for number in (1, 3, 7, 12, 21)]
+    ['first', 'third', '7th', '12th', '21st']
     """
-    return _ORDINALS[number - 1] if number <= len(_ORDINALS) else f"{number}th"
+    if number <= len(_ORDINALS):
+        return _ORDINALS[number - 1]
+    ending = "th" if number % 100 in (11, 12, 13) else _ENDINGS.get(number % 10, "th")
+    return f"{number}{ending}"
 
 
 def spelled(card: Card) -> str:
@@ -141,7 +145,7 @@ class Wording:
         return listed(map(self.card, cards))
 
     def turned(self, card: str, slot: int) -> str:
-        """Return a card that was turned face up, with its place; "" for one that stays hidden."""
+        """Return the place and the name of a turned card; `card` is "" if it stays hidden."""
         if not self.spelled:
             return f"{card or 'a card unseen'} in slot {slot}"
         place = f"its {ordinal(slot + 1)} face-down card"
@@ -342,7 +346,7 @@ def _burned(event: PileBurned, say: Wording) -> str:
 def _failed(
     event: BlindFailed | StockFailed, before: Game | None, after: Game | None, say: Wording
 ) -> str:
-    """Return the sentence of a turned card that did not fit; a hidden one is named to its seat."""
+    """Return the sentence of a turned card that did not fit, named if the viewer sees it."""
     seat, taker, turns = event.seat, event.taker, say("turns", "turned")
     if isinstance(event, BlindFailed):
         new = () if event.opening else _new_in_hand(before, after, seat)

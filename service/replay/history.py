@@ -1,4 +1,4 @@
-"""A game's log as steps: events, games, moves, and what is known of each."""
+"""A game's log as steps: its events, the game after each, and its moves."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _FOLLOWING: Final = frozenset(kind for tail in _TAILS.values() for kind in tail)
 
 def moves_of(events: Sequence[Any]) -> tuple[tuple[RecordedMove, ...], NotAMove | None]:
     """
-    Return the moves of a log up to the first event that is not part of one, and that fault.
+    Return the moves before the first event that belongs to none, and that fault, None without one.
 
     `events` are objects of SHX/1 with a type and data (SHX/1, section 2).
 
@@ -290,7 +290,7 @@ def _last(events: Sequence[Any], action: int, *, timed_out: bool) -> int:
 
 
 def _tail(events: Sequence[Any], at: int, allowed: tuple[str, ...]) -> int:
-    """Return how far the events after `at` are of these types, each at most once, in order."""
+    """Return the last seq after `at` of events of these types, each at most once and in order."""
     for kind in allowed:
         following = events[at + 1] if at + 1 < len(events) else None
         if following is None or following["type"] != kind:
@@ -519,7 +519,7 @@ class History:
         return len(self.log) - 1
 
     def unknown(self, seq: int) -> str | None:
-        """Return in words what is not known of the game after an event, and since which event."""
+        """Return in words what is not known of the game after an event, and from which event on."""
         known = self.known[seq]
         return None if known is Known.DECK else unknown_from(self.known.index(known), known)
 

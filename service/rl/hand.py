@@ -127,7 +127,7 @@ class Hand:
 
     def rewards(self) -> list[float] | None:
         """
-        Return the reward of each seat; None before the end, and if the turn limit was reached.
+        Return the reward of each seat; None before the end and after a stalemate.
 
         The shithead gets -1 and the others share 1; if the hand is played for a winner, the
         winner gets 1 and the others share -1.

@@ -225,7 +225,7 @@ class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type
         return self._hand is not None and self._hand.game.over
 
     def returns(self) -> list[float]:
-        """Return the reward of each seat; 0 before the end and at the turn limit."""
+        """Return the reward of each seat; 0 before the end and after a stalemate."""
         rewards = self._hand.rewards() if self._hand is not None else None
         return rewards or [0.0] * self._table.seats
 

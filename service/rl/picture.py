@@ -10,7 +10,7 @@ Picture: TypeAlias = Any
 """An array of `np.uint8`: rows, columns, and red, green and blue."""
 
 WIDTH, HEIGHT = 640, 96
-"""Pixels of a seat's row; the table has one row more."""
+"""Pixels of the row of a seat; one more row shows the pile and the stock."""
 
 _SCALE: Final = 3
 _CARD: Final = (24, 33)

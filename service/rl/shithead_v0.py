@@ -45,10 +45,10 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
     One hand of a ruleset.
 
     `ruleset` is an id of the catalogue, `options` its options, `seats` the number of agents,
-    `hand` the number of the hand at its table (rulesets with second hands play even ones by
-    these). Rewards come at the end: the shithead gets -1 and the others share 1; where a hand
-    is played for a winner, the winner gets 1 and the others share -1. A hand that reaches
-    its turn limit is truncated without rewards.
+    `hand` the number of the hand at its table (rulesets with second hands have other settings
+    for even numbers). Rewards come at the end: the shithead gets -1 and the others share 1; if
+    a hand is played for a winner, the winner gets 1 and the others share -1. A stalemate, for
+    example at the turn limit, is truncated without rewards.
     """
 
     metadata: Final = {

@@ -16,7 +16,7 @@ from service.rulesets.options import (
     OptionError,
     applied,
     canonical_value,
-    own_settings,
+    custom_settings,
     unchosen_settings,
     with_default,
 )
@@ -44,7 +44,7 @@ __all__ = [
     "read_definition",
 ]
 
-KNOWN: Final = "unknown"
+NAMES_ONLY: Final = "unknown"
 """The file of the variants known only by name."""
 
 
@@ -62,7 +62,7 @@ class KnownByName:
 @cache
 def known_by_name() -> Mapping[str, KnownByName]:
     """Return the variants known only by name, by id."""
-    document = tomllib.loads((files(__package__) / f"{KNOWN}.toml").read_text("utf-8"))
+    document = tomllib.loads((files(__package__) / f"{NAMES_ONLY}.toml").read_text("utf-8"))
     return {table["id"]: KnownByName(**table) for table in document["known"]}
 
 
@@ -70,8 +70,8 @@ def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     """
     Return the ruleset pinned in a `game_created`, for the hand of this number.
 
-    A game keeps the settings it began with; an id of the catalogue without settings means
-    those of the catalogue.
+    A game keeps the settings that its first event pins. If it pins only an id of the catalogue,
+    it has the settings of the catalogue.
 
     Raises KeyError for an unknown id without settings, SettingsError or OptionError for
     settings or options that cannot be read.
@@ -80,7 +80,7 @@ def read_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
 
 
 def shared(pinned: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a pinned ruleset as one value, of nine kilobytes, for all games that have it."""
+    """Return a pinned ruleset (nine kilobytes) as one object for all games with an equal one."""
     return _parsed(canonical(dict(pinned)))
 
 
@@ -90,16 +90,16 @@ def _parsed(pinned: bytes) -> Mapping[str, Any]:
     return ruleset
 
 
-def own_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+def custom_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     """
     Return a custom ruleset from its pinned settings and the options of the table.
 
-    It cites the statements that all rulesets share, because a log pins no prose.
+    It cites the statements that all rulesets share, because a log does not pin its own ones.
 
     Raises SettingsError or OptionError for settings or options that cannot be read.
     """
     options = pinned["options"]
-    settings = own_settings(pinned["settings"], options)
+    settings = custom_settings(pinned["settings"], options)
     return ruleset_of(pinned["id"], options, settings, hand=hand, cites=shared_cites())
 
 
@@ -116,7 +116,7 @@ def _read(pinned: bytes, hand: int) -> Ruleset:
         return known.ruleset(known.chosen(ruleset["options"]), hand=hand)
     settings, options = ruleset["settings"], ruleset["options"]
     if known is None:
-        return own_ruleset(ruleset, hand)
+        return custom_ruleset(ruleset, hand)
     return ruleset_of(ruleset["id"], options, settings, hand=hand, cites=known.cites)
 
 
@@ -131,7 +131,10 @@ HEADER = (
     "options",
     "cites",
 )
-NO_RULESETS = (MODEL, KNOWN)
+"""Keys of a ruleset's file; every other key is a section of settings."""
+
+NO_RULESETS = (MODEL, NAMES_ONLY)
+"""Files in the folder of rulesets that describe none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +147,7 @@ class Definition:
     source: Mapping[str, str]
     reconstruction: bool
     tree: Tree
-    own: Tree  # the settings in this file itself
+    own: Tree  # the settings in this file, without those of the base
     cites: Mapping[str, str]
     options: Mapping[str, Option]
     statements: tuple[Statement, ...]
@@ -183,8 +186,8 @@ class Definition:
         The settings include the chosen options, except in a custom ruleset: its id follows
         from its settings, so they stay unchanged (SHX/1, section 2).
         """
-        own = self.id not in catalogue()
-        settings = full_tree(self.tree) if own else self.settings(chosen)
+        custom = self.id not in catalogue()
+        settings = full_tree(self.tree) if custom else self.settings(chosen)
         return {"id": self.id, "options": dict(chosen), "settings": settings}
 
     def ruleset(self, chosen: Mapping[str, Any], *, hand: int = 1) -> Ruleset:
@@ -196,8 +199,8 @@ class Definition:
         """
         Return the statements behind the settings of a table with these options.
 
-        A rank that an option could make special, but does not as chosen, is a plain rank:
-        it rests on the statements about all ranks, not on the option.
+        A rank that only an option not chosen would make special is a plain rank: it cites the
+        statements about all ranks, not that of the option.
         """
         unchosen = unchosen_settings(self.options.values(), chosen)
         plain = {path for path in unchosen if path.startswith("ranks.")}
@@ -277,7 +280,7 @@ def read_definition(identity: str, document: Mapping[str, Any]) -> Definition:
 
 
 def _split(document: Mapping[str, Any]) -> tuple[Tree, dict[str, str]]:
-    """Return the settings of `{is, rule}` leaves, and the statement that each rests on."""
+    """Return the settings of `{is, rule}` leaves, and the id of each one's statement by path."""
     tree: Tree = {}
     cites: dict[str, str] = {}
     for key, value in document.items():

@@ -1,4 +1,4 @@
-"""The statements behind an event, and those that allow a move."""
+"""Ids of the statements that decide an event, and of those that allow a move."""
 
 from __future__ import annotations
 
@@ -65,22 +65,22 @@ Rules = tuple[str, ...]
 
 def rules_behind(game: Game, event: Event, action: Event | None = None) -> Rules:
     """
-    Return the statements that decide the content of `event`, the most specific first.
+    Return the ids of the statements that decide the content of `event`, the most specific first.
 
-    `game` is the one before `event`, or before the `action` that it follows from.
-    An event without a rule of its own, such as the commitment to a deck, rests on the
-    model that all rulesets share.
+    `game` is the one before `event`, or before the `action` that it follows from. An event
+    without a rule of its own, such as the commitment to a deck, cites the model that all
+    rulesets share.
     """
     return cited(game.ruleset, _settings_behind(game, event, action))
 
 
 def rules_allowing(game: Game, move: Move) -> Rules:
-    """Return the statements by which a seat may make a legal move, the deciding one first."""
+    """Return the ids of the statements that allow a legal move, the deciding one first."""
     return cited(game.ruleset, _settings_allowing(game, move))
 
 
 def cited(ruleset: Ruleset, settings: Iterable[str]) -> Rules:
-    """Return the statements behind the settings at dotted paths, each once."""
+    """Return the ids of the statements behind the settings at dotted paths, each once."""
     return tuple(dict.fromkeys(rule_of(ruleset.cites, setting) for setting in settings))
 
 
@@ -112,7 +112,7 @@ _ALWAYS: Final[Mapping[type, Sequence[str]]] = {
     TurnTimedOut: ("model.time_out",),
     SeatOut: ("model.going_out",),
 }
-"""The settings behind events that always rest on the same ones."""
+"""The settings behind events that always cite the same ones."""
 
 
 def _before_play(
@@ -280,7 +280,7 @@ def _answering(game: Game, rank: Rank) -> Iterator[str]:
     elif rule.plays is Plays.ANYTHING:
         yield f"ranks.{rank}.plays"
     else:
-        if f"ranks.{rank}.plays" in ruleset.cites:  # a ruleset may say that a rank is plain
+        if f"ranks.{rank}.plays" in ruleset.cites:  # a statement can state that a rank is plain
             yield f"ranks.{rank}.plays"
         demand = demand_of(ruleset, game.pile)
         asker = demand.asked_by
@@ -291,5 +291,5 @@ def _answering(game: Game, rank: Rank) -> Iterator[str]:
             yield demand.setting
         top = rank_of(game.pile[-1])
         if top != asker and top in ruleset.ranks:
-            yield f"ranks.{top}.asks"  # transparent: the pile is seen through it
+            yield f"ranks.{top}.asks"  # transparent: the card below asks
         yield "model.normal_play"

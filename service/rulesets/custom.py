@@ -19,10 +19,10 @@ from schemas.settings import (
 from service.domain.ruleset import ALL_RANKS
 from service.rulesets.catalogue import Definition, Statement
 from service.rulesets.labels import differences, label_of, value_in_words
-from service.rulesets.options import options_of_own
+from service.rulesets.options import custom_options
 from service.rulesets.statements import model, rule_of, sections_of
 from service.rulesets.validation import Contradiction, contradictions
-from service.rulesets.without_effect import idle_changes, says_nothing, without_idle
+from service.rulesets.without_effect import idle_changes, page_omits, without_idle
 from service.shx.canonical import canonical
 
 
@@ -46,8 +46,8 @@ def custom_definition(base: Definition, name: str, changes: Any, named: Any = No
     """
     try:
         check_changes(changes)
-        before = plain_settings(base.settings({}))
-        requested = plain_settings(merged(before, changes))
+        before = canonical_settings(base.settings({}))
+        requested = canonical_settings(merged(before, changes))
         check_tree(requested)
     except SettingsError as error:
         raise RulesetRefused((error.at, error.message)) from None
@@ -55,8 +55,8 @@ def custom_definition(base: Definition, name: str, changes: Any, named: Any = No
         requested, changes if named is None else named
     ):
         raise RulesetRefused(*found)
-    settings = plain_settings(without_idle(requested))
-    if settings == plain_settings(without_idle(before)):
+    settings = canonical_settings(without_idle(requested))
+    if settings == canonical_settings(without_idle(before)):
         raise RulesetRefused(("", f"nothing is changed: these are the settings of {base.id}"))
     return custom_of(base, name, settings)
 
@@ -73,7 +73,7 @@ def custom_of(base: Definition, name: str, settings: Tree) -> Definition:
         tree=settings,
         own=settings,
         cites=described.cites,
-        options=options_of_own(settings),
+        options=custom_options(settings),
         statements=described.statements,
     )
 
@@ -83,7 +83,7 @@ def custom_id(settings: Tree) -> str:
     return f"custom-{hashlib.sha256(canonical(settings)).hexdigest()[:16]}"
 
 
-def plain_settings(tree: Tree) -> Tree:
+def canonical_settings(tree: Tree) -> Tree:
     """
     Return a full tree in canonical form, so that equal rulesets have equal ids.
 
@@ -126,7 +126,7 @@ def _described(base: Definition, settings: Tree) -> _Described:
     described by a sentence each.
     """
     changed = {d.setting: d.text for d in differences(base, settings)}
-    saying = says_nothing(settings, base.settings({}))
+    omits = page_omits(settings, base.settings({}))
     gone = {
         (base.rule_of(setting), section) for setting in changed for section in sections_of(setting)
     }
@@ -137,11 +137,11 @@ def _described(base: Definition, settings: Tree) -> _Described:
     ]
     lost = {s.id for s in base.statements if s not in statements}
     cites = dict(base.cites)
-    sentences = {path: text for path, text in changed.items() if not saying(path)}
+    sentences = {path: text for path, text in changed.items() if not omits(path)}
     for setting, value in leaves(settings):
         places = {(base.rule_of(setting), section) for section in sections_of(setting)}
         has_statement = any((s.id, s.section) in places for s in base.statements)
-        if setting not in changed and has_statement and places & gone and not saying(setting):
+        if setting not in changed and has_statement and places & gone and not omits(setting):
             sentences[setting] = f"{label_of(setting)}: {value_in_words(setting, value)}."
     for number, (setting, text) in enumerate(sentences.items(), 1):
         section = sections_of(setting)[0]
@@ -156,8 +156,8 @@ def _citations_kept(
     """
     Return the citations; those of dropped statements are replaced by the model's.
 
-    A rule without a setting, such as that a stack is played whole, may come from any entry
-    of its statement. It cites the model as soon as one entry is dropped.
+    A rule without a setting, such as that a stack is played whole, may be in any entry of its
+    statement. Therefore it cites the model if one of the entries is dropped.
     """
     ids = {s.id for s in (*statements, *model().statements)}
     citations = {}

@@ -28,7 +28,7 @@ _SECTIONS_OF: Final = {
 MODEL: Final = "model"
 """The file of the statements that all rulesets share."""
 SHARED: Final = "1-"
-"""The beginning of the ids of these statements."""
+"""Prefix of the ids of the statements that all rulesets share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def model() -> Model:
 
 @cache
 def shared_cites() -> Mapping[str, str]:
-    """Return for every setting the statement of the model that it cites."""
+    """Return for every setting the id of the statement of the model that it cites."""
     shared = model()
     of_ranks = {
         f"ranks.{rank}.{setting}": rule
@@ -104,7 +104,7 @@ def read_statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
 
 
 def kept(statements: Iterable[Statement], replaced: Iterable[str]) -> tuple[Statement, ...]:
-    """Return the statements without those replaced: `P1`, or `P1/deal` for one section of it."""
+    """Return the statements without `replaced`: ids such as `P1`, or `P1/deal` for one section."""
     gone = set(replaced)
     return tuple(s for s in statements if not gone & {s.id, f"{s.id}/{s.section}"})
 
@@ -120,7 +120,7 @@ def sections_of(setting: str) -> tuple[str, ...]:
 
 
 def rule_of(cites: Mapping[str, str], setting: str) -> str:
-    """Return the statement that the setting at a dotted path cites."""
+    """Return the id of the statement that the setting at a dotted path cites."""
     setting = setting.removeprefix("second_hand.")
     if setting in cites:
         return cites[setting]

@@ -52,7 +52,7 @@ def idle_changes(tree: Tree, changes: Mapping[str, Any]) -> list[Contradiction]:
 
 
 def without_idle(tree: Tree) -> Tree:
-    """Return a full tree with neutral values for settings without effect: equal rules are equal."""
+    """Return a full tree with neutral values for settings without effect; equal rules are equal."""
     result: Tree = _copied(tree)
     for at, (value, _) in without_effect(tree).items():
         *path, name = at.strip("/").split("/")
@@ -64,7 +64,7 @@ def without_idle(tree: Tree) -> Tree:
     return result
 
 
-def says_nothing(tree: Tree, before: Tree) -> Callable[[str], bool]:
+def page_omits(tree: Tree, before: Tree) -> Callable[[str], bool]:
     """
     Return a function that decides whether a page omits the setting at a dotted path.
 

@@ -27,7 +27,7 @@ class _Exhausted(Exception):
 
 
 def is_small(state: State) -> bool:
-    """Return whether two seats are left without a stock and with few cards."""
+    """Return whether two seats are left, the stock is empty, and few cards are in play."""
     if state.left != 2 or state.stock or state.over:
         return False
     cards = state.pile_size + sum(state.hand_size) + sum(map(len, state.down))
@@ -61,7 +61,7 @@ def solved(state: State, policy: Policy) -> tuple[int, int]:
 
 
 def _value(state: State, policy: Policy, budget: list[int], depth: int) -> int:
-    """Return 1 if the seat on turn wins, -1 if it loses, 0 if neither is forced in `depth`."""
+    """Return 1 if the seat on turn wins, -1 if it loses, 0 if `depth` moves can force neither."""
     if not depth:
         return 0
     seat, best = state.turn, -1

@@ -21,7 +21,7 @@ about the same.
 """
 
 BATCH: Final = 8
-"""Worlds after which candidates that are clearly behind are dropped."""
+"""Candidates that are clearly behind are dropped each time this number of worlds is reached."""
 
 CLEARLY: Final = 1.8
 """

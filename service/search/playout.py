@@ -22,7 +22,7 @@ class Policy:
     __slots__ = ("cheapest", "rules", "single", "worth")
 
     def __init__(self, rules: Rules, worth: list[int], *, special: int) -> None:
-        """Make the tables from the worth of each rank; ranks worth at least `special` are saved."""
+        """Make the tables from the worth of each rank; ranks worth `special` are played singly."""
         self.rules = rules
         self.worth = worth
         self.single = [value >= special for value in worth]
@@ -37,7 +37,7 @@ class Policy:
 
 
 def opened(state: State, policy: Policy) -> State:
-    """Return `state`, or a copy after the opening if the rules require a play or any may open."""
+    """Return `state`, or a copy after the opening play if rules restrict it or several may open."""
     rules = state.rules
     if not state.first or not (rules.opening_play or state.turn == NOBODY):
         return state

@@ -180,9 +180,9 @@ class Rules:
 
 def can_be_modelled(ruleset: Ruleset) -> bool:
     """
-    Return whether the model plays exactly by this ruleset.
+    Return whether the model can play this ruleset; it leaves out runs (`State.moves`).
 
-    It does not if single cards of a stack may go along with a pick-up: counts do not record
+    It cannot if single cards of a stack may go along with a pick-up: counts do not record
     which of two stacks of one rank a card leaves.
 
     >>> can_be_modelled(Ruleset(id="plain", seats_min=2, seats_max=6))

@@ -32,7 +32,7 @@ class State:
     One position in play; all cards are known, and suits are ignored.
 
     `hand` and `up` are packed counts by seat, `hand_mask` and `up_mask` the ranks held,
-    `hand_size` the number of cards in the hand; `slots` are the face-up stacks as [rank, count],
+    `hand_size` the number of cards in the hand; `slots` are the face-up stacks as (rank, count),
     present only if cards may be stacked. `down` and `stock` are lists of ranks; the top of the
     stock is its last item. `run` counts the cards of rank `top` on top of the pile. `last` is the
     seat of the last play, `drawn` the number of cards with which it may follow up. The hand ends

@@ -35,7 +35,7 @@ class _Node:
         self.decided = [0] * (seats + 1)  # outcomes by seat as in `playout`; the last: NOBODY
 
     def value(self, seat: int, *, winner: bool) -> float:
-        """Return the mean worth to a seat, a half if there were no visits."""
+        """Return the mean value for a seat, a half if there were no visits."""
         if not self.visits:
             return 0.5
         share = self.decided[seat] / self.visits

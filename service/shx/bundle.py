@@ -71,8 +71,8 @@ def write_bundle(
     `files` are added under their names: `receipts/<name>.note`, `PROOF`, `OPENINGS`,
     `REFUSALS`, `dispute/…`.
 
-    Raises RecordError for an empty log, an unknown profile or another file name, and
-    NotABundle if the result would be too large.
+    Raises RecordError for an empty log, a last line that is no event, an unknown profile or
+    another file name, and NotABundle if the result would be too large.
     """
     if not lines or not _PROFILE.fullmatch(profile):
         raise RecordError("bad_bundle", "a bundle needs a log, and the profile public or seat-N")
@@ -96,7 +96,7 @@ def write_bundle(
 
 def read_log(data: bytes) -> Bundle:
     """
-    Return the content of a bundle or of a plain `events.jsonl`, by the first bytes.
+    Return the content of a bundle or of a plain `events.jsonl`; the first bytes decide.
 
     Raises NotABundle if the file is neither, for example other JSON.
     """
@@ -158,7 +158,7 @@ def _manifest(data: bytes | None) -> dict[str, Any]:
 
 
 def _lines(data: bytes) -> tuple[bytes, ...]:
-    """Return the lines unchecked: the verifier reports lines that are no events."""
+    """Return the lines unchecked, because the verifier reports those that are no events."""
     if data.count(b"\n") > MAX_EVENTS:
         raise NotABundle(f"more than {MAX_EVENTS} events")
     return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()

@@ -16,15 +16,16 @@ from service.shx.validators import (
     MAX_EVENTS,
     MAX_SEATS,
     OPENING,
+    POSITIVE_COUNT,
     RANKS,
     SEAT,
     SLOT,
-    SOME,
     SOME_CARDS,
     Check,
     base64,
     check_names,
     each,
+    free_object,
     integer,
     nullable,
     one_of,
@@ -32,13 +33,12 @@ from service.shx.validators import (
     refuse,
     text,
     time,
-    tree,
     uuid,
 )
 
 _AT_LEAST_ONE: Final = integer(1)
-_NO_SEAT_OR: Final = nullable(SEAT)
-_TURN: Final[Mapping[str, Check]] = {"turn": _NO_SEAT_OR, "direction": one_of(1, -1)}
+_SEAT_OR_NULL: Final = nullable(SEAT)
+_TURN: Final[Mapping[str, Check]] = {"turn": _SEAT_OR_NULL, "direction": one_of(1, -1)}
 _PICKED_UP: Final[Mapping[str, Check]] = {"seat": SEAT, "taker": SEAT, "count": COUNT, **_TURN}
 
 _SEAT_SETUP: Final = record(
@@ -53,7 +53,7 @@ _SEAT_SETUP: Final = record(
 _GAME_CREATED: Final[Mapping[str, Check]] = {
     "table": uuid,
     "hand": _AT_LEAST_ONE,
-    "ruleset": record({"id": text, "options": tree, "settings": nullable(tree)}),
+    "ruleset": record({"id": text, "options": free_object, "settings": nullable(free_object)}),
     "ruleset_hash": HASH,
     "deck": record(
         {
@@ -64,7 +64,7 @@ _GAME_CREATED: Final[Mapping[str, Check]] = {
     ),
     "engine": record({"name": text, "version": text}),
     "seats": each(_SEAT_SETUP, low=1, high=MAX_SEATS),
-    "dealer": _NO_SEAT_OR,
+    "dealer": _SEAT_OR_NULL,
     "prev_game": nullable(uuid),
     "commit": HASH,
     "clock": nullable(record({"turn_seconds": _AT_LEAST_ONE, "swap_seconds": _AT_LEAST_ONE})),
@@ -90,7 +90,7 @@ _DATA: Final[Mapping[str, Mapping[str, Check]]] = {
     "cards_swapped": {"seat": SEAT, "up": SOME_CARDS, "hand": SOME_CARDS},
     "table_laid": {"seat": SEAT, "stacks": each(CARDS), "count": COUNT},
     "seat_ready": {"seat": SEAT},
-    "play_started": {"turn": _NO_SEAT_OR},
+    "play_started": {"turn": _SEAT_OR_NULL},
     "cards_played": {
         "seat": SEAT,
         "zone": one_of("hand", "up", "down", "stock"),
@@ -99,28 +99,28 @@ _DATA: Final[Mapping[str, Mapping[str, Check]]] = {
         "opening": nullable(OPENING),
         **_TURN,
     },
-    "cards_drawn": {"seat": SEAT, "count": SOME},
+    "cards_drawn": {"seat": SEAT, "count": POSITIVE_COUNT},
     "pile_burned": {
         "seat": SEAT,
         "cause": one_of("rank", "set"),
-        "count": SOME,
+        "count": POSITIVE_COUNT,
         "cleared_by": SEAT,
     },
     "pile_picked_up": {**_PICKED_UP, "with": CARDS},
     "blind_failed": {**_PICKED_UP, "slot": SLOT, "opening": nullable(OPENING)},
     "stock_failed": {**_PICKED_UP, "opening": OPENING},
-    "turn_passed": {"seat": SEAT, "reason": one_of("no_play"), "turn": _NO_SEAT_OR},
+    "turn_passed": {"seat": SEAT, "reason": one_of("no_play"), "turn": _SEAT_OR_NULL},
     "turn_timed_out": {"seat": SEAT},
     "seat_out": {"seat": SEAT, "place": integer(1, MAX_SEATS)},
     "game_ended": {
         "reason": one_of("shithead", "winner", "stalemate", "forfeit"),
-        "shithead": _NO_SEAT_OR,
+        "shithead": _SEAT_OR_NULL,
         "places": each(SEAT, high=MAX_SEATS),
     },
     "game_sealed": {"seed": HASH, "deck": SOME_CARDS},
     "game_aborted": {
         "cause": one_of("no_entropy", "left", "idle", "operator"),
-        "seat": _NO_SEAT_OR,
+        "seat": _SEAT_OR_NULL,
         "seed": HASH,
         "deck": nullable(SOME_CARDS),
     },
@@ -169,12 +169,12 @@ ACTIONS: Final = frozenset(
         "turn_passed",
     }
 )
-"""Types of events that a player can cause, and then sign (`auth`)."""
+"""Types of the events that record a player's move, which a player with a key signs (`auth`)."""
 
 _ENTROPY: Final = frozenset({"entropy_committed", "entropy_revealed"})
 _ENVELOPE: Final[Mapping[str, Check]] = {
     "at": time,
-    "by": _NO_SEAT_OR,
+    "by": _SEAT_OR_NULL,
     "game": uuid,
     "prev": HASH,
     "seq": integer(0, MAX_EVENTS - 1),

@@ -76,7 +76,7 @@ class KeyList:
         return ends
 
     def _chain(self) -> dict[NoteVerifier, tuple[int, int]]:
-        """Return for each key the number of its chain of endorsements, and its place there."""
+        """Return the number of each key's chain of endorsements, and its place, oldest first."""
         places: dict[NoteVerifier, tuple[int, int]] = {}
         line, older = 0, None
         for place, key in enumerate(reversed(self.keys)):
@@ -88,12 +88,16 @@ class KeyList:
 
 
 def retire(signer: Ed25519PrivateKey, old: NoteVerifier, since: str, until: str) -> bytes:
-    """Return the signature by which a newer key retires an old one."""
+    """Return the signature by which a newer key retires a key that was used from `since` on."""
     return signer.sign(_end_message(old, since, until))
 
 
 def is_over(until: str, now: datetime) -> bool:
-    """Return whether a key that ends at `until` has ended by `now`."""
+    """
+    Return whether a key that ends at `until` has ended by `now`.
+
+    Raises RecordError if `until` is not a time of SHX/1.
+    """
     return parse_time(until) <= now
 
 

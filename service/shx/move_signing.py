@@ -51,7 +51,7 @@ _SHAPES: Final = {name: record({"type": one_of(name), **fields}) for name, field
 
 
 def check_move(move: Any, path: str = "/move") -> None:
-    """Raise RecordError unless `move` is a move object with exactly its fields."""
+    """Raise RecordError unless `move` is a move with exactly the fields of its type."""
     kind = move.get("type") if type(move) is dict else None
     if type(kind) is not str or kind not in _SHAPES:
         raise refuse(path, "not a move")
@@ -79,7 +79,7 @@ def intent(
     *, game: UUID, seat: int, seen_seq: int, seen_head: bytes, move: Mapping[str, Any], nonce: str
 ) -> dict[str, Any]:
     """
-    Return the statement that a seat signs to make `move`, having seen the log to `seen_seq`.
+    Return the statement that a seat signs to make `move`; `seen_seq` is the last event it has seen.
 
     Raises RecordError if a value has the wrong shape.
     """

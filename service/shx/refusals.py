@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from service.shx.canonical import RecordError, canonical, parse
 from service.shx.hashing import sha256
-from service.shx.validators import MAX_SEATS, SEAT, Check, record, text, time, tree
+from service.shx.validators import MAX_SEATS, SEAT, Check, free_object, record, text, time
 
 MAX_PER_SEAT: Final = 200
 """Maximum of refused attempts recorded for one seat in a game; later ones are not recorded."""
@@ -19,7 +19,7 @@ MAX_PER_GAME: Final = MAX_PER_SEAT * MAX_SEATS
 UNPROVEN: Final = "they rest on the file alone"
 """Why refused attempts that no seal names prove nothing."""
 
-_ROW: Final[Check] = record({"at": time, "move": tree, "rule": text, "seat": SEAT})
+_ROW: Final[Check] = record({"at": time, "move": free_object, "rule": text, "seat": SEAT})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ NONE_REFUSED: Final = seal_of(b"")
 
 def sealed_refusals(event: Mapping[str, Any]) -> SealedRefusals | None:
     """
-    Return the refused attempts named by a decoded seal; None for a seal of version 1.
+    Return the count and hash of refused attempts in a decoded seal; None for one of version 1.
 
     Code that reads seals uses this instead of the fields, to support both versions.
     """
@@ -65,10 +65,10 @@ def sealed_refusals(event: Mapping[str, Any]) -> SealedRefusals | None:
 
 def check_refusals(data: bytes, *, seats: int) -> None:
     """
-    Raise RecordError unless `data` is a valid `refusals.jsonl` of a game of `seats`.
+    Raise RecordError unless `data` is a valid `refusals.jsonl` of a game with `seats` seats.
 
-    Each line is canonical, ends with a line feed and is no earlier than the one before; a
-    seat has at most MAX_PER_SEAT lines.
+    Each line is canonical JSON and ends with a line feed, no line is earlier than the line
+    before it, and a seat has at most MAX_PER_SEAT lines.
     """
     lines = data.split(b"\n")
     if lines.pop():

@@ -18,7 +18,7 @@ _SUITS: Final = "cdhs"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shuffle:
     """
-    A deck in order, position 0 dealt first, with the keys that open its commitments.
+    A deck in order, position 0 dealt first, with the keys of its salts and of the drawn dealer.
 
     All of it is secret until the game is sealed, so the repr shows none of it.
     """
@@ -53,8 +53,8 @@ def deck_codes(decks: int, jokers: int, partial: Sequence[str] = ()) -> tuple[st
     """
     Return the codes of all cards in the order before the shuffle.
 
-    `partial` are the ranks of a deck that is not whole: it comes after the whole
-    ones and has the next number. The jokers come last.
+    `partial` are the ranks of one more deck that is not whole: it comes after the whole decks
+    and has the next number. The jokers come last.
 
     >>> deck_codes(1, 1, ["2"])[-6:]
     ('As', '2c/2', '2d/2', '2h/2', '2s/2', 'X1')
@@ -119,7 +119,7 @@ def uniform(n: int, words: Iterator[int]) -> int:
     """
     Return a uniform number below `n` from 32-bit words.
 
-    Words above the largest multiple of `n` are skipped: they would make small numbers
+    Words from the largest multiple of `n` on are skipped: they would make small numbers
     more likely.
 
     >>> uniform(10, iter([2**32 - 1, 123]))

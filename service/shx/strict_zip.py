@@ -1,4 +1,4 @@
-"""Strict ZIP archives: plain uncompressed files that every reader sees alike."""
+"""Strict ZIP archives: uncompressed plain files, the same for every reader."""
 
 from __future__ import annotations
 
@@ -56,10 +56,11 @@ def write_zip(files: Mapping[str, bytes]) -> bytes:
     """
     Return an archive of the files; equal files give equal bytes on every system.
 
-    Raises NotABundle if there are more files or bytes than a reader accepts.
+    Raises NotABundle if there are more files than a reader accepts, or more than half as many
+    bytes, without headers.
     """
     if len(files) > MAX_ENTRIES or sum(map(len, files.values())) > MAX_TOTAL // 2:
-        raise NotABundle("more files or bytes than a reader accepts")
+        raise NotABundle("more files or bytes than a bundle may contain")
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name in sorted(files):

@@ -12,7 +12,7 @@ from uuid import UUID
 from service.shx.canonical import MAX_INTEGER, RecordError, parse_time
 
 Check = Callable[[Any, str], None]
-"""Raises RecordError unless the value is valid; the text is the JSON pointer to it."""
+"""A function of a value and its JSON pointer that raises RecordError unless the value is valid."""
 
 MAX_TEXT: Final = 300  # characters
 MAX_EVENTS: Final = 100_000
@@ -185,9 +185,9 @@ def check_names(value: Any, path: str, names: Any) -> None:
         raise refuse(path, f"fields missing: {missing}, added: {added}")
 
 
-def tree(value: Any, path: str) -> None:
+def free_object(value: Any, path: str) -> None:
     """
-    Check for an object of free content, apart from the length of its strings.
+    Check for an object with any content, except strings of more than 300 characters.
 
     Raises RecordError.
     """
@@ -209,7 +209,7 @@ def _check_lengths(value: Any, path: str) -> None:
 
 
 COUNT: Final = integer(0, MAX_CARDS)
-SOME: Final = integer(1, MAX_CARDS)
+POSITIVE_COUNT: Final = integer(1, MAX_CARDS)
 SEAT: Final = integer(0, MAX_SEATS - 1)
 SLOT: Final = integer(0, MAX_CARDS - 1)
 HASH: Final = hexadecimal(32)

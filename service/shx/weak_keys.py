@@ -34,7 +34,8 @@ def key_fault(public: bytes) -> str | None:
 
     The bytes are decompressed (RFC 8032, section 5.1.3): the libraries in use accept any 32
     bytes as a key and fail only when a signature is checked. A seat with such a key could
-    never sign a move. Two encodings of one point would be two keys of one holder.
+    never sign a move. A second encoding of a point is refused, because one private key would
+    then have two public keys.
 
     >>> key_fault(bytes([0x58, *[0x66] * 31])) is None  # the base point
     True

@@ -26,7 +26,7 @@ LEVEL: Final = "L1"
 """The highest level that a log without people can reach."""
 
 AHEAD: Final = 32
-"""Tables submitted per process: so many that a slow one idles no process, within the memory."""
+"""Tables submitted per process: enough to keep all busy, few enough for the memory."""
 
 
 class NotPlayable(Exception):
@@ -40,8 +40,8 @@ def tables_of(plan: Plan) -> Iterator[Plan]:
     """
     Yield each table of a plan as a plan of its own.
 
-    The seed of a table depends on the plan's seed and the table's number. The bots of each table
-    sit one seat further than at the one before. So the number of processes changes no game.
+    The seed of a table depends on the plan's seed and the table's number, and the list of bots is
+    rotated by one from table to table. So the games do not depend on the number of processes.
     """
     for number, start in enumerate(range(0, plan.games, plan.hands)):
         shift = number % len(plan.bots)

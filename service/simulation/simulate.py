@@ -54,11 +54,11 @@ class Plan:
 
     ruleset: str
     seats: int
-    bots: Sequence[str]  # seated in turn, moved on by one seat at each further table
+    bots: Sequence[str]  # from seat 0 on, repeated; rotated by one from table to table
     games: int
     hands: int = 4
     options: Mapping[str, Any] = field(default_factory=dict)
-    turn_limit: int | None = None  # None: the usual one
+    turn_limit: int | None = None  # None: the default of a table
     seed: int = 0
 
 

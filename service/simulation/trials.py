@@ -50,7 +50,8 @@ class _Unplayable(Exception):
 
 
 DEFAULT_LIMITS: Final = Limits()
-CAREFUL: Final = 0.8
+DEFAULT_MOVE_PROBABILITY: Final = 0.8
+"""Probability of the default move of a time-out instead of any legal one."""
 
 
 def play_trials(
@@ -61,7 +62,7 @@ def play_trials(
     now: Callable[[], float] = time.monotonic,
 ) -> TrialReport:
     """
-    Return the results of random hands with these settings, from fewest to most seats.
+    Return the results of random hands with these settings: fewest, most, middle number of seats.
 
     First and second hands alternate. A ruleset is refused if a hand cannot continue, if a
     card is lost or duplicated, if every hand ends in a stalemate, or if not even one hand
@@ -171,7 +172,7 @@ def _chosen(game: Game, moves: tuple[Move, ...], seat: Seat, chance: random.Rand
         if swaps and chance.random() < 0.5:
             return chance.choice(swaps)
         return next(move for move in moves if isinstance(move, Lay | Ready))
-    if chance.random() < CAREFUL:
+    if chance.random() < DEFAULT_MOVE_PROBABILITY:
         return default_moves(game, seat)[0]
     return chance.choice(moves)
 

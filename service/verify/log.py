@@ -14,7 +14,7 @@ from schemas.settings import SettingsError
 from service.domain.events import Event
 from service.domain.ruleset import Ruleset
 from service.replay.history import MoveKind, NotAMove, RecordedMove, every_move, moves_of
-from service.rulesets.catalogue import OptionError, catalogue, own_ruleset
+from service.rulesets.catalogue import OptionError, catalogue, custom_ruleset
 from service.shx.canonical import RecordError
 from service.shx.chain import decode_event, head
 from service.shx.hashing import custom_ruleset_id
@@ -42,7 +42,7 @@ def played_by(pinned: Mapping[str, Any], hand: int) -> Ruleset:
         if settings is None or identity != custom_ruleset_id(settings):
             reason = f"{identity} is no ruleset of the catalogue, nor the id of its settings"
             raise Failed(0, reason)
-        return own_ruleset(pinned, hand)
+        return custom_ruleset(pinned, hand)
     except (OptionError, SettingsError) as error:
         raise Failed(0, f"the ruleset cannot be read: {error}") from None
 

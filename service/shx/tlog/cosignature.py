@@ -77,7 +77,7 @@ def parse_cosigner(text: str) -> CosignatureVerifier:
 
 
 def cosign(text: str, cosigner: Cosigner, *, timestamp: int) -> str:
-    """Return the signature line of a witness under the text of a checkpoint."""
+    """Return a witness's signature line for the text of a checkpoint at a time in seconds."""
     signature = cosigner.key.sign(_message(text, timestamp))
     return signature_line(cosigner.name, cosigner.verifier.key_id, u64(timestamp) + signature)
 

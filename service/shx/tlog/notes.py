@@ -137,7 +137,7 @@ def sign_note(text: str, signers: Sequence[NoteSigner]) -> bytes:
 
 def signature_line(name: str, key: bytes, signature: bytes) -> str:
     """
-    Return the line of a note for one signature.
+    Return the line of a note for one signature; `key` is the key id.
 
     Raises RecordError for an invalid name.
     """

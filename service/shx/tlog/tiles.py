@@ -92,7 +92,7 @@ class TreeEdge:
 
     @property
     def root(self) -> bytes:
-        """Return the root; each level's last hash is the root of the partial level below."""
+        """Return the root; the root of a partial tile is the last hash of the next level."""
         below: tuple[bytes, ...] = ()
         for hashes in self.levels:
             together = (*hashes, *below)
@@ -117,7 +117,7 @@ def read_edge(size: int, read: Callable[[Tile], bytes]) -> TreeEdge:
 
 
 def grow(edge: TreeEdge, leaves: Sequence[bytes]) -> tuple[TreeEdge, list[tuple[int, int, bytes]]]:
-    """Return the edge after more leaf hashes, and the new hashes: level, position, hash."""
+    """Return the edge after adding leaf hashes, and the new hashes: level, position, hash."""
     levels = [list(hashes) for hashes in edge.levels]
     added: list[tuple[int, int, bytes]] = []
     coming, level = list(leaves), 0
@@ -198,7 +198,7 @@ class TiledTree:
         return tuple(reversed(path))
 
     def _hash(self, first: int, end: int) -> bytes:
-        """Return the hash over leaves `first` to `end`, split as in the RFC."""
+        """Return the hash over leaves `first` to `end` (exclusive), split as in the RFC."""
         count = end - first
         if count & (count - 1):
             middle = first + _split(count)
@@ -258,7 +258,7 @@ def read_entries(data: bytes, tile: Tile) -> tuple[bytes, ...]:
 
 
 def entry_tiles(first: int, end: int) -> Iterator[Tile]:
-    """Yield the entry bundles that contain the entries `first` to `end` of a tree of `end`."""
+    """Yield the entry bundles of a tree of `end` leaves, from the one with the entry `first` on."""
     for index in range(first // WIDTH, -(-end // WIDTH)):
         yield Tile(level=None, index=index, width=min(WIDTH, end - index * WIDTH))
 

@@ -85,7 +85,7 @@ def inclusion_holds(
 def consistency_holds(
     *, old_size: int, old_root: bytes, size: int, root_hash: bytes, proof: Sequence[bytes]
 ) -> bool:
-    """Return whether the tree of `size` leaves has the older tree as its beginning."""
+    """Return whether `proof` shows that the older tree is the beginning of the newer one."""
     if not 0 <= old_size <= size:
         return False
     if old_size == size:
