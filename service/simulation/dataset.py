@@ -65,11 +65,11 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "turn": _column(INTEGER, "seat on turn; null in the exchange and at a first-come opening"),
     "direction": _column(INTEGER, "1: clockwise, -1: against it"),
     "stock": _column(INTEGER, "cards in the stock"),
-    "pile": _column(CARDS, "cards of the pile, the lowest first"),
+    "pile": _column(CARDS, "cards of the pile, bottom card first"),
     "burned": _column(CARDS, "cards out of play"),
     "demand": _column(
         {"kind": STRING, "rank": STRING, "ranks": (STRING,)},
-        "what the pile asks: `kind` and `rank`, and the `ranks` that may be played alone",
+        "what the pile demands: `kind` and `rank`, and the `ranks` with which a play may begin",
     ),
     "hand": _column(CARDS, "cards in the own hand"),
     "up": _column(SLOTS, "own face-up cards by slot"),
