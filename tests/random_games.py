@@ -35,7 +35,7 @@ from service.shx.chain import encode_event, genesis, head
 from service.shx.hashing import custom_ruleset_id, ruleset_hash, sha256
 from service.shx.move_signing import intent, sign_intent
 from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
-from service.verify.log import played_by
+from service.verify.log import pinned_ruleset
 from tests.changed import replace
 
 START = datetime(2026, 11, 21, 2, 46, tzinfo=UTC)
@@ -123,7 +123,7 @@ class _Maker:
         settings = None if plan.settings is None else dict(plan.settings)
         identity = plan.ruleset if settings is None else custom_ruleset_id(settings)
         pinned = {"id": identity, "options": dict(plan.options), "settings": settings}
-        decks, jokers, partial = deck_of(played_by(pinned, plan.hand), plan.seats)
+        decks, jokers, partial = deck_of(pinned_ruleset(pinned, plan.hand), plan.seats)
         kind = "bot" if plan.bots else "human"
         seats = [
             {
@@ -151,7 +151,7 @@ class _Maker:
 
     def _play(self, created: dict[str, Any], shuffle: Shuffle) -> None:
         plan = self.plan
-        ruleset = played_by(created["ruleset"], plan.hand)
+        ruleset = pinned_ruleset(created["ruleset"], plan.hand)
         first = event_of("game_created", created, lambda *_: ruleset)
         assert isinstance(first, GameCreated)
         game = replace(new_game(first), deck=tuple(Card(code) for code in shuffle.deck))

@@ -305,7 +305,9 @@ def _refusals_proven(log: Sequence[RecordedEvent], report: Report) -> bool:
 def _lacking(report: Report) -> Iterator[str]:
     """Yield why evidence could not be checked: the server's key is missing."""
     for finding in report.findings:
-        required = finding.check in (Check.RECEIPTS, Check.ANCHOR) and finding.check in report.asked
+        required = (
+            finding.check in (Check.RECEIPTS, Check.ANCHOR) and finding.check in report.required
+        )
         if required and finding.result is Result.MISSING:
             yield f"{finding.check}: missing {finding.reason}"
 

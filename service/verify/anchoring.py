@@ -19,19 +19,19 @@ from service.verify.receipts import Trust
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """The accepted witnesses, the required number of them, and whether they are required."""
+    """The accepted witnesses, and how many of them must have cosigned."""
 
     keys: Sequence[CosignatureVerifier]
     quorum: int | None  # None: all of them
-    asked: bool
+    required: bool  # whether too few cosignatures leave the check without its evidence
 
 
 def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) -> Answer:
     """
     Check that the log proof leads to a checkpoint signed with a trusted server key.
 
-    Return the seq of the event whose head is in the public log. The proof may come from the
-    bundle, but the key must not: only a key from outside makes the proof valid.
+    The answer's `reach` is the seq of the last event that the public log contains. The proof may
+    come from the bundle, but the key must not: only a key from outside makes the proof valid.
 
     Raises Failed for an invalid proof, Unanswered without a proof or the server's key.
     """
@@ -67,12 +67,12 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     A witness confirms a whole tree, so a cosignature of a tree with an earlier head of the
     game confirms nothing about later events.
 
-    Raises Failed for an invalid cosignature, Unanswered if no witnesses are required, or too few
-    cosignatures or keys are there.
+    Raises Failed for an invalid proof or cosignature. Raises Unanswered if no witnesses are
+    required, or if the proof, a key or enough cosignatures of the last event are missing.
     """
     cursor.seq = None
-    if not policy.asked and not policy.keys:
-        raise not_applicable("no witnesses were asked for")
+    if not policy.required and not policy.keys:
+        raise not_applicable("no witnesses were required")
     if not policy.keys:
         raise missing(
             "no key of a witness was supplied: it would show that the witness saw this public log"
@@ -81,7 +81,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
         raise missing("the required number of witnesses is less than one")
     if proof is None:
         raise missing(
-            "no proof from the public log was supplied: it would contain what the witnesses signed"
+            "no proof from the public log was supplied: it would have the witnesses' signatures"
         )
     parsed, seq = _anchored(log, proof, (), cursor)
     try:
@@ -92,7 +92,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     wanted = len(policy.keys) if policy.quorum is None else policy.quorum
     if len(found) < wanted or seq < log.end:
         text = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
-        raise missing(text) if policy.asked else not_applicable(text)
+        raise missing(text) if policy.required else not_applicable(text)
     since = datetime.fromtimestamp(min(c.timestamp for c in found), UTC)
     names = ", ".join(sorted(c.verifier.name for c in found))
     return Answer(text=f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}")
@@ -121,7 +121,7 @@ def _anchored(
         raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
     other = parsed.extra not in (None, body.encode())
     if seq > last or other:
-        text = "the public log has another game, or another head: this was changed"
+        text = "the public log has another game, or another head: this record was changed"
         if seq > last:
             text = f"the public log names seq {seq}, and this log ends before it"
         weight = _weight(parsed, checkpoint, keys)

@@ -17,9 +17,10 @@ Data = Mapping[str, Any]
 
 class CardMisplaced(Exception):
     """
-    A card is not at the place that an event names; `dealing`: the deal or a draw is wrong.
+    A card is not at the place that an event names.
 
-    If a seat uses a card that is not in its hand, `seat` and `card` name them.
+    `dealing` is true if the fault is in the deal or a draw. If a seat uses a card that is not in
+    its hand, `seat` and `card` name both.
     """
 
     def __init__(
@@ -49,8 +50,9 @@ class Zones:
         self.hands: list[list[str]] = [[] for _ in range(seats)]
         self.up: list[list[list[str]]] = [[] for _ in range(seats)]
         self.down: list[list[int | None]] = [[] for _ in range(seats)]
-        self.met: list[set[int]] = [set() for _ in range(seats)]  # positions each seat has seen
-        self.placed: set[str] = set()  # the cards that were shown outside stock and slots
+        # By seat, the positions of the cards that were dealt to, drawn or turned by it.
+        self.obtained: list[set[int]] = [set() for _ in range(seats)]
+        self.placed: set[str] = set()  # cards that an event has shown outside stock and slots
         self.opened: set[str] = set(self.deck)  # the cards whose position in the deck is known
         self._steps: Mapping[str, Callable[[Data], None]] = {
             "cards_dealt": self._dealt,
@@ -92,7 +94,7 @@ class Zones:
         for slot in range(data["up"]):
             for seat in order:
                 faces = data["face_up"][seat]
-                self.met[seat].add(self.stock[0])
+                self.obtained[seat].add(self.stock[0])
                 card = self._faced(self.stock.popleft(), faces[slot : slot + 1])
                 self.up[seat].append([card])
         if not data["up"]:
@@ -114,7 +116,7 @@ class Zones:
         for opening in data["returned"]:
             position = self._top()
             self._reveal(position, opening["card"])
-            under.append(self._same(position, opening))
+            under.append(self._check_position(position, opening))
         if data["starter"] is not None:
             self.pile = [self._faced(self._top(), [data["starter"]])]
         self.stock.extend(under)
@@ -124,12 +126,13 @@ class Zones:
         if not openings:
             raise CardMisplaced("a card dealt face up is not shown", dealing=True)
         opening = openings[0]
-        self._same(position, opening)
+        self._check_position(position, opening)
         self._reveal(position, opening["card"])
         self._place(opening["card"])
         return str(opening["card"])
 
-    def _same(self, position: int, opening: Data) -> int:
+    def _check_position(self, position: int, opening: Data) -> int:
+        """Return the position, which must be that of the opening."""
         if opening["p"] != position:
             reason = f"position {opening['p']} is opened, but position {position} is the next"
             raise CardMisplaced(reason, dealing=True)
@@ -148,6 +151,7 @@ class Zones:
             raise CardMisplaced(f"{card} is not the card at position {position}")
 
     def _place(self, card: str) -> None:
+        """Record a card as shown; raises CardMisplaced if it was shown elsewhere before."""
         if card in self.placed:
             raise CardMisplaced(f"{card} lies elsewhere")
         self.placed.add(card)
@@ -230,18 +234,19 @@ class Zones:
         if position is None:
             raise CardMisplaced(f"slot {slot} of seat {seat} holds no card")
         self.down[seat][slot] = None
-        self.met[seat].add(position)
+        self.obtained[seat].add(position)
         return self.deck[position] if opening is None else self._faced(position, [opening])
 
     def _tried(self, seat: int, opening: Data) -> str:
+        """Take the top card of the stock, which the seat tries to play, and return it."""
         position = self._top()
-        self.met[seat].add(position)
+        self.obtained[seat].add(position)
         return self._faced(position, [opening])
 
     def _draw(self, seat: int, count: int) -> None:
         for _ in range(count):
             position = self._top()
-            self.met[seat].add(position)
+            self.obtained[seat].add(position)
             self.hands[seat].append(self.deck[position])
 
     def _top(self) -> int:

@@ -35,7 +35,7 @@ CLAIMS: Final[Mapping[Claim, str]] = {
 """The text of each claim."""
 
 PAST_IN_CODES: Final = Wording(past=True, next_seat=False)
-"""As `PAST`, with the codes of cards: for sentences that would be too long in words."""
+"""As `PAST`, but with the codes of cards instead of their names, for shorter sentences."""
 
 _DECK: Final = (Check.COMMITMENTS, Check.SHUFFLE, Check.OPENINGS, Check.DEAL)
 _ACTIONS: Final = (Check.CUSTODY, Check.LEGALITY, Check.HIDDEN)
@@ -53,7 +53,7 @@ _NEEDED: Final = {**_CHECKS, Claim.HISTORY: _LOG}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ClaimResult:
     """The result of a claim, with an explanation."""
 
     claim: Claim
@@ -71,14 +71,14 @@ class Basis:
     unchecked: Sequence[str] = ()  # evidence from outside that could not be checked
 
 
-def standings(findings: Sequence[Finding], basis: Basis) -> tuple[Standing, ...]:
+def claim_results(findings: Sequence[Finding], basis: Basis) -> tuple[ClaimResult, ...]:
     """
     Return the results of the three claims.
 
     The history passes only with evidence from outside, because a log by itself may have been
-    invented as a whole.
+    invented.
     """
-    return tuple(_standing(claim, findings, basis) for claim in Claim)
+    return tuple(_claim_result(claim, findings, basis) for claim in Claim)
 
 
 def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = None) -> str:
@@ -106,18 +106,18 @@ def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = Non
     return "; ".join([*shown, *unshown])
 
 
-_UNSHOWN_DEAL: Final = "not shown: that the cards were dealt as the deck lay"
+_UNSHOWN_DEAL: Final = "not shown: that the cards were dealt in the order of the deck"
 _IDLE: Final = "the supplied evidence proves nothing, for or against"
 
 
-def _standing(claim: Claim, findings: Sequence[Finding], basis: Basis) -> Standing:
-    result, text = _stands(claim, findings, basis)
+def _claim_result(claim: Claim, findings: Sequence[Finding], basis: Basis) -> ClaimResult:
+    result, text = _result_and_text(claim, findings, basis)
     if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
         text = f"{text}; {_places(idle)}: {_IDLE}"
-    return Standing(claim=claim, result=result, text=text)
+    return ClaimResult(claim=claim, result=result, text=text)
 
 
-def _stands(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Result, str]:
+def _result_and_text(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Result, str]:
     if failed := against(claim, findings):
         return Result.FAIL, f"does not hold: {_places(failed)}"
     if unsure := _weighing(claim, findings, EvidenceWeight.UNSIGNED):
@@ -146,7 +146,7 @@ def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | Non
     doubts = [] if seed is None else [seed]
     if basis.unheld is not None and basis.unheld.unseen:
         played = f"seat {basis.unheld.seat} plays {basis.unheld.card} without holding it"
-        unshown = f"that the cards were dealt as it lay, because at seq {basis.unheld.seq}"
+        unshown = f"that the cards were dealt in its order, because at seq {basis.unheld.seq}"
         doubts.insert(0, f"{unshown} {played}")
     if not doubts:
         return None
@@ -213,13 +213,13 @@ class Account:
     happened: str | None = None  # what the event states
     reason: str = ""  # why the check fails, with the rule
     kind: str = ""  # the type of the event
-    turn: int | None = None  # which turn of the hand it is in, from 1; None outside of play
-    due: int | None = None  # the seat that had the turn by the events before
+    turn: int | None = None  # number of the turn in the hand, from 1; None outside of play
+    due: int | None = None  # the seat on turn before the event
     by_seat: int | None = None  # the seat whose unsigned move it is
     by_bot: bool = False  # whether a bot sits there
     signer: int | None = None  # the seat whose signature is missing or invalid
     signed_move: Data | None = None  # the move that the signer did sign, if it is another one
-    on_top: str | None = None  # the last card that was played up to it
+    on_top: str | None = None  # the last card played up to and including the event
 
 
 def accounts_of(
@@ -247,13 +247,13 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
             happened = f"this log states: {happened}"
         reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)
         named_already = first.check is Check.RECEIPTS or PRODUCER in (first.reason or "")
-        who = "" if named_already else authorship.text(seq, by_server)
+        author = "" if named_already else authorship.text(seq, by_server)
         actions = event is not None and event["type"] in ACTIONS
         seat = event["by"] if actions and event is not None and "auth" not in event else None
         yield Account(
             claim=claim,
             seq=seq,
-            text="; ".join(filter(None, (happened, who, reason))),
+            text="; ".join(filter(None, (happened, author, reason))),
             move=actions or (event is not None and event["by"] is not None),
             check=first.check,
             happened=stated,
@@ -270,7 +270,7 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
 
 
 def _turn_at(log: Log, seq: int) -> int | None:
-    """Return which turn of the hand an event is in, from 1; None before and after play."""
+    """Return the number of the turn that an event is in, from 1; None before and after play."""
     plays = [move for move in log.moves if move.kind is MoveKind.PLAY]
     ends = seq < len(log.events) and log.events[seq]["type"] in (*SEALS, "game_ended")
     if ends or not plays or not plays[0].first <= seq <= plays[-1].last:
@@ -296,7 +296,7 @@ def _signed_move(event: Data | None, failed: Finding) -> Data | None:
 
 
 def _on_top_at(log: Log, seq: int) -> str | None:
-    """Return the last card that was played up to an event, None if none was."""
+    """Return the last card played up to and including an event, None if none was."""
     for event in reversed(log.events[: seq + 1]):
         if event["type"] == "cards_played":
             return str(event["data"]["cards"][-1])
@@ -314,7 +314,7 @@ def _by_server(claim: Claim, event: Data | None) -> str:
         case Claim.DECK:
             return "the server shuffles and deals, no player does"
         case Claim.HISTORY:
-            return "the server wrote it like this"
+            return "the server wrote it in this form"
         case Claim.ACTIONS if event is None or event["type"] not in ACTIONS:
             return "the server decides this, no player does"
         case Claim.ACTIONS:

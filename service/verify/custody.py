@@ -53,7 +53,7 @@ def check_custody(log: Log, cursor: Cursor) -> None:
     """
     Check that each card is always in one zone, and that seats play only cards they hold.
 
-    Raises Failed if a card is not where the log has it, Unanswered if nothing was dealt.
+    Raises Failed if a card is not where an event takes it from, Unanswered if nothing was dealt.
     """
     if _deal_of(log) is None:
         raise not_applicable("nothing was dealt")
@@ -78,11 +78,11 @@ def followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
         yield zones
 
 
-def positions_met(log: Log, seat: int) -> frozenset[int]:
+def positions_obtained(log: Log, seat: int) -> frozenset[int]:
     """
     Return the deck positions of the cards that were dealt to, drawn or turned by a seat.
 
-    Raises Failed if a card is not where the log has it.
+    Raises Failed if a card is not where an event takes it from.
     """
     zones = None
     try:
@@ -90,7 +90,7 @@ def positions_met(log: Log, seat: int) -> frozenset[int]:
             zones = step
     except CardMisplaced as error:
         raise Failed(None, error.reason) from None
-    return frozenset() if zones is None else frozenset(zones.met[seat])
+    return frozenset() if zones is None else frozenset(zones.obtained[seat])
 
 
 def _ruleset(log: Log) -> Ruleset | None:
@@ -126,7 +126,7 @@ def _check_counts(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
 
 
 def _check_starter(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
-    """Check that a starter is turned only if the ruleset has one, and put back only if special."""
+    """Raise Failed if the starter, or the cards put back before it, break the ruleset."""
     rule, kind = ruleset.cite("deal.starter"), ruleset.deal.starter
     starter, returned = data["starter"], data["returned"]
     if kind is Starter.NONE and starter is not None:

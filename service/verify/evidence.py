@@ -61,7 +61,7 @@ class OutsideEvidence:
     proof: bytes | None = None  # of the public log; replaces the proof in the bundle
     witnessed: bool = False  # whether cosignatures of witnesses are required
     witness_keys: tuple[CosignatureVerifier, ...] = ()
-    quorum: int | None = None  # how many witnesses must have cosigned; None: all
+    quorum: int | None = None  # number of witnesses that must have cosigned; None: all
     others: tuple[Bundle, ...] = ()  # further logs of the same table
 
 
@@ -98,8 +98,8 @@ def with_line_feeds(note: bytes) -> bytes:
     """
     Return a signed note with LF for each CR LF.
 
-    Forms of browsers and editors of Windows write CR LF. A signed text has no CR, so nothing
-    that was signed can change.
+    Browser forms and Windows editors write CR LF. A signed text has no CR, so the replacement
+    changes nothing that was signed.
     """
     return note.replace(b"\r\n", b"\n")
 

@@ -65,7 +65,7 @@ def main_verify(
     Verify files and return the exit status.
 
     0: all required checks pass; 1: a check failed; 2: evidence for a required check or level is
-    missing; 3: a file is not a bundle or log, or cannot be read.
+    missing; 3: a file is not a bundle or log, or a file cannot be read or written.
     """
     options = options or VerifyOptions()
     out, errors = out or sys.stdout, errors or sys.stderr
@@ -106,10 +106,10 @@ def verify_all(
     budget: Budget | None = None,
 ) -> list[Report]:
     """
-    Return the report of each bundle; the others are further games of its table.
+    Return the report of each bundle, in order; the check `sequence` compares all of them.
 
-    A receipt or log proof is checked with the log of its game. If it belongs to none of the
-    logs, it is checked with the first one, where it fails.
+    A receipt or log proof is checked with the log of its game. One that belongs to none of the
+    logs is checked with the first log, where it fails.
     """
     budget = budget or Budget()
     named = zip_longest(bundles, names)

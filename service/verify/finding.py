@@ -12,7 +12,7 @@ BUDGET: Final = "budget"
 """The reason of a check that was not finished within the time limit."""
 
 MOST_SEQS: Final = 20
-"""The most further failing events that are named; the others are counted."""
+"""Maximum of events named in `Finding.others`; events beyond it are counted."""
 
 
 class Check(StrEnum):
@@ -65,7 +65,7 @@ class Objection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """The answer of one check: for a fail, the first event that fails and why."""
+    """The result of one check; of a failed one, also the first failing event and the reason."""
 
     check: Check
     result: Result
@@ -73,8 +73,8 @@ class Finding:
     reason: str | None = None
     rule: str | None = None  # the statement that decides it, if there is one
     weight: EvidenceWeight = EvidenceWeight.AGAINST  # of the first place at which it fails
-    further: tuple[Objection, ...] = ()  # after the first, as far as the check could go on
-    remarks: tuple[str, ...] = ()  # no failures, but a reader should weigh them
+    further: tuple[Objection, ...] = ()  # later failures, if the check could continue
+    remarks: tuple[str, ...] = ()  # facts that are no failures, for readers to weigh
 
     @property
     def objections(self) -> tuple[Objection, ...]:
@@ -88,7 +88,7 @@ class Finding:
 
     @property
     def unfinished(self) -> bool:
-        """Return whether the time was over before the check was done."""
+        """Return whether the time limit was reached before the check ended."""
         return self.result is Result.MISSING and self.reason == BUDGET
 
     @property
@@ -112,13 +112,13 @@ class Finding:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """
-    Further output of a check: how far it reaches, and what a reader should know.
+    Further output of a check, for the level and the text of the report.
 
-    A check that fails has them too, except `reach` and `text`.
+    Of a failed check `reach` and `text` are not used.
     """
 
-    reach: int | None = None
-    text: str | None = None
+    reach: int | None = None  # seq up to which evidence from outside confirms the log
+    text: str | None = None  # the reason of a passed check
     outside: tuple[str, ...] = ()  # the evidence from outside, in words
     remarks: tuple[str, ...] = ()
     signed: tuple[int, ...] = ()  # the seqs at which a key of the server signed this log
@@ -155,10 +155,10 @@ class Unanswered(Exception):
 
 class Cursor:
     """
-    The position of a check in the log, and the failures after which it could continue.
+    The position of a check in the log, and the failures after which it continued.
 
-    With it malformed content is reported with its seq, and the report names every event that
-    fails, not only the first one.
+    The position is the seq reported for malformed content. The recorded failures let the report
+    name every failing event, not only the first one.
     """
 
     __slots__ = ("contradicted", "failures", "seq", "signed")
@@ -166,8 +166,8 @@ class Cursor:
     def __init__(self) -> None:
         self.seq: int | None = None
         self.failures: list[Objection] = []
-        self.signed: list[int] = []  # the seqs at which a key from outside signed this log
-        self.contradicted: str | None = None  # the contradicting signature of the server, in words
+        self.signed: list[int] = []  # as Answer.signed
+        self.contradicted: str | None = None  # as Answer.contradicted
 
     def note(
         self,
@@ -218,20 +218,20 @@ def finding_of(
 
 
 ASKS: Final[Mapping[Check, str]] = {
-    Check.BYTES: "Is every line written in the one form that there is for it, and nothing more?",
+    Check.BYTES: "Is every line an event in canonical form, with exactly the fields of its type?",
     Check.CHAIN: "Does every event name the hash of the one before it, and does time go forward?",
     Check.ORDER: "Do set-up, deal and play follow one another, with nothing after the seal?",
-    Check.COMMITMENTS: "Is the seed, and all that players added, what was committed to before?",
-    Check.SHUFFLE: "Does that give this very deck, the commitments to its cards, and the dealer?",
+    Check.COMMITMENTS: "Do the seed and the values of players match their earlier commitments?",
+    Check.SHUFFLE: "Do seed and values give this deck, the commitments to its cards, the dealer?",
     Check.OPENINGS: "Does every card that was shown match the commitment to it?",
     Check.DEAL: "Did each card go where the deal puts it, and each draw take the top of the stock?",
     Check.CUSTODY: "Was every card in exactly one place at all times, and played by its holder?",
-    Check.LEGALITY: "Do the rules allow each action, and lead to just what followed from it?",
-    Check.HIDDEN: "Were blind cards that stayed hidden really those that could not be played?",
-    Check.SIGNATURES: "Is every move of a player with a key signed, and for this moment?",
-    Check.RECEIPTS: "Does every receipt that was kept name a head of this log?",
+    Check.LEGALITY: "Do the rules allow each action, and give exactly the recorded outcomes?",
+    Check.HIDDEN: "Were the blind cards that stayed hidden really unplayable?",
+    Check.SIGNATURES: "Is every move of a player with a key signed, for its place in the game?",
+    Check.RECEIPTS: "Does every supplied receipt name a head of this log?",
     Check.ANCHOR: "Does the public log of the server, signed by its key, contain this game?",
-    Check.WITNESS: "Have the witnesses that were asked for cosigned that log?",
+    Check.WITNESS: "Have the required witnesses cosigned the public log?",
     Check.SEAL: "Is the game over, with the seed published and all refused attempts named?",
-    Check.SEQUENCE: "Between the hands of a table: is none left out, doubled, or dealt in hiding?",
+    Check.SEQUENCE: "Do the hands of the table follow one another, none missing or repeated?",
 }

@@ -32,6 +32,9 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
     """
     Check that `seq` has no gaps, each `prev` is the previous head, and times never decrease.
 
+    Also check that all events of a move have one time, and that the manifest of the bundle names
+    this game and an existing seat.
+
     Raises Failed if the manifest has another time for the last event.
     """
     cursor.seq = 0
@@ -307,7 +310,7 @@ def _compared(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | Non
     """
     Return a note if the file of refused attempts is missing; raises Failed if it does not match.
 
-    A file that does not match is not evidence against the log: any holder may have changed it.
+    Such a file is not evidence against the log, because any holder of the bundle can change it.
     """
     if (sealed.count == 0) != (sealed.sha256 == NONE_REFUSED.sha256):
         raise Failed(log.end, "the number of refused attempts in the seal does not match its hash")
@@ -334,5 +337,4 @@ def _unproven(log: Log, bundle: Bundle) -> Iterator[str]:
         yield f"refused attempts ({REFUSALS}) are unproven: {UNPROVEN}"
     files = sum(name.startswith(DISPUTE) for name in bundle.files)
     if files:
-        what = "1 file" if files == 1 else f"{files} files"
-        yield f"what stands under {DISPUTE} ({what}) is unproven: no seal names it"
+        yield f"files under {DISPUTE} ({files}) are unproven: no seal covers them"

@@ -41,7 +41,7 @@ from service.verify.without_deck import (
 )
 
 MOST_NAMED: Final = 6
-"""Maximum of cards named that a seat could have played instead."""
+"""Maximum number of cards named that a seat could have played instead."""
 
 
 def check_legality(log: Log, cursor: Cursor) -> Answer:
@@ -50,7 +50,9 @@ def check_legality(log: Log, cursor: Cursor) -> Answer:
 
     With the deck every move is decided again; without it, only consequences of public facts are
     checked. The events of a move that is not allowed are applied as well, so that each move is
-    judged by itself. Return a note if a seat had less time for its entropy than promised.
+    judged by itself. The answer has a note if a seat had less time for its entropy than promised.
+
+    Raises Failed if the ruleset cannot be read.
     """
     cursor.seq = 0
     ruleset = log.ruleset
@@ -85,7 +87,7 @@ class _Judge:
         if not isinstance(first, GameCreated):
             raise Failed(0, "the log does not begin with game_created")
         self.game: Game = new_game(first)
-        self.open = log.deck is not None
+        self.deck_known = log.deck is not None
         self.named = False  # whether a reason has named what a seat could have played
         if log.deck is not None:
             self.game = replace(self.game, deck=tuple(Card(code) for code in log.deck))
@@ -103,7 +105,7 @@ class _Judge:
         elif move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT):
             if move.timed_out:
                 at = self.log.events[move.first]["at"]
-                self.turns.check_time_out(self.game, move, at, hidden=not self.open)
+                self.turns.check_time_out(self.game, move, at, hidden=not self.deck_known)
             self._decide(move)
         elif move.kind is MoveKind.ABORT:
             self._abort(move.first)
@@ -119,13 +121,13 @@ class _Judge:
     def _deal(self, seq: int) -> None:
         event = self.events[seq]
         if isinstance(event, CardsDealt):
-            if not self.open:
+            if not self.deck_known:
                 self.game = with_dealt_face_up(self.game, event)
                 return
             expected, *throws = deal(self.game, event.dealer)
             self.throws = list(throws)
             self._compare(seq, seq, (expected,))
-        elif self.open:
+        elif self.deck_known:
             expected_throw, self.throws = tuple(self.throws[:1]), self.throws[1:]
             self._compare(seq, seq, expected_throw)
         else:
@@ -148,14 +150,14 @@ class _Judge:
             command = move_behind(event)
             if command is None or (seq > move.action and not move.timed_out):
                 continue
-            shown = game if self.open else with_shown(game, event, seq)
+            shown = game if self.deck_known else with_shown(game, event, seq)
             try:
                 decided = decide(command, shown)
             except CommandRefused as refused:
                 rule = refused.rule if isinstance(refused, RuleRefused) else None
                 instead = self._instead(game, command)
                 raise Failed(seq, f"{NOT_ALLOWED}{refused}{instead}", rule) from None
-            if not self.open:
+            if not self.deck_known:
                 decided = with_stated_opener(decided, self.events[seq : move.last + 1], game)
             expected += decided
             for step in decided:
@@ -164,7 +166,7 @@ class _Judge:
 
     def _instead(self, game: Game, command: Command) -> str:
         """Return the playable cards, only for the first such move, because this can take long."""
-        if not self.open or self.named:
+        if not self.deck_known or self.named:
             return ""
         text = _instead(game, command)
         self.named = text != ""

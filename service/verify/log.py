@@ -23,9 +23,9 @@ from service.shx.validators import MAX_EVENTS
 from service.verify.finding import Check, Failed, Finding, Result
 
 
-def played_by(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+def pinned_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     """
-    Return the ruleset that `game_created` names, for the hand of this number.
+    Return the ruleset that `game_created` names; `hand` is the number of the hand.
 
     For an id of the catalogue the settings in the event are ignored: a game with a known id is
     verified by the known rules. Raises Failed for an unknown id, for options that the ruleset does
@@ -62,18 +62,18 @@ class Log:
     """
     The events of a log up to the first line that is not an event.
 
-    A move that such a line interrupts is left out; `heads` has the head after every line. The
-    properties are data that several checks need. On malformed content they raise Failed, so that
-    each check that needs them reports it.
+    A move that such a line interrupts is left out. `heads` has the hash of every line, also of
+    unreadable ones. The properties are data that several checks need. On malformed content they
+    raise Failed, so that each check that needs them reports it.
     """
 
     def __init__(self, lines: Sequence[bytes], *, name: str | None = None) -> None:
-        self.name = name  # of the file that it came from
-        self.count = len(lines)
+        self.name = name  # of its file
+        self.count = len(lines)  # of all lines, also unreadable ones
         self.events: tuple[Mapping[str, Any], ...]
         self.events, self.unreadable = _read(lines)
         self.heads = tuple(head(line) for line in lines[:MAX_EVENTS])
-        self.supposed: tuple[str, ...] | None = None
+        self.supposed: tuple[str, ...] | None = None  # the deck to use instead of the log's own
 
     def supposing(self, deck: tuple[str, ...]) -> Log:
         """Return a copy of this log that is verified with another deck."""
@@ -83,7 +83,7 @@ class Log:
 
     @property
     def broken(self) -> Broken | None:
-        """Return the first line that is not an event; events after it are not used."""
+        """Return the first line that is not an event, None if there is none."""
         return self.unreadable[0] if self.unreadable else None
 
     @cached_property
@@ -126,19 +126,19 @@ class Log:
 
     @cached_property
     def grouped(self) -> tuple[tuple[RecordedMove, ...], NotAMove | None]:
-        """Return the moves up to the first event that is not part of one, and that fault."""
+        """Return the moves up to the first event that is not part of a move, and this fault."""
         return moves_of(self.events)
 
     @cached_property
     def moves(self) -> tuple[RecordedMove, ...]:
-        """Return the moves of the whole log, also after an event that is not part of one."""
+        """Return the moves of the whole log, also those after an event that is part of none."""
         return tuple(every_move(self.events))
 
     @cached_property
     def ruleset(self) -> Ruleset:
         """Return the ruleset by which the game is verified; raises Failed if it is invalid."""
         created = self.created
-        return played_by(created["ruleset"], created["hand"])
+        return pinned_ruleset(created["ruleset"], created["hand"])
 
     @cached_property
     def decoded(self) -> tuple[Event, ...]:
@@ -231,9 +231,7 @@ def _whole(events: Sequence[Mapping[str, Any]]) -> int:
 
 def _likely(line: bytes) -> str:
     """Return the likely cause of an unreadable line, '' if none is known."""
-    return " (it ends with a carriage return, as a text editor may have put it)" * (
-        line.endswith(b"\r")
-    )
+    return " (it ends with a carriage return, which some text editors add)" * (line.endswith(b"\r"))
 
 
 PRODUCER: Final = "the party that produced this file wrote it"

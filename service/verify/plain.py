@@ -14,7 +14,7 @@ NOT_ALLOWED: Final = "not allowed: "
 """Begins the reason of a failure at an action that a rule forbids."""
 
 MOST_WORDS: Final = 30
-"""The most words of a sentence in a summary or a finding."""
+"""Maximum of words of a sentence in a summary or a finding."""
 
 FAILS: Final[Mapping[Check, str]] = {
     Check.BYTES: "This line was edited or damaged: the server never writes a line like this.",
@@ -36,7 +36,7 @@ FAILS: Final[Mapping[Check, str]] = {
     Check.SEAL: "The end of the record does not match its events or the list of refused moves.",
     Check.SEQUENCE: "A hand of the table is missing or doubled, or does not follow the one before.",
 }
-"""What it means that a check fails: one sentence without technical terms."""
+"""The meaning of a failed check, in one sentence without technical terms."""
 
 PASSES: Final[Mapping[Check, str]] = {
     Check.BYTES: "Every line is written as the server writes it.",
@@ -56,7 +56,7 @@ PASSES: Final[Mapping[Check, str]] = {
     Check.SEAL: "The game is over, and its end fits the rest of the record.",
     Check.SEQUENCE: "The hands of the table fit together.",
 }
-"""What it means that a check passes."""
+"""The meaning of a passed check."""
 
 OPEN: Final[Mapping[Check, str]] = {
     Check.RECEIPTS: (
@@ -71,7 +71,7 @@ OPEN: Final[Mapping[Check, str]] = {
     Check.SIGNATURES: "No player signs moves with a key in this game.",
     Check.HIDDEN: "No face-down card was kept hidden.",
 }
-"""What it means that a check could not be made, or does not apply."""
+"""The meaning of a check that could not be made or does not apply."""
 
 ON_THE_MOVE: Final = "event"
 """The check of a finding about the disputed move itself."""
@@ -93,7 +93,7 @@ _EVENTS: Final[Mapping[str, str]] = {
     "game_sealed": "the record is closed",
     "turn_timed_out": "the time of a seat is up",
 }
-"""What an event states, for sentences on what should have happened."""
+"""Predicates of events, for sentences on what the rules require instead."""
 
 _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (
@@ -273,7 +273,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"a signature where none belongs",
-        "It has a signature that nobody at the table could make.",
+        "It has a signature, although this event has to be without one.",
     ),
     (
         r"its nonce was used before",
@@ -349,7 +349,7 @@ _END: Final = re.compile(r"[;\n]|(?<=[a-z\])])[.:] ")
 
 def plain(check: str, result: str, reason: str | None = None) -> str:
     """
-    Return what the result of a check means, in one sentence; `reason` is that of the finding.
+    Return the meaning of a check's result in one sentence; `reason` is that of the finding.
 
     >>> plain("custody", "fail")
     'A card was played or moved that was not there.'
@@ -411,13 +411,13 @@ def in_words(reason: str) -> str | None:
         if match is None:
             continue
         values = [value.replace("'", "") for value in match.groups()]
-        named = dict(zip("abc", values, strict=False))
+        letters = dict(zip("abc", values, strict=False))
         first = values[0] if values else ""
         event = _EVENTS.get(first, "something else happens")
         codes = [value for value in values if re.fullmatch(_CARD, value)]
         card = spelled(Card(codes[0])) if codes else "the card"
         seats = [f"seat {value}" for value in values]
-        text = sentence.format(*seats, event=event, card=card, **named)
+        text = sentence.format(*seats, event=event, card=card, **letters)
         return text[0].upper() + text[1:]
     return None
 

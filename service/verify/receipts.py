@@ -44,7 +44,7 @@ class Trust:
         for seq, keys in sorted(signed, key=lambda one: one[0]):
             late = {key: _out_of_time(log, seq, times[key]) for key in keys if key in times}
             if len(late) < len(keys) or None in late.values():
-                continue  # one in its time is enough
+                continue  # a key was valid at this time, which is enough
             for key, remark in late.items():
                 remarks_of.setdefault(key, []).append(str(remark))
         if not remarks_of:
@@ -60,9 +60,9 @@ def _first_and_how_many(remarks: list[str]) -> str:
 
 def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
     """
-    Return why a key cannot have signed the head at `seq` while it was the newest, or None.
+    Return why a key cannot have signed the head at `seq` while that head was the newest, or None.
 
-    A head is the newest until the next event; the last one stays the newest.
+    A head is the newest until the next event; the last head of the log stays the newest.
     """
     if seq > log.end:
         return None  # its line cannot be read, so its time is unknown
@@ -77,7 +77,7 @@ def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
 
 
 def _after(one: str, other: str) -> bool:
-    """Return whether a time is after another; False if one of them is no time."""
+    """Return whether a time is after another; False if one of them is not a valid time."""
     try:
         return parse_time(one) > parse_time(other)
     except (RecordError, TypeError):
@@ -104,11 +104,11 @@ class _Readable:
 
 def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answer:
     """
-    Check that every receipt names a head of this log; return up to which event they confirm it.
+    Check that every receipt names a head of this log; `reach` is the last seq that one confirms.
 
     Only a receipt from outside, signed by a key from outside, confirms the log: a receipt in
     the bundle can only fail the check. Only a receipt signed by a key from outside contradicts
-    the history: a damaged one, or one of an unknown key, proves nothing.
+    the history: a damaged receipt, or one signed by an unknown key, proves nothing.
 
     Raises Unanswered without a receipt or a server key from outside.
     """
@@ -223,7 +223,7 @@ def _contradiction(log: Log, held: _Readable, agreed: int | None, signed: Sequen
         more = "the game continued, and this log was cut short or is an earlier copy"
         return Failed(last, f"{text}. {_signed_by(held.signers)}: {more}")
     both = [other for other in signed if other >= min(seq, last)]
-    return Failed(min(seq, last), f"{text}. {_who_made_both(held.signers, both)}")
+    return Failed(min(seq, last), f"{text}. {_possible_authors(held.signers, both)}")
 
 
 def _changed(seq: int, agreed: int | None) -> str:
@@ -233,12 +233,12 @@ def _changed(seq: int, agreed: int | None) -> str:
     return f"they agree up to seq {agreed}: {changed} was changed"
 
 
-def _who_made_both(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
+def _possible_authors(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
     """
-    Return which party can have made two histories.
+    Return which party can have written this log, if the server signed another history.
 
     A log has no signature of its own, so a receipt shows only that the server had another log.
-    If the same key signed this one as well, its holder made both.
+    If the same key signed this log as well, the holder of the key wrote both.
     """
     good = f"{_signed_by(signers)}: the operator itself signed that other history"
     if both:

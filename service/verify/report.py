@@ -13,9 +13,9 @@ from service.verify.claims import (
     CLAIMS,
     Account,
     Basis,
-    Standing,
+    ClaimResult,
+    claim_results,
     claims_against,
-    standings,
 )
 from service.verify.finding import ASKS, Check, Finding, Result
 from service.verify.log import Authorship
@@ -52,7 +52,7 @@ def report_text(report: Report, *, name: str | None = None) -> str:
 
 
 def _accounts(report: Report, name: str) -> Iterator[str]:
-    """Yield what happened where a claim first fails, and the command that shows more of it."""
+    """Yield the event at which each claim first fails, and the command that shows more."""
     for account in report.accounts:
         text = printable(sentences(account.text))
         yield f"what happened ({account.claim}), seq {account.seq}: {text}"
@@ -105,14 +105,14 @@ class Report:
     version: int  # the number of events
     sealed: bool
     findings: tuple[Finding, ...]  # in the order of the protocol
-    asked: tuple[Check, ...]  # the required checks
+    required: tuple[Check, ...]
     level: str | None  # None if the log cannot be read
-    up_to: int | None  # how far receipts from outside reach; None without one
+    up_to: int | None  # seq up to which receipts from outside confirm the log; None without one
     witnessed: bool
     entropy: tuple[Mapping[str, Any], ...]
     timed_out: tuple[int, ...]
     unproven: tuple[str, ...]  # moves without a signature, in words
-    made_for: Mapping[int, int]  # by human seat, how many moves were made for it after time-outs
+    made_for: Mapping[int, int]  # by human seat, the number of moves made for it after time-outs
     missing: tuple[str, ...]  # the requirements of the next level that are not met
     outside: tuple[str, ...]  # evidence that does not depend on the operator
     unchecked: tuple[str, ...]  # evidence that could not be checked, and why
@@ -127,11 +127,11 @@ class Report:
         results = {finding.check: finding.result for finding in self.findings}
         if Result.FAIL in results.values():
             return Result.FAIL
-        missing = any(results[check] is Result.MISSING for check in self.asked)
+        missing = any(results[check] is Result.MISSING for check in self.required)
         return Result.MISSING if missing else Result.PASS
 
     @property
-    def claims(self) -> tuple[Standing, ...]:
+    def claims(self) -> tuple[ClaimResult, ...]:
         """Return the results for the deck, the history and the actions, each by itself."""
         basis = Basis(
             backed=self.backed,
@@ -139,7 +139,7 @@ class Report:
             unheld=self.unheld,
             unchecked=self.unchecked,
         )
-        return standings(self.findings, basis)
+        return claim_results(self.findings, basis)
 
     @property
     def summary(self) -> Summary | None:
@@ -220,10 +220,11 @@ def audit_object(report: Report) -> dict[str, Any]:
 
 def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) -> str | None:
     """
-    Return the level reached by the findings: L0 readable, L1 the log is valid.
+    Return the level that the findings reach, None if the log cannot be read.
 
-    L2: and a receipt from outside names a head. L3: and every human seat `signed` a move of
-    this hand, and each that was not made for it after a time-out, with a key from outside.
+    L0: the log can be read. L1: no check fails. L2: also a receipt from outside confirms the log
+    up to the seq `up_to`. L3: also `signed`, which means that each human seat has a key from
+    outside and signed a move of this hand. The moves made after time-outs need no signature.
     """
     results = {finding.check: finding.result for finding in findings}
     if results[Check.BYTES] is not Result.PASS:
@@ -236,9 +237,9 @@ def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) ->
 
 
 MOST_LINES: Final = 4
-"""The most lines of a list, so that the report fits on a page; the rest is counted."""
+"""Maximum of lines of a list, so that the report fits on a page; the rest is counted."""
 
-MAX_TEXT: Final = 900  # characters: more than any sentence of the verifier's own
+MAX_TEXT: Final = 900  # characters: more than any text that the verifier itself writes
 CUT: Final = " \N{HORIZONTAL ELLIPSIS} (cut here; the text and the JSON have all of it)"
 
 _SIGNS: Final = {
@@ -300,7 +301,7 @@ def _template() -> Template:
 
 
 def _levels(report: Report) -> Iterator[tuple[bool, str, str]]:
-    """Yield each level, whether it is reached, and what it means; +W is the witnesses' mark."""
+    """Yield whether each level is reached, its name and its meaning; last the mark +W."""
     reached = LEVELS.index(report.level) if report.level else -1
     yield from ((n <= reached, level, _LEVELS[level]) for n, level in enumerate(LEVELS))
     yield report.witnessed, "+W", "the public log, cosigned by witnesses"
@@ -315,7 +316,7 @@ def _found_by(finding: Finding) -> str:
 
 
 def _lists(report: Report) -> Iterator[tuple[str, Sequence[str], int]]:
-    """Yield each list that is not empty: its title, its first lines, and how many are left out."""
+    """Yield each list that is not empty: title, first lines, and the number of further lines."""
     lists = (
         ("From outside", (*report.outside, *report.unchecked) or ("nothing",)),
         ("For more", report.missing),

@@ -14,7 +14,7 @@ NOT_SEALED: Final = (
     "the secret numbers are published when the hand is over: they will show that the deck was"
     " fixed before play"
 )
-"""The reason of checks that need the published secret numbers."""
+"""The reason of checks that need the published seed."""
 
 States = Sequence[Mapping[str, Any]]
 """The `mode` and `state` of each seat's entropy, as in the audit object of the API."""
@@ -32,7 +32,7 @@ _CONTRIBUTIONS: Final[Mapping[str, str]] = {
 
 
 def entropy_lines(states: States) -> list[str]:
-    """Return one line for each seat's entropy: which parties could not choose the deck."""
+    """Return a line on each seat's entropy and on which parties it kept from choosing the deck."""
     if states and all(state["mode"] == "none" for state in states):
         return ["no player added to the shuffle: the operator alone chose it"]
     return [_line(state) for state in states]
@@ -42,8 +42,8 @@ def unproven_of_seed(states: States) -> str | None:
     """
     Return in words what is unproven about the choice of the seed, None if nothing is.
 
-    The deck is fixed before play in any case. Only a player who was bound to a value unknown
-    to all others shows that no party chose it.
+    The deck is fixed before play in any case. That no party chose it is shown only by a player
+    who was committed to a value that all others did not know.
     """
     modes = {state["mode"] for state in states if state["state"] == "revealed"}
     if "commit" in modes:

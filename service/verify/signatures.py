@@ -28,8 +28,8 @@ def check_signatures(
     Check that every move of a seat with a key is signed, `seen` is right, and no nonce repeats.
 
     `outside_keys` are keys of seats from outside the log: each must be the pinned key of the seat,
-    or lead to it by signed `changes`. Return in words which seats gave up or left without a
-    signature of their own.
+    or lead to it by signed `changes`. The text of the answer lists the seats that gave up or left
+    without a signature of their own.
 
     Raises Unanswered if no seat has a key.
     """
@@ -71,7 +71,7 @@ def is_key_of_seat(log: Log, seat: int, old: str, new: str, changes: Sequence[Ke
 
 
 def unproven(log: Log) -> list[str]:
-    """Return in words the moves that their seats cannot have signed."""
+    """Return in words the moves made after time-outs, and the unsigned forfeits and departures."""
     timed_out = [move for move in log.grouped[0] if move.timed_out]
     made = [f"seq {m.first}: done for seat {m.seat} after a time-out" for m in timed_out]
     return [*made, *_departures(log)]
@@ -117,15 +117,13 @@ class _Actions:
     def __init__(self, log: Log) -> None:
         self.places: dict[int, list[int]] = {}  # of the events that state a seq
         self.all = _SeqIndex()
-        self.exchanging_by_seat: dict[
-            int, _SeqIndex
-        ] = {}  # by seat, its actions in the exchange phase
+        self.exchanges: dict[int, _SeqIndex] = {}  # by seat, its actions in the exchange phase
         for place, event in enumerate(log.events):
             self.places.setdefault(event["seq"], []).append(place)
             if event["type"] in ACTIONS:
                 self.all.add(place, event["seq"])
             if event["type"] in EXCHANGE:
-                own = self.exchanging_by_seat.setdefault(event["data"]["seat"], _SeqIndex())
+                own = self.exchanges.setdefault(event["data"]["seat"], _SeqIndex())
                 own.add(place, event["seq"])
 
     def place(self, seq: int, before: int) -> int | None:
@@ -139,7 +137,7 @@ class _Actions:
         if move.kind is MoveKind.FORFEIT or move.seat is None:
             return None
         exchanging = move.kind is MoveKind.EXCHANGE
-        actions = self.exchanging_by_seat.get(move.seat, _SeqIndex()) if exchanging else self.all
+        actions = self.exchanges.get(move.seat, _SeqIndex()) if exchanging else self.all
         missed = actions.first_after(seen)
         return missed if missed is not None and missed < move.first else None
 
@@ -209,7 +207,7 @@ def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], actions: 
 
 
 def _same_move(move: Mapping[str, Any], event: Event) -> bool:
-    """Return whether an event records a move; the order of the cards of a play is ignored."""
+    """Return whether an event records a move; plays and pick-ups may list cards in any order."""
     data, kind = event["data"], event["type"]
     match move["type"]:
         case "play":

@@ -13,10 +13,10 @@ from service.verify.legality import check_legality
 from service.verify.log import Log
 
 MOST_FOLLOWED: Final = 400_000
-"""The most events that are followed card by card, over all tries of one log."""
+"""Maximum of events followed card by card, over all tries for one log."""
 
 MOST_JUDGED: Final = 20_000
-"""The most events that are judged by the rules again, which takes far longer."""
+"""Maximum of events judged by the rules again, which takes far longer."""
 
 _RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "cards_dealt": ("deal.hand",),
@@ -49,7 +49,7 @@ class Substitution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CardNotHeld:
-    """A card that a seat played although, by the deck, it did not hold it; with explanations."""
+    """A card played by a seat that, according to the deck, did not hold it; with explanations."""
 
     seq: int
     seat: int
@@ -61,7 +61,7 @@ class CardNotHeld:
 
     @property
     def text(self) -> str:
-        """Return in words which party can have done it, and which substitution explains it."""
+        """Return in words which party can be responsible, and which substitution explains it."""
         alone = "no player can do this alone, because the server deals and accepts moves; it let"
         alone += f" seat {self.seat} play a card that it did not hold"
         if not self.unseen:
@@ -100,16 +100,16 @@ def unheld_of(log: Log) -> CardNotHeld | None:
 
     If the deck is known, the played card is swapped in it with each card that the seat received
     unseen before. A swap after which all later events are valid is an explanation. If
-    few events follow, a broken rule explains them as well; the reader weighs both. The work
-    is bounded, and the same for the same log.
+    few events follow, a broken rule explains them as well, and the reader weighs both. The work
+    is bounded by MOST_FOLLOWED and MOST_JUDGED, so that equal logs have equal results.
     """
     draws: list[tuple[int, Draw]] = []
-    met: set[int] = set()
+    obtained: set[int] = set()
     seq, zones = 0, None
     try:
         for seq, zones in enumerate(followed(log, Cursor())):
-            draws += _drawn(log.events[seq], seq, zones, met)
-            met.update(*zones.met)
+            draws += _drawn(log.events[seq], seq, zones, obtained)
+            obtained.update(*zones.obtained)
     except CardMisplaced as error:
         if error.seat is None or error.card is None or zones is None:
             return None
@@ -129,8 +129,8 @@ def _drawn(
         return
     faces = (o["p"] for seat in data["face_up"] for o in seat) if kind == "cards_dealt" else ()
     known = before | set(faces)
-    for seat, met in enumerate(zones.met):
-        for place in sorted(met - known):
+    for seat, obtained in enumerate(zones.obtained):
+        for place in sorted(obtained - known):
             yield seat, Draw(seq=seq, place=place)
 
 
@@ -180,7 +180,11 @@ class _Tries:
         self.all_done = True
 
     def fits(self, one: int, other: int, *, since: int) -> bool:
-        """Return whether the events after `since` are valid with two deck positions swapped."""
+        """
+        Return whether the log is valid with two deck positions swapped.
+
+        All events must pass `custody`; those after `since` must pass `legality` and `hidden`.
+        """
         size = len(self.log.events)
         if self.followed + size > MOST_FOLLOWED or self.judged + size > MOST_JUDGED:
             self.all_done = False

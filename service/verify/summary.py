@@ -179,7 +179,7 @@ _MOVES: Final = {
 
 
 def _move_in_words(move: Mapping[str, Any]) -> str:
-    """Return a signed move in words; of more than a few cards the number."""
+    """Return a signed move in words; for many cards with their number instead of their names."""
     kind = str(move["type"])
     if kind != "play":
         return _MOVES.get(kind, kind)
@@ -190,14 +190,15 @@ def _move_in_words(move: Mapping[str, Any]) -> str:
 
 
 def _in_short(stated: str) -> str:
-    """Return what an event states, divided at its verbs if it is too long for one sentence."""
+    """Return the text of an event, split at its verbs if it is too long for one sentence."""
     if len(stated.split()) <= MOST_WORDS - 2:
         return sentences(stated)
     return re.sub(r"(?:,| and) (took|put|turned|left|drew) ", r". It \1 ", sentences(stated))
 
 
 _TWO: Final = (
-    "Two are possible: a person who had this file before you, or the operator, who runs the server."
+    "Two parties are possible: a person who had this file before you, or the operator, who runs"
+    " the server."
 )
 
 
@@ -206,7 +207,7 @@ def _author(account: Account, authorship: Authorship) -> str:
         return (
             "The operator, who runs the server: by the supplied keys, the server signed the record"
             " with this event in it. A player cannot make that signature."
-            f" {_server_s_part(account)}"
+            f" {_why_no_player(account)}"
         )
     if authorship.contradicted:
         return (
@@ -220,17 +221,17 @@ def _author(account: Account, authorship: Authorship) -> str:
             f"A person who had this file and changed it after the server wrote it: {why}."
             " That may be anybody, also a player or the operator. This file does not show who."
         )
-    return f"{_TWO} This file does not show which. {_server_s_part(account)}"
+    return f"{_TWO} This file does not show which. {_why_no_player(account)}"
 
 
 _DAMAGED: Final = {Check.BYTES: "the server never writes such a line"}
 
 
-def _server_s_part(account: Account) -> str:
-    """Return why a player alone cannot be the author of an event that the server wrote."""
+def _why_no_player(account: Account) -> str:
+    """Return why no player alone can have caused an event that the server wrote."""
     why = "the server alone writes the record"
     if account.signer is not None and not _is_of_the_past(account):
-        return _signature_s_part(account.signer, other_move=account.signed_move is not None)
+        return _why_not_the_signer(account.signer, other_move=account.signed_move is not None)
     if account.claim is Claim.DECK:
         why = "the server shuffles and deals"
         if account.kind.startswith("entropy_"):
@@ -245,8 +246,8 @@ def _server_s_part(account: Account) -> str:
     return f"During the game no player could do this alone: {why}.{bot}"
 
 
-def _signature_s_part(seat: int, *, other_move: bool) -> str:
-    """Return why a bad signature is no evidence against the player of its seat."""
+def _why_not_the_signer(seat: int, *, other_move: bool) -> str:
+    """Return why an invalid signature is no evidence against the player of its seat."""
     if other_move:
         return (
             "During the game no player could do this alone: the server refuses a move that is not"
@@ -280,7 +281,7 @@ def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
     if account.seq in authorship.signed:
         return (
             "To blame the operator, nothing more is needed if the supplied keys are the server's."
-            f" {_SAME_KEYS} {_asked_for_it(account)}"
+            f" {_SAME_KEYS} {_how_to_see_it(account)}"
         )
     if authorship.contradicted:
         return (
@@ -304,8 +305,8 @@ def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
     )
 
 
-def _asked_for_it(account: Account) -> str:
-    """Return how to see a move, and whether its player asked for it."""
+def _how_to_see_it(account: Account) -> str:
+    """Return the command that shows an event, and a note that an unsigned move proves nothing."""
     if account.by_seat is None:
         return f"Run `shithead replay {FILE} --at {account.seq + 1}` to see the moment."
     text = f"Run `shithead audit {FILE} --move {account.seq}` to see the move."

@@ -17,7 +17,7 @@ STAND_IN: Final = 2  # time-outs in a row from which on a stand-in bot plays
 
 
 class TurnTimes:
-    """When the turn of each seat began, and how many valid time-outs in a row it has."""
+    """The start of each seat's present turn, and its number of valid time-outs in a row."""
 
     def __init__(self, game: Game) -> None:
         self.clock = game.setup.clock
@@ -28,7 +28,7 @@ class TurnTimes:
         self, before: Game, after: Game, move: RecordedMove, at: str, *, valid: bool = True
     ) -> None:
         """
-        Record a move, made at `at`, that led from one game to the other.
+        Record a move at time `at` that led from the game `before` to the game `after`.
 
         An invalid time-out neither counts towards a stand-in bot, nor is it a move of the seat.
         """
@@ -103,10 +103,10 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
 
 def short_entropy_time(log: Log) -> str | None:
     """
-    Return in words that a seat had less time for its entropy than the protocol promises, or None.
+    Return a note if a seat had less time for its entropy than the protocol promises, else None.
 
-    This fails no check, because logs of other programs have it; the report mentions it, so that
-    a reader can judge.
+    This fails no check, because logs written by other programs may have it. The report mentions
+    it for readers to judge.
     """
     seal = log.seal
     if seal is None or seal["data"].get("cause") != AbortCause.NO_ENTROPY:
@@ -126,8 +126,8 @@ def _awaited(game: Game) -> tuple[Seat, ...]:
     """
     Return the seats for which the game waits, as far as the log shows it.
 
-    At a first-come opening there are none, because the log does not show who could open. A seat
-    that has committed is not among them while another has not: seats reveal only after that.
+    At a first-come opening there are none, because the log does not show which seats could open.
+    A seat that has committed is listed only after all seats have: until then it cannot reveal.
     """
     every = enumerate(game.seats)
     match game.status:
@@ -136,8 +136,8 @@ def _awaited(game: Game) -> tuple[Seat, ...]:
             open_seats = [seat for seat, state in every if state.entropy is EntropyState.WAITING]
             if any(modes[seat] is Entropy.COMMIT for seat in open_seats):
                 return tuple(open_seats)
-            held = (EntropyState.WAITING, EntropyState.COMMITTED)
-            return tuple(s for s, state in enumerate(game.seats) if state.entropy in held)
+            missing = (EntropyState.WAITING, EntropyState.COMMITTED)
+            return tuple(s for s, state in enumerate(game.seats) if state.entropy in missing)
         case Status.SWAPPING:
             return tuple(seat for seat, state in every if not state.ready)
         case Status.PLAYING:

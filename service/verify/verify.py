@@ -15,7 +15,7 @@ from service.shx.canonical import MAX_LINE, RecordError, parse
 from service.shx.validators import OPENING, each
 from service.verify.anchoring import Policy, check_anchor, check_witness
 from service.verify.claims import accounts_of
-from service.verify.custody import check_custody, check_deal, check_hidden, positions_met
+from service.verify.custody import check_custody, check_deal, check_hidden, positions_obtained
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import (
     BUDGET,
@@ -57,8 +57,8 @@ def verify_bundle(bundle: Bundle, outside: OutsideEvidence | None = None) -> Rep
     """
     Return the report on a bundle or plain log.
 
-    Never raises on what it reads: whatever malformed content leads to is a
-    failed check, with the event at which it happened.
+    Malformed content raises nothing: it is reported as a failed check, with the event
+    at which the check stopped.
     """
     outside = outside or OutsideEvidence()
     others = tuple(Log(other.lines) for other in outside.others)
@@ -72,7 +72,12 @@ def verify_log(
     others: Sequence[Log],
     budget: Budget | None = None,
 ) -> Report:
-    """Return the report on a bundle whose log, like those of its neighbours, was read before."""
+    """
+    Return the report on `bundle`; `log` is its parsed log, `others` are further parsed logs.
+
+    Without `budget` there is no time limit. Malformed content raises nothing, as in
+    `verify_bundle`.
+    """
     budget = budget or Budget()
     findings, answers = _findings(_runs(log, bundle, outside, others), log, budget)
     authorship = _authorship(log, findings, answers)
@@ -87,7 +92,7 @@ def verify_log(
         version=log.count,
         sealed=log.seal is not None and log.broken is None,
         findings=findings,
-        asked=_asked(outside),
+        required=_required(outside),
         level=level,
         up_to=up_to,
         witnessed=_passed(findings, Check.ANCHOR) and _passed(findings, Check.WITNESS),
@@ -126,7 +131,7 @@ def _runs(
     log: Log, bundle: Bundle, outside: OutsideEvidence, others: Sequence[Log]
 ) -> dict[Check, Run]:
     proof = bundle.files.get(PROOF) if outside.proof is None else outside.proof
-    policy = Policy(keys=outside.witness_keys, quorum=outside.quorum, asked=outside.witnessed)
+    policy = Policy(keys=outside.witness_keys, quorum=outside.quorum, required=outside.witnessed)
     trust = Trust(keys=outside.server_keys, listed=outside.listed)
     own = {bundle.files[name]: f"{name} of the bundle" for name in sorted(bundle.files)}
     notes = Notes(
@@ -155,7 +160,7 @@ def _runs(
 
 
 def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
-    """Return the finding of one check, and what it answered where it passed."""
+    """Run one check, and return its finding and its answer; an exception is a failure."""
     at, answer, left = Cursor(), Answer(), None
     try:
         answer = run(at) or answer
@@ -164,10 +169,10 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     except Unanswered as other:
         left = Finding(check=check, result=other.result, reason=other.reason, remarks=other.remarks)
     except Exception as error:  # noqa: BLE001 - malformed content is a finding, never a crash
-        reason = "cannot be followed: it takes, or names, what is not there"
+        reason = "cannot be checked: it refers to a card, seat or event that does not exist"
         if not isinstance(error, ValueError | LookupError):
-            reason = f"cannot be followed: {type(error).__name__}: {error}"[:200]
-        if not at.failures:  # else a consequence of those
+            reason = f"cannot be checked: {type(error).__name__}: {error}"[:200]
+        if not at.failures:  # after a recorded failure the error is only its consequence
             at.note(at.seq, reason)
     answer = replace(answer, signed=tuple(at.signed), contradicted=at.contradicted)
     if at.failures:
@@ -180,14 +185,14 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
 def _authorship(
     log: Log, findings: Sequence[Finding], answers: Mapping[Check, Answer]
 ) -> Authorship:
-    """Return which events the server signed, by what receipts and the public log show."""
+    """Return which events the server signed, as shown by receipts and the public log."""
     signed = [seq for answer in answers.values() for seq in answer.signed]
     contradicted = next((a.contradicted for a in answers.values() if a.contradicted), None)
     return authorship_of(log, findings, signed, contradicted)
 
 
 def _unheld(log: Log, findings: Sequence[Finding]) -> CardNotHeld | None:
-    """Return the card behind a failed `custody` that its player did not hold, if one is."""
+    """Return the card that a seat played without holding it, if `custody` failed; else None."""
     try:
         return unheld_of(log) if _failed(findings, Check.CUSTODY) else None
     except Exception:  # noqa: BLE001 - the check itself has reported malformed content
@@ -195,26 +200,30 @@ def _unheld(log: Log, findings: Sequence[Finding]) -> CardNotHeld | None:
 
 
 def _with_unheld(finding: Finding, unheld: CardNotHeld | None, authorship: Authorship) -> Finding:
-    """Return the finding of `custody` with who can have done it, and what `deal` cannot see."""
+    """
+    Return `finding`, with the possible author if it is that of `custody` on an unheld card.
+
+    A passed `deal` then covers only the cards that were shown, and its finding states this.
+    """
     if unheld is None:
         return finding
     if unheld.unseen and finding.check is Check.DEAL and finding.result is Result.PASS:
-        return replace(finding, reason="by the cards that were shown; of others see custody")
+        return replace(finding, reason="only for the cards that were shown; see custody")
     if (finding.check, finding.seq) != (Check.CUSTODY, unheld.seq):
         return finding
     text = authorship.text(unheld.seq, unheld.text)
     return replace(finding, reason=f"{finding.reason}; {text}")
 
 
-def _asked(outside: OutsideEvidence) -> tuple[Check, ...]:
-    """Return the checks that were asked for, be it by bringing what they look at."""
+def _required(outside: OutsideEvidence) -> tuple[Check, ...]:
+    """Return the required checks: those of the log, and those for which there is evidence."""
     receipts = (Check.RECEIPTS,) if outside.receipts else ()
     anchor = (Check.ANCHOR,) if outside.witnessed or outside.proof is not None else ()
     return (*OF_THE_LOG, *receipts, *anchor, Check.WITNESS)
 
 
 def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
-    """Return the openings that a seat's bundle brings along."""
+    """Return the openings in the bundle of a seat; raises Failed if they are invalid."""
     data = bundle.files.get(OPENINGS)
     if data is None:
         return []
@@ -229,21 +238,21 @@ def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
 
 
 def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> None:
-    """Before the seal a bundle may open only cards dealt to or drawn by its own seat."""
+    """Raise Failed if an unsealed bundle opens a card that its own seat has not seen."""
     profile, _, seat = (bundle.profile or "").partition("-")
     if log.seal is not None or not shown:
         return
     if profile != "seat" or int(seat) >= log.seats:
         raise Failed(log.end, f"{OPENINGS}: a bundle of no seat opens no card")
-    met = positions_met(log, int(seat))
-    strange = sorted(opening["p"] for opening in shown if opening["p"] not in met)
-    if strange:
-        reason = f"{OPENINGS}: position {strange[0]} was never dealt to or drawn by seat {seat}"
+    own = positions_obtained(log, int(seat))
+    others = sorted(opening["p"] for opening in shown if opening["p"] not in own)
+    if others:
+        reason = f"{OPENINGS}: position {others[0]} was never dealt to or drawn by seat {seat}"
         raise Failed(log.end, reason)
 
 
 def _keys_needed(log: Log, outside: OutsideEvidence) -> list[str]:
-    """Return what is missing for L3: a key from outside, and a signed move, of every human seat."""
+    """Return what is missing for L3, which needs a key and a signed move of each human seat."""
     if not log.begins:
         return ["a log that can be read"]
     humans = [s for s, setup in enumerate(log.created["seats"]) if setup["kind"] == "human"]
@@ -267,7 +276,7 @@ def _failed(findings: Sequence[Finding], check: Check) -> bool:
 
 
 def _backed(outside: OutsideEvidence, up_to: int | None, findings: Sequence[Finding]) -> bool:
-    """Return whether anything from outside speaks for the history: only that can."""
+    """Return whether evidence from outside supports the history."""
     public = _passed(findings, Check.ANCHOR) or _passed(findings, Check.WITNESS)
     return up_to is not None or bool(outside.seat_keys) or public
 
@@ -278,7 +287,7 @@ def _outside(
     findings: Sequence[Finding],
     authorship: Authorship,
 ) -> list[str]:
-    """Return what there was from outside, in words, whether it speaks for the log or not."""
+    """Return the evidence from outside in words, whether it supports or contradicts the log."""
     lines = [*answers.get(Check.RECEIPTS, Answer()).outside]
     if outside.seat_keys:
         seats = ", ".join(str(seat) for seat in sorted(outside.seat_keys))
@@ -335,17 +344,17 @@ def _missing(
     return lines
 
 
-_AGAIN: Final = 0.1  # seconds; where what is run swallowed the exception, it is raised again
+_REPEAT: Final = 0.1  # seconds until BudgetSpent is raised again, if a check swallowed it
 
 T = TypeVar("T")
 
 
 class BudgetSpent(BaseException):
-    """The time is over; no Exception, so that no check takes it for malformed content."""
+    """The time limit is reached; a BaseException, which no check reports as malformed content."""
 
 
 class Budget:
-    """Stops what is attempted once the time is over; without a limit it stops nothing."""
+    """A time limit for checks; `spent` tells whether it is reached. It has no limit at first."""
 
     def __init__(self) -> None:
         self.spent = False
@@ -353,12 +362,16 @@ class Budget:
 
     @contextmanager
     def running(self, seconds: float | None) -> Iterator[None]:
-        """Let the time run; only in the main thread, where a number of seconds is outside."""
+        """
+        Limit the block to a number of seconds; None is no limit.
+
+        A limit needs the main thread, because it uses SIGALRM.
+        """
         if seconds is None:
             yield
             return
         before = signal.signal(signal.SIGALRM, self._over)
-        signal.setitimer(signal.ITIMER_REAL, seconds, _AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, seconds, _REPEAT)
         try:
             yield
         finally:
@@ -366,7 +379,7 @@ class Budget:
             signal.signal(signal.SIGALRM, before)
 
     def attempt(self, act: Callable[[], T], otherwise: T) -> T:
-        """Return what `act` returns, `otherwise` where the time is over before."""
+        """Return the result of `act`, or `otherwise` if the limit is reached before it returns."""
         if self.spent:
             return otherwise
         try:

@@ -43,7 +43,12 @@ def with_dealt_face_up(game: Game, event: CardsDealt) -> Game:
 
 
 def with_shown(game: Game, event: Event, seq: int) -> Game:
-    """Return the game with the cards that `event` shows at the places from which it takes them."""
+    """
+    Return the game with the cards that `event` shows at the places from which it takes them.
+
+    Raises Failed for a hidden blind card that the rules require to be shown, or that could not
+    have failed.
+    """
     game = _without_opening_rules(game, event)
     match event:
         case CardsPlayed(zone=Zone.HAND):
@@ -74,13 +79,13 @@ def with_stated_opener(
     last = decided[-1]
     if not starts or not isinstance(last, PlayStarted) or _opener_is_public(game):
         return decided
-    both_name_one = last.turn is not None and starts[0].turn is not None
-    return (*decided[:-1], starts[0]) if both_name_one else decided
+    both_name_a_seat = last.turn is not None and starts[0].turn is not None
+    return (*decided[:-1], starts[0]) if both_name_a_seat else decided
 
 
 def check_throw(game: Game, event: Event, seq: int) -> None:
     """
-    Check the public part of a throw (R): the rank may be thrown, and as many cards are drawn.
+    Check the public part of a throw: its rank, order and seat, and the number of drawn cards.
 
     Raises Failed for a throw that the rules do not allow.
     """

@@ -22,7 +22,7 @@ from service.domain.ruleset import Ruleset
 from service.replay.history import move_behind, moves_of
 from service.shx.canonical import format_time, parse_time
 from service.shx.event_shapes import BY_SERVER
-from service.verify.log import played_by
+from service.verify.log import pinned_ruleset
 from tests.changed import replace
 from tests.random_games import Plan, made_game
 from tests.tamper import Event, Forgery
@@ -41,7 +41,7 @@ class NoPlace(Exception):
 def decoded(f: Forgery) -> tuple[GameEvent, ...]:
     """Return the events of a log as the domain knows them."""
     created = f.data(0)
-    ruleset = played_by(created["ruleset"], created["hand"])
+    ruleset = pinned_ruleset(created["ruleset"], created["hand"])
     return tuple(event_of(e["type"], e["data"], lambda *_: ruleset) for e in f.events)
 
 

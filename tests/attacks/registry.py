@@ -11,7 +11,7 @@ from service.domain.cards import Card
 from service.domain.evolve import fold
 from service.domain.game import Game
 from service.verify.finding import Check
-from service.verify.log import played_by
+from service.verify.log import pinned_ruleset
 from tests.tamper import Forgery, sample
 
 Attack = Callable[[Forgery], int | None]
@@ -122,6 +122,6 @@ def attack(log: str, check: Check, family: Family) -> Callable[[Attack], Attack]
 def game_at(forgery: Forgery, seq: int) -> Game:
     """Return the game before the event, with the deck."""
     created = forgery.data(0)
-    ruleset = played_by(created["ruleset"], created["hand"])
+    ruleset = pinned_ruleset(created["ruleset"], created["hand"])
     events = [event_of(e["type"], e["data"], lambda *_: ruleset) for e in forgery.events[:seq]]
     return fold(events, deck=tuple(Card(c) for c in forgery.events[-1]["data"]["deck"]))

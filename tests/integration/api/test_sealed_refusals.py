@@ -181,7 +181,7 @@ def test_the_dispute_files_of_a_bundle_are_unproven(
     status, out, _ = shithead("verify", str(path), "--html", str(page))
     assert status == 0
     for shown in (out, page.read_text()):
-        assert "what stands under dispute/ (1 file) is unproven" in shown
+        assert "files under dispute/ (1) are unproven" in shown
 
 
 def test_the_version_of_new_games_is_a_setting() -> None:

@@ -261,7 +261,9 @@ def test_the_command_in_the_first_lines_identifies_the_author(
     lines, seq = illegal()
     file = bundle(tmp_path, lines)
     _, author, advice = shithead("verify", file)[1].splitlines()[:3]
-    assert "Two are possible: a person who had this file before you, or the operator" in author
+    assert (
+        "Two parties are possible: a person who had this file before you, or the operator" in author
+    )
     [command] = re.findall(r"`shithead ([^`]+)`", advice)
     words = command.split()
     assert words == ["verify", str(file), "--receipt", "FOLDER", "--server-key", "keys.json"]
@@ -276,7 +278,7 @@ def test_the_command_in_the_first_lines_identifies_the_author(
         author = out.splitlines()[1]
         if signed is lines:
             assert author.startswith("Who can have done it: The operator, who runs the server: ")
-            assert "Two are possible" not in author
+            assert "Two parties are possible" not in author
         else:
             assert re.search(r"^receipts +fail", out, re.MULTILINE)
             assert author.startswith(

@@ -17,7 +17,7 @@ from service.shx.canonical import canonical
 from service.shx.hashing import custom_ruleset_id
 from service.simulation.trials import Limits, play_trials
 from service.verify.finding import Failed
-from service.verify.log import played_by
+from service.verify.log import pinned_ruleset
 from tests.unit.rulesets.random_settings import random_changes
 
 MODEL_IDS = {statement.id for statement in model().statements}
@@ -92,13 +92,13 @@ def test_the_next_dealer_is_a_table_option_and_does_not_change_the_id(base: str)
     chosen = own.chosen({"next_dealer": other})
     pinned = own.pinned(chosen)
     assert own.id == custom_ruleset_id(pinned["settings"])
-    for read in (read_ruleset(pinned, 1), played_by(pinned, 1), own.ruleset(chosen)):
+    for read in (read_ruleset(pinned, 1), pinned_ruleset(pinned, 1), own.ruleset(chosen)):
         assert str(read.end.next_dealer) == other != str(usual)
 
 
 def test_a_log_alone_gives_the_shared_statements_of_a_custom_ruleset() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
-    read = played_by(own.pinned({}), 1)
+    read = pinned_ruleset(own.pinned({}), 1)
     cited = [read.cite("burn.set_size"), read.cite("ranks.7.asks"), read.cite("model.pass")]
     assert cited == ["1-set", "1-demand", "1-pass"]
 
@@ -107,7 +107,7 @@ def test_an_option_equal_to_its_default_is_not_recorded() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
     for options in ({"next_dealer": "loser"}, {"next_dealer": "nobody"}, {"joker": "7"}):
         with pytest.raises(Failed):
-            played_by({**own.pinned({}), "options": options}, 1)
+            pinned_ruleset({**own.pinned({}), "options": options}, 1)
 
 
 def test_a_changed_setting_replaces_the_statement_that_it_contradicts() -> None:

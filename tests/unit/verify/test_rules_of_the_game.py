@@ -7,7 +7,7 @@ import pytest
 from service.replay.history import MoveKind, RecordedMove
 from service.rulesets.catalogue import catalogue
 from service.verify.finding import Check, Failed
-from service.verify.log import played_by
+from service.verify.log import pinned_ruleset
 from service.verify.report import Report
 from service.verify.timeouts import TurnTimes
 from tests.attacks.registry import game_at
@@ -23,7 +23,7 @@ def test_a_catalogue_id_is_judged_by_the_catalogue_and_not_by_pinned_settings() 
     doctored = catalogue()["shithead"].settings({})
     doctored["ranks"]["T"]["burns"] = False
     pinned = {"id": "shithead", "options": {}, "settings": doctored}
-    assert played_by(pinned, 1) == catalogue()["shithead"].ruleset({})
+    assert pinned_ruleset(pinned, 1) == catalogue()["shithead"].ruleset({})
 
 
 def test_a_custom_ruleset_is_judged_by_the_settings_that_give_its_id() -> None:
@@ -50,7 +50,7 @@ def test_a_custom_ruleset_is_judged_by_the_settings_that_give_its_id() -> None:
 )
 def test_unknown_rules_fail_at_the_first_event(pinned: dict[str, object]) -> None:
     with pytest.raises(Failed) as failed:
-        played_by(pinned, 1)
+        pinned_ruleset(pinned, 1)
     assert failed.value.seq == 0
 
 

@@ -149,7 +149,7 @@ def test_dispute_files_are_shown_as_unproven(name: str) -> None:
     found = verify_bundle(Bundle(lines=bundle.lines, files=files))
     assert failing(found) == {}
     for text in shown(found):
-        assert "what stands under dispute/ (1 file) is unproven" in text
+        assert "files under dispute/ (1) are unproven" in text
 
 
 def test_a_seal_of_the_other_version_fails() -> None:

@@ -117,7 +117,7 @@ def test_a_time_that_goes_back_leaves_two_possible_authors() -> None:
     summary = report_on(forgery.lines()).summary
     assert summary is not None
     assert "earlier time than the event before it" in summary.changed
-    assert summary.author.startswith("Two are possible")
+    assert summary.author.startswith("Two parties are possible")
 
 
 def test_a_false_seed_is_named_before_the_deck_derived_from_it() -> None:
