@@ -77,7 +77,7 @@ class _TableLogs:
                 self.cursor.note(seq, fault.reason, fault.rule)
 
     def ordered(self) -> list[Log]:
-        """Return the games in the order of their links; record a fault if one is missing."""
+        """Return the games in the order of their links; record a fault if there is no order."""
         try:
             return _ordered(self.games)
         except Failed as failed:
@@ -177,8 +177,8 @@ def _shared(games: Sequence[Log]) -> Iterator[_Fault]:
     for commit, both in _shared_values(games, lambda game: str(game.created["commit"])):
         text = f"the server commitment {commit} is used twice: {', '.join(map(_label, both))}"
         yield _Fault(games=both, reason=text)
-    for before, both in _shared_values(games, _before):
-        text = f"two games follow {before}: {', '.join(map(_label, both))}"
+    for follow, both in _shared_values(games, _predecessor):
+        text = f"two games {follow}: {', '.join(map(_label, both))}"
         yield _Fault(games=both, reason=text)
 
 
@@ -197,10 +197,10 @@ def _seed_of(game: Log) -> str | None:
     return None if game.seal is None else str(game.seal["data"]["seed"])
 
 
-def _before(game: Log) -> str:
-    """Return the name of the previous game; each table has one game without a previous one."""
-    before = game.created["prev_game"]
-    return f"no other game of table {game.created['table']}" if before is None else str(before)
+def _predecessor(game: Log) -> str:
+    """Return which game a game follows, as a predicate; only one of a table may follow none."""
+    before, table = game.created["prev_game"], game.created["table"]
+    return f"of table {table} follow no other game" if before is None else f"follow {before}"
 
 
 def _foreign(games: Sequence[Log]) -> Iterator[_Fault]:
@@ -270,15 +270,19 @@ def _needed_log(first: Log) -> Iterator[str]:
 
 
 def _ordered(games: Sequence[Log]) -> list[Log]:
-    """Return the games in the order of their links; raises Failed if one is missing."""
+    """
+    Return the games in the order of their links.
+
+    Raises Failed if a game between them is missing, or if the links form a circle.
+    """
     by_id = {str(game.game): game for game in games}
     after = {str(game.created["prev_game"]): game for game in games}
     first = [game for game in games if str(game.created["prev_game"]) not in by_id]
-    if len(first) != 1:
+    if len(first) > 1:
         hands = ", ".join(str(game.created["hand"]) for game in first)
-        raise Failed(0, f"a game is missing: no game leads to the games of hands {hands or '-'}")
-    ordered = [first[0]]
-    while (following := after.get(str(ordered[-1].game))) is not None:
+        raise Failed(0, f"a game is missing: the games before hands {hands} are not among the logs")
+    ordered = first
+    while ordered and (following := after.get(str(ordered[-1].game))) is not None:
         ordered.append(following)
     if len(ordered) < len(games):
         raise Failed(0, "the links between the games form a circle")
@@ -357,7 +361,7 @@ def _key_note(
     if new is None:
         return "key removed"
     if old is not None and is_key_of_seat(log, seat, old, new, changes):
-        return "key changed, signed by the one before"
+        return "key changed, signed by the previous key"
     return "new key"
 
 

@@ -63,7 +63,7 @@ def sequence_of(report: Report) -> tuple[Result, str | None]:
 
 def test_a_key_signed_by_the_old_key_is_reported_as_endorsed() -> None:
     report = second_hand(OutsideEvidence(key_changes=(change(),)))
-    remark = "key changed, signed by the one before: seat 0 in hand 2"
+    remark = "key changed, signed by the previous key: seat 0 in hand 2"
     assert sequence_of(report) == (Result.PASS, remark)
 
 

@@ -157,6 +157,22 @@ def test_a_missing_hand_fails(shithead: Run, tmp_path: Path) -> None:
     assert fails(shithead, tmp_path, first, skipped) == "hand 3 after hand 1, not 2"
 
 
+def test_games_that_follow_one_another_in_a_circle_fail(shithead: Run, tmp_path: Path) -> None:
+    second = made_game_of("second", hand=2, dealer=1)
+    third = made_game_of("third", hand=3, dealer=1, after=second)
+    circular = made_game_of("second", hand=2, dealer=1, after=third)
+    assert game_of(circular) == game_of(second)
+    reason = fails(shithead, tmp_path, circular, third)
+    assert reason.startswith("the links between the games form a circle;")
+
+
+def test_two_first_hands_of_a_table_fail(shithead: Run, tmp_path: Path) -> None:
+    first, rival = made_game_of("first"), made_game_of("again")
+    table = json.loads(first[0])["data"]["table"]
+    sentence = f"two games of table {table} follow no other game: "
+    assert fails(shithead, tmp_path, first, rival).startswith(sentence)
+
+
 def test_games_with_the_same_predecessor_fail_even_at_two_tables(
     shithead: Run, tmp_path: Path
 ) -> None:
