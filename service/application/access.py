@@ -75,7 +75,7 @@ class AccessLog:
         self._world = world
 
     def note(self, entry: GameEntry, caller: Caller, shows: Viewer = None) -> None:
-        """Record a read of shared data (None), of one seat's data, or of the data of all seats."""
+        """Record a read; `shows` is a seat, ALL seats, or None for data that all seats share."""
         own = entry.seat_of(caller.player)
         if entry.public or (own is not None and shows in (None, own)):
             return
@@ -90,7 +90,7 @@ class AccessLog:
     def note_tables(
         self, tables: Iterable[tuple[TableRow, Sequence[GameRow]]], caller: Caller
     ) -> None:
-        """Record a list of tables, each with its newest hands, the last one first."""
+        """Record a list of tables, each with its newest hands, newest first."""
         newest = [
             hands[0].id for table, hands in tables if hands and not _is_unrecorded(table, caller)
         ]
@@ -102,7 +102,7 @@ class AccessLog:
         self._record(private, caller)
 
     def note_person(self, games: Iterable[UUID], caller: Caller) -> None:
-        """Record that a referee of these games reads a player's own data, public or not."""
+        """Record in these games that a referee reads a player's own data; also in public games."""
         self._record(list(games), caller)
 
     def _record(self, games: Sequence[UUID], caller: Caller) -> None:

@@ -56,7 +56,7 @@ class ClockWatch:
     machine, its clock jumps too, and only the monotonic clock shows the jump. If the process
     started after the jump, only the age of the newest event shows it; but this event is also
     old after a long outage. In both cases the doubt ends once the clock has run evenly for a
-    day, so that no operator is needed.
+    day, without an action of the operator.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from service.shx.canonical import RecordError, format_time, parse_time
 from service.store.directory import Erasure, PlayerRepository
 
 OVERLAP: Final = timedelta(hours=1)
-"""How far before the newest erasure in the file is looked: processes' clocks differ."""
+"""Erasures this long before the newest one in the file are read again: clocks may differ."""
 
 
 class ErasureFile:
@@ -49,7 +49,11 @@ class ErasureFile:
         return found
 
     def add(self, erasures: Iterable[Erasure]) -> int:
-        """Add and fsync the erasures that are not in the file yet; return how many."""
+        """
+        Add and fsync the erasures that are not in the file yet; return their number.
+
+        Raises ValueError for a malformed file, OSError if it cannot be read or written.
+        """
         with folder_lock(self.path.parent):
             known = self.read()
             text = "".join(
@@ -79,11 +83,11 @@ class Erasures:
         self._directory = directory
         self._file = None if path is None else ErasureFile(path)
         self._known: dict[UUID, datetime] = {}
-        self._mark: object = None  # of the file when it was read
+        self._mark: object = None  # inode, size and time of the file when it was read
 
     def record(self) -> int:
         """
-        Write erasures that are not in the file yet; return how many.
+        Write erasures that are not in the file yet; return their number.
 
         Raises ValueError for a malformed file, OSError if it cannot be read or written.
         """

@@ -19,7 +19,7 @@ KNOWN_TOKENS: Final = 10_000
 
 
 class FirstReads:
-    """Begins the first read of each request, and remembers which tokens were valid."""
+    """Creates the first read of each request, and caches the players of valid tokens."""
 
     def __init__(
         self,
@@ -64,8 +64,9 @@ class FirstRead:
     The token, the stored answer and the game of one request.
 
     `confirm` reads all of them in one query. A request that changes a game can skip it: `defer`
-    takes the cached player of the token, the commit checks the token again, and any refusal is
-    confirmed first, so that faults have their documented order (api.md, section 1).
+    uses the cached player of the token, and the commit checks the token again. Before a request
+    is refused, the read is confirmed, so that faults have their documented order (api.md,
+    section 1).
     """
 
     def __init__(self, reads: FirstReads, token: bytes | None, game: UUID | None) -> None:
@@ -85,7 +86,7 @@ class FirstRead:
         return self._lookup is not None or self.token is None
 
     def defer(self) -> bool:
-        """Return whether token and game are cached, so that the commit alone need check them."""
+        """Use the cached player; return false if player or game is not cached: then confirm."""
         if not self._reads.defers or self.token is None or self._game is None:
             return False
         self.player = self._reads.player_of(self.token)
@@ -128,7 +129,7 @@ class FirstRead:
         return self._reads.answers.opened(self.player.id, self.request, self._found.answer)
 
     def entry(self, game: UUID) -> GameEntry | None:
-        """Return the game as this request read it; a cached one if it read none yet."""
+        """Return the game that this request has read; before its first read, the cached one."""
         if game != self._game or self._lookup is None:
             return self._reads.game_cache.cached(game)
         if self._entry is None:
@@ -139,8 +140,8 @@ class FirstRead:
         """
         Return the present version of a game, None if there is none.
 
-        The first call returns what was read with the token; each later one reads again,
-        because the caller waited, or lost a race.
+        The first call returns the game read together with the token. Each later call reads again,
+        because the caller has waited or lost a race. Raises Refusal `unauthorized`.
         """
         if game != self._game:
             return self._reads.game_cache.fresh(game)

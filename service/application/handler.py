@@ -25,7 +25,7 @@ from service.store.events import (
 )
 
 ATTEMPTS: Final = 20
-"""Maximum of decisions on one command; each conflict with another commit takes one more."""
+"""Maximum number of decisions on one command: each conflicting commit requires another one."""
 
 NO_CHANGE: Final = Commit(appends=())
 
@@ -59,11 +59,11 @@ def _read_again(_state: object, _conflict: StoreError) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
     """
-    The command is accepted: `commit` is written, `done` is called, `answer` is returned.
+    An accepted command: `commit` is written, then `done` is called and `answer` returned.
 
     `effect` changes data outside the streams before the commit. It is idempotent, and raises
     StreamConflict if the state decided on is not the present one. With `rebuilt` the answer is
-    not stored: a repeated request gets it from the log.
+    not stored: for a repeated request it is rebuilt from the log.
     """
 
     answer: Answered
@@ -76,7 +76,7 @@ class Accepted:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
     """
-    The state refuses the command; `final` returns the refusal, after recording the attempt.
+    A command that the state refuses; `final` records the attempt and returns the refusal.
 
     `final` is called only if this version is the present one, and the request has no answer yet.
     """
@@ -116,14 +116,16 @@ class Handler:
         """
         Return the answer to a command, or the first answer to the same request.
 
-        `load` returns the state, the present one if its argument is true, else it may be
-        cached. `decide` returns a decision on it, or raises Refusal. The commit checks the token
-        of `read` if it is not confirmed. `conflict` is called for each commit that came too late;
-        `overtaken` returns the state after it, or None to load it. `erased` is called if the
-        commit names an erased player; it returns whether to decide again.
+        `load` returns the state: the present one if its argument is true, else possibly a cached
+        one. `decide` returns a decision on it, or raises Refusal. The commit checks the token
+        of `read` if it is not confirmed. If the state has changed since it was loaded, `conflict`
+        is called, and `overtaken` returns the newer state, or None to load it. `erased` is called
+        if the commit names an erased player; it returns whether to decide again.
 
-        Raises the Refusal decided on the present state, or `unavailable` after too many
-        conflicts; PlayerErased if the commit names an erased player and `erased` returns false.
+        Raises the Refusal decided on the present state. Raises Refusal `unavailable` after too
+        many conflicts, `unauthorized` for an expired token, `idempotency-conflict` if the key of
+        the request was used with another body, and `rate-limited` at a quota of the commit.
+        Raises PlayerErased if the commit names an erased player and `erased` returns false.
         """
         state = load(False)
         for _ in range(ATTEMPTS):
@@ -184,7 +186,7 @@ class Handler:
         """
         Return the first answer to this request; raises the refusal if there is none.
 
-        `read` has looked for it in the query that returned the present state.
+        With `read` the answer was read by the query that returned the present state.
         """
         first = None
         if read is not None:

@@ -1,4 +1,4 @@
-"""First answers for Idempotency-Key: of moves rebuilt from the log, others stored encrypted."""
+"""Idempotency: answers to moves are rebuilt from the log, other answers stored encrypted."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def without_hand(body: bytes) -> bytes:
 
 
 def with_hand(body: bytes, game_cache: GameCache, histories: Histories) -> bytes:
-    """Return the original answer: hand and legal moves are recomputed from the log."""
+    """Return an answer of `without_hand` with hand and legal moves, recomputed from the log."""
     answer = orjson.loads(body)
     view = _view(answer)
     if view is None:
@@ -69,7 +69,7 @@ def _view(answer: Any) -> Json | None:
 
 
 _REBUILT: Final = b"log:"
-"""Begins a row from which an answer is rebuilt; other rows begin with the id of their key."""
+"""Prefix of a row from which an answer is rebuilt; other rows begin with the id of their key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +176,7 @@ class Answers:
         """
         Return the answer to a move: the view of its seat at the version after it.
 
-        It has the present names, and a receipt of the same head signed with the present key.
+        Its names are the present ones, and its receipt is signed with the present key.
         Raises Refusal `unavailable` if the events are no longer in the log.
         """
         entry = self._game_cache.past(move.game, move.version)

@@ -124,7 +124,7 @@ class Archiving:
 
 
 MOST_STUCK = 1000
-"""Maximum of games that `stuck` reads."""
+"""Maximum of overdue games that `stuck` reads."""
 
 MOST_DISPUTES = 1000
 """Maximum of disputes that `disputes` returns."""
@@ -258,7 +258,12 @@ class Operating:
         )
 
     def answer(self, dispute: UUID, text: str) -> None:
-        """Add the operator's statement to a dispute; raises Refusal if it is about a seat."""
+        """
+        Add the operator's statement to a dispute.
+
+        Raises Refusal `not-found`, or `forbidden` if the dispute is against a seat or the rules
+        of disputes do not allow it.
+        """
         self.recorded("answer", dispute, lambda: self._disputes.answer(dispute, text))
 
     def trail(self, *, limit: int | None) -> Sequence[TrailEntry]:

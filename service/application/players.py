@@ -38,7 +38,7 @@ class Players:
         self._tables = tables
         self._names = names
         self._world = world
-        self._settle_disputes = settle_disputes  # of a player, if a period has ended
+        self._settle_disputes = settle_disputes  # stores the ends of periods in their disputes
 
     def register(self, name: str) -> dict[str, Any]:
         """Return a new player with token and recovery code, which are shown only here."""
@@ -109,8 +109,8 @@ class Players:
         """
         Set a player's name and return the player's own page.
 
-        Names are outside the logs, so every view of the present shows the new name, of past
-        hands too; other processes within `KEPT_SECONDS`. Raises Refusal `unauthorized` if the
+        Names are outside the logs, so all views, also of past hands, show the new name at once;
+        those of other processes within `KEPT_SECONDS`. Raises Refusal `unauthorized` if the
         player was erased meanwhile.
         """
         if not self._directory.set_name(player.id, name):

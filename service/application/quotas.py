@@ -16,16 +16,16 @@ from service.store.directory import PlayerRepository
 from service.store.events import Quota, QuotaKind
 
 MOST_TABLES = 200
-"""Open tables of one host."""
+"""Maximum of open tables of one host."""
 
 MOST_GAMES = 200
-"""Running hands of one player."""
+"""Maximum of running hands of one player."""
 
 MOST_DISPUTES = 20
-"""Disputes of one accuser that are not final."""
+"""Maximum of disputes of one accuser that are not final."""
 
 MOST_NEW_DISPUTES = 10
-"""Disputes opened by one player within a day."""
+"""Maximum of disputes opened by one player within a day."""
 
 NEW_FOR = timedelta(days=1)
 
@@ -91,13 +91,17 @@ def room_for_game(directory: PlayerRepository, player: UUID) -> None:
 
 
 Limit = Callable[[int], AbstractContextManager[None]]
-"""Returns a context manager for processing a number of events; it may raise Refusal."""
+"""
+Returns a context manager for processing a number of events.
+
+Entering it may raise Refusal `rate-limited` or `unavailable`.
+"""
 
 LARGE_HAND: Final = 100
 """Cards of a hand above which listing its legal moves is counted as work."""
 
 EVENTS_PER_CARD: Final = 15
-"""Events counted for each card of a larger hand, so that each list of its moves needs a slot."""
+"""Work of listing the moves of a larger hand, in events for each card: enough to need a slot."""
 
 ORDINARY_DECK: Final = 104
 """Cards; the work of following every card of a larger deck is a multiple of its events."""
@@ -129,12 +133,16 @@ def work(events: int) -> AbstractContextManager[None]:
 
 
 def listing(game: Game, seat: Seat | None = None) -> int:
-    """Return the work of listing the legal moves of a seat, by default of the largest hand."""
+    """
+    Return the work, in events, of listing the legal moves of a seat, or of the largest hand.
+
+    It is 0 for a hand of up to LARGE_HAND cards.
+    """
     seats = game.seats if seat is None else (game.seats[seat],)
     cards = max(len(state.hand) for state in seats)
     return EVENTS_PER_CARD * cards if cards > LARGE_HAND else 0
 
 
 def following(game: Game, events: int) -> int:
-    """Return the work of following every card of a game's deck through a number of events."""
+    """Return the work, in events, of following every card of a deck through `events` events."""
     return events * max(1, len(game.deck) // ORDINARY_DECK)

@@ -22,7 +22,7 @@ class Retention:
     """The retention period of each kind of data; None: unlimited."""
 
     answers: timedelta  # to idempotent requests
-    wake_ups: timedelta  # notifications that no relay has passed on
+    wake_ups: timedelta  # notifications that no relay has sent
     refusals: timedelta | None  # refused moves, after the seal
     unused_players: timedelta | None  # players without any action, after registration
 
@@ -94,8 +94,8 @@ class Purging:
         """
         Remove old notifications for live readers from the outbox.
 
-        Without a relay they would pile up. Rows for the public log and the statistics are
-        unfinished work, and stay at any age.
+        Without a relay their number would grow. Rows for the public log and the statistics are
+        pending work, and are retained at any age.
         """
         count = 0
         while rows := self._store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before):

@@ -15,7 +15,7 @@ from service.store.directory import CustomRuleset, PlayerRepository
 KEPT = 1000
 
 READING = 25
-"""So many events take as long to fold as it takes to read a custom ruleset."""
+"""Work of reading a custom ruleset, as the number of events that take as long to fold."""
 
 
 class Rulebook:

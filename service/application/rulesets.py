@@ -31,7 +31,12 @@ class Trials(Protocol):
     """Plays trial hands outside the request."""
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
-        """Return why a ruleset cannot be played; None if its trial hands ended normally."""
+        """
+        Return why a ruleset cannot be played; None if its trial hands ended normally.
+
+        `by` is the player. Raises Refusal `rate-limited` while another trial of the player runs,
+        `unavailable` if trials cannot be played now.
+        """
 
 
 class Rulemaking:
@@ -66,7 +71,9 @@ class Rulemaking:
 
         Rulesets with equal settings are one ruleset: if it exists already, even from another
         player, it is returned under its first name. Raises Refusal `ruleset-refused`;
-        `invalid-body` for an unknown base; `rate-limited` at the maximum of custom rulesets.
+        `invalid-body` for an unknown base; `rate-limited` at the maximum of custom rulesets, or
+        while another trial of the player runs; `unavailable` if no trial can be played now; and
+        those of `Handler.handle`.
         """
         root, own = self._based(base, changes)
         try:

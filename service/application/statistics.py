@@ -89,7 +89,11 @@ class Statistics:
         return self._directory.outbox_waiting(topic=STATISTICS_TOPIC, limit=limit)
 
     def count(self, game: UUID) -> None:
-        """Store the data of a finished game; safe to repeat. Raises StoreError if it runs."""
+        """
+        Store the data of a finished game; safe to repeat.
+
+        Raises StoreError if the game is unknown or not over.
+        """
         entry = self._game_cache.fresh(game)
         if entry is None or not entry.record.sealed:
             raise StoreError(f"game {game} is to be counted but is not over")
@@ -99,8 +103,8 @@ class Statistics:
         """
         Return the statistics of the shuffle over all decks.
 
-        While one call reads new decks, the others get the last answer. Raises Refusal
-        `unavailable` if several calls wait for the first answer of this process already.
+        While one call reads new decks, other calls return the last answer. Raises Refusal
+        `unavailable` if too many calls wait for the first answer of this process.
         """
         last = self._shuffles
         if last is None:

@@ -17,7 +17,7 @@ Envelope = Mapping[str, Any]
 
 
 class Folded(Protocol):
-    """The state of a stream with its position in the hash chain."""
+    """The state of a stream, with its version and the head of its hash chain."""
 
     @property
     def identity(self) -> UUID:
@@ -51,7 +51,7 @@ class Stream(Generic[State, Event]):
     evolve: Callable[[State, Event, Envelope, bytes], State]
 
     def load(self, identity: UUID, lines: Sequence[bytes]) -> State:
-        """Return the state after stored lines; raises ValueError for another first event."""
+        """Return the state after stored lines; raises ValueError for an unsuitable first event."""
         first = orjson.loads(lines[0])
         event = self.decode(first["type"], first["data"])
         return self.follow(self.begin(identity, event, first, head(lines[0])), lines[1:])

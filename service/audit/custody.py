@@ -40,7 +40,7 @@ class CardLocation:
 
 
 def locations(game: Game) -> dict[Card, CardLocation]:
-    """Return the location of every known card of `game`, which may know only a part of its deck."""
+    """Return the location of every known card of `game`; a part of its deck may be unknown."""
     return {card: location for card, location in _locations(game) if card != HIDDEN}
 
 
@@ -119,7 +119,7 @@ class _CardState:
 
 
 Stretch = tuple[_CardState, int, int]
-"""The state of a card, with the first and the last event after which it has this state."""
+"""A state of a card, with the seqs of the first and last event after which the card has it."""
 
 
 def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
@@ -128,9 +128,9 @@ def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
 
     A stretch lasts from the event that moved the card there to the event before its next move.
     Before the seal `viewer` is a seat, or None for the public: the result has the stretches in
-    which all could see the card, or the seat itself. The seal publishes all cards after the
-    play and does not change which seats saw them during play. From an event on that
-    contradicts the deck, the path has only stretches in which all could see the card.
+    which all seats or this seat could see the card. The seal publishes all cards after the
+    play and does not change which seats saw them during play. After an event that contradicts
+    the deck, the path has only stretches in which all seats could see the card.
 
     Raises UnknownCard for a code that is not in this game's deck.
     """
@@ -149,17 +149,17 @@ def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Progress:
-    """The stretches of all cards in the first `events` of a history, which can grow."""
+    """The stretches of all cards after the first `events` events of a growing history."""
 
     events: int
     ended: dict[Card, tuple[Stretch, ...]]
-    states: dict[Card, _CardState | None]  # of the last stretch, which has not ended
-    since: dict[Card, int]
+    states: dict[Card, _CardState | None]  # of the present stretches
+    since: dict[Card, int]  # seq of the first event of the present stretch
     returned: frozenset[str]  # starters that all saw go under the stock
 
 
 def events_processed(history: History) -> int:
-    """Return for how many events of a history the paths of the cards are known."""
+    """Return the number of events for which the paths of the cards are computed."""
     progress: _Progress | None = history.carried.get("custody")
     return 0 if progress is None else progress.events
 

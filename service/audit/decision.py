@@ -27,16 +27,16 @@ from service.rulesets.statements import SHARED
 from service.shx.canonical import parse_time
 
 
-def who_answers(
+def responsible_parties(
     history: History, move: RecordedMove, *, signed: bool, denied: str | None
 ) -> tuple[str, ...]:
     """
     Return in sentences which party can have made a move, and the server's part in it.
 
     A server checks each move before it records it, so no seat breaks a rule alone. Without a
-    signature by the seat's key, only the server states that the seat asked for the move. `signed`:
-    a receipt or checkpoint proves that the server recorded the move. `denied` is the reason why
-    the file is not what the server recorded, None if there is none.
+    signature by the seat's key, only the server states that the seat requested the move. `signed`
+    is true if a receipt or checkpoint proves that the server recorded the move. `denied` is the
+    reason why the file is not what the server recorded, None if there is none.
     """
     by_server = _by_server(history, move)
     if signed:
@@ -72,7 +72,7 @@ def milliseconds(history: History, move: RecordedMove) -> int | None:
 
     The turn begins with the event that gives it to the seat, which may be the seat's own previous
     action; in the exchange with the deal, at a first-come opening with the start of play (SHX/1,
-    section 8, legality). None if the seat was not on turn, as for a follow-up.
+    section 8, legality). Return None if the seat was not on turn, as for a follow-up.
     """
     if move.command is None or move.seat is None or not move.first:
         return None
@@ -105,7 +105,7 @@ def _turn_began(history: History, seat: Seat, first: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotLegal:
-    """A card that could not be used, and by which statement."""
+    """A card that could not be used, with the reason and the statements behind it."""
 
     card: Card
     rules: tuple[str, ...]
@@ -116,8 +116,8 @@ def not_legal(game: Game, seat: Seat, legal: Sequence[Move]) -> tuple[NotLegal, 
     """
     Return the cards of a seat's source zone that none of its legal moves plays.
 
-    In the exchange they are the hand cards that could not be laid face up. A
-    face-down card is not among them: each can be turned.
+    In the exchange, return the hand cards that could not be laid face up. Face-down cards are
+    never returned, because each can be turned.
     """
     if game.status is Status.SWAPPING:
         return tuple(_unexchanged(game, seat))
@@ -129,7 +129,7 @@ def not_legal(game: Game, seat: Seat, legal: Sequence[Move]) -> tuple[NotLegal, 
 
 
 def _unplayed(game: Game, seat: Seat, card: Card) -> NotLegal:
-    """Judge a card as the smallest play that it could be: alone, or with its stack."""
+    """Return why the smallest play with a card is refused: the card alone, or its stack."""
     state = game.seats[seat]
     if game.turn not in (None, seat):
         return _out_of_turn(game, card)
@@ -161,7 +161,7 @@ def _rules(game: Game, refused: RuleRefused) -> tuple[str, ...]:
 
 
 def _unexchanged(game: Game, seat: Seat) -> Iterator[NotLegal]:
-    """Yield the hand cards for which there is no exchange and no laying out."""
+    """Yield the hand cards that can be neither exchanged nor laid out."""
     for card in in_code_order(game.seats[seat].hand):
         if card == HIDDEN:
             continue
@@ -182,7 +182,7 @@ def _unexchanged(game: Game, seat: Seat) -> Iterator[NotLegal]:
 
 
 def _ways_up(game: Game, seat: Seat, card: Card) -> Iterator[Move]:
-    """Yield the ways for a hand card to be laid face up; before the first laying any card may."""
+    """Yield moves that lay a hand card face up; none before the first laying, which takes any."""
     state = game.seats[seat]
     if game.ruleset.deal.layout is Layout.NONE:
         yield from (Swap(seat=seat, up=(card,), hand=(other,)) for other in state.up_cards)
@@ -210,7 +210,7 @@ def decision(
     Before the seal `viewer` is a seat, or None for the public, and the private fields of the
     seat that moved are null for other viewers. A step of the server, such as the deal, has no
     view and no choice. `unproven` is the reason why no seal proves the refused attempts, None if
-    one does; the answer has it only beside refused attempts.
+    one does; it is returned only together with refused attempts.
     """
     move = history.move_at(seq)
     seat = move.seat
@@ -243,7 +243,7 @@ def decision(
 
 
 def _saw(history: History, before: Game, seat: Seat, known: Known) -> Json:
-    """Return the view of the seat before it moved, as a replay shows it, as far as it is known."""
+    """Return the view of the seat before it moved, or the public view if its hand is unknown."""
     viewer = seat if known is Known.DECK else None
     created = history.log[0].fields
     facts = Facts(
@@ -258,11 +258,11 @@ def _legal(before: Game, seat: Seat, did: Move | None) -> tuple[Move, ...]:
     """
     Return the legal moves as they are listed to players, and the one made.
 
-    The list has one move for several that are alike, and no forfeit (api.md, section 4), so the
-    move made is added if it is legal but not listed.
+    The list has one of several equivalent moves, and no forfeit (api.md, section 4), so the move
+    made is added if it is legal but not listed.
     """
     listed = legal_moves(before, seat)
-    if did is None or any(_alike(did, move) for move in listed):
+    if did is None or any(_equals(did, move) for move in listed):
         return listed
     try:
         decide(did, before)
@@ -271,7 +271,7 @@ def _legal(before: Game, seat: Seat, did: Move | None) -> tuple[Move, ...]:
     return (*listed, did)
 
 
-def _alike(one: Move, other: Move) -> bool:
+def _equals(one: Move, other: Move) -> bool:
     """Return whether two moves are the same up to the order of their cards."""
     if isinstance(one, Play) and isinstance(other, Play):
         return set(one.cards) == set(other.cards)

@@ -44,17 +44,17 @@ class _FirstSeen:
 
 
 SNAPSHOT_EVENTS = 128
-"""Events between two snapshots, from which the knowledge of later versions is computed."""
+"""Number of events between two snapshots, from which later versions are computed."""
 
 
 def knowledge(history: History, seat: Seat, version: int) -> Json:
     """
     Return the cards that a seat could know at a version (api.md, section 6).
 
-    A player who remembers all public events and the own cards knows the own hand, the table,
-    the pile, burned cards, and cards that all saw go into a hand. All other cards are `unseen`:
-    each face-down card, card of the stock and unknown card of another hand is one of them. The
-    seal publishes the deck after the play and adds nothing here.
+    A player who remembers all public events and their own cards knows their own hand, the
+    face-up cards, the pile, the burned cards, and the cards that all saw go into a hand. All
+    other cards are `unseen`: those face down, in the stock, and unknown ones in other hands. The
+    deck in the seal is published after the play and does not count.
     """
     start, seen, starters = _snapshot(history, seat, version)
     for seq in range(start, version):
@@ -78,7 +78,7 @@ _EMPTY: Snapshot = (0, {}, {})
 
 
 def events_known(history: History, seat: Seat) -> int:
-    """Return for how many events of a history the knowledge of a seat is in snapshots."""
+    """Return the number of events that are covered by snapshots of a seat's knowledge."""
     snapshots: tuple[Snapshot, ...] = history.carried.get(("knowledge", seat), (_EMPTY,))
     return snapshots[-1][0]
 

@@ -19,7 +19,7 @@ from service.replay.history import History, RecordedEvent
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlindFact:
-    """A seat chose among face-down cards, itself: neither a bot nor the clock did."""
+    """A choice of a face-down card, made by a person and not by a bot or the clock."""
 
     seat: Seat
     seq: int
@@ -28,17 +28,17 @@ class BlindFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealFact:
-    """A deck that was dealt from."""
+    """The deck of a game that was dealt."""
 
     deck: tuple[Card, ...]
-    dealt: int  # cards that left it in the deal
-    to_people: tuple[int, ...]  # positions
+    dealt: int  # number of cards that left the deck in the deal
+    to_people: tuple[int, ...]  # positions dealt to seats of people
 
 
 def deal_fact(
     log: Sequence[RecordedEvent], deck: tuple[Card, ...] | None, people: Collection[Seat]
 ) -> DealFact | None:
-    """Return what was dealt in a sealed log; None where there was no deck, or no deal."""
+    """Return the deal of a sealed log; None if there was no deck or no deal."""
     deals = [record.event for record in log if isinstance(record.event, CardsDealt)]
     if deck is None or not deals:
         return None
@@ -61,7 +61,7 @@ def blind_facts(
     history: History | None = None
     for record in log:
         seat = _chooser(record.event)
-        # What is done for a seat after its time ran out is the server's: `by` is null.
+        # Moves made for a seat after a time-out are the server's: their `by` is null.
         if seat is None or seat not in people or record.fields["by"] != seat:
             continue
         history = history or History(log, deck)
@@ -78,7 +78,7 @@ def _chooser(event: Event) -> Seat | None:
 
 
 def _choice(before: Game, seat: Seat, event: Event) -> Choice:
-    """Return how many slots there were, and in how many of them lay a card that fitted."""
+    """Return a choice: the number of cards, how many of them fitted, and whether the chosen did."""
     lying = [slot for slot, p in enumerate(before.seats[seat].down) if p is not None]
     return Choice(
         slots=len(lying),
@@ -96,10 +96,10 @@ def _fits(before: Game, seat: Seat, slot: int) -> bool:
 
 
 ENOUGH = 30
-"""Minimum of games for a chi-square test; below it no p-value is returned."""
+"""Minimum number of games for a p-value."""
 
 TAIL = 0.005
-"""The statistic of honest shuffles lies between low and high in 99 of 100 cases."""
+"""Probability that the statistic of honest shuffles is below `low`, and that it is above `high`."""
 
 POSITIONS = "position of each card"
 ABORTED = "first cards of aborted games against finished ones"
@@ -108,13 +108,13 @@ LUCK = "ranks dealt to people"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """One figure, with the range in which chance leaves it."""
+    """A chi-square statistic, and the range in which it is in 99 of 100 honest samples."""
 
     name: str
     ruleset: str
     statistic: float
     df: int
-    p: float | None  # None where there are too few games
+    p: float | None  # None for fewer than ENOUGH games
     low: float
     high: float
     n: int  # games counted
@@ -131,25 +131,25 @@ class Tally:
     places: list[Counter[str]] = field(default_factory=list)  # by position; finished games
     first: Counter[str] = field(default_factory=Counter)  # ranks dealt; finished games
     first_aborted: Counter[str] = field(default_factory=Counter)
-    spread: float = 0.0  # variance of a draw without putting back, over one with; finished
-    spread_aborted: float = 0.0
+    spread: float = 0.0  # sum over finished games of m(N-m)/(N-1): m of N cards were dealt
+    spread_aborted: float = 0.0  # the same sum over aborted games
     people: Counter[str] = field(default_factory=Counter)  # ranks dealt to people
-    people_spread: float = 0.0
+    people_spread: float = 0.0  # the same sum for the cards dealt to people
 
     def add(
         self, deck: Sequence[str], *, aborted: bool, dealt: int, to_people: Iterable[int]
     ) -> None:
         """Count one deck."""
         size, ranks = len(deck), [_rank(code) for code in deck]
-        first, shrink = ranks[:dealt], dealt * (size - dealt) / (size - 1)
+        first, spread = ranks[:dealt], dealt * (size - dealt) / (size - 1)
         if aborted:
             self.aborted += 1
             self.first_aborted.update(first)
-            self.spread_aborted += shrink
+            self.spread_aborted += spread
         else:
             self.finished += 1
             self.first.update(first)
-            self.spread += shrink
+            self.spread += spread
             self.places = self.places or [Counter() for _ in deck]
             for place, code in zip(self.places, deck, strict=True):
                 place[code] += 1
@@ -158,7 +158,7 @@ class Tally:
         self.people_spread += len(theirs) * (size - len(theirs)) / (size - 1)
 
     def measures(self) -> list[Measure]:
-        """Return what can be said of these decks."""
+        """Return the measures for which there are games."""
         found = [self._positions()] if self.finished else []
         if self.aborted and self.finished and self.spread and self.spread_aborted:
             found.append(self._aborted())
@@ -185,9 +185,9 @@ class Tally:
         """
         Return the chi-square of the ranks dealt in aborted games against finished ones.
 
-        An operator who breaks off hands that it does not like leaves finished ones that
-        differ. Cards of one deal are drawn without putting back, which narrows their
-        variance by (N-m)/(N-1); the statistic allows for it.
+        If an operator aborts hands because of their cards, the finished hands differ from the
+        aborted ones. Cards of a deal are drawn without replacement, which multiplies their
+        variance by (N-m)/(N-1); the statistic accounts for this.
         """
         shares, total = self._shares(), 0.0
         dealt, broken = sum(self.first.values()), sum(self.first_aborted.values())
@@ -198,7 +198,7 @@ class Tally:
         return self._measure(ABORTED, total, len(shares) - 1, min(self.finished, self.aborted))
 
     def _luck(self) -> Measure:
-        """Return the chi-square of the ranks that people were dealt: luck, shown as luck."""
+        """Return the chi-square of the ranks dealt to people, against the shares in the deck."""
         shares = self._shares()
         dealt = sum(self.people.values())
         total = sum(
@@ -229,13 +229,13 @@ def _rank(code: str) -> str:
 
 
 THRESHOLD = 1000.0
-"""An e-value at which honest play is no good explanation any more."""
+"""E-value from which chance is no longer a plausible explanation."""
 
 FALSE_ALARM = 1 / THRESHOLD
-"""The probability with which an honest player ever gets there."""
+"""Upper bound of the probability that an honest player ever reaches THRESHOLD."""
 
 LOOKS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.99)
-"""How often the peekers look that the e-value bets on, a tenth of the stake on each."""
+"""Alternatives of the e-value: players who look at the cards in this share of their choices."""
 
 _LARGEST = 1e300
 
@@ -255,8 +255,12 @@ class Choice:
 
 
 def e_value(choices: Iterable[Choice]) -> float:
-    """Return the e-value of choices in their order; 1 without any."""
-    stakes = [0.0] * len(LOOKS)  # logarithms
+    """
+    Return the e-value of blind choices: the mean of the likelihood ratios of LOOKS to chance.
+
+    Without informative choices it is 1; it is at most `_LARGEST`.
+    """
+    stakes = [0.0] * len(LOOKS)  # logarithms of the likelihood ratios
     for choice in choices:
         if choice.informative:
             stakes = [
@@ -282,7 +286,7 @@ _MOST_TERMS = 100_000
 
 def chi_square_p(statistic: float, df: int) -> float:
     """
-    Return the probability that chance gives a statistic at least as large.
+    Return the probability of a chi-square statistic at least as large as `statistic`.
 
     Raises ValueError for less than one degree of freedom.
     """
@@ -293,12 +297,12 @@ def chi_square_p(statistic: float, df: int) -> float:
 
 def chi_square_quantile(p: float, df: int) -> float:
     """
-    Return the statistic below which chance stays with probability `p`; by bisection.
+    Return the value below which a chi-square statistic is with probability `p`, by bisection.
 
     Raises ValueError for a `p` that is not between 0 and 1.
     """
     if not 0 < p < 1:
-        raise ValueError("a probability between 0 and 1")
+        raise ValueError("a probability must be between 0 and 1")
     low, high = 0.0, float(df)
     while chi_square_p(high, df) > 1 - p:
         low, high = high, 2 * high

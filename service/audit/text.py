@@ -52,10 +52,10 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to a question about a recorded game, to be written as text or as a page."""
+    """An audit answer about a recorded game, to be formatted as text or as a page."""
 
     heading: str
-    unknown: str | None  # the part of the game that is no longer known, in words
+    unknown: str | None  # which part of the game is unknown, in words
     sections: tuple[Section, ...]
 
 
@@ -70,8 +70,8 @@ def decision_answer(
     """
     Return a decision with the failures of checks at its events.
 
-    `answers` names the party responsible for the failures. Statements cited by failures are
-    listed first.
+    `answers` are the sentences on the responsible party. Statements cited by failures are listed
+    first.
     """
     sections: list[Section] = []
     if found["saw"] is not None:
@@ -99,7 +99,7 @@ def decision_answer(
 
 
 def custody_answer(found: Json, *, unknown: str | None = None) -> Answer:
-    """Return the path of a card, a row for each place."""
+    """Return the path of a card, a row for each stretch in one place."""
     place = "an unknown position" if found["p"] is None else f"position {found['p']}"
     rows = [
         (f"{part['from_seq']}–{part['to_seq']}", _zone(part), f"seen by {_seers(part['seen_by'])}")

@@ -13,7 +13,7 @@ import click
 from schemas.moves import move_of
 from schemas.views import Json
 from service.audit.custody import custody
-from service.audit.decision import decision, who_answers
+from service.audit.decision import decision, responsible_parties
 from service.audit.knowledge import knowledge
 from service.audit.text import (
     Answer,
@@ -241,7 +241,7 @@ def _answers(history: History, recording: Recording, seq: int) -> tuple[str, ...
     """Return which of seat and server is responsible for a move, by the server's signatures."""
     move, authorship = history.move_at(seq), recording.authorship
     signed = move.first in authorship.signed
-    return who_answers(history, move, signed=signed, denied=authorship.denied)
+    return responsible_parties(history, move, signed=signed, denied=authorship.denied)
 
 
 _OF_MOVES: Final = (Check.DEAL, Check.CUSTODY, Check.LEGALITY, Check.HIDDEN)

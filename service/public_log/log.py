@@ -135,7 +135,7 @@ class LogStore(Protocol):
         """Return the newest signed head."""
 
     def early_head(self, index: int) -> SignedHead | None:
-        """Return, of the first signed heads that cover a leaf, the one with most cosignatures."""
+        """Return the head with most cosignatures among the first signed ones that cover a leaf."""
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
         """Return the games waiting for a leaf, in order."""
@@ -153,10 +153,10 @@ class LogStore(Protocol):
         """Return the size of the largest tree that a witness has cosigned."""
 
     def hashes(self, tile: Tile) -> bytes:
-        """Return the hashes of a tile of the tree, in one row."""
+        """Return the hashes of a tile of the tree, concatenated, 32 bytes each."""
 
     def entries(self, tile: Tile) -> Sequence[bytes]:
-        """Return the leaf data of an entry bundle."""
+        """Return the data of the leaves in an entry bundle."""
 
     def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
         """Return the last leaf of a game in the tree of the first `size` leaves."""

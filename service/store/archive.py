@@ -15,7 +15,7 @@ from service.shx.hashing import sha256
 from service.store.events import StreamArchived
 
 _MAX_CACHED = 32
-"""Most bundles cached in memory, at a few hundred kilobytes each."""
+"""Maximum of bundles cached in memory, of a few hundred kilobytes each."""
 
 _MODE = 0o640
 """Readable by owner and group of the service only: bundles of private tables are not public."""

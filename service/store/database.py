@@ -192,9 +192,9 @@ class Database:
 
     def reach(self) -> None:
         """
-        Return if the database answers a query through the pool that all requests use.
+        Check that the database answers a query through the pool that all requests use.
 
-        Raises StoreUnavailable if it does not, or if too many calls wait for a connection.
+        Raises StoreUnavailable if it does not answer, or if too many calls wait for a connection.
         """
         self.fetch("nothing")
 

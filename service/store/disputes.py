@@ -166,16 +166,22 @@ class DisputeRepository(Repository):
         """
         Return the disputes of a game and charge that are not final and may be about a move.
 
-        `move` is the seq of its first event. Rows of earlier releases name no move.
+        `move` is the seq of the first event of the move. Rows of earlier releases name no move, so
+        they are returned for every move.
         """
         return [row[0] for row in self._database.fetch("running_disputes", game, move, charge)]
 
     def disputes_of_server(self, *, limit: int) -> Sequence[UUID]:
-        """Return disputes, not final, that accuse the server or perhaps a bot, oldest first."""
+        """Return the disputes against the server, or a bot, that are not final, oldest first."""
         return [row[0] for row in self._database.fetch("disputes_of_server", limit)]
 
     def due_disputes(self, *, now: datetime, opened_before: datetime, limit: int) -> Sequence[UUID]:
-        """Return the disputes that are due, and those without findings opened before a time."""
+        """
+        Return disputes in which a period has ended, or whose findings are missing.
+
+        Findings are missing if there are none for a dispute opened before `opened_before`, or
+        none on the whole log of a sealed game.
+        """
         rows = self._database.fetch("due_disputes", now, opened_before, limit)
         return [dispute for (dispute,) in rows]
 

@@ -30,19 +30,17 @@ class StreamAppend:
     expected: int  # the version decided on; 0 creates the stream
     events: tuple[bytes, ...]  # canonical JSON, at least one
     head: bytes  # 32 bytes, the head after the last of them
-    summary: Mapping[str, Any] | None = (
-        None  # columns of the stream's summary row to set (games, tables)
-    )
+    summary: Mapping[str, Any] | None = None  # columns of the stream's summary row to set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredAnswer:
-    """The stored response to a request with an Idempotency-Key, encrypted."""
+    """The stored answer to a request with an Idempotency-Key."""
 
     caller: UUID
     request_key: bytes  # SHA-256 over path and key
-    body_hash: bytes  # SHA-256 over the body, to tell a repetition from a reuse
-    sealed: bytes  # encrypted (keyring), opaque to the store
+    body_hash: bytes  # SHA-256 over the body; another body with the same key is a conflict
+    sealed: bytes  # encrypted, or the public data of a move; opaque to the store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +141,7 @@ class DisputeRuns(StoreError):
 
 
 class PlayerErased(StoreError):
-    """A player who was to open a table, sit down, play or referee has been erased meanwhile."""
+    """The commit would let an erased player open a table, sit down, play or judge."""
 
 
 class HandRunning(StoreError):
@@ -173,8 +171,8 @@ class EventStore(Protocol):
         """
         Write all of `commit` in one transaction.
 
-        Raises StreamConflict, also if a sealed game has another number of refused attempts
-        than `refused`; TokenEnded, before all others; AnswerConflict; PlayerErased if an
+        Raises TokenEnded, which is checked first; StreamConflict, also if a sealed game has
+        another number of refused attempts than `refused`; AnswerConflict; PlayerErased if an
         erased player would open a table, sit down, be dealt to or referee; DisputeRuns for a
         second dispute about a move; QuotaFull at the first quota reached; and StoreUnavailable.
         """
@@ -183,8 +181,8 @@ class EventStore(Protocol):
         """
         Return the events with seq ≥ `after`; None if there is no such stream.
 
-        Those of an archived game come from its bundle. Raises StreamArchived if that is
-        missing.
+        Those of an archived game come from its bundle. Raises StreamArchived if the bundle is
+        missing or invalid.
         """
 
     def bundle(self, stream: UUID) -> Bundle | None:
@@ -200,7 +198,7 @@ class EventStore(Protocol):
         """
         Remove and return the oldest rows of a topic, at most `limit`, written before `older_than`.
 
-        If a crash loses them, the sweeper still finds the games that are due.
+        If a crash loses these rows, the sweeper still finds the games that are due.
         """
 
     def purge_answers(self, *, older_than: datetime) -> int:

@@ -15,7 +15,7 @@ from service.store.database import Repository
 from service.store.paging import OLDEST, START, Cursor, Page
 
 READ_AGAIN = timedelta(minutes=1)
-"""Period in which an equal read is not recorded again."""
+"""Period in which an equal read is not recorded again, unless the game has moved on."""
 
 MOST_REFUSALS = MAX_PER_SEAT
 """Maximum of stored refused moves of a seat in a game; all of them go into its bundle."""
@@ -100,9 +100,7 @@ class RefusedMove:
     seat: int
     key_id: str
     sealed: bytes
-    bound: bool = (
-        True  # whether the ciphertext is bound to seat, time and id; formerly only to game
-    )
+    bound: bool = True  # whether the ciphertext is bound to seat, time and id, not only the game
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,7 +204,7 @@ class GameRepository(Repository):
         """
         Return running games of people, oldest first, without future deadline or recent event.
 
-        With `after`, only later ones: otherwise games that stay idle would hide the others.
+        With `after`, only games after it: otherwise games that stay idle would hide the others.
         """
         seen = after or OLDEST
         rows = self._database.fetch("idle_games", now, untouched_since, seen.at, seen.id, limit)

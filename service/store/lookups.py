@@ -75,7 +75,7 @@ class SealData:
 
 
 class Lookups(Protocol):
-    """Combined reads; one snapshot and one round trip each, where the store can."""
+    """Combined reads; each is one query with one snapshot, if the store supports it."""
 
     def find(self, lookup: Lookup) -> LookupResult:
         """Return what the keys of a lookup lead to; raises StoreUnavailable."""

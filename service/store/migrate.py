@@ -162,7 +162,7 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
 def _apply_again(
     connection: psycopg.Connection[tuple[Any, ...]], folder: Path, *, everything: bool
 ) -> None:
-    """Create the functions whose files changed, then set the privileges again."""
+    """Run the files of functions that changed, or all of them, then set the privileges again."""
     applied = _applied(connection, "applied_files")
     files = [*_files(folder / "functions"), *_files(folder, "privileges.sql")]
     changed = [file for file in files if everything or applied.get(file.name) != file.checksum]

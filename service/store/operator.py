@@ -78,8 +78,8 @@ class Owner:
         """
         Lock a game until the transaction ends and return its state; None if it is unknown.
 
-        The query runs twice: the first one waits for the lock and has the snapshot from before
-        its wait, the second one reads the present state.
+        The query runs twice: the first waits for the lock and has a snapshot from before its wait;
+        the second reads the state after it.
         """
         self._database.fetch("hold_game", game)
         for over, archived, outbox_pending in self._database.fetch("hold_game", game):

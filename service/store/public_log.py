@@ -35,7 +35,7 @@ class PostgresLog:
         return _signed(self._database.fetch("log_published"))
 
     def early_head(self, index: int) -> SignedHead | None:
-        """Return, of the first signed heads that cover a leaf, the one with most cosignatures."""
+        """Return the head with most cosignatures among the first signed ones that cover a leaf."""
         return _signed(self._database.fetch("log_covering", index))
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
@@ -77,12 +77,12 @@ class PostgresLog:
         return int(self._database.fetch("log_cosigned_size", witness)[0][0])
 
     def hashes(self, tile: Tile) -> bytes:
-        """Return the hashes of a tile of the tree, 32 bytes each, joined."""
+        """Return the hashes of a tile of the tree, concatenated, 32 bytes each."""
         [(found,)] = self._database.fetch("log_hashes", tile.level, tile.first, tile.width)
         return bytes(found)
 
     def entries(self, tile: Tile) -> Sequence[bytes]:
-        """Return the leaves' data of an entry bundle."""
+        """Return the data of the leaves in an entry bundle."""
         rows = self._database.fetch("log_entries", tile.first, tile.width)
         return [bytes(data) for (data,) in rows]
 

@@ -1,4 +1,4 @@
-"""Reads from a streaming replica that are never older than what the primary has committed."""
+"""Reads from a streaming replica, which include every change made before the request."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PAUSE_SECONDS: Final = 5.0  # without reads from a replica after an error
 
 
 class _Reads:
-    """The reads of one request: the position of the WAL that they have to include."""
+    """The reads of one request, which have to include the WAL of the primary up to `position`."""
 
     __slots__ = ("position",)
 
@@ -37,7 +37,7 @@ _READS: ContextVar[_Reads | None] = ContextVar("reads", default=None)
 
 @contextlib.contextmanager
 def from_replica() -> Iterator[None]:
-    """Let a replica answer the reads of the block, if there is one and it is not behind."""
+    """Let the replica answer the reads in the block, if there is one and it is not behind."""
     before = _READS.set(_Reads())
     try:
         yield
@@ -49,10 +49,11 @@ class ReplicatedDatabase(Database):
     """
     A primary database, and a replica that answers reads inside `from_replica`.
 
-    The first such read asks the primary for the position of its WAL; the replica has to have
-    replayed it. So a read includes all changes that were acknowledged before it, as on the
-    primary. After a change the position is asked for again. If the replica lags for longer than
-    CATCH_UP_SECONDS, fails, or is no longer a replica, the primary answers.
+    The first read in a block asks the primary for the position of its WAL, and the replica must
+    have replayed its WAL up to this position before it answers a read. So all reads in the block
+    include the changes acknowledged before the first one. After a change within the block the
+    next read asks for the position again. If the replica lags for longer than CATCH_UP_SECONDS,
+    fails, or is no longer a replica, the primary answers.
     """
 
     def __init__(self, url: str, *, replica: Replica, **limits: Any) -> None:
@@ -61,7 +62,11 @@ class ReplicatedDatabase(Database):
         self._paused_until = 0.0
 
     def fetch(self, name: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of the query `name`, from the replica inside `from_replica`."""
+        """
+        Return the rows of the query `name`, from the replica inside `from_replica`.
+
+        Raises as `Database.fetch`.
+        """
         reads = _READS.get()
         if reads is None or time.monotonic() < self._paused_until:
             return super().fetch(name, *values)
@@ -79,7 +84,7 @@ class ReplicatedDatabase(Database):
         return super().fetch(name, *values) if rows is None else rows
 
     def change(self, name: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return the rows of the query `name`, sent to the primary once."""
+        """Return the rows of the query `name`, sent to the primary once; raises as `Database`."""
         rows = super().change(name, *values)
         reads = _READS.get()
         if reads is not None and name != "wal_position":

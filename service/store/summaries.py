@@ -111,8 +111,8 @@ def check_summary(kind: StreamKind, summary: Mapping[str, Any], *, first: bool) 
     """
     Raise ValueError if a summary has an unknown column, or lacks a required one.
 
-    The database ignores unknown names. The `first` append sets all required columns; the
-    summary of a later one has only the columns that change.
+    The check is needed because the database ignores unknown names. The `first` append of a stream
+    must set all required columns; later ones set only the columns that change.
     """
     needed, optional = _NEEDED.get(kind, frozenset()), _OPTIONAL.get(kind, frozenset())
     unknown = summary.keys() - needed - optional

@@ -63,7 +63,11 @@ class DisputeCommands:
         step: Step,
         request: Idempotency | None,
     ) -> Answered:
-        """Carry out a player's command and answer with the dispute; raises Refusal."""
+        """
+        Carry out a player's command and return the dispute.
+
+        Raises Refusal `not-found`, and those of `stepped`.
+        """
         self.visible(caller, identity)
         return self.stepped(player.id, identity, step, request)
 
@@ -73,12 +77,13 @@ class DisputeCommands:
         """
         Carry out a command of a player or the operator without checking that `by` has access.
 
-        Raises Refusal `not-found`, or `forbidden` if the rules of disputes do not allow it.
+        Raises Refusal `not-found`, `forbidden` if the rules of disputes do not allow it, and those
+        of `step` and `Handler.handle`.
         """
 
         def decision(record: DisputeRecord) -> Accepted:
             now = self.now()
-            # The ends of periods come first, whether or not they are stored yet.
+            # The events of ended periods come first; they may not be stored yet.
             between, first = advance(record, now=now)
             try:
                 events, attachments = step(between)

@@ -37,15 +37,21 @@ from service.store.directory import Directory
 from service.store.events import EventStore
 from service.verify.evidence import with_line_feeds
 
-A_DISPUTE: Final = 10
-"""Events that count for each dispute of a list, beside its own: its rows are read one by one."""
+DISPUTE_WORK: Final = 10
+"""Work of reading the rows of one listed dispute, in events; folding its events is added."""
 
 Listed = tuple[Sequence[Mapping[str, Any]], str | None]
 """The items of a page and the cursor of the next, None on the last."""
 
 
 class Disputes:
-    """Use cases of disputes; every method raises Refusal."""
+    """
+    Use cases of disputes.
+
+    Every method raises Refusal `not-found` if the caller may not see the game or dispute. Commands
+    raise `forbidden` if the rules of disputes do not allow them now, and the refusals of
+    `Handler.handle`.
+    """
 
     def __init__(
         self,
@@ -69,7 +75,7 @@ class Disputes:
         self._commands = commands
         self._readings = readings
         self._world = world
-        self._ask = ask  # enqueues a job for findings, best effort
+        self._request_findings = ask  # enqueues a job, best effort
         self._server_keys = server_keys
 
     def open(
@@ -80,16 +86,20 @@ class Disputes:
         accusation: Accusation,
         request: Idempotency | None = None,
     ) -> Answered:
-        """Open a dispute: freeze the evidence, and enqueue the job for findings."""
+        """
+        Open a dispute: freeze the evidence, and enqueue the job for findings.
+
+        Raises the refusals of `DisputeOpening.open`.
+        """
         identity, answer = self._opening.open(caller, player, game, accusation, request)
-        self._ask(identity)
+        self._request_findings(identity)
         return answer
 
     def list(self, caller: Caller, game: UUID, *, limit: int, cursor: str | None) -> Listed:
-        """Return a page of a game's disputes, newest first."""
+        """Return a page of a game's disputes, newest first; raises Refusal `invalid-body`."""
         self._games.read(caller, game)
         page = self._directory.disputes_of(game, cursor=cursor_of(cursor), limit=limit)
-        with work(A_DISPUTE * len(page.items)):
+        with work(DISPUTE_WORK * len(page.items)):
             found = [self._commands.record(row.id) for row in page.items]
             return self._shown(found, caller), page.next.encode() if page.next else None
 
@@ -99,8 +109,9 @@ class Disputes:
         """
         Return a page of the disputes about games that the caller may see, newest first.
 
-        With `state`, those in this state now. The rows are selected by a state that may be out
-        of date, so a page may have fewer than `limit` items although there is a next one.
+        With `state`, only those in this state now. Rows are selected by a state that may be out of
+        date, so a page may have fewer than `limit` items although there is a next page. Raises
+        Refusal `invalid-body` for a cursor of another list.
         """
         page = self._directory.list_disputes(
             viewer=caller.player,
@@ -110,7 +121,7 @@ class Disputes:
             cursor=cursor_of(cursor),
             limit=limit,
         )
-        with work(A_DISPUTE * len(page.items)):
+        with work(DISPUTE_WORK * len(page.items)):
             found = [self._commands.record(row.id) for row in page.items]
             wanted = [r for r in found if state in (None, r.dispute.state.value)]
             games = (self._directory.game(game) for game in {record.game for record in wanted})
@@ -120,7 +131,7 @@ class Disputes:
     def _shown(
         self, records: Sequence[DisputeRecord], caller: Caller
     ) -> Sequence[Mapping[str, Any]]:
-        """Return disputes as JSON, which costs about as much as folding their events."""
+        """Return disputes as JSON; the work is about that of folding their events."""
         with work(sum(record.version for record in records)):
             return [self._commands.shown(record, caller.player) for record in records]
 
@@ -156,21 +167,22 @@ class Disputes:
         """
         Add a receipt as evidence of the caller's side, and enqueue the job for findings.
 
-        A receipt is stored only if a key of this server signed it for the disputed game.
-        Signatures of other keys are left out, because they are text that was not checked.
+        A receipt is stored only if a key of this server signed it for the disputed game; other
+        receipts raise Refusal `invalid-body`. Signatures by other keys are removed, because their
+        text cannot be checked.
         """
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             dispute = record.dispute
             side = side_of(dispute, str(player.id))
-            give_receipt(dispute, side, "")  # may this side: before the receipt is looked at
+            give_receipt(dispute, side, "")  # raises first if this side may not
             note = self._signed_receipt(receipt, record)
             if any(one.note == note for one in dispute.receipts):
                 raise invalid("/receipt", "this receipt was handed in before")
             return give_receipt(dispute, side, note), {}
 
         answer = self._commands.change(caller, player, identity, step, request)
-        self._ask(identity)
+        self._request_findings(identity)
         return answer
 
     def _signed_receipt(self, text: str, record: DisputeRecord) -> str:
@@ -215,7 +227,7 @@ class Disputes:
         refused: int | None,
         request: Idempotency | None = None,
     ) -> Answered:
-        """Volunteer as a referee; or, as a side, refuse one."""
+        """Volunteer as a referee, or, for a side, refuse the referee with the number `refused`."""
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if refused is not None:
@@ -251,7 +263,7 @@ class Disputes:
         vote: Vote,
         request: Idempotency | None = None,
     ) -> Answered:
-        """Vote through the server, which seals it and reveals it when all have committed."""
+        """Vote with the server's salt; the server reveals the vote once all have committed."""
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             salt, number = self._world.random(32), record.dispute.referee_of(str(player.id)) or 0
@@ -271,7 +283,11 @@ class Disputes:
         salt: str,
         request: Idempotency | None = None,
     ) -> Answered:
-        """Reveal a committed vote; the last reveal leads to the ruling."""
+        """
+        Reveal a committed vote; the last reveal leads to the ruling.
+
+        Raises Refusal `invalid-body` if vote and salt do not match the commitment.
+        """
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             events = reveal_vote(record.dispute, str(player.id), vote, salt)

@@ -26,10 +26,10 @@ from service.verify.plain import finding_in_words
 
 MOST_FINDINGS_BYTES = 1 << 20
 MOST_IN_A_BUNDLE = 20
-"""Maximum of disputes in a game's bundle, the newest first: each has a copy of the log."""
+"""Maximum of disputes in a game's bundle, newest first: each has a copy of the log."""
 
 MOST_COPIED = 16 << 20
-"""Maximum of bytes of frozen evidence in a bundle, the newest first: readers limit the size."""
+"""Maximum of bytes of frozen evidence in a bundle: readers limit the size of a bundle."""
 
 
 class DisputeFiles:
@@ -68,7 +68,7 @@ class DisputeFiles:
             return self.with_outside(DISPUTES.load(identity, found.events))
 
     def with_outside(self, record: DisputeRecord) -> DisputeRecord:
-        """Return a dispute with the facts outside its stream: the seal, the sealed votes."""
+        """Return a dispute with the facts outside its stream: time of the seal, stored votes."""
         game = self._directory.game(record.game)
         ended = None if game is None else game.ended_at
         sealed_at = None if ended is None else moment_of(format_time(ended))
@@ -84,7 +84,7 @@ class DisputeFiles:
         found = self._directory.dispute_findings(identity)
         if found is None:
             return []
-        opened = self._keyring.open(found.key_id, found.sealed, findings_key(identity))
+        opened = self._keyring.open(found.key_id, found.sealed, findings_associated(identity))
         return [
             {**finding, "plain": finding_in_words(finding)[0]}
             for finding in parse(opened, limit=MOST_FINDINGS_BYTES)
@@ -127,8 +127,8 @@ class DisputeFiles:
         return files
 
 
-def findings_key(identity: UUID) -> bytes:
-    """Return the associated data that the findings of a dispute are encrypted with."""
+def findings_associated(identity: UUID) -> bytes:
+    """Return the associated data of the encrypted findings of a dispute."""
     return b"findings" + identity.bytes
 
 

@@ -1,4 +1,4 @@
-"""Findings for a dispute: what the checks report, and the jobs that store it."""
+"""Findings of disputes: results of the checks, and the jobs that compute and store them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.application.callers import Answered
-from service.application.disputes.files import DisputeFiles, findings_key
+from service.application.disputes.files import DisputeFiles, findings_associated
 from service.application.disputes.record import (
     DISPUTES,
     DisputeRecord,
@@ -236,7 +236,7 @@ def _is_open(game: Game, move: Move) -> bool:
 
 
 FINDINGS_WITHIN = timedelta(seconds=3)
-"""Time after which the sweeper makes missing findings itself."""
+"""Time after which the sweeper computes missing findings itself."""
 
 _OUTCOMES: Final = {"not-found": "gone", "unavailable": "again"}
 """Outcomes of a job, by the code of a refusal."""
@@ -282,8 +282,10 @@ class DisputeJobs:
         """
         Store missing findings and events of ended periods.
 
-        Returns `done`, `nothing`, `gone` or `again`. Safe to run twice, late or concurrently. A
-        game that cannot be read has no findings, and does not delay periods.
+        Returns `done`, `nothing` if there was nothing to store, `gone` if there is no such dispute,
+        or `again` after too many conflicts. Safe to run twice, late or concurrently. A game that
+        cannot be read has no findings, and does not delay periods: its error is raised after the
+        events of ended periods are stored.
         """
         try:
             return self._processed(identity, self._new_findings)
@@ -372,7 +374,7 @@ class DisputeJobs:
             outside=self._outside(dispute),
         )
         made = canonical(found)
-        key_id, sealed = self._keyring.seal(made, findings_key(record.identity))
+        key_id, sealed = self._keyring.seal(made, findings_associated(record.identity))
         findings = {"found_at": version, "key_id": key_id, "sealed": sealed}
         event = FindingsMade(version=version, digest=sha256(made).hex(), anchored=anchored)
         return (event,), {"findings": findings}

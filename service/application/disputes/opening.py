@@ -84,7 +84,13 @@ class DisputeOpening:
         accusation: Accusation,
         request: Idempotency | None = None,
     ) -> tuple[UUID, Answered]:
-        """Open a dispute and freeze its evidence; return its id and the answer. Raises Refusal."""
+        """
+        Open a dispute and freeze its evidence; return its id and the answer.
+
+        Raises Refusal `not-found`, `not-seated`, `invalid-body` for an accusation that does not
+        fit the game, `dispute-open` if there is one about this move and charge, `rate-limited`,
+        and those of `Handler.handle`.
+        """
         entry = self._games.entry(caller, game)
         move = self._accused_move(entry, player, accusation)
         identity = self._world.identity()

@@ -1,4 +1,4 @@
-"""The room of a dispute's referees: one of them leads, the others follow the position."""
+"""Referees' rooms: one referee leads through a replay, and the others follow."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.application.errors import Refusal, invalid
 from service.application.games.queries import Games
 
 LEAD_SECONDS: Final = 30
-"""A leader who sends no position for this long no longer leads, and the position is deleted."""
+"""A lead ends if the leader sends no position for this long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,11 +75,12 @@ def unavailable() -> Refusal:
 
 class Rooms:
     """
-    Use cases of the referees' rooms; every method raises Refusal.
+    Use cases of the referees' rooms.
 
-    A room belongs to the referees of the present panel: other callers cannot read or set it. A
-    position is only a request: each follower fetches the view with the follower's own rights.
-    A leader cannot set a viewer whose view the leader may not see.
+    Only the referees of the present panel can read or set a room. A position is only a hint: each
+    follower fetches the view with the follower's own rights. A leader cannot set a viewer whose
+    view the leader may not see. Every method raises Refusal `not-found`, `forbidden` for callers
+    who are no referees of the present panel, and `unavailable` if Redis does not answer.
     """
 
     def __init__(self, *, commands: DisputeCommands, games: Games, leads: Leads) -> None:
@@ -93,7 +94,11 @@ class Rooms:
         return _room_json(self._leads.read(identity))
 
     def changed(self, identity: UUID, known: int) -> Callable[[], bool]:
-        """Return a function that returns whether the room is no longer at the number `known`."""
+        """
+        Return a function that returns whether the room has another number than `known`.
+
+        It raises Refusal `unavailable`. The caller must have checked access with `view`.
+        """
 
         def has_changed() -> bool:
             lead = self._leads.read(identity)
@@ -105,10 +110,11 @@ class Rooms:
         self, caller: Caller, player: Player, identity: UUID, position: Position, *, take: bool
     ) -> dict[str, Any]:
         """
-        Return the room after the caller's position; it is set unless another referee leads.
+        Set the caller's position unless another referee leads, and return the room.
 
-        Raises Refusal if the caller is no referee of the panel, or if the game has no such
-        version, viewer or event for the caller.
+        With `take` the caller replaces another leader. Besides those of the class raises Refusal
+        `invalid-body` for an unknown version, viewer or event, and `sealed` for the view of
+        another seat before the seal.
         """
         number, record = self._referee(caller, player, identity)
         entry, at = self._games.entry(caller, record.game), position.version

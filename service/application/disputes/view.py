@@ -55,9 +55,9 @@ def dispute_json(
 
 def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
     """
-    Return the public rulings: the verdict cad is shown in a final dispute only.
+    Return the public rulings: none if one has the verdict cad and the dispute is not final.
 
-    Until then it can be appealed, and the accused is not called a cad.
+    Such a verdict can still be appealed.
     """
     final = dispute.state is DisputeState.FINAL
     if not final and any(ruling.verdict is Verdict.CAD for ruling in dispute.rulings):
@@ -66,7 +66,7 @@ def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
 
 
 def _rulings(dispute: Dispute) -> list[dict[str, Any]]:
-    """Return all rulings, oldest first, with their states; only `ruling` calls a seat a cad."""
+    """Return all rulings, oldest first, with their states; `against`: they blame the accused."""
     states = {DisputeState.FINAL: "final", DisputeState.RULED: "appealable"}
     last = len(dispute.rulings) - 1
     return [

@@ -59,8 +59,8 @@ class Auditing:
         """
         Return the decision that an event belongs to, on request with a bot's opinion of it.
 
-        Raises Refusal `not-found`, and `sealed` for an opinion before the seal, which would help
-        a player during the game.
+        Raises Refusal `not-found`, also for an unknown event. Raises Refusal `sealed` for an
+        opinion before the seal, which would help a player during the game.
         """
         entry = self._games.entry(caller, game)
         if seq >= entry.record.version:
@@ -83,7 +83,7 @@ class Auditing:
         return found
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
-        """Return the path of a card; raises Refusal `unknown-card` if it is not in the game."""
+        """Return the path of a card; raises Refusal `not-found` or `unknown-card`."""
         entry = self._games.entry(caller, game)
         history, viewer = self._history(entry, caller)
         try:
@@ -104,8 +104,9 @@ class Auditing:
         """
         Return the cards that a seat could know at a version.
 
-        Raises Refusal `sealed` for another seat before the seal, `invalid-body` for a missing
-        or unknown seat.
+        By default of the caller's seat, and at the present version. Raises Refusal `not-found`,
+        `sealed` for another seat before the seal, `invalid-body` for a missing or unknown seat or
+        an unknown version.
         """
         entry = self._games.entry(caller, game)
         own = entry.seat_of(caller.player)
@@ -130,8 +131,9 @@ class Auditing:
         """
         Return a page of the access log of a game, newest first.
 
-        Only seats of the game and referees of its disputes may read it; raises Refusal
-        `not-seated` for other callers.
+        Only seats of the game and referees of its disputes may read it: raises Refusal
+        `not-seated` for other callers, `not-found`, or `invalid-body` for a cursor of another
+        list.
         """
         entry = self._games.entry(caller, game)
         seated = entry.seat_of(caller.player) is not None

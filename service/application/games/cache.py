@@ -66,7 +66,7 @@ class Versioned(Protocol):
 _Folded = TypeVar("_Folded", bound=Versioned)
 
 UNUSED = 300.0
-"""Seconds without use after which a stream leaves the cache; folding it takes milliseconds."""
+"""Seconds without use after which a stream is removed; folding it again takes milliseconds."""
 
 
 class NewestVersions(Generic[_Folded]):
@@ -120,10 +120,9 @@ MOST_TABLES = 2000
 MOST_RUNNING = 2000
 MOST_OVER = 200
 """
-The most tables, running games and finished games in the memory of a process.
+Maximum of tables, running games and finished games in the memory of a process.
 
-A game takes some 20 kilobytes. If it is removed, a running game is read again at its next move,
-and a finished game if a caller requests it.
+A game takes about 20 kilobytes. A removed game is read again at its next move or request.
 """
 
 
@@ -243,8 +242,8 @@ class GameCache:
         """
         Return a game as it was at a version, None if its log is shorter.
 
-        The version last read costs nothing; for an older one the log is folded again. Which
-        seats had come back from a bot is unknown then.
+        The version last read is returned from the cache; for an older one the log is folded
+        again, and `back` is empty, because the log does not contain it.
         """
         entry = self._games.get(game)
         if entry is None or entry.version < version:
@@ -288,7 +287,7 @@ class GameCache:
     def _found_table(
         self, identity: UUID, after: int, found: StreamSlice | None
     ) -> TableRecord | None:
-        """Return the version of a table to which its events with seq ≥ `after` lead."""
+        """Return the version of a table after its events with seq ≥ `after`, and cache it."""
         if found is None or found.kind is not StreamKind.TABLE:
             return None
         known = self._tables.get(identity) if after else None
@@ -345,14 +344,14 @@ class GameCache:
 
 
 def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
-    """Return the entry with the seats that came back; without time-outs they are ignored."""
+    """Return the entry with the seats that came back from a bot; none if no seat has timed out."""
     if not any(seat.time_outs for seat in entry.record.game.seats):
         back = frozenset()
     return entry if entry.back == back else replace(entry, back=back)
 
 
 MOST_EVENTS = 80_000
-"""The most events of all cached histories together; each takes at most two kilobytes."""
+"""Maximum of events of all cached histories together; each takes at most two kilobytes."""
 
 EVENTS_PER_UNIT = 20
 """Number of events whose search for openings takes as long as folding one event."""
@@ -423,7 +422,7 @@ class Histories:
         return masked_deck(deck, self.openings(entry, viewer))
 
     def _log(self, entry: GameEntry, shorter: History | None) -> tuple[RecordedEvent, ...]:
-        """Return the events up to the entry's version; only those in no history are read."""
+        """Return the events up to the entry's version; only those in no cached history are read."""
         identity, version = entry.record.identity, entry.record.version
         known = () if shorter is None else shorter.log
         for other in self._of(identity):
@@ -458,7 +457,7 @@ class Histories:
 
 
 def _same_log(history: History, entry: GameEntry) -> bool:
-    """Return whether a history is of the entry's log, which may differ after a restore."""
+    """Return whether a history is that of the entry's log; after a restore it may be another."""
     return len(history.log) == entry.record.version and bool(
         history.log[-1].head == entry.record.head.hex()
     )

@@ -21,10 +21,10 @@ from service.store.events import (
 from service.store.summaries import GameSummary, NewGameSummary
 
 GAME_TOPIC = "game"
-"""Outbox rows for the relay, which notifies live readers."""
+"""Topic of outbox rows for the relay, which notifies live readers."""
 
 LOG_TOPIC = "log"
-"""Outbox rows for the sequencer of the public log."""
+"""Topic of outbox rows for the sequencer of the public log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,15 +76,15 @@ def _back_ends(change: Change) -> bool:
     """
     Return whether a seat with a stand-in bot moved, or timed out again.
 
-    Only then is the column `back` written: coming back changes no version, so this process
-    may not have read it, and would remove the mark of another seat.
+    Only then is the column `back` written. A player's return changes no version, so this process
+    may not have read the newest value, and writing it would undo the return of another seat.
     """
     both = zip(change.before.record.game.seats, change.record.game.seats, strict=True)
     return any(STAND_IN_AFTER <= was.time_outs != now.time_outs for was, now in both)
 
 
 def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
-    """Return the outbox rows for a game's events from `since` on."""
+    """Return the outbox rows for the commit of a game's events with seq ≥ `since`."""
     rows = [OutboxRow(stream=record.identity, version=record.version, topic=GAME_TOPIC)]
     dealt = since < 1 or (record.shuffle is not None and record.last_action < 0)
     if record.sealed or dealt:

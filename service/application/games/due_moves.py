@@ -43,13 +43,13 @@ STAND_IN = "lowest"
 """The bot that plays for a person who timed out repeatedly."""
 
 MAX_MOVES = 200
-"""Most moves of one job; another job makes the remaining ones."""
+"""Maximum of moves of one job; another job makes the remaining ones."""
 
 SEARCH_SECONDS = 2.0
-"""Time limit of one job at a table with a bot that searches; other tables come next."""
+"""Time limit of one job at a table with a bot that searches, so that others wait less."""
 
 MAX_SWAPS = 6
-"""Most swaps of a bot in the exchange; then it is made ready."""
+"""Maximum of swaps of a bot in the exchange; then its move is `ready`."""
 
 
 class Turns:
@@ -173,9 +173,10 @@ class Turns:
 
     def _no_bot_opens(self, entry: GameEntry) -> GameEntry | None:
         """
-        Time the opening out if its deadline has passed: no bot may open. Else the game waits.
+        Time the opening out if its deadline has passed, because no bot may open; else wait.
 
-        The row's next action is updated only now, when it is public that no bot has opened.
+        The next action in the game's row is updated only now, when it is public that no bot has
+        opened.
         """
         clock, record = clock_wake(entry.record), entry.record
         if clock is not None and clock.at <= self._world.now():

@@ -39,7 +39,8 @@ class EntropyCalls:
         """
         Commit to entropy or reveal it; the last reveal triggers the deal.
 
-        Raises Refusal `not-seated`, `game-over` or `entropy-refused`.
+        Raises Refusal `not-found`, `not-seated`, `game-over`, `entropy-refused`, and those of
+        `Handler.handle`.
         """
 
         def decision(entry: GameEntry) -> tuple[Event, ...]:

@@ -120,7 +120,11 @@ class Verifying:
         self._audits = _Audits()
 
     def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
-        """Return the audit object of a stored game; before the seal without the server seed (S)."""
+        """
+        Return the audit object of a stored game, computed from its public evidence.
+
+        Raises Refusal `not-found`.
+        """
         entry = self._games.read(caller, game)
         version, keys = entry.record.version, tuple(self._server_keys())
         proof = self._log.proof(game, version=version)

@@ -47,7 +47,7 @@ from service.store.events import EventStore, StoreError, StreamConflict
 from service.store.games import RefusedMove
 
 MOST_SWAPS = 500
-"""Maximum of exchanges of a seat in a hand: the rules set none, and each one is an event."""
+"""Maximum of exchanges of a seat in a hand: the rules have none, and each exchange is an event."""
 
 
 def check_signature(
@@ -56,8 +56,8 @@ def check_signature(
     """
     Raise Refusal unless the move is signed with its seat's key, or unsigned without a key.
 
-    Checked in this order: `signature-required`, `bad-signature`, `nonce-reused`,
-    `stale-version`.
+    The codes, in the order of the checks: `signature-required`, `bad-signature`,
+    `nonce-reused`, `stale-version`.
     """
     key = record.game.setup.seats[seat].key
     if key is None:
@@ -108,7 +108,7 @@ def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> 
 
 
 PADDED_TO = 512
-"""Refused moves are padded to a multiple of this number of bytes."""
+"""Refused moves are padded to a multiple of this number of bytes before they are encrypted."""
 
 
 class Refusals:
@@ -132,8 +132,9 @@ class Refusals:
         """
         Store a refused move; `rule` is None if it was not the seat's turn.
 
-        Returns False and stores nothing if the game has been sealed in the meantime. Both kinds
-        are stored with the same length, because the reason depends on the seat's cards.
+        Returns False and stores nothing if the game has been sealed in the meantime. Moves with
+        and without a rule have the same stored length, because the rule depends on the seat's
+        cards.
         """
         content = orjson.dumps({"move": move_json(move), "rule": rule})
         content = content.ljust(-(-len(content) // PADDED_TO) * PADDED_TO)
@@ -145,22 +146,27 @@ class Refusals:
         return self._directory.record_refusal(record.identity, refused)
 
     def seal_entry(self, game: UUID, stored: Sequence[RefusedMove]) -> SealedRefusals:
-        """Return the entry of a seal for a game's refused attempts, without moves out of turn."""
+        """
+        Return count and hash of a game's refused attempts for its seal, without moves out of turn.
+
+        Raises KeyringError if an attempt cannot be decrypted.
+        """
         return seal_of(refusals_file(opened(self._keyring, game, stored)))
 
     def of(self, game: UUID) -> list[dict[str, Any]]:
         """
         Return the moves of a game that a rule refused, as JSON: at, seat, move, rule.
 
-        Those of an archived game are read from its bundle.
+        Those of an archived game are read from its bundle. Raises KeyringError if one cannot be
+        decrypted.
         """
         return opened(self._keyring, game, self._directory.refusals(game)) or self._archived(game)
 
     def shown(self, record: GameRecord) -> list[dict[str, Any]]:
         """
-        Return the refused moves to show: all, or none if some were deleted.
+        Return all refused moves, or none if they are not those named in the seal.
 
-        If the stored attempts are not those named in the seal, they prove nothing.
+        Without some of them, the others prove nothing.
         """
         rows = self.of(record.identity)
         return rows if _fits(record, rows) else []
@@ -189,7 +195,8 @@ def opened(keyring: Keys, game: UUID, stored: Iterable[RefusedMove]) -> list[dic
     """
     Return the decrypted attempts of a game that a rule refused, as JSON.
 
-    Raises KeyringError for a row of another seat, time, id or game.
+    Raises KeyringError if a row cannot be decrypted, also because its seat, time, id or game was
+    changed.
     """
     rows = []
     for refused in stored:
@@ -265,7 +272,11 @@ class Moves:
         Make a player's move and return the answer of api.md, section 4.
 
         `body` is a validated move, with `auth` if its player signed it; `expected` are the
-        versions in If-Match, of which one has to be current. Raises Refusal.
+        versions in If-Match, of which one has to be current.
+
+        Raises Refusal `not-found`, `not-seated`, `invalid-body`, `game-over`, `unknown-card`,
+        `not-your-turn`, `rule-refused`, `rate-limited`, and those of `check_signature` and
+        `Handler.handle`.
         """
         player, seat = self._seated(caller, game)
 
@@ -278,7 +289,11 @@ class Moves:
     def change(
         self, caller: Caller, game: UUID, decision: Decision, request: Idempotency | None
     ) -> Answered:
-        """Carry out a decision of the caller's seat that is not a move; raises Refusal."""
+        """
+        Carry out a decision of the caller's seat that is not a move.
+
+        Raises Refusal `not-found`, `not-seated`, and those of `decision` and `Handler.handle`.
+        """
         player, seat = self._seated(caller, game)
         return self._handled(
             game,
@@ -321,7 +336,7 @@ class Moves:
         """
         Make a move of the server for a seat; raises StreamConflict if the game has moved on.
 
-        It waits for `rest` before it writes, because the time in the events is public.
+        It calls `rest`, which waits, before the write, because the time in the events is public.
         """
         events = decide(command, entry.record.game)
         rest()
@@ -374,7 +389,7 @@ class Moves:
         return read.take(game) if fresh else read.entry(game)
 
     def _overtaken(self, entry: GameEntry, conflict: StoreError) -> GameEntry | None:
-        """Return the game after the events that came first; None if it has to be loaded."""
+        """Return the game with the events of the conflicting commit; None to load it again."""
         if not isinstance(conflict, StreamConflict) or conflict.stream != entry.record.identity:
             return None
         if not conflict.lines:

@@ -77,7 +77,7 @@ class Games:
         return visible(found, caller, self._game_cache.sits_or_judges)
 
     def read(self, caller: Caller, game: UUID) -> GameEntry:
-        """Return a game and record a read of data common to all its seats; raises as `entry`."""
+        """Return a game and record a read of shared data; raises Refusal `not-found`."""
         entry = self.entry(caller, game)
         self._access_log.note(entry, caller)
         return entry
@@ -86,7 +86,7 @@ class Games:
         """
         Return the present view as JSON, and its version.
 
-        Raises Refusal `not-found`, and what `viewer` raises.
+        Raises Refusal `not-found`, and those of the method `viewer`.
         """
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
@@ -97,7 +97,8 @@ class Games:
         """
         Return the view at a past version, as JSON.
 
-        Raises Refusal `not-found`, `invalid-body` for an unknown version, and what `viewer` raises.
+        Raises Refusal `not-found`, `invalid-body` for an unknown version, and those of the method
+        `viewer`.
         """
         entry = self.entry(caller, game)
         self.check_range(entry, at, at)
@@ -112,8 +113,9 @@ class Games:
         """
         Return the stored lines from seq `after` on, and the game's version.
 
-        The last line of a finished game shows every card. For callers without a seat all lines
-        belong in the access log; a stream of events records this once (`read`).
+        The last line of a finished game shows every card, so a seat's read of it is recorded in
+        the access log. For callers without a seat the request calls `read` once, which records
+        all lines. Raises Refusal `not-found`.
         """
         entry = self._visible(caller, game)
         lines, version = self.stored_lines(game, after=after, limit=limit)
@@ -125,16 +127,21 @@ class Games:
         self, game: UUID, *, after: int, limit: int | None
     ) -> tuple[tuple[bytes, ...], int]:
         """
-        Return the same, whoever reads them: once for many callers.
+        Return what `lines` returns, without access control, so that callers can share one read.
 
-        `check_lines` comes next, for each caller of a private game. At a public table every
-        caller may see them, and no read of them is recorded.
+        For a private game `check_lines` has to be called for each caller afterwards. At a public
+        table every caller may see the lines, and no read of them is recorded.
         """
         found = self._store.read(game, after=after, limit=limit)
         return ((), 0) if found is None else (found.events, found.version)
 
     def check_lines(self, caller: Caller, game: UUID, *, with_seal: bool) -> None:
-        """Check and record a caller's read of stored lines as `lines` does; raises as `entry`."""
+        """
+        Check and record a caller's read of lines that `stored_lines` has returned.
+
+        `with_seal` is true if the last line of a finished game is among them. Raises Refusal
+        `not-found`.
+        """
         entry = self._visible(caller, game)
         if with_seal:
             self._note_seal(entry, caller)
@@ -148,7 +155,11 @@ class Games:
             self._access_log.note(entry, caller, ALL)
 
     def openings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
-        """Return the openings that the caller may see, in order of p; all after the seal."""
+        """
+        Return the openings that the caller may see, in order of p; all after the seal.
+
+        Raises Refusal `not-found`.
+        """
         entry = self.entry(caller, game)
         self._access_log.note(entry, caller, ALL if entry.record.sealed else None)
         shuffle = entry.record.shuffle
@@ -169,13 +180,18 @@ class Games:
         return [shuffle.opening(p) for p in self._histories.openings(entry, seat)]
 
     def receipt(self, caller: Caller, game: UUID) -> bytes:
-        """Return a receipt for the present head."""
+        """Return a receipt for the present head; raises Refusal `not-found`."""
         return self._receipts.issue(self.read(caller, game).record)
 
     def frames(
         self, caller: Caller, game: UUID, viewer: str | None, first: int, last: int | None
     ) -> tuple[list[dict[str, Any]], int | None]:
-        """Return the frames of versions `first` to `last`, and where the next page begins."""
+        """
+        Return the frames of versions `first` to `last`, at most MOST_FRAMES.
+
+        The second value is the version at which the next page begins, None on the last page.
+        Raises Refusal `not-found`, and those of `check_range` and `viewer`.
+        """
         entry = self.entry(caller, game)
         version = entry.record.version
         wanted = version if last is None else last
@@ -190,7 +206,7 @@ class Games:
         return items, end + 1 if end < wanted else None
 
     def transcript(self, caller: Caller, game: UUID, viewer: str | None) -> str:
-        """Return the game as text."""
+        """Return the game as text; raises Refusal `not-found`, and those of `viewer`."""
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
         self._access_log.note(entry, caller, as_)
@@ -221,7 +237,11 @@ class Games:
     def check_range(
         self, entry: GameEntry, first: int, last: int, *, named: tuple[str, str] = ("/at", "/at")
     ) -> None:
-        """Raise Refusal unless `first` to `last` are versions in order; `named`: parameters."""
+        """
+        Raise Refusal `invalid-body` unless `first` to `last` are versions of the game, in order.
+
+        `named` are the pointers to both values in the request.
+        """
         version = entry.record.version
         for value, name in zip((first, last), named, strict=True):
             if not 1 <= value <= version:
@@ -273,7 +293,12 @@ class Lists:
         limit: int,
         cursor: str | None,
     ) -> Items:
-        """Return a page of the games that the caller may see, newest first."""
+        """
+        Return a page of the games that the caller may see, newest first.
+
+        Raises Refusal `not-found` for a hidden or unknown table, `invalid-body` for a cursor of
+        another list.
+        """
         if table is not None:
             self._refuse_unseen(table, caller)
         page = self._directory.list_games(
@@ -307,7 +332,11 @@ class Lists:
         limit: int,
         cursor: str | None,
     ) -> Items:
-        """Return a page of the tables that the caller may see, newest first."""
+        """
+        Return a page of the tables that the caller may see, newest first.
+
+        Raises Refusal `invalid-body` for a cursor of another list.
+        """
         page = self._directory.list_tables(
             viewer=caller.player,
             invite=_digest(caller.invite),

@@ -116,15 +116,15 @@ def load(identity: UUID, lines: Sequence[bytes], *, seed: bytes | None) -> GameR
     """
     Return the record that stored lines lead to; `seed` is S if the caller may fold with it.
 
-    Without S, hands and stock stay hidden, as for a public reader. Raises ValueError for another
-    first event, InvalidHistory for lines that do not follow.
+    Without S, hands and stock stay hidden, as for a public reader. Raises ValueError if the first
+    event is not `game_created`, InvalidHistory for a later line that is invalid.
     """
     begun = GAMES.load(identity, lines[:1])
     return follow(replace(begun, seed=seed), lines[1:])
 
 
 def follow(record: GameRecord, lines: Iterable[bytes]) -> GameRecord:
-    """Return the record after further stored lines; raises InvalidHistory."""
+    """Return the record after further stored lines; raises InvalidHistory for an invalid line."""
     for line in lines:
         try:
             record = GAMES.follow(record, (line,))
@@ -186,8 +186,8 @@ def write(
     Return the record after the events of one move, and their lines.
 
     `at` is raised to the time of the last event if it is earlier. The first event gets `auth`.
-    All events from `turn_timed_out` on are the server's. The seal of a game of format 2 names
-    `refusals`. Raises ValueError if they are missing.
+    In all events from `turn_timed_out` or `game_ended` on, `by` is null. The seal of a game of
+    format 2 names `refusals`. Raises ValueError if they are missing.
     """
     by_server = False
 

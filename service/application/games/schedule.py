@@ -40,7 +40,7 @@ class ConstantTime:
     Pads the time of a bot's move, so that it reveals nothing about the bot's cards.
 
     A decision among many legal moves takes longer than one among few. Each move is written at
-    the end of a fixed interval, a slow one at the end of a later interval.
+    the end of an interval of fixed length; a move that takes longer, at the end of a later one.
     """
 
     def __init__(
@@ -67,11 +67,11 @@ class ConstantTime:
 
 
 def at_once() -> None:
-    """Return at once: the end of an interval without length."""
+    """Return at once: the `Rest` of an interval of length 0."""
 
 
 def no_beat(beats: int = 1) -> Rest:
-    """Begin an interval without length: for tables of bots only, and for tests."""
+    """Begin an interval of length 0, for tables with bots only and for tests."""
     del beats
     return at_once
 
@@ -212,7 +212,7 @@ class IdleGames:
         self._clock_doubt = clock_doubt
 
     def found(self, *, limit: int, beyond: IdleGame | None = None) -> Sequence[IdleGame]:
-        """Return candidates to close, the oldest first, those after `beyond` only."""
+        """Return candidates to close, oldest first, beginning after `beyond`; none if in doubt."""
         if self._after is None or self._clock_doubt() is not None:
             return ()
         now = self._now()
@@ -227,8 +227,8 @@ class IdleGames:
         """
         Return whether a game has waited for people longer than allowed.
 
-        It has waited since its last event: without a clock only people act, and bots at once
-        after them.
+        It has waited since its last event: without a clock only people delay a game, because bots
+        move at once.
         """
         if self._after is None or not waits_for_people(record.game):
             return False

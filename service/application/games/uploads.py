@@ -41,8 +41,8 @@ class Upload:
         """
         Return the audit object, computed from the upload alone.
 
-        Raises Refusal `not-a-bundle`, or `invalid-body` for a malformed key, key change,
-        receipt or proof.
+        A malformed receipt or proof is a failed check. Raises Refusal `not-a-bundle`, or
+        `invalid-body` for a malformed key, seat key or key change.
         """
         try:
             bundle = read_log(self.data)
@@ -113,7 +113,7 @@ def audit_of(answered: bytes) -> dict[str, Any]:
 
 
 Work = Callable[[bytes, Sequence[socket]], bytes]
-"""Answers like `answer`; stops if the client closes all connections passed to it."""
+"""Does what `answer` does, and may stop if the client closes all the given connections."""
 
 
 def answer_here(request: bytes, _callers: Sequence[socket]) -> bytes:
@@ -122,7 +122,7 @@ def answer_here(request: bytes, _callers: Sequence[socket]) -> bytes:
 
 
 AGAIN_AFTER = 60
-"""Retry-After in seconds; long, because the same log takes the same time again."""
+"""Retry-After in seconds; long, because another attempt takes the same time."""
 
 _log = logging.getLogger(__name__)
 
@@ -134,7 +134,11 @@ def verifier() -> ForkServer:
 
 
 def within(seconds: int) -> Work:
-    """Return a function that verifies an upload within `seconds`, or raises `unavailable`."""
+    """
+    Return a function that answers as `answer`, in a child process with a time limit.
+
+    It raises Refusal `unavailable` after `seconds`, if all callers hang up, or if the child ends.
+    """
 
     def work(request: bytes, callers: Sequence[socket]) -> bytes:
         try:

@@ -29,9 +29,10 @@ from service.shx.canonical import format_time, parse_time
 
 def shown(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
     """
-    Return the view of a game as it is now, for a `viewer`.
+    Return the present view of a game for `viewer`, as JSON.
 
-    Raises Refusal for a very large hand if a request exceeds its limit of work.
+    Raises Refusal `rate-limited` or `unavailable` if a request may not list the moves of a very
+    large hand.
     """
     record, game = entry.record, entry.record.game
     moves: tuple[Move, ...] = ()

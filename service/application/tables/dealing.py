@@ -101,9 +101,9 @@ def new_hand(
     """
     Return the next hand of a table, dealt at once if no seat contributes entropy.
 
-    Its time is at least `not_before`, the time of the table's last event: after a clock was
-    set back, it must not look as if it was dealt during the hand before. `v` is the version
-    of its record: version 2 has a seal that names the refused attempts.
+    Its time is at least `not_before`, the time of the table's last event: otherwise, after a
+    clock was set back, the hand could begin before the end of the previous hand. `v` is the
+    version of its record: version 2 has a seal that names the refused attempts.
     """
     identity, seed = world.identity(), world.random(32)
     at = max(format_time(world.now()), not_before)

@@ -1,4 +1,4 @@
-"""Requests to open a table, and their validation."""
+"""Requests to open a table: validation and the resulting event."""
 
 from __future__ import annotations
 
@@ -37,7 +37,12 @@ class TableRequest:
 
 
 def opened_by(host: UUID, request: TableRequest, definition: Definition) -> TableOpened:
-    """Return the event that opens the table; raises Refusal for the first error."""
+    """
+    Return the event that opens the table.
+
+    Raises Refusal for the first error: `invalid-body` for seats, bots or options, `cannot-deal`
+    if the ruleset does not allow this number of seats or the cards do not suffice.
+    """
     seats = tuple(_seats(host, request))
     try:
         options = definition.chosen(request.options)

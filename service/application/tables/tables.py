@@ -60,7 +60,12 @@ from service.store.events import (
 def seat_taken(
     table: Table, player: Player, seat: Seat | None, *, entropy: Entropy, key: str | None
 ) -> SeatTaken:
-    """Return the event of a player who sits down; raises Refusal if the seat is not free."""
+    """
+    Return the event of a player who sits down; without `seat` on the first free seat.
+
+    Raises Refusal `forbidden` at a closed table, `invalid-body` for an unknown seat, `seat-taken`
+    if the seat is not free or the player sits at the table already.
+    """
     if table.status is TableStatus.CLOSED:
         raise Refusal("forbidden", "the table is closed")
     if seat is not None and not 0 <= seat < len(table.seats):
@@ -75,7 +80,7 @@ def seat_taken(
 
 
 def seat_left(table: Table, player: Player) -> SeatLeft:
-    """Return the event of a player who leaves; raises Refusal during a hand."""
+    """Return the event of a player who leaves; raises Refusal `not-seated` or `hand-running`."""
     return SeatLeft(seat=_own_seat(table, player))
 
 
@@ -86,8 +91,8 @@ def changed_seat(
     Return the event for another choice of entropy or key, none if nothing changes.
 
     Omitted members of `changes` stay the same. A signature by the old key links the new key to
-    it; a change without one is allowed, and reports call the key new. A repeated change has the
-    stored signature, which is only compared, because the key that made it was replaced.
+    it; a change without one is allowed, and reports call the key new. The signature of a repeated
+    change is only compared with the stored one, because the key that made it was replaced.
 
     Raises Refusal `bad-signature`, `not-seated` or `hand-running`.
     """
@@ -112,9 +117,10 @@ def changed_seat(
 
 def table_closed(table: Table, expected: Collection[int] | None = None) -> Sequence[TableClosed]:
     """
-    Return the event of a table that closes, none if it is closed; raises Refusal during a hand.
+    Return the event of a table that closes, none if it is closed already.
 
-    `expected` are the versions in If-Match, None for any version.
+    `expected` are the versions in If-Match, None for any version. Raises Refusal `stale-version`
+    for another version, `hand-running` during a hand.
     """
     if expected is not None and table.version not in expected:
         raise Refusal("stale-version", "the table has changed", version=table.version)
@@ -131,13 +137,18 @@ def _own_seat(table: Table, player: Player) -> Seat:
 
 
 def not_playing(table: Table) -> None:
-    """Raise Refusal during a hand."""
+    """Raise Refusal `hand-running` during a hand."""
     if table.status is TableStatus.PLAYING:
         raise Refusal("hand-running", "a hand is being played")
 
 
 def ready_to_deal(table: Table) -> None:
-    """Raise Refusal during a hand, with an open seat, or after the table was closed."""
+    """
+    Raise Refusal if the table cannot deal.
+
+    The code is `hand-running` during a hand, `table-not-full` with an open seat, `forbidden` if
+    the table is closed.
+    """
     match table.status:
         case TableStatus.PLAYING:
             raise Refusal("hand-running", "a hand is being played")
@@ -183,9 +194,10 @@ class Tables:
         self, player: Player, wanted: TableRequest, request: Idempotency | None = None
     ) -> Answered:
         """
-        Open a table, deal if it is full and its condition `deal` is set, and answer with it.
+        Open a table, deal if it is full and its condition `deal` is set, and return the table.
 
-        Raises Refusal `rate-limited`, `invalid-body`, `ruleset-refused` or `cannot-deal`.
+        Raises Refusal `rate-limited`, `invalid-body`, `ruleset-refused`, `cannot-deal`, and those
+        of `Handler.handle`.
         """
         return self._handler.handle(
             lambda _fresh: NewStream(),
@@ -237,7 +249,12 @@ class Tables:
         invite: str | None,
         request: Idempotency | None = None,
     ) -> Answered:
-        """Take a seat, by default the first open one; deal if the table is full. Raises Refusal."""
+        """
+        Take a seat, by default the first open one; deal the first hand if the table is full.
+
+        Returns the table. Raises Refusal `not-found`, `rate-limited`, and those of `seat_taken`
+        and `Handler.handle`.
+        """
         caller = Caller(player=player.id, invite=invite)
         visible_table(self._directory.table(identity), caller)
         room_for_game(self._directory, player.id)
@@ -248,7 +265,11 @@ class Tables:
         return self._change(caller, player, identity, events, request, deals=True)
 
     def leave(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
-        """Leave the player's seat between hands; raises Refusal."""
+        """
+        Leave the player's seat between hands.
+
+        Raises Refusal `not-found`, `not-seated` or `hand-running`.
+        """
         caller = Caller(player=player.id, invite=invite)
         visible_table(self._directory.table(identity), caller)
         self._change(caller, player, identity, lambda r: [seat_left(r.table, player)])
@@ -256,14 +277,22 @@ class Tables:
     def close(
         self, caller: Caller, player: Player, identity: UUID, expected: Collection[int] | None
     ) -> None:
-        """Close a table for its host, between hands; safe to repeat. Raises Refusal."""
+        """
+        Close a table for its host, between hands; safe to repeat.
+
+        Raises Refusal `not-found`, `forbidden` for other players, and those of `table_closed`.
+        """
         row = visible_table(self._directory.table(identity), caller)
         if row.host != player.id:
             raise Refusal("forbidden", "only the host can close a table")
         self._change(caller, player, identity, lambda r: table_closed(r.table, expected))
 
     def shut(self, identity: UUID) -> None:
-        """Close a table for the operator, between hands; raises Refusal."""
+        """
+        Close a table for the operator, between hands.
+
+        Raises Refusal `not-found` or `hand-running`.
+        """
         row = self._directory.table(identity)
         if row is None:
             raise not_found("table")
@@ -278,7 +307,11 @@ class Tables:
         changes: dict[str, Any],
         invite: str | None = None,
     ) -> tuple[dict[str, Any], int]:
-        """Change a seat's entropy or key for later hands, and return the table; raises Refusal."""
+        """
+        Change a seat's entropy or key for later hands; return the table and its version.
+
+        Raises Refusal `not-found`, and those of `changed_seat`.
+        """
         caller = Caller(player=player.id, invite=invite)
         visible_table(self._directory.table(identity), caller)
         self._change(
@@ -297,7 +330,12 @@ class Tables:
         *,
         invite: str | None = None,
     ) -> Answered:
-        """Deal the next hand and answer with the caller's view of it; raises Refusal."""
+        """
+        Deal the next hand and return the caller's view of it.
+
+        Raises Refusal `not-found`, `not-seated`, `rate-limited`, and those of `ready_to_deal` and
+        `Handler.handle`.
+        """
         caller = Caller(player=player.id, invite=invite)
         return self._handler.handle(
             lambda _fresh: self._record(identity),
@@ -385,8 +423,9 @@ class Tables:
         """
         Open the seats of players who were erased at the same moment.
 
-        An erasure leaves the player's seats first, and afterwards those taken meanwhile. A deal
-        in between is refused; without this, it would be refused for ever if the erasure crashed.
+        An erasure first leaves the player's seats, and after the deletion those taken meanwhile. A
+        deal in between is refused. If the erasure crashed there, every later deal would be refused
+        without this method.
         """
         record = self._game_cache.table(identity)
         if record is None or record.table.status is TableStatus.PLAYING:
@@ -442,10 +481,10 @@ class StandIns:
 
     def back(self, caller: Caller, game: UUID, request: Idempotency | None = None) -> Answered:
         """
-        Give the caller's seat back to its player, and answer with the view.
+        Give the caller's seat back to its player, and return the seat's view of the game.
 
-        The log has no event for it before the seat's next move. It is safe to repeat. Raises
-        Refusal `not-found`, `not-seated` or `game-over`.
+        The log has no event for it before the seat's next move. Safe to repeat.
+        Raises Refusal `not-found`, `not-seated`, `game-over`, and those of `Handler.handle`.
         """
         return self._handler.handle(
             lambda _fresh: visible(
