@@ -10,6 +10,8 @@ from uuid import UUID
 from service.store.directory import Directory
 
 KEPT_SECONDS = 5.0
+MOST_NAMES = 100_000
+"""Number of cached names above which the cache is cleared."""
 
 
 class Names:
@@ -22,19 +24,17 @@ class Names:
 
     def of(self, players: Sequence[UUID | None]) -> list[str | None]:
         """Return a name for each player, None for bots and for erased players."""
-        if missing := self.expired(players):
+        names = self._cached(players)
+        if missing := _others(players, names):
             read = self._directory.names(missing)
-            self.learn({player: read.get(player) for player in missing})
-        with self._lock:
-            kept = [None if player is None else self._kept.get(player) for player in players]
-        return [None if one is None else one[1] for one in kept]
+            new = {player: read.get(player) for player in missing}
+            self.learn(new)
+            names |= new
+        return [None if player is None else names[player] for player in players]
 
     def expired(self, players: Sequence[UUID | None]) -> list[UUID]:
-        """Return those of the players whose names have to be read again."""
-        now = time.monotonic()
-        with self._lock:
-            known = [(p, self._kept.get(p)) for p in players if p is not None]
-        return [player for player, kept in known if kept is None or kept[0] < now]
+        """Return the players whose names are not cached or have to be read again."""
+        return _others(players, self._cached(players))
 
     def learn(self, names: Mapping[UUID, str | None]) -> None:
         """Cache names that were read just now."""
@@ -42,7 +42,7 @@ class Names:
             return
         end = time.monotonic() + KEPT_SECONDS
         with self._lock:
-            if len(self._kept) > 100_000:
+            if len(self._kept) > MOST_NAMES:
                 self._kept.clear()
             self._kept |= {player: (end, name) for player, name in names.items()}
 
@@ -50,3 +50,15 @@ class Names:
         """Remove a changed or erased name from the cache."""
         with self._lock:
             self._kept.pop(player, None)
+
+    def _cached(self, players: Sequence[UUID | None]) -> dict[UUID, str | None]:
+        """Return the names that need not be read again; None for erased players."""
+        now = time.monotonic()
+        with self._lock:
+            known = {player: self._kept.get(player) for player in players if player is not None}
+        return {player: one[1] for player, one in known.items() if one and one[0] >= now}
+
+
+def _others(players: Sequence[UUID | None], names: Mapping[UUID, str | None]) -> list[UUID]:
+    """Return the players that have no entry in `names`."""
+    return [player for player in players if player is not None and player not in names]
