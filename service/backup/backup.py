@@ -32,25 +32,25 @@ from service.version import VERSION
 MANIFEST: Final = "manifest.json"
 SIGNATURE: Final = "manifest.sig"
 _SIGNED: Final = b"shithead backup manifest 1\n"
-"""What stands before a manifest where it is signed: no receipt or checkpoint begins like this."""
+"""Prefix of the signed bytes, so that the signature is not valid for a receipt or checkpoint."""
 MOST_MANIFEST: Final = 1 << 20  # bytes
 BLOCK: Final = 1 << 20  # bytes
 FORMAT: Final = 1
-_TIME: Final = (1980, 1, 1, 0, 0, 0)  # of every entry: equal rows give equal bytes
+_TIME: Final = (1980, 1, 1, 0, 0, 0)  # of every entry, so that equal rows give equal bytes
 _DAMAGE: Final = (
     *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
-    RuntimeError,  # an entry that is encrypted; NotImplementedError, packed otherwise, is one
+    RuntimeError,  # an encrypted entry; its subclass NotImplementedError: an unknown compression
 )
-"""What the library raises for archives that are not as they were written."""
+"""Errors of the standard library for a damaged or changed archive."""
 
 
 class BackupError(Exception):
-    """A backup cannot be written, read, or put back; nothing has been changed."""
+    """A backup cannot be written, read or restored; nothing has been changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableRows:
-    """The rows of one table in the file: PostgreSQL's text format of COPY."""
+    """The columns, row count and hash of a table, whose rows are in the text format of COPY."""
 
     columns: tuple[str, ...]
     rows: int
@@ -60,20 +60,20 @@ class TableRows:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
     """
-    What a backup holds, and of when.
+    The content of a backup, and the time of its snapshot.
 
-    `keys` names the keys that opened the secrets of the running games at that time:
-    the file of keys has to hold them, and lies elsewhere.
+    `keys` are the ids of the keys that encrypt the seeds of its running games. The keys
+    themselves are not in a backup.
     """
 
     made_at: str
     engine: str  # version of the service that wrote the backup
-    migrations: Mapping[str, str]  # name and SHA-256 of each that was applied
+    migrations: Mapping[str, str]  # name → SHA-256 of each applied migration
     tables: Mapping[str, TableRows]
     games: int
     running: int
     leaves: int  # of the public log
-    root: str  # over them, hex
+    root: str  # of the tree of these leaves, in hexadecimal
     keys: tuple[str, ...]
 
     def encode(self) -> bytes:
@@ -82,35 +82,35 @@ class Manifest:
 
     @classmethod
     def decode(cls, data: bytes) -> Manifest:
-        """Return the manifest that these bytes spell; raise BackupError where they spell none."""
+        """Return the manifest in its encoded form; raises BackupError if it is invalid."""
         try:
             value = json.loads(data)
             if value.pop("v") != FORMAT:
-                raise BackupError("the backup is of a later format than this release knows")
+                raise BackupError("the backup has a later format than this release can read")
             tables = {str(name): _rows(table) for name, table in value.pop("tables").items()}
             return cls(**value | {"tables": tables, "keys": tuple(value["keys"])})
         except (ValueError, TypeError, KeyError, AttributeError):
-            raise BackupError(f"{MANIFEST} is not that of a backup") from None
+            raise BackupError(f"{MANIFEST} is not the manifest of a backup") from None
 
 
 class Writer:
-    """Puts tables into a new file, one after another, and the manifest last."""
+    """Writes tables into a new file, one after another, and the manifest last."""
 
     def __init__(self, file: zipfile.ZipFile) -> None:
         self._zip = file
 
     def add(self, table: str, columns: Iterable[str], blocks: Iterable[bytes]) -> TableRows:
-        """Write the rows of a table, and return what the manifest says of them."""
+        """Write the rows of a table, and return their entry in the manifest."""
         digest, rows = hashlib.sha256(), 0
         with self._zip.open(_entry(f"{table}.copy"), "w", force_zip64=True) as entry:
             for block in blocks:
                 digest.update(block)
-                rows += bytes(block).count(b"\n")  # inside a row a line end is written as \n
+                rows += bytes(block).count(b"\n")  # COPY escapes line feeds within a row
                 entry.write(block)
         return TableRows(columns=tuple(columns), rows=rows, sha256=digest.hexdigest())
 
     def finish(self, manifest: Manifest, signer: Ed25519PrivateKey | None = None) -> None:
-        """Write the manifest, signed if there is a key: without it the file is no backup."""
+        """Write the manifest, which completes the backup, and its signature if there is a key."""
         data = manifest.encode()
         self._zip.writestr(_entry(MANIFEST), data)
         if signer is not None:
@@ -123,30 +123,34 @@ class Writer:
 
 
 class Authenticity(StrEnum):
-    """The origin of a backup, by its signature; hashes alone could be computed by anyone."""
+    """The origin of a backup according to its signature."""
 
     SIGNED = "signed"  # by a known key
-    UNKNOWN_KEY = "unknown-key"  # by an unknown key, which anyone could have created
-    UNSIGNED = "unsigned"  # of an earlier release, taken without keys, or stripped
+    UNKNOWN_KEY = "unknown-key"  # by an unknown key, which any party can create
+    UNSIGNED = "unsigned"  # of an earlier release, made without keys, or signature removed
 
 
 @contextmanager
 def new_backup(path: Path) -> Iterator[Writer]:
     """
-    Give the writer of a file that gets its name when it is whole and safely on disk.
+    Yield the writer of a new backup, written atomically: see `whole_file`.
 
-    Readable by its owner alone: a backup holds what players may not see of each other.
+    Only the owner of the file can read it, because a backup contains private data of players.
 
-    Raises BackupError if the file exists.
+    Raises BackupError if the file exists, OSError if it cannot be written.
     """
     if path.exists():
-        raise BackupError(f"{path} is there already")
+        raise BackupError(f"{path} already exists")
     with whole_file(path, new=True) as file, zipfile.ZipFile(file, "w") as packed:
         yield Writer(packed)
 
 
 class Backup:
-    """A backup that has been opened: its manifest, and its rows once they have been checked."""
+    """
+    A backup opened for reading; `check` verifies its rows.
+
+    Raises BackupError if the file is not a backup.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
@@ -155,7 +159,7 @@ class Backup:
             signed = SIGNATURE in self._zip.namelist()
             self._signature = self._zip.open(SIGNATURE).read(MOST_MANIFEST) if signed else None
         except (KeyError, *_DAMAGE) as error:
-            raise BackupError(f"{path} is no backup: {error}") from None
+            raise BackupError(f"{path} is not a backup: {error}") from None
         self.manifest = Manifest.decode(self._manifest)
 
     def authenticity(self, known: Collection[bytes]) -> Authenticity:
@@ -163,7 +167,7 @@ class Backup:
         Return whether one of the `known` public keys signed the manifest.
 
         The manifest has the hash of every table, so its signature covers all rows. Raises
-        BackupError if the signature is not one of this manifest.
+        BackupError if the signature is invalid.
         """
         if self._signature is None:
             return Authenticity.UNSIGNED
@@ -179,12 +183,12 @@ class Backup:
         return Authenticity.SIGNED if public in known else Authenticity.UNKNOWN_KEY
 
     def check(self) -> None:
-        """Raise BackupError unless every table is there as the manifest says, and nothing else."""
+        """Raise BackupError unless the file has exactly the tables and rows of its manifest."""
         self.authenticity(())
         expected = {f"{name}.copy" for name in self.manifest.tables} | {MANIFEST}
         names = [name for name in self._zip.namelist() if name != SIGNATURE]
         if len(names) != len(set(names)) or set(names) != expected:
-            raise BackupError("the files in the backup are not those of its manifest")
+            raise BackupError("the files in the backup are not those in its manifest")
         for name, table in self.manifest.tables.items():
             digest = hashlib.sha256()
             for block in self.blocks(name):
@@ -194,7 +198,7 @@ class Backup:
 
     def blocks(self, table: str) -> Iterator[bytes]:
         """
-        Yield the rows of a table, some at a time.
+        Yield the rows of a table in blocks of at most BLOCK bytes.
 
         Raises BackupError if the rows cannot be read.
         """
@@ -228,7 +232,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def described(manifest: Manifest) -> dict[str, Any]:
-    """Return the description of a backup, for people and programs."""
+    """Return the facts about a backup that commands print."""
     return {
         "made_at": manifest.made_at,
         "engine": manifest.engine,
@@ -240,8 +244,8 @@ def described(manifest: Manifest) -> dict[str, Any]:
     }
 
 
-REMADE: Final = frozenset({"applied_migrations", "applied_files"})
-"""Tables that the way back fills by itself, from the migrations that the manifest names."""
+BOOKKEEPING: Final = frozenset({"applied_migrations", "applied_files"})
+"""Tables that are not backed up: a restore fills them when it applies the migrations."""
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
 
@@ -254,19 +258,19 @@ def back_up(
     signer: Ed25519PrivateKey | None = None,
 ) -> Manifest:
     """
-    Write a backup of a database and return its manifest; the service may go on meanwhile.
+    Write a backup of a database and return its manifest; the service may run meanwhile.
 
-    All tables are read in one transaction that sees the database as it was when it
-    began, so every stream fits its row, its game's table and the public log. Any role
-    that may read all tables will do. `signer` signs the manifest, so that a restore can
-    tell whether the file was changed. Raises BackupError; then there is no file.
+    All tables are read in one snapshot, so every stream matches its row, its game's table and
+    the public log. The role needs the privilege to read all tables. `signer` signs the
+    manifest, so that a restore detects changes of the file. Raises BackupError; then there is no
+    file.
     """
     try:
         with _snapshot(database_url) as connection, new_backup(path) as writer:
             tables = {
                 table: _copied(connection, writer, table, columns)
                 for table, columns in _tables(connection)
-                if table not in REMADE
+                if table not in BOOKKEEPING
             }
             manifest = _manifest(connection, tables, now)
             writer.finish(manifest, signer)
@@ -290,7 +294,7 @@ def _snapshot(database_url: str) -> Iterator[_Connection]:
 def _tables(connection: _Connection) -> list[tuple[str, list[str]]]:
     found = connection.execute(query("backup_tables")).fetchall()
     if not {"streams", "events", "applied_migrations"} <= {name for name, _ in found}:
-        raise BackupError("this is no database of the service")
+        raise BackupError("this is not a database of the service")
     return [(name, columns) for name, columns in found]
 
 
@@ -306,7 +310,7 @@ def _manifest(connection: _Connection, tables: dict[str, TableRows], now: dateti
     applied = connection.execute(query("applied_migrations")).fetchall()
     row = connection.execute(query("backup_facts")).fetchone()
     if row is None:
-        raise BackupError("this is no database of the service")
+        raise BackupError("this is not a database of the service")
     games, running, leaves, root, keys = row
     return Manifest(
         made_at=format_time(now),

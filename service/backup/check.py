@@ -41,14 +41,14 @@ from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 
 MOST_FAULTS: Final = 1000
-"""The most faults listed; further ones are counted. A lost archive has one fault a game."""
+"""Maximum of listed faults; further ones are counted. A lost archive has one fault a game."""
 
 _FORMAT: Final = 1
 _BEFORE_ALL: Final = UUID(int=0)
 
 
 class StateError(Exception):
-    """The file is not the saved state of such a check."""
+    """The file is not the saved state of a check with these options."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +187,7 @@ class LogCheck:
             yield Fault(where=where, check="leaf", reason=reason)
 
     def _line(self, game: UUID, version: int) -> bytes | None:
-        """Return the event of a game that is no longer in the database."""
+        """Return the last event of a version of an archived game; None if it cannot be read."""
         try:
             found = self._store.read(game, after=version - 1, limit=1)
         except StoreUnavailable:
@@ -278,7 +278,7 @@ def row_faults(
 
 
 def _expected(kind: StreamKind, stream: UUID, lines: Sequence[bytes]) -> dict[str, Any]:
-    """Return the columns that follow from events, as JSON."""
+    """Return the columns that can be computed from the events, as JSON."""
     summary: Mapping[str, Any]
     match kind:
         case StreamKind.GAME:
@@ -429,7 +429,7 @@ def _stream(
 
 
 def broken_chain(stream: UUID, lines: Sequence[bytes]) -> str | None:
-    """Return where the hash chain of a stream breaks, and why; None if it is whole."""
+    """Return where the hash chain of a stream breaks, and why; None if it is intact."""
     before, at = genesis(stream), ""
     for seq, line in enumerate(lines):
         try:

@@ -1,4 +1,4 @@
-"""Restore a backup into an empty database; tokens and erasures are applied in the same commit."""
+"""Restore a backup into an empty database, and repeat erasures made since the backup."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from service.store.migrate import (
 
 LOST: Final = (
     "the public log was published up to {size} leaves, and this backup has {leaves}: a service "
-    "that went on from it would sign a second tree. Look for a later backup"
+    "that continues from it would sign a second tree. Use a later backup"
 )
 
 _Connection = psycopg.Connection[tuple[Any, ...]]
@@ -39,16 +39,16 @@ def restore(
     path: Path,
     *,
     checkpoint: bytes | None = None,
-    amends: Amends | None = None,
+    corrections: Corrections | None = None,
 ) -> Manifest:
     """
-    Put a backup into the empty database at `database_url`, as its owner; return its manifest.
+    Restore a backup into the empty database at `database_url`, as its owner; return its manifest.
 
-    Whole or not at all. The schema is made anew, as it was when the backup was taken;
-    then come the rows, then the later migrations, functions, triggers and privileges of
-    this release: nothing of a backup is ever executed. `checkpoint` is the newest one
-    that anybody has of the public log; a backup that ends before it is refused, since
-    the log would fork. `amends` are made in the same transaction. Raises BackupError.
+    All changes are made in one transaction: first the schema as it was at the backup, then the
+    rows, then the later migrations, functions, triggers and privileges of this release. No code
+    from the backup is executed. `checkpoint` is the newest known checkpoint of the public log: a
+    backup whose log is shorter is refused, because the log would fork. `corrections` are applied
+    in the same transaction. Raises BackupError.
     """
     backup = Backup(path)
     try:
@@ -58,11 +58,11 @@ def restore(
         with psycopg.connect(
             database_url, cursor_factory=psycopg.RawCursor, application_name="shithead restore"
         ) as connection:
-            _put_back(connection, backup)
+            _restore_rows(connection, backup)
             if published is not None:
                 _check_beginning(connection, backup.manifest, published)
-            if amends is not None:
-                amends.make(connection)
+            if corrections is not None:
+                corrections.apply(connection)
     except MigrationError as error:
         raise BackupError(str(error)) from None
     except psycopg.Error as error:
@@ -72,7 +72,8 @@ def restore(
     return backup.manifest
 
 
-def _put_back(connection: _Connection, backup: Backup) -> None:
+def _restore_rows(connection: _Connection, backup: Backup) -> None:
+    """Create the schema of the backup, load its rows, and migrate to this release."""
     manifest = backup.manifest
     _refuse_occupied(connection)
     apply_bookkeeping(connection)
@@ -81,15 +82,17 @@ def _put_back(connection: _Connection, backup: Backup) -> None:
     tables: dict[str, list[str]] = dict(connection.execute(query("backup_tables")).fetchall())
     for name, rows in manifest.tables.items():
         if not set(rows.columns) <= set(tables.get(name, ())):
-            raise BackupError(f"the backup has a table {name} that its schema does not have")
+            raise BackupError(
+                f"table {name} of the backup does not fit the schema of its migrations"
+            )
         _load(connection, backup, name)
     if count := _one(connection, "restore_misfits"):
-        raise BackupError(f"{count} streams in the backup do not end with their head")
+        raise BackupError(f"{count} streams in the backup have a last event that is not their head")
     bring_forward(connection)
 
 
 def _load(connection: _Connection, backup: Backup, table: str) -> None:
-    """Fill a table; the backup holds the rows that migrations insert as well."""
+    """Load the rows of a table, and replace those that migrations inserted."""
     rows, name = backup.manifest.tables[table], sql.Identifier(table)
     connection.execute(sql.SQL("DELETE FROM {}").format(name))
     statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
@@ -100,7 +103,7 @@ def _load(connection: _Connection, backup: Backup, table: str) -> None:
             for block in backup.blocks(table):
                 copy.write(block)
         if cursor.rowcount != rows.rows:
-            raise BackupError(f"{table}: {cursor.rowcount} rows, {rows.rows} were backed up")
+            raise BackupError(f"{table} has {cursor.rowcount} rows, but {rows.rows} were backed up")
 
 
 def _refuse_occupied(connection: _Connection) -> None:
@@ -108,12 +111,12 @@ def _refuse_occupied(connection: _Connection) -> None:
     if found:
         raise BackupError(
             f"the database is not empty (it has {', '.join(found)}, …): "
-            "a backup is put back into a new one only"
+            "restore the backup into a new one"
         )
 
 
 def _published(data: bytes) -> Checkpoint:
-    """Return what a checkpoint says; whose it is its giver knows."""
+    """Return a parsed checkpoint; its signature is not verified: the operator supplies it."""
     try:
         return parse_checkpoint(parse_note(data).text)
     except RecordError as error:
@@ -126,14 +129,14 @@ def _refuse_older(manifest: Manifest, published: Checkpoint | None) -> None:
 
 
 def _check_beginning(connection: _Connection, manifest: Manifest, published: Checkpoint) -> None:
-    """Raise unless the tree that was published is the beginning of the one that came back."""
+    """Raise BackupError unless the published tree is a prefix of the restored one."""
 
     def hashes(tile: Tile) -> bytes:
         return bytes(_one(connection, "log_hashes", tile.level, tile.first, tile.width))
 
     tree = TiledTree(manifest.leaves, hashes)
     if tree.root(published.size) != published.root:
-        raise BackupError("the checkpoint is not one of the log in this backup")
+        raise BackupError("the checkpoint does not belong to the public log in this backup")
 
 
 def _one(connection: _Connection, name: str, *values: object) -> Any:
@@ -144,12 +147,14 @@ def _one(connection: _Connection, name: str, *values: object) -> Any:
 NO_ERASURES: Final[Mapping[UUID, datetime]] = MappingProxyType({})
 
 
-class Amends:
+class Corrections:
     """
-    What a backup brings back that had ended: tokens that were replaced, people who were erased.
+    Corrections after a restore: invalidate all tokens, and repeat erasures.
 
-    `ended` and `erased` count what was done. A recovery code stays: it is the way in which a
-    person gets a new token, and no call ever replaces it.
+    A backup restores tokens that were replaced since, and players who were erased since.
+    `ended` counts the invalidated tokens, `erased` the players erased again. Recovery codes are
+    not changed, because players need them for new tokens: also a code that was replaced since
+    the backup is valid again.
     """
 
     def __init__(
@@ -160,8 +165,8 @@ class Amends:
         self.ended = 0
         self.erased = 0
 
-    def make(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-        """Change a database that was restored on this connection, in its transaction."""
+    def apply(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        """Apply the corrections to the database restored in this connection's transaction."""
         if self._erased:
             values = (list(self._erased), list(self._erased.values()))
             self.erased = _count(connection, "restore_erase", *values)

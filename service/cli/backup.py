@@ -29,7 +29,7 @@ from service.config import variable
 if TYPE_CHECKING:
     from service.application.erasures import ErasureFile
     from service.backup.backup import Authenticity, Manifest
-    from service.backup.restore import Amends
+    from service.backup.restore import Corrections
     from service.keys.keyring import Keyring
     from service.public_log.sequencer import SignedCheckpoints
 
@@ -159,7 +159,7 @@ def restore(
     from service.application.erasures import ErasureFile
     from service.backup import restore as restoring
     from service.backup.backup import Backup, BackupError
-    from service.backup.restore import Amends
+    from service.backup.restore import Corrections
     from service.config import ERASURES
 
     place, at_hand = key_file_of(key_file, data), find_keys(key_file, data)
@@ -167,16 +167,16 @@ def restore(
     newest = None if checkpoint is None else checkpoint.read_bytes()
     listed = ErasureFile(erasures or place.with_name(ERASURES))
     try:
-        amends = Amends(end_tokens=end_tokens, erased=listed.read())
+        corrections = Corrections(end_tokens=end_tokens, erased=listed.read())
         if supplied is not None:
             _refuse_other_keys(at_hand, complete_keyring(supplied, Backup(source).manifest.keys))
         with database_of(database_url, data, new=True) as url:
-            manifest = restoring.restore(url, source, checkpoint=newest, amends=amends)
+            manifest = restoring.restore(url, source, checkpoint=newest, corrections=corrections)
             signed = newest or _published(url)
     except (BackupError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     at_hand = _store_beside(place, at_hand, supplied, signed, listed)
-    _print_restored(manifest, amends, at_hand, source, as_json=as_json)
+    _print_restored(manifest, corrections, at_hand, source, as_json=as_json)
     if not listed.path.exists() and not as_json:
         click.echo(_REVIVED.format(path=listed.path), err=True)
     if newest is None and not as_json:
@@ -267,17 +267,22 @@ _DOUBTS: Mapping[str, str] = {
 
 
 def _print_restored(
-    manifest: Manifest, amends: Amends, at_hand: ServiceKeys, source: Path, *, as_json: bool
+    manifest: Manifest,
+    corrections: Corrections,
+    at_hand: ServiceKeys,
+    source: Path,
+    *,
+    as_json: bool,
 ) -> None:
     """Print what was restored, ended and erased, and whether the backup is authentic."""
     from service.backup.backup import described
 
     lost, signed = at_hand.lacking(manifest.keys), _authenticity(source, at_hand).value
     checked = {"lacking": lost, "authenticity": signed}
-    counts = {"tokens_ended": amends.ended, "erased": amends.erased}
+    counts = {"tokens_ended": corrections.ended, "erased": corrections.erased}
     _print({**described(manifest), **checked, **counts}, source, as_json=as_json)
     if not as_json:
-        click.echo(f"{amends.ended} tokens ended, {amends.erased} players erased again")
+        click.echo(f"{corrections.ended} tokens ended, {corrections.erased} players erased again")
     if signed in _DOUBTS and not as_json:
         click.echo(
             f"{_DOUBTS[signed]}: its results, players and tokens may have been changed "

@@ -41,9 +41,8 @@ def call(
     Return the answer to a GET, or to a POST with `data`.
 
     After `seconds` in total the connection is shut down, even in the middle of an answer: with
-    only a timeout of each read, a server could send single bytes without end. Raises
-    CallFailed for no answer, an incomplete one, one of more than `most` bytes, and one
-    that is not HTTP.
+    only a timeout for each read, a server could send single bytes without end. Raises CallFailed
+    if the answer is missing, incomplete, longer than `most` bytes, or not HTTP.
     """
     request = urllib.request.Request(url, data=data, headers=dict(headers or {}))  # noqa: S310 - callers accept http(s) only
     deadline = _Deadline(seconds)
@@ -119,8 +118,8 @@ class _Deadline:
 
 
 def _watched(connection: Any, deadline: _Deadline) -> Any:
-    """Return a connection of http.client that connects through the deadline."""
-    connection._create_connection = deadline.connect  # noqa: SLF001 - the one hook that there is
+    """Let a connection of http.client open its socket with `deadline`, and return it."""
+    connection._create_connection = deadline.connect  # noqa: SLF001 - the only hook
     return connection
 
 

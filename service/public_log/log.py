@@ -39,9 +39,9 @@ class PublicLog:
 
     def proof(self, game: UUID, *, version: int | None = None) -> bytes | None:
         """
-        Return the inclusion proof of a game's last leaf; None if that leaf is not of `version`.
+        Return the inclusion proof of a game's last leaf; None if it is of another `version`.
 
-        The leaf itself is in the proof as extra data, so that a verifier can hash it.
+        The proof contains the data of the leaf as extra data, so that a verifier can hash it.
         """
         published = self._store.published()
         if published is None:
@@ -94,7 +94,7 @@ class SignedHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingGame:
-    """A game whose newest head is to be added as a leaf; `head` is None if it is unknown."""
+    """A game that waits for a leaf with its newest head; `head` is None if it is unknown."""
 
     game: UUID
     version: int

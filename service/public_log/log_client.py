@@ -139,7 +139,7 @@ class LogClient:
 
 
 SHORTEST: Final = 300.0
-"""Minimum of the seconds without a successful poll after which the health check fails."""
+"""Seconds without a successful poll after which the health check fails, for short intervals."""
 
 
 HEALTH_PATH: Final = "/healthz"
@@ -165,7 +165,7 @@ class Poller:
         self._reason: str | None = None
 
     def run(self, poll: Callable[[], object]) -> bool:
-        """Poll once; log and count any exception, and return whether there was none."""
+        """Poll once, log and count an exception; return whether the poll succeeded."""
         reason = None
         try:
             poll()

@@ -53,7 +53,7 @@ class SignedCheckpoints(Protocol):
 
 
 class NoCheckpoints:
-    """Stores no checkpoint on disk; for logs that exist only in the memory of their process."""
+    """Stores no checkpoint on disk; for logs in the memory of a process."""
 
     path: Path | None = None
 
@@ -168,15 +168,15 @@ class LogBroken(Exception):
 
 
 class QuorumMissing(Exception):
-    """Fewer witnesses than the quorum agree with the log; nothing is signed until enough do."""
+    """Fewer witnesses than the quorum agree with the log; signing waits until enough agree."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignatureBacklog:
-    """Numbers of leaves without a signature of the log, and without one of each witness."""
+    """Numbers of leaves that lack a signature of the log, or a cosignature of a witness."""
 
     unsigned: int  # leaves in no checkpoint
-    uncosigned: Mapping[str, int]  # witness → leaves of the newest checkpoint
+    uncosigned: Mapping[str, int]  # witness → leaves of the newest checkpoint not yet cosigned
 
 
 class Sequencer:
@@ -264,16 +264,17 @@ class Sequencer:
 
     @property
     def witnesses(self) -> tuple[RemoteWitness, ...]:
-        """Return the witnesses that are asked."""
+        """Return the configured witnesses."""
         return tuple(self._witnesses)
 
     def confirm(self) -> None:
         """
-        Compare the log with the last signed checkpoint and with the witnesses; then it may sign.
+        Compare the log with the last signed checkpoint and with the witnesses before signing.
 
-        All witnesses are asked at once. Raises LogBroken if the last signed checkpoint is
-        missing, or if a witness proves that it has seen another log: then the database is
-        older than the published log. Raises QuorumMissing while fewer than the quorum agree.
+        All witnesses are asked in parallel. Raises LogBroken if the last signed checkpoint is
+        missing, or if a witness proves that it has seen another log: the database is then
+        older than the published log. Raises QuorumMissing if fewer witnesses than the quorum
+        agree.
         """
         published = self._store.published()
         size = 0 if published is None else published.size
@@ -317,17 +318,17 @@ class Sequencer:
 
     def ask_witnesses(self) -> list[tuple[RemoteWitness, NoCosignature]]:
         """
-        Ask each witness for its cosignature under the newest checkpoint, all at once.
+        Request the cosignatures of all witnesses for the newest checkpoint, in parallel.
 
-        Best effort: return the witnesses without an answer, each with the reason. For an
-        empty tree no witness is asked.
+        Return the witnesses without a cosignature, each with the reason. For an empty tree no
+        witness is asked.
         """
         answers = ask_all(self._witnesses, self.ask)
         return [(witness, reason) for witness, reason in answers if reason is not None]
 
     def ask(self, witness: RemoteWitness) -> NoCosignature | None:
         """
-        Ask one witness for its cosignature; return why there is none.
+        Request and store a witness's cosignature; return why there is none, None for success.
 
         A refusal with a proof stops all further signing, also after a restart.
         """
@@ -456,7 +457,7 @@ class Sequencer:
 
     def _signed(self, head: Head, signers: Sequence[NoteSigner]) -> bytes:
         """
-        Return the note with its present signatures and one of each signer.
+        Return the signed note of a head, with its present signatures and those of all signers.
 
         Present signatures are retained, because processes with older and newer keys run
         at the same time while a key rotation is rolled out.
@@ -471,7 +472,7 @@ class Sequencer:
         present = {(line.name, line.key_id) for line in lines}
         missing = [s for s in signers if (s.name, s.verifier.key_id) not in present]
         if len(present) + len(missing) > MOST_SIGNING:
-            # On an idle log, after many rotations: the lines of retired keys make room.
+            # On an idle log, after many rotations: drop the lines of retired keys.
             return sign_checkpoint(checkpoint, signers) if missing else head.note
         return head.note + "".join(_line(signer, checkpoint) for signer in missing).encode()
 

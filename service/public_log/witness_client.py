@@ -20,10 +20,10 @@ from service.shx.tlog.tiles import TiledTree
 
 SIZE_TYPE: Final = "text/x.tlog.size"
 PATIENCE: Final = 5.0
-"""Seconds for everything that is asked of one witness about one checkpoint."""
+"""Time limit in seconds for all calls to one witness about one checkpoint."""
 
 GRACE: Final = 1.0
-"""Seconds beyond PATIENCE, for the work around the calls."""
+"""Seconds added to PATIENCE for the work between the calls."""
 
 MOST_ANSWER: Final = 1 << 16  # bytes
 
@@ -34,30 +34,30 @@ _SIZE: Final = re.compile(rb"(0|[1-9][0-9]{0,18})\n")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteWitness:
-    """A witness: where it takes checkpoints, and the key that its cosignatures are checked with."""
+    """The addresses of a witness, and the key that verifies its cosignatures."""
 
     url: str  # the submission prefix; also the monitoring prefix, unless one is set
     verifier: CosignatureVerifier
-    monitoring: str | None = None  # where it serves the checkpoints that it cosigned
+    monitoring: str | None = None  # the prefix under which it serves cosigned checkpoints
 
 
 class NoCosignature(Exception):
-    """A witness gave no cosignature."""
+    """A witness returned no valid cosignature."""
 
 
 class WitnessRefused(NoCosignature):
     """
-    A witness claims that this log is not the one it saw before.
+    A witness claims that this log does not continue the one it saw before.
 
-    The claim alone proves nothing. `proof` is a checkpoint that a key of this log signed and
-    that the tree shown does not continue; without one the claim is logged and stops nothing.
+    The claim alone proves nothing. `proof` is a checkpoint signed by a key of this log that the
+    submitted tree does not continue; without a proof the claim is only logged.
     """
 
     proof: bytes | None = None
 
 
 class LargerTreeSeen(WitnessRefused):
-    """A witness has seen a larger tree than it is shown."""
+    """A witness has seen a larger tree than the submitted one."""
 
     def __init__(self, size: int, shown: int) -> None:
         super().__init__(f"it has seen {size} leaves, and the tree has {shown}")
@@ -66,9 +66,9 @@ class LargerTreeSeen(WitnessRefused):
 
 def parse_witnesses(text: str) -> tuple[RemoteWitness, ...]:
     """
-    Return the witnesses of a setting: `name+id+key url`, one after another with commas.
+    Return the witnesses of a setting: a list of `name+id+key url`, separated by commas.
 
-    A second address is the monitoring prefix, if that is another one.
+    A second address of a witness is its monitoring prefix, if it differs from the first.
 
     Raises RecordError for a setting of another form.
     """
@@ -104,14 +104,15 @@ def ask_witness(
     own: Sequence[NoteVerifier] = (),
 ) -> str:
     """
-    Return the witness's signature line under a checkpoint of `tree`, within PATIENCE in all.
+    Return the witness's signature line for a checkpoint of `tree`, within PATIENCE seconds.
 
-    `known` is the size that the witness probably saw last; if it names another one, it is asked
-    once more.
+    `known` is the size that the witness probably saw last; if it answers with another size, the
+    checkpoint is submitted once more.
 
-    Raises NoCosignature; LargerTreeSeen if it saw a larger tree; WitnessRefused if it claims that
-    this tree does not continue the one it saw. It is then asked for the checkpoint of that tree,
-    which is proof if one of the log's `own` keys signed it.
+    Raises LargerTreeSeen if the witness saw a larger tree, WitnessRefused if it claims that this
+    tree does not continue the one it saw, and NoCosignature for any other fault. After a refusal
+    the checkpoint of the other tree is fetched, which is a proof if one of the log's `own` keys
+    signed it.
     """
     end = time.monotonic() + PATIENCE
     try:
@@ -121,7 +122,7 @@ def ask_witness(
                 raise LargerTreeSeen(answer, tree.size)
             answer = _submit(witness, checkpoint, tree, answer, end)
         if isinstance(answer, int):
-            raise NoCosignature("it moves faster than it is asked")
+            raise NoCosignature("its tree changed between two requests")
     except WitnessRefused as refused:
         refused.proof = _proof(witness, checkpoint, tree, own, end)
         raise
@@ -132,10 +133,10 @@ def ask_all(
     witnesses: Sequence[RemoteWitness], ask: Callable[[RemoteWitness], T]
 ) -> list[tuple[RemoteWitness, T | NoCosignature]]:
     """
-    Return the result of `ask` for each witness, asked in parallel, or the NoCosignature it raised.
+    Call `ask` for all witnesses in parallel; return each with the result or NoCosignature.
 
-    A witness whose thread has not finished in time counts as NoCosignature; only a DNS lookup
-    can take that long. Raises the first other exception.
+    The result for a thread that does not end in time is NoCosignature; only a DNS lookup can take
+    that long. Raises the first other exception.
     """
     answers: dict[int, T | NoCosignature] = {}
     faults: list[Exception] = []
@@ -145,7 +146,7 @@ def ask_all(
             answers[place] = ask(witnesses[place])
         except NoCosignature as reason:
             answers[place] = reason
-        except Exception as fault:  # noqa: BLE001 - raised below, in the thread that asked
+        except Exception as fault:  # noqa: BLE001 - raised below, in the calling thread
             faults.append(fault)
 
     threads = [
@@ -195,7 +196,7 @@ def _proof(
     own: Sequence[NoteVerifier],
     end: float,
 ) -> bytes | None:
-    """Return the checkpoint that contradicts `tree`, signed by a key of the log, if it has one."""
+    """Return the witness's checkpoint if a key of the log signed it and `tree` contradicts it."""
     prefix = witness.monitoring or witness.url
     try:
         origin = parse_checkpoint(parse_note(checkpoint).text).origin
@@ -208,7 +209,7 @@ def _proof(
 
 
 def _own_line(verifier: CosignatureVerifier, checkpoint: bytes, answer: bytes) -> str:
-    """Return the witness's own line out of an answer; what others signed is passed over."""
+    """Return the witness's own signature line in an answer; lines of other signers are ignored."""
     try:
         for line in answer.decode().splitlines(keepends=True):
             note = parse_note(checkpoint + line.encode())
@@ -218,4 +219,4 @@ def _own_line(verifier: CosignatureVerifier, checkpoint: bytes, answer: bytes) -
                 return line
     except (RecordError, UnicodeDecodeError) as error:
         raise NoCosignature(f"its answer cannot be read: {error}") from None
-    raise NoCosignature("its answer has no cosignature of the key that is set for it")
+    raise NoCosignature("its answer has no cosignature of the key in the settings")

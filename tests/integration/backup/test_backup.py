@@ -122,12 +122,12 @@ def test_a_backup_file_is_private_and_holds_no_key(
     with zipfile.ZipFile(path) as file:
         text = b"".join(file.read(name) for name in file.namelist()).decode()
     assert not [one for one in secret if one in text]
-    with pytest.raises(BackupError, match="is there already"):
+    with pytest.raises(BackupError, match="already exists"):
         back_up(stored_games.url, path, now=NOW)
 
 
 def test_a_backup_that_fails_leaves_no_file(empty_database_url: str, tmp_path: Path) -> None:
-    with pytest.raises(BackupError, match="no database of the service"):
+    with pytest.raises(BackupError, match="not a database of the service"):
         back_up(empty_database_url, tmp_path / "one.backup", now=NOW)
     assert not list(tmp_path.iterdir())
 
@@ -199,15 +199,18 @@ def _an_unknown_table(files: dict[str, bytes]) -> None:
     ("change", "reason"),
     [
         (_other_rows, "the rows of events are not those that were backed up"),
-        (_fewer_files, "not those of its manifest"),
-        (_more_files, "not those of its manifest"),
+        (_fewer_files, "not those in its manifest"),
+        (_more_files, "not those in its manifest"),
         (_a_later_release, "belongs to a later one"),
         (_a_changed_migration, "was changed after it had been applied"),
-        (_a_later_format, "of a later format"),
-        (_no_manifest, "is not that of a backup"),
-        (_rows_without_an_event, "1 streams in the backup do not end with their head"),
-        (_a_wrong_row_count, "players: 2 rows, 7 were backed up"),
-        (_an_unknown_table, "a table pg_authid"),
+        (_a_later_format, "has a later format"),
+        (_no_manifest, "is not the manifest of a backup"),
+        (
+            _rows_without_an_event,
+            "1 streams in the backup have a last event that is not their head",
+        ),
+        (_a_wrong_row_count, "players has 2 rows, but 7 were backed up"),
+        (_an_unknown_table, "table pg_authid of the backup"),
     ],
 )
 def test_a_changed_backup_is_refused_and_nothing_is_written(
@@ -226,7 +229,7 @@ def test_a_changed_backup_is_refused_and_nothing_is_written(
 def test_a_file_that_is_not_a_backup_is_refused(empty_database_url: str, tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_bytes(b"a dump")
-    with pytest.raises(BackupError, match="is no backup"):
+    with pytest.raises(BackupError, match="is not a backup"):
         restore(empty_database_url, path)
 
 
@@ -247,7 +250,7 @@ def test_a_checkpoint_of_another_log_is_refused(
     path, manifest = backed_up(stored_games, tmp_path)
     seen = stored_games.checkpoint()
     other = seen.replace(seen.splitlines()[2], b"A" * 43 + b"=", 1)
-    with pytest.raises(BackupError, match="not one of the log in this backup"):
+    with pytest.raises(BackupError, match="does not belong to the public log in this backup"):
         restore(empty_database_url, path, checkpoint=other)
     assert occupied(empty_database_url) == []
     assert restore(empty_database_url, path, checkpoint=seen) == manifest
