@@ -13,10 +13,10 @@ from service.shx.tlog.cosignature import CosignatureVerifier, cosignatures
 from service.shx.tlog.notes import parse_note
 
 LEAF_WITHIN: Final = timedelta(minutes=10)
-"""Each deal is logged at once: a game this old without a leaf means that the log is stale."""
+"""Age from which a game without a leaf is reported: each deal is logged at once."""
 
 MAX_GAME_AGE: Final = timedelta(days=7)
-"""Older games are not checked, because the monitor drops finished games from its state."""
+"""Age up to which games are checked: the monitor drops older finished games from its state."""
 
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """A cosignature dated further in the future than this is reported."""
@@ -28,12 +28,12 @@ class Expected:
 
     fresh_within: timedelta | None = None  # longest time without a new leaf
     witnesses: Sequence[CosignatureVerifier] = ()
-    quorum: int | None = None  # how many witnesses must cosign; None: all
+    quorum: int | None = None  # number of witnesses that must cosign; None: all
     cosigned_within: timedelta = timedelta(hours=1)
 
     @property
     def wanted(self) -> int:
-        """Return how many witnesses must have cosigned."""
+        """Return the number of witnesses that must have cosigned."""
         return len(self.witnesses) if self.quorum is None else self.quorum
 
 
@@ -53,9 +53,7 @@ def stale(size: int, times: Times, expected: Expected, now: datetime) -> Iterato
         yield f"stale: the log shows the same {size} leaves since {times.grown}"
 
 
-def left_out(
-    games: Iterable[ListedGame], known: Collection[str], size: int, now: datetime
-) -> Iterator[str]:
+def left_out(games: Iterable[ListedGame], known: Collection[str], now: datetime) -> Iterator[str]:
     """Yield a finding for each public game that the service lists and the log does not contain."""
     for game in games:
         try:
@@ -63,16 +61,17 @@ def left_out(
         except RecordError:
             continue
         if LEAF_WITHIN < age < MAX_GAME_AGE and game.id not in known:
+            # Without the size of the log, so that it is one finding while the log grows.
             yield (
-                f"stale: game {game.id} was dealt at {game.created_at}, but the log of {size} "
-                "leaves does not contain it"
+                f"stale: game {game.id} was dealt at {game.created_at}, but the log does not "
+                "contain it"
             )
 
 
 def cosigned(
     note: bytes, size: int, times: Times, expected: Expected, now: datetime
 ) -> Iterator[str]:
-    """Yield the faults of a checkpoint's cosignatures; note in `times` if there are enough."""
+    """Yield the faults of a checkpoint's cosignatures; set `times.cosigned` if there are enough."""
     if not expected.witnesses:
         return
     try:

@@ -204,7 +204,7 @@ RECENT: Final = timedelta(days=30)
 """How long finished and private games are remembered after their last leaf."""
 
 MAX_FINDINGS: Final = 1000
-"""Most findings saved in the state; of any others only the flag `more` is saved."""
+"""Maximum of findings saved in the state; for further ones only `more` is set."""
 
 
 def forget(games: Games, *, pending: Collection[str], now: datetime, remember: timedelta) -> None:
@@ -212,10 +212,10 @@ def forget(games: Games, *, pending: Collection[str], now: datetime, remember: t
     Drop the games that no later check needs.
 
     A game is retained while it is in `pending`, and for RECENT after its last leaf. The last
-    known game of each table and games without a seal are retained for `remember`: the next
-    hand of a table shows whether a hand is missing or was dealt twice. Reused commitments
-    are found without earlier games: a commitment binds the id of its game, and each seed
-    is checked against it.
+    known game of each table and games without a seal are retained for `remember`: with them the
+    next hand shows whether a hand is missing or was dealt twice. Reused commitments are found
+    without earlier games: a commitment binds the id of its game, and each seed is checked
+    against it.
     """
     followed = {game.prev for game in games.values()}
     for identity, game in list(games.items()):
@@ -237,7 +237,7 @@ NOTHING_EXPECTED: Final = Expected()
 
 @dataclass(slots=True, kw_only=True)
 class MonitorState:
-    """What a monitor has seen; `edge` suffices to check that the log continues the same tree."""
+    """State of a monitor; `edge` suffices to check that the log continues the same tree."""
 
     keys: list[NoteVerifier] = field(default_factory=list)
     edge: TreeEdge = EMPTY
@@ -255,9 +255,9 @@ class Monitor:
     """
     Follows one log, and reports each finding once.
 
-    It rebuilds the tree from the entries, so an entry that the log has changed or dropped,
-    or shows to other readers only, leads to another root than the signed one. `keep` stores
-    each checkpoint that proves a fault.
+    It rebuilds the tree from the entries, so an entry that was changed, dropped, or shown only to
+    other readers leads to another root than the signed one. `keep` stores each checkpoint that
+    proves a fault.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class Monitor:
         self._keep = keep
 
     def poll(self) -> None:
-        """Poll the log once and add findings; raises Unreachable and keeps earlier findings."""
+        """Poll the log once and add findings; raises Unreachable, after findings made so far."""
         state, now = self.state, self._now()
         self._learn_keys()
         self._add(self._follow(), about_log=True)
@@ -288,7 +288,7 @@ class Monitor:
         self._add(self._read_games())
         if state.note:
             newest = self._client.newest_games()
-            self._add(left_out(newest, state.games, state.edge.size, now))
+            self._add(left_out(newest, state.games, now))
         self._add(unsealed(state.games, self._now(), self._unsealed_after))
         forget(state.games, pending=state.pending, now=self._now(), remember=self._remember)
 
@@ -311,7 +311,7 @@ class Monitor:
         return [key for key in self.state.keys if key not in ends or not is_over(ends[key], now)]
 
     def _add(self, findings: Iterator[str], *, about_log: bool = False) -> None:
-        """Store new findings; of each kind about the log, one for each size of the tree."""
+        """Store new findings; of a LASTING kind about the log only one for each tree size."""
         state = self.state
         for finding in findings:
             kind = finding.partition(":")[0]

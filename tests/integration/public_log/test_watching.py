@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -19,6 +21,7 @@ from service.public_log.monitor import Monitor, MonitorState, load_state, save_s
 from service.public_log.sequencer import Sequencer
 from service.public_log.witness import Witness, WitnessState, follow
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
+from service.shx.canonical import format_time
 from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
 from service.shx.tlog.cosignature import Cosigner, cosign, cosignatures
 from service.shx.tlog.notes import NoteSigner, parse_note
@@ -307,6 +310,21 @@ def test_an_old_checkpoint_beside_newer_games_is_reported_once(
     assert watch.poll() == ["stale"]
     assert later in watch.state.findings[0]
     watch.now += timedelta(hours=1)
+    assert watch.poll() == []
+
+
+def test_a_game_left_out_is_reported_once_while_the_log_grows(
+    world: World, ada: Person, watch: Watch, manipulated: ManipulatedService
+) -> None:
+    ada.game()
+    world.services.sequencer.run_once()
+    absent = {"id": str(UUID(int=99)), "created_at": format_time(watch.now)}
+    manipulated.replaced["/v1/games"] = json.dumps({"items": [absent]}).encode()
+    assert watch.poll() == []
+    watch.now += timedelta(minutes=11)
+    assert watch.poll() == ["stale"]
+    ada.game()
+    world.services.sequencer.run_once()
     assert watch.poll() == []
 
 
