@@ -61,7 +61,7 @@ def folder_lock(folder: Path) -> Iterator[None]:
 
 
 def _name_new(draft: Path, path: Path) -> None:
-    """Rename a file to a new name; of several processes at once, one succeeds."""
+    """Rename a file to a new name; raises FileExistsError if another process was faster."""
     try:
         os.link(draft, path)
     except FileExistsError:

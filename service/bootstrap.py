@@ -357,9 +357,10 @@ def compose(
 
 def services_from(settings: Settings, *, most_waiting: int | None = None) -> Services:
     """
-    Return the services that the settings describe; connections open at their first use.
+    Return the services of the settings; connections are opened at their first use.
 
-    At most `most_waiting` threads at a time wait for a connection to the database.
+    At most `most_waiting` threads at a time wait for a connection to the database, None for no
+    limit.
 
     Raises KeyringError if no keys are set, or the key file cannot be read.
     """

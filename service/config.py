@@ -296,14 +296,14 @@ test_redis_url | embedded | Redis URL | Redis for the tests, which empty it
 test_chromium | found on the path | path | Browser for the tests of the pages
 test_record | off | 1 or empty | Records the examples of the API document anew
 """
-"""The same for variables that are not settings of the service: of commands, traces and tests."""
+"""The same for the variables of commands, traces and tests, which are no settings."""
 
 
 def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
     """
     Return the settings in `environment`.
 
-    Raises ConfigError that names every invalid variable, also unknown ones: a misspelt
+    Raises ConfigError with a line for each missing, invalid or unknown variable: a misspelt
     setting must not silently have its default.
     """
     found: dict[str, Any] = {}

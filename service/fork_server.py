@@ -3,9 +3,9 @@ Run a function on untrusted input in child processes that can be killed.
 
 The fork server is started at the first request: a new Python with a minimal environment,
 which imports the function once and forks for each request. A child ends at its time limit,
-when its caller hangs up, or when the requesting process is gone; the fork server ends with
-the process that started it. No signal from outside is needed: the kernel closes sockets,
-and each child sets its own alarm.
+when its caller hangs up, or when the requesting process ends; the fork server ends with the
+process that started it. No process has to send a signal: the kernel closes the sockets, and
+each child sets its own alarm.
 """
 
 from __future__ import annotations
@@ -226,7 +226,7 @@ def _child(connection: socket.socket, work: Callable[[bytes], bytes]) -> None:
         answer = work(request)
         connection.sendall(_SIZE.pack(len(answer)) + answer)
     except OSError:
-        pass  # the caller is gone
+        pass  # the caller has closed the connection
     except BaseException:  # noqa: BLE001 - logged: there is no caller to raise to
         traceback.print_exc()
     finally:

@@ -43,7 +43,7 @@ FORGET_SECONDS = 60
 """Seconds that a finished or failed job is retained in Redis."""
 
 GIVE_UP_SECONDS = 0.05
-"""Timeout of Redis calls within a request: a hung Redis accepts connections."""
+"""Timeout in seconds of Redis calls within a request; a hung Redis still accepts connections."""
 
 SILENT_SECONDS = 1.0
 """Seconds without calls to Redis after a failure."""
@@ -144,9 +144,9 @@ class RedisNotifier:
     """
     Publishes committed versions in Redis, and enqueues jobs by name.
 
-    Best effort: relay and sweeper find in Postgres what is lost here. After a failure it
-    works as a circuit breaker: no calls for a while, then one call at a time as a probe,
-    so that a dead or hung Redis delays one call in many by 50 ms.
+    Best effort: the relay and the sweeper find lost notifications in Postgres. After a failure
+    it works as a circuit breaker: no calls for a while, then one call at a time as a probe, so
+    that a hung Redis delays few calls, each by 50 ms.
     """
 
     def __init__(self, client: redis.Redis, *, quiet_seconds: float = SILENT_SECONDS) -> None:
@@ -183,10 +183,8 @@ class RedisNotifier:
         """
         Enqueue a job that plays the due moves of a game at a version.
 
-        With `searches` the job goes to SEARCH_QUEUE.
-
-        The same wake-up may be enqueued several times at once, each with its own job id:
-        two runs of one job would overwrite each other's state in Redis.
+        With `searches` the job is put into SEARCH_QUEUE. Each call enqueues a job with an id of
+        its own: two runs of one job id would overwrite each other's state in Redis.
         """
         self._call(
             lambda: (self._searches if searches else self._queue).enqueue(
@@ -252,12 +250,12 @@ class _Publisher:
     """
     Publishes over a connection of its own, and reads the replies of many messages together.
 
-    A move does not wait for the reply, which is only the number of subscribers. Raises
-    redis.RedisError if Redis does not take a message, or does not reply to earlier ones.
+    A move does not wait for the reply, which is only the number of subscribers. `send` raises
+    redis.RedisError if a message cannot be sent, or if Redis does not reply to earlier ones.
     """
 
     UNREAD: Final = 64
-    """Replies that may be unread; each takes five bytes of the connection's buffer."""
+    """Maximum of unread replies; each takes five bytes of the connection's buffer."""
 
     def __init__(self, client: redis.Redis) -> None:
         self._pool = client.connection_pool
@@ -295,7 +293,7 @@ TRIALS_QUEUE: Final = "trials"
 
 TRY_RULESET: Final = "workers.jobs.try_ruleset"
 WITHIN_SECONDS: Final = 25.0
-"""Seconds that a request waits for its trial."""
+"""Seconds after which a request stops waiting for its trial."""
 
 POLL_SECONDS: Final = 0.1
 HANDS: Final = 90
@@ -305,10 +303,10 @@ TRIAL_SECONDS: Final = 60
 """Time limit of a running trial."""
 
 MOST_TRIALS: Final = 5
-"""Trials queued or running at a time for all players; each takes up to four CPU seconds."""
+"""Maximum of trials queued or running for all players; each takes up to four CPU seconds."""
 
 MOST_WAITING: Final = 8
-"""Requests of a process that may wait for trials at a time."""
+"""Maximum of requests of a process that wait for trials."""
 
 LOST_SECONDS: Final = 180
 """Seconds after which a trial without outcome counts as lost."""
@@ -339,11 +337,11 @@ class QueuedTrials:
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
         """
-        Return why the rules cannot be played, or None if all trial hands ended.
+        Return why the rules cannot be played, None if all trial hands ended normally.
 
-        Raises Refusal: `rate-limited` while another trial of the player `by` runs,
-        `unavailable` if there are too many trials, no workers, or no outcome in time; a
-        repeated request then returns the outcome.
+        Raises Refusal `rate-limited` while another trial of the player `by` runs, `unavailable` if
+        there are too many trials, no workers, or no outcome in time. A repeated request returns
+        the outcome of the same trial.
         """
         if self._client is None:
             raise _no_worker()

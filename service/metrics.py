@@ -29,7 +29,7 @@ ROUNDS = Gauge(
     ["process"],
     multiprocess_mode="mostrecent",
 )
-"""A stopped process cannot report itself; a timestamp that falls behind does."""
+"""A stopped process cannot report that it stopped, but an old timestamp shows it."""
 
 OUTBOX_AGE = Gauge(
     "shithead_outbox_age_seconds",

@@ -42,8 +42,8 @@ class RedisLeads:
     """
     The leads of all rooms, one Redis key each.
 
-    If Redis loses a key, only the shown position is lost, so it is stored nowhere else. Every
-    method raises Refusal `unavailable` if Redis does not answer.
+    A lead is stored nowhere else, because a lost key costs only the shown position. Every method
+    raises Refusal `unavailable` if Redis does not answer.
     """
 
     def __init__(self, client: redis.Redis) -> None:

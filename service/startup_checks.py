@@ -36,9 +36,9 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
     """
     Raise CannotStart if this process must not serve with these settings.
 
-    An unreachable database is no reason: the process starts, reports that it is not ready,
-    and serves as soon as the database answers. Only new keys are not created before the
-    database shows that no games depend on others.
+    An unreachable database is no such reason: the process starts, reports that it is not ready,
+    and serves as soon as the database answers. But if the key file is missing, no new keys are
+    created before the database shows that no games need the old ones.
     """
     database = Database(settings.database_url, size=1, prepared=settings.prepared_statements)
     try:
@@ -51,7 +51,7 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
             _check_current(keyring, settings, database, note)
         check_clock(database, now)
     except (StoreUnavailable, DatabaseError) as error:
-        _log.warning("clock and origin were not compared", error=type(error).__name__)
+        _log.warning("clock, origin and keys were not compared", error=type(error).__name__)
     except ClockWrong as fault:
         if settings.clock_check:
             advice = f"{variable('clock_check')}=off disables this check"
@@ -80,9 +80,9 @@ def redis_fault(url: str | None) -> str | None:
     """
     Return why others could read or write the Redis at `url`; None if nothing says so.
 
-    A Unix socket is protected by its folder. TCP needs a password or a client certificate,
-    also on 127.0.0.1, which every user of the machine can reach, and every program that can
-    be made to send a request. Other machines need TLS as well, to protect the password.
+    A Unix socket is protected by its folder. TCP needs a password or a client certificate, also
+    on 127.0.0.1: every user of the machine can connect to it. A connection to another machine
+    needs TLS as well, to protect the password.
     """
     if url is None or urlsplit(url).scheme == "unix":
         return None
@@ -258,16 +258,16 @@ class Readiness:
         return self._last
 
     def _checked(self) -> Status:
-        needed = {name: _word(check) for name, check in self._needed.items()}
-        wanted = {name: _word(check) for name, check in self._wanted.items()}
-        return all(word == "ok" for word in needed.values()), {**needed, **wanted}
+        needed = {name: _status_of(check) for name, check in self._needed.items()}
+        wanted = {name: _status_of(check) for name, check in self._wanted.items()}
+        return all(status == "ok" for status in needed.values()), {**needed, **wanted}
 
 
 ALWAYS_READY = Readiness(needed={}, wanted={})
 """For services in memory: always ready."""
 
 
-def _word(check: Check) -> str:
+def _status_of(check: Check) -> str:
     try:
         check()
     except Exception as error:  # noqa: BLE001 - after any error the part is not ready

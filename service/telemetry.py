@@ -55,8 +55,8 @@ def configure_logs(settings: Settings) -> None:
     """
     Send all logs to standard error, as text or as a JSON object a line.
 
-    Loggers of `structlog` write their lines without the `logging` module, which would cost a
-    request several times as much as its line; those of libraries go through it.
+    Loggers of `structlog` write their lines without the slower `logging` module; loggers of
+    libraries use it.
     """
     level = getattr(logging, settings.log_level.value.upper())
     shared: list[structlog.typing.Processor] = [
@@ -91,7 +91,7 @@ def configure_logs(settings: Settings) -> None:
 
 
 def configure_traces(process: str) -> None:
-    """Export traces if the OTEL_* variables ask for it; log why not, if that is impossible."""
+    """Export traces if the OTEL_* variables request it; log the reason if that is impossible."""
     fault = tracing.switch_on(process, VERSION)
     if fault is not None:
         structlog.get_logger("traces").warning("traces are not exported", reason=fault)

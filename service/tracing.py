@@ -1,9 +1,9 @@
 """
 Traces: spans of requests, commits, jobs and deliveries, exported with OpenTelemetry.
 
-Nothing is traced unless `switch_on` is called in a process whose OTEL_* variables ask for it.
-Only requests and jobs begin a trace; a step outside of them is not traced. A span's attributes
-are those of `Attribute`, and nothing else is exported: no id, name, path, move or card.
+Nothing is traced unless `switch_on` is called in a process whose OTEL_* variables request it.
+Only requests and jobs begin a trace; a step outside of them is not traced. The attributes of
+`Attribute` are the only exported ones: no id, name, path, move or card is exported.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Span:
 
     @property
     def context(self) -> str:
-        """Return the identity of the span, as in the header `traceparent`."""
+        """Return the ids of the span in the form of the header `traceparent`."""
         known = self.made.get_span_context()
         return f"00-{known.trace_id:032x}-{known.span_id:016x}-{known.trace_flags:02x}"
 
@@ -217,8 +217,8 @@ def request_span(method: str, route: str | None, sent: str | None) -> Span:
     """
     Begin the trace of a request; `sent` is its header `traceparent`.
 
-    A caller is not trusted: its context only becomes a link of the new trace, and decides
-    neither the identity of that trace nor whether it is sampled.
+    A caller is not trusted: its context only becomes a link of the new trace. It determines
+    neither the id of that trace nor whether it is sampled.
     """
     values: dict[Attribute, Value] = {Attribute.METHOD: method}
     if route is not None:
@@ -278,7 +278,7 @@ def trace_id() -> str | None:
 
 
 def asked_for(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the variables ask for traces: an address of a collector, or an exporter."""
+    """Return whether the variables request traces, by the address of a collector or an exporter."""
     if _value(environment, "OTEL_SDK_DISABLED") == "true":
         return False
     exporter = _value(environment, "OTEL_TRACES_EXPORTER")
@@ -287,7 +287,7 @@ def asked_for(environment: Mapping[str, str] = os.environ) -> bool:
 
 def switch_on(process: str, version: str) -> str | None:
     """
-    Export the traces of this process, if its variables ask for it; return why not otherwise.
+    Export the traces of this process if its variables request it; return a fault, None if none.
 
     Starts a thread, so it is called after a fork. The exporter works in that thread, over a
     queue of OTEL_BSP_MAX_QUEUE_SIZE spans; further spans are dropped.

@@ -120,6 +120,6 @@ def _kind(job: Job) -> str:
 
 
 def _trace(job: Job) -> object:
-    """Return the context of the trace in the metadata of a job, as stored by any client."""
+    """Return the trace context in a job's metadata; untrusted, so it can have any type."""
     meta: object = job.meta
     return meta.get(TRACE) if isinstance(meta, dict) else None

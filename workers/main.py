@@ -113,7 +113,7 @@ class Worker(GuardedWorker):
 
 
 def _queue_length(settings: Settings) -> Callable[[], int | None]:
-    """Return a function that counts the jobs that wait for a worker; None is unknown."""
+    """Return a function that returns the number of waiting jobs, None if it is unknown."""
     if settings.redis_url is None:
         return lambda: None
     client = connect(settings.redis_url, seconds=1.0)

@@ -1,4 +1,4 @@
-"""Relay: repeats notifications from the outbox that may have been lost after a commit."""
+"""Relay: repeats notifications in the outbox, which may have been lost after a commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.tracing import Step
 INTERVAL = 0.5  # seconds between two rounds
 BATCH = 500  # rows of a round
 OLDER_THAN = timedelta(seconds=1)
-"""Younger rows were most likely notified by the process that committed them."""
+"""Minimum age of a row: the process that committed it has most likely notified the readers."""
 
 
 class Relay:
@@ -31,7 +31,7 @@ class Relay:
         self._log = structlog.get_logger("relay")
 
     def pass_on(self) -> int:
-        """Take rows off the outbox, notify each game's newest version; return their count."""
+        """Remove rows from the outbox, publish each game's newest version; return the row count."""
         before = self._services.world.now() - OLDER_THAN
         rows = self._services.store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
         versions: dict[UUID, list[int]] = {}
@@ -45,7 +45,7 @@ class Relay:
         return len(rows)
 
     def _traces(self, versions: Mapping[UUID, Sequence[int]]) -> Mapping[GameVersion, str]:
-        """Return the traces of these versions: nothing, and no call to Redis, without traces."""
+        """Return the traces of these versions; without traces, nothing and no call to Redis."""
         if not tracing.is_on():
             return {}
         return self._services.notifier.traces(

@@ -22,7 +22,7 @@ AFTER_SILENCE = 15.0
 
 
 class LogSequencer:
-    """Adds leaves to the public log; several may run, and moves do not depend on any."""
+    """Adds leaves to the public log; several processes may run, and moves do not wait for them."""
 
     def __init__(self, services: Services) -> None:
         self._sequencer = services.sequencer

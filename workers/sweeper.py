@@ -47,7 +47,7 @@ MAINTENANCE_SECONDS = 1.0
 """Seconds between two rounds of disputes and statistics."""
 
 MAINTENANCE_BATCH = 20
-"""The most disputes or games of one round, so that due games are not delayed for long."""
+"""Maximum of disputes or games in one round, so that due games are not delayed for long."""
 
 IDLE_EVERY = 60.0
 """Seconds between two searches for abandoned games."""
@@ -71,7 +71,7 @@ class Sweeper:
         self._idle_searched_at = 0.0
         self._maintained_at = 0.0
         self._erasures_listed_at = 0.0
-        self._last_idle: IdleGame | None = None  # the last one of a full batch
+        self._last_idle: IdleGame | None = None  # the last game of a full batch
         self._log = structlog.get_logger("sweeper")
 
     def sweep(self) -> int:
@@ -85,7 +85,7 @@ class Sweeper:
         due = self._services.directory.due_games(now=present, limit=limit)
         SWEEPER_LAG.set((present - due[0].at).total_seconds() if due else 0)
         for game in due:
-            # With its time: when a player comes back, the time changes and the version does not.
+            # The time is part of the key: a player's return changes it, but not the version.
             key = (str(game.id), game.version, game.at)
             if key in self._woken:
                 continue

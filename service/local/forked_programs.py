@@ -29,13 +29,13 @@ import setproctitle
 from service.metrics import SHARED_FOLDER
 
 PRELOADED = ("granian.cli", "service.api.wsgi", "workers.main", f"{__package__}.preload")
-"""The modules of all programs, and last the one that prepares the process for its forks."""
+"""The modules of all programs; the last one prepares the fork server for its forks."""
 
 PARENT = "PARENT_PROCESS_ID"
 """
 The environment variable with the id of the process that started this one.
 
-If that process has ended, `os.getppid` returns the id of another.
+If that process has ended, `os.getppid` returns another id.
 """
 
 _PR_SET_PDEATHSIG = 1
@@ -45,14 +45,14 @@ def can_fork(environment: Mapping[str, str]) -> bool:
     """
     Return whether a program with this environment can be forked.
 
-    Only on Linux: elsewhere libraries of the system do not survive a fork. Whether processes share
-    their metrics was fixed at the import of the modules, so the environment has to agree.
+    Programs are forked on Linux only, because system libraries elsewhere do not support it. The
+    modules decided at their import whether metrics are shared, so the environment has to agree.
     """
     return sys.platform.startswith("linux") and (SHARED_FOLDER in environment) is _shares_metrics()
 
 
 class ForkedProgram:
-    """A running program, with the part of the interface of `subprocess.Popen` that is used."""
+    """A running program, with the methods of `subprocess.Popen` that its users need."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ def _no_main_module() -> Iterator[None]:
     """
     Hide the main module of this process from `multiprocessing`.
 
-    Each child would import it, because a target may be defined there; ours is not.
+    Otherwise each child would import it, in case the target is defined there.
     """
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")

@@ -108,6 +108,7 @@ class EmbeddedPostgres:
         return fallback
 
     def _reachable(self, binaries: Path) -> Path:
+        """Return the folder of the programs, or a copy if the server's user cannot access it."""
         root = binaries.parent.parent.parent if binaries.parent.name == "pginstall" else None
         if root is None or self._identity.can_reach(binaries / "postgres"):
             return binaries
@@ -158,10 +159,10 @@ class EmbeddedPostgres:
         """
         Return whether the server started.
 
-        The server exits at once while processes of a killed predecessor are still running, so
-        the caller tries again. A pid reused after a crash of the machine would prevent every
-        start, so a pid file that names no PostgreSQL is deleted. Raises EmbeddedError if another
-        server still uses the cluster after 10 seconds.
+        The server exits at once while processes of a killed predecessor are still running, so the
+        caller repeats the call until `end` (monotonic). A pid file that names no PostgreSQL is
+        deleted: after a crash of the machine another process may have its pid. Raises
+        EmbeddedError if another server still uses the cluster after 10 seconds.
         """
         pid_file = self._data / "postmaster.pid"
         running = _postgres_of(pid_file)
@@ -171,7 +172,7 @@ class EmbeddedPostgres:
             raise EmbeddedError(f"another PostgreSQL (process {running}) uses {self._data}")
         else:
             return False
-        self._sockets.make()  # at each try: a killed predecessor may have removed it
+        self._sockets.make()  # at each attempt: the shell of a predecessor may have removed it
         self._identity.own(self._sockets.folder)
         self._child = start_child(
             self._command(),
@@ -198,6 +199,7 @@ class EmbeddedPostgres:
         return [self._binaries / "postgres", "-D", self._data, *options]
 
     def _answers(self, child: subprocess.Popen[bytes], end: float) -> bool:
+        """Return whether the server accepts a connection before it exits and before `end`."""
         while child.poll() is None:
             if time.monotonic() > end:
                 stop_child(child, [(signal.SIGQUIT, 2.0)])

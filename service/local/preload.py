@@ -1,8 +1,8 @@
 """
 The last import of the fork server (`service/local/forked_programs.py`): freezes its objects.
 
-Garbage collection skips frozen objects. Otherwise a collection in a child would write to all of
-them, and the children would no longer share their memory.
+Garbage collection skips frozen objects. Without this a collection in a child would write to all
+objects, and the children would no longer share their memory.
 """
 
 import gc

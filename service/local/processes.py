@@ -110,9 +110,10 @@ def socket_folder(data: Path, *, longest_name: str) -> Path:
     """
     Return a short private folder for the sockets of the servers with this data folder.
 
-    The name depends on `data` only, so that a restarted server has the same address and
-    killed programs do not leave many folders. An existing folder that is not private to this
-    user is not trusted: a random one is created instead. Raises EmbeddedError.
+    Its name depends on `data` only, so that a restarted server has the same address and killed
+    programs do not leave many folders. If the folder exists and is not private to this user, a
+    folder with a random name is created instead. Raises EmbeddedError if the path of a socket
+    named `longest_name` would be too long.
     """
     bases = [base for base in _SHORT_FOLDERS if os.access(base, os.W_OK)]
     base = bases[0] if bases else Path(tempfile.gettempdir())
@@ -130,8 +131,8 @@ class Sockets:
     """
     The folder of one server's sockets, removed even if this process is killed.
 
-    A shell process waits for the end of a pipe that only this process holds open, then for
-    the server to remove its sockets, and removes the folder.
+    A shell process waits until the pipe from this process is closed and the server has removed
+    its sockets, and then removes the folder.
     """
 
     def __init__(self, data: Path, *, longest_name: str) -> None:
@@ -247,10 +248,10 @@ class LogRotation:
 
 def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
     """
-    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return True if it did.
+    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it was truncated.
 
     The writing program has the file open in append mode and continues in the empty file; a
-    line written between the two steps is lost. Older copies move to `.log.2` and so on, and
+    line written between copy and truncation is lost. Older copies move to `.log.2` and so on, and
     those beyond `kept` are deleted. On a full disk the log is truncated without a copy.
     """
     try:
@@ -272,7 +273,7 @@ def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) ->
 
 
 def _before_exec(identity: Identity | None, ends_with_us: signal.Signals) -> Callable[[], None]:
-    """Return the function a child runs before exec; everything is resolved before the fork."""
+    """Return the function that a child runs before exec; the C library is loaded before the fork."""
     libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
     parent = os.getpid()
 

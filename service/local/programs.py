@@ -37,11 +37,11 @@ from service.metrics import SHARED_FOLDER
 from service.startup_checks import redis_fault
 from service.store.migrate import LaterSchema, migrate, service_url
 
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before a program is started again
-_STEADY = 30.0  # seconds of running after which the pause starts again at the shortest
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before an ended program is restarted
+_STEADY = 30.0  # seconds of running after which the next pause is the shortest again
 
 STREAM_INTERFACE = ("--interface", "asginl", "--loop", "asyncio", "--workers", "1")
-"""Options of granian for the stream process, which has the sizes of its pools from the settings."""
+"""Options of granian for the stream process; the settings have the sizes of its pools."""
 
 
 class StartError(Exception):
@@ -76,8 +76,8 @@ class _Running:
     program: Program
     child: Child | None = None
     started: float = 0.0
-    deaths: int = 0
-    due: float = field(default=0.0)  # when to start it again
+    failures: int = 0  # ends in a row, each soon after the start
+    due: float = field(default=0.0)  # when to restart it, monotonic
 
 
 class Supervisor:
@@ -96,7 +96,7 @@ class Supervisor:
         self._launch(running)
 
     def supervise(self) -> None:
-        """Restart ended programs, after a pause that doubles with each failure."""
+        """Restart ended programs, after a pause that doubles with each early end."""
         now = time.monotonic()
         for running in self._running:
             if running.child is not None and running.child.poll() is not None:
@@ -108,8 +108,8 @@ class Supervisor:
         """Raise StartError if a program ended while the service was starting."""
         for running in self._running:
             if running.child is not None and running.child.poll() is not None:
-                words = log_tail(self._log_of(running.program), lines=8)
-                raise StartError(f"the {running.program.name} does not start:\n{words}")
+                tail = log_tail(self._log_of(running.program), lines=8)
+                raise StartError(f"the {running.program.name} does not start:\n{tail}")
 
     def processes(self) -> dict[str, int]:
         """Return the process id of each running program."""
@@ -142,8 +142,8 @@ class Supervisor:
         if child is None:
             return
         sweep_group(child)
-        running.deaths = 1 if now - running.started > _STEADY else running.deaths + 1
-        pause = min(_SHORTEST_PAUSE * 2 ** (running.deaths - 1), _LONGEST_PAUSE)
+        running.failures = 1 if now - running.started > _STEADY else running.failures + 1
+        pause = min(_SHORTEST_PAUSE * 2 ** (running.failures - 1), _LONGEST_PAUSE)
         running.due = now + pause
         print(
             f"the {running.program.name} ended ({_reason(child.returncode)}); "
@@ -165,12 +165,12 @@ def _reason(code: int) -> str:
         return f"signal {-code}"
 
 
-_PAUSE = 5.0  # seconds between two tries to start a dead server again
-HEAD_MILLISECONDS = 30_000  # for the head of a request to arrive, also on an idle connection
+_PAUSE = 5.0  # seconds between two attempts to restart an ended server
+HEAD_MILLISECONDS = 30_000  # time limit for receiving the head of a request, idle time included
 BACKLOG = 4096  # connections that wait to be accepted
 
-_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is taken
-_ROOT = Path(service.__file__).resolve().parent.parent  # holds the packages, and sql/
+_MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is used
+_ROOT = Path(service.__file__).resolve().parent.parent  # contains the packages and sql/
 
 
 class Servers:
@@ -191,8 +191,8 @@ class Servers:
         """
         url = address or self._start(EmbeddedPostgres(self._data))
         _migrate(url)
-        narrow = service_url(url)
-        return narrow if _lets_in(narrow) else url
+        as_service = service_url(url)
+        return as_service if _accepts(as_service) else url
 
     def redis(self, address: str | None) -> str:
         """Return the address of a responding Redis; raises StartError."""
@@ -305,7 +305,8 @@ def _web_servers(settings: Settings) -> list[Program]:
     return found
 
 
-def _lets_in(url: str) -> bool:
+def _accepts(url: str) -> bool:
+    """Return whether the server accepts a connection to this address."""
     try:
         psycopg.connect(url, connect_timeout=5).close()
     except psycopg.OperationalError:

@@ -52,7 +52,7 @@ class UpOptions:
 
 
 class _Stopped(BaseException):
-    """A signal to stop; a BaseException, so that no `except Exception` catches it."""
+    """Raised by a stop signal; a BaseException, so that no `except Exception` catches it."""
 
 
 def run(options: UpOptions) -> int:
