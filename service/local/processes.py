@@ -248,7 +248,7 @@ class LogRotation:
 
 def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
     """
-    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it was truncated.
+    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it was large.
 
     The writing program has the file open in append mode and continues in the empty file; a
     line written between copy and truncation is lost. Older copies move to `.log.2` and so on, and
@@ -273,7 +273,7 @@ def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) ->
 
 
 def _before_exec(identity: Identity | None, ends_with_us: signal.Signals) -> Callable[[], None]:
-    """Return the function that a child runs before exec; the C library is loaded before the fork."""
+    """Return the function that a child runs before exec; libraries are loaded before the fork."""
     libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") else None
     parent = os.getpid()
 
