@@ -248,7 +248,7 @@ class LogRotation:
 
 def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
     """
-    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it was large.
+    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it did.
 
     The writing program has the file open in append mode and continues in the empty file; a
     line written between copy and truncation is lost. Older copies move to `.log.2` and so on, and
