@@ -46,7 +46,7 @@ def a_try_that_is_not_the_top_of_the_stock(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.DEAL, Family.SUBSTITUTED_DRAW)
-def a_blind_card_out_of_another_slot(f: Forgery) -> int | None:
+def a_blind_card_of_another_seat(f: Forgery) -> int | None:
     def down(e: Event) -> bool:
         return bool(e["data"]["zone"] == "down")
 
@@ -93,7 +93,7 @@ def a_card_that_has_burned(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.CUSTODY, Family.DOUBLED_CARDS)
-def one_card_played_twice_over(f: Forgery) -> int | None:
+def one_card_played_twice(f: Forgery) -> int | None:
     seq = f.find("cards_played", n=4)
     f.data(seq)["cards"] *= 2
     return seq

@@ -1,4 +1,4 @@
-"""All attacks together, and the table of them: `python -m tests.attacks.catalogue` writes it."""
+"""All registered attacks; `python -m tests.attacks.catalogue` writes a table of them."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ _LOGS: Final = "acceptance/test_attacks_registered.py"
 _HEAD: Final = """\
 # Attacks
 
-What the red team tries, and what must catch it. Written by `python -m tests.attacks.catalogue`;
-a test compares this table with the registry, and every line has a test that runs. The attacker has
-the code, the database and every key of the server, and recomputes all hashes and commitments; it
-has no keys or receipts of players, and no witnesses.
+The attacks that are tested, and the check that must detect each. Written by
+`python -m tests.attacks.catalogue`; a test compares this table with the registry, and every line
+names the file of its test. The attacker has the code, the database and every key of the server,
+and recomputes all hashes and commitments; it has no keys or receipts of players, and no witnesses.
 
 """
 
 
 def by_family() -> dict[Family, list[tuple[str, str, str, Needs, str]]]:
-    """Return for each family its attacks: name, log, what catches it, what that needs, its test."""
+    """Return the attacks of each family: name, log, check, outside evidence, file of the test."""
     found: dict[Family, list[tuple[str, str, str, Needs, str]]] = defaultdict(list)
     for kind in ATTACKS:
         found[kind.family].append((kind.name, kind.log, kind.check, Needs.NOTHING, _LOGS))
@@ -57,11 +57,11 @@ def table() -> str:
     """
     Return the table of all attacks as Markdown, family by family, each sorted by name.
 
-    So it does not depend on the order in which tests import the modules of attacks.
+    The order of imports does not change it.
     """
     found = by_family()
     lines = [f"{sum(map(len, found.values()))} attacks.\n"]
-    lines += ["| attack | log | caught by | from outside | test below `tests/` |"]
+    lines += ["| attack | log | detected by | outside evidence | test below `tests/` |"]
     lines += ["| --- | --- | --- | --- | --- |"]
     for family in Family:
         lines.append(f"| **{family.value}** | | | | |")

@@ -29,13 +29,13 @@ from tests.tamper import Event, Forgery
 
 MOST_MOVES = 1500
 PLACES = 20
-"""The number of early places, and of random later ones, at which moves not made are tried."""
+"""The number of first positions, and of random later ones, at which all legal moves are tried."""
 
 Loosened = Callable[[Ruleset], Ruleset]
 
 
 class NoPlace(Exception):
-    """The log has no move at which the other rules would make a difference."""
+    """The log has no position in which the other rules would change a move."""
 
 
 def decoded(f: Forgery) -> tuple[GameEvent, ...]:
@@ -59,10 +59,11 @@ def positions(f: Forgery) -> Iterator[tuple[int, Game]]:
 
 def cheat(f: Forgery, loosened: Loosened) -> int:
     """
-    Let one move be decided by `loosened` rules, and continue by the true ones to the seal.
+    Decide one move by `loosened` rules, and continue by the true ones to the seal.
 
-    Return the seq of the first event that the true rules do not give. The move is one of the
-    log, else another that `loosened` allows; the true rules refuse it or give other events.
+    Returns the seq of the first event that contradicts the true rules. The move is one of the
+    log, or else another that `loosened` allows; the true rules refuse it or give other events.
+    Raises NoPlace if there is no such move.
     """
     events, found = decoded(f), list(positions(f))
     playing = [p for p in found if p[1].status in (Status.PLAYING, Status.SWAPPING)]
@@ -107,14 +108,17 @@ def honest(ruleset: str, number: int) -> tuple[bytes, ...]:
 
 
 def go_on(f: Forgery, seq: int) -> bool:
-    """Drop everything after the move of `seq` and play honestly to the seal, if possible."""
+    """
+    Drop the events after the move of `seq` and play honestly to the seal.
+
+    Returns False if no honest game can follow that move.
+    """
     end = f.move_end(seq)
     seal = f.events[-1]
     if seal["data"].get("deck") is None:
         return False
     try:
-        *_, game = _folded(f, end, seal)
-        return _played_out(f, end, game, seal)
+        return _played_out(f, end, _folded(f, end, seal), seal)
     except ValueError:
         return False
 
@@ -128,7 +132,7 @@ def outcome(move: Move, game: Game) -> tuple[GameEvent, ...]:
 
 
 def _spread(places: Sequence[tuple[int, Game]]) -> Iterator[tuple[int, Game]]:
-    """Yield the first places, which include the openings, and some of the others."""
+    """Yield the first positions, which include the openings, and some of the others."""
     yield from places[:PLACES]
     rest = places[PLACES:]
     yield from random.Random(0).sample(rest, min(PLACES, len(rest)))
@@ -159,17 +163,18 @@ def _replaced(f: Forgery, seq: int, game: Game, forged: Sequence[GameEvent]) -> 
     return False
 
 
-def _folded(f: Forgery, end: int, seal: Event) -> Iterator[Game]:
+def _folded(f: Forgery, end: int, seal: Event) -> Game:
+    """Return the game after the event `end`."""
     events = decoded(f)
     game = new_game(events[0])  # type: ignore[arg-type] # a log begins with game_created
     game = replace(game, deck=tuple(Card(c) for c in seal["data"]["deck"]))
     for event in events[1 : end + 1]:
         game = evolve(game, event)
-    yield game
+    return game
 
 
 def _played_out(f: Forgery, end: int, game: Game, seal: Event) -> bool:
-    """Play on after the event `end` until the game is over; return False if it cannot end."""
+    """Play on after the event `end`; return whether the game ended."""
     del f.events[end + 1 :]
     chance = random.Random(end)
     at = parse_time(f.events[end]["at"])

@@ -3,8 +3,8 @@ Three hands dealt by a cheating server, with the evidence of its guests: log, re
 
     python -m tests.attacks.cheating_server FOLDER
 
-writes them as files, for a reader who judges them with the command line alone. The server
-cheats in favour of one guest, and makes all hashes and signatures itself.
+writes them as files, for a person who judges them with the command line alone. The server
+cheats in favour of one guest, and computes all hashes and signatures itself.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from tests.worlds.fake_world import KEYS, SetWorld, entry_of, legal, open_game, 
 
 ORIGIN: Final = "crooked.example"
 GUESTS: Final = ("Ada", "Bob", "Cleo")
-CHEAT: Final = 1
-"""The seat for which the server cheats."""
+FAVOURED: Final = 1
+"""The seat in whose favour the server cheats."""
 
 
 @dataclass(kw_only=True)
@@ -49,7 +49,7 @@ class Case:
     keys: bytes  # the answer of /v1/keys
     receipts: list[bytes]  # all that seat 0 received
     seq: int
-    seen: tuple[bytes, ...] = ()  # the events as seat 0 got them, before the server changed them
+    seen: tuple[bytes, ...] = ()  # the events that seat 0 received before the server changed them
 
 
 @dataclass(kw_only=True)
@@ -68,7 +68,12 @@ class _Hand:
         return entry_of(self.services, self.game).record.version
 
     def play(self, until: Callable[[Game, int], bool], *, last: bool = False) -> int | None:
-        """Play until `until` is true of the next seat; return the seat, None if it never is."""
+        """
+        Play until `until(game, seat)` is true for the seat that acts next, and return that seat.
+
+        Returns None if the hand ends first. Each move is the first legal one, or the last one if
+        `last`, without swaps and pick-ups.
+        """
         while not self.state().over:
             game = self.state()
             seat = next(s for s in range(len(self.guests)) if may_act(game, s))
@@ -93,33 +98,33 @@ class _Hand:
 
 
 def reneged_pick_up() -> Case:
-    """In Leeds rules a seat that can play must (L10); the server lets its friend take the pile."""
+    """The server lets a seat take the pile that can play, and under Leeds rules must (L10)."""
     hand = _hand("leeds", 7)
-    hand.play(lambda game, seat: seat == CHEAT and _could_play(game, seat))
+    hand.play(lambda game, seat: seat == FAVOURED and _could_play(game, seat))
     seq = hand.version()
     with mock.patch("service.domain.legal.can_play", return_value=False):
-        hand.post(CHEAT, {"type": "pick_up", "with": []})
+        hand.post(FAVOURED, {"type": "pick_up", "with": []})
     hand.play(_never)
     return hand.case(seq)
 
 
 def substituted_draw(*, times: int = 1) -> Case:
-    """The server gives its friend a card of the stock other than the top one."""
+    """The server gives a seat a better card of the stock than the top one."""
     hand = _hand("shithead", 8)
-    hand.play(_friend_will_draw)
+    hand.play(_favoured_will_draw)
     seq = hand.version()
-    with _remembered(hand.services):
+    with _cache_without_refresh(hand.services):
         _substitute(hand)
         for _ in range(times - 1):
-            hand.post(CHEAT, legal(hand.services, hand.game, CHEAT)[0])
-            hand.play(_friend_will_draw)
+            hand.post(FAVOURED, legal(hand.services, hand.game, FAVOURED)[0])
+            hand.play(_favoured_will_draw)
             _substitute(hand)
         hand.play(_never)
     return hand.case(seq)
 
 
 def deleted_play() -> Case:
-    """The server removes the play that ended the hand badly for its friend, and plays on."""
+    """The server deletes a play of seat 0 and all later events, and continues differently."""
     hand = _hand("shithead", 9)
     hand.play(lambda game, seat: seat == 0 and len(game.burned) + len(game.pile) > 12)
     hand.post(0, legal(hand.services, hand.game, 0)[0])
@@ -139,11 +144,11 @@ CASES: Final[dict[str, Callable[[], Case]]] = {
     "second": substituted_draw,
     "third": deleted_play,
 }
-"""The cases by neutral names, for readers who judge them."""
+"""The cases by names that do not reveal how the server cheated."""
 
 
 def main() -> None:
-    """Write the three cases into the folder that the command line names."""
+    """Write the three cases into the folder named on the command line."""
     for name, make in CASES.items():
         folder, case = Path(sys.argv[1]) / name, make()
         folder.mkdir(parents=True)
@@ -153,8 +158,8 @@ def main() -> None:
             (folder / f"seat-0-{number:03}.note").write_bytes(receipt)
 
 
-def _hand(ruleset: str, chance: int) -> _Hand:
-    store, world = MemoryStore(), SetWorld(chance)
+def _hand(ruleset: str, seed: int) -> _Hand:
+    store, world = MemoryStore(), SetWorld(seed)
     services = _services(store, world)
     guests = [person(services, name) for name in GUESTS]
     seats = ("me", "open", "open")
@@ -186,12 +191,12 @@ def _could_play(game: Game, seat: int) -> bool:
     return in_hand and len(game.pile) > 2 and not game.covering and can_play(game, seat)
 
 
-def _friend_will_draw(game: Game, seat: int) -> bool:
-    return seat == CHEAT and _will_draw(game, seat)
+def _favoured_will_draw(game: Game, seat: int) -> bool:
+    return seat == FAVOURED and _will_draw(game, seat)
 
 
 def _substitute(hand: _Hand) -> None:
-    """Put a better card on top of the stock, only in the memory of the server."""
+    """Put a better card on top of the stock in the server's cache of games, not in the log."""
     entry, wanted = entry_of(hand.services, hand.game), _better_card(hand.state())
     deck = list(entry.record.game.deck)
     top = entry.record.game.stock[0]
@@ -212,8 +217,8 @@ def _better_card(game: Game) -> int:
 
 
 @contextmanager
-def _remembered(services: Services) -> Iterator[None]:
-    """Let the server continue from its memory, regardless of its log."""
+def _cache_without_refresh(services: Services) -> Iterator[None]:
+    """Let the server continue from its cache, even if the log contradicts it."""
     with mock.patch.object(services.game_cache, "fresh", services.game_cache.cached):
         yield
 

@@ -1,4 +1,4 @@
-"""Every small change of an event's data, generated without knowledge of the game."""
+"""Small changes of each value in an event's data, generated without knowledge of the game."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Mutation:
 
     @property
     def pattern(self) -> str:
-        """Return the place and kind of the change, without list indexes."""
+        """Return the path and kind of the change, with `*` for list indexes."""
         names = [str(step) if isinstance(step, str) else "*" for step in self.path]
         return f"{'.'.join(names)} {self.kind}"
 
@@ -92,8 +92,8 @@ def _changed_text(value: str) -> Iterator[tuple[str, Any]]:
     if len(value) == 2 and value[0] in _RANKS and value[1] in _SUITS:
         rank, suit = _RANKS.index(value[0]), _SUITS.index(value[1])
         yield "to the next suit", value[0] + _SUITS[(suit + 1) % 4]
-        yield "to a higher rank", _RANKS[(rank + 1) % 13] + value[1]
-        yield "to a lower rank", _RANKS[rank - 1] + value[1]
+        yield "to the next rank", _RANKS[(rank + 1) % 13] + value[1]
+        yield "to the previous rank", _RANKS[rank - 1] + value[1]
         yield "to a joker", "X1"
         yield "to another deck", value + "/2"
         return

@@ -125,7 +125,7 @@ def _next_signed(f: Forgery, seq: int) -> int:
 
 
 @attack("shithead-keyed", Check.SIGNATURES, Family.INSERTION)
-def an_unsigned_event_put_in_under_later_signatures(f: Forgery) -> int | None:
+def an_unsigned_event_inserted_before_later_signatures(f: Forgery) -> int | None:
     """The event belongs to no move; later moves sign heads that the log no longer has."""
     seq = f.find("pile_picked_up", n=2) + 1
     seat = f.data(seq - 1)["seat"]
@@ -169,7 +169,7 @@ def two_commitments_exchanged(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.COMMITMENTS, Family.EDIT)
-def a_ruleset_under_a_false_hash(f: Forgery) -> int | None:
+def a_ruleset_with_a_false_hash(f: Forgery) -> int | None:
     f.data(0)["ruleset_hash"] = "07" * 32
     return 0
 
@@ -220,7 +220,7 @@ def a_published_deck_without_a_commitment(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.OPENINGS, Family.OTHER_SEED)
-def another_deck_under_the_same_play(f: Forgery) -> int | None:
+def another_deck_with_the_same_moves(f: Forgery) -> int | None:
     f.reseed(b"\x07" * 32, commit=True)
     return f.find("cards_dealt")
 

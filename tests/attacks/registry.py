@@ -18,7 +18,7 @@ Attack = Callable[[Forgery], int | None]
 
 
 class Family(StrEnum):
-    """The families of attacks that a red team must have tried."""
+    """The families of attacks; each has at least one registered attack."""
 
     EDIT = "history: an edit"
     DROP = "history: a drop"
@@ -55,14 +55,14 @@ class Family(StrEnum):
     WRONG_DEALER = "rules: a wrong dealer"
     AFTER_OUT = "rules: a play after going out"
     WRONG_END = "rules: a wrong end, place or turn"
-    SPECIAL = "rules: special machinery of one ruleset"
+    SPECIAL = "rules: special rules of one ruleset"
     CLOCK = "rules: time-outs, stand-ins and aborts"
     DUMP = "secrets: a dump of the database"
     SIZE_AND_ORDER = "secrets: size and order of answers"
     ERROR_TEXTS = "secrets: error texts"
     ETAGS = "secrets: ETags"
     BOT_TIMING = "secrets: the timing of bots"
-    AS_OTHERS = "secrets: `as=` of others"
+    AS_OTHERS = "secrets: another seat's view requested with `as=`"
     EARLY_REPLAY = "secrets: a replay before the seal"
     COUNTERS = "secrets: metrics, counts and lists that anybody can read"
     ACCOUNTS = "accounts: simultaneous calls"
@@ -75,11 +75,11 @@ class Family(StrEnum):
     WITHOUT_BOUND = "service: unbounded work"
     STEERED_RULING = "disputes: a ruling steered"
     FOREIGN_JOBS = "operation: write access to Redis"
-    OLD_STATE = "operation: clocks, keys and backups of another time"
+    OLD_STATE = "operation: wrong clocks, outdated keys and backups"
 
 
 class Needs(StrEnum):
-    """Outside evidence that an operator with every server key does not have."""
+    """Evidence from outside the server, which an operator with every server key cannot forge."""
 
     NOTHING = "nothing"
     RECEIPT = "a receipt"
@@ -104,7 +104,7 @@ ATTACKS: list[Kind] = []
 
 
 def attack(log: str, check: Check, family: Family) -> Callable[[Attack], Attack]:
-    """Register an attack; the seq it returns, if any, is where the check must fail."""
+    """Register an attack; it returns the seq at which the check must fail, if there is one."""
 
     def register(function: Attack) -> Attack:
         name = function.__name__.replace("_", " ")

@@ -193,7 +193,7 @@ def an_unknown_ruleset(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.LEGALITY, Family.EDIT)
-def settings_under_the_id_of_others(f: Forgery) -> int | None:
+def settings_with_the_id_of_other_settings(f: Forgery) -> int | None:
     f.data(0)["ruleset"].update(id="custom-0123456789abcdef", settings={"order": {}})
     return 0
 

@@ -1,4 +1,4 @@
-"""Attacks by stacked decks and by aborts for a false cause."""
+"""Attacks with stacked decks and with aborts for a false cause."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def planned(family: Family, check: Check, plan: Plan) -> Callable[[Attack], Atta
 
 
 @played_on(Family.BIASED_SHUFFLE)
-def a_deck_stacked_so_that_one_hand_has_the_tens(true: Shuffle) -> Shuffle:
+def a_deck_stacked_with_the_tens_on_top(true: Shuffle) -> Shuffle:
     return replace(true, deck=tuple(sorted(true.deck, key=lambda card: card[0] != "T")))
 
 
@@ -83,20 +83,24 @@ def a_card_twice_in_the_deck_and_committed_to(f: Forgery) -> int | None:
 
 
 @played_on(Family.SWAPPED_COMMITMENTS)
-def the_commitments_to_two_cards_exchanged(true: Shuffle) -> Shuffle:
+def two_cards_of_the_stock_exchanged_before_the_commitment(true: Shuffle) -> Shuffle:
     deck = list(true.deck)
     deck[30], deck[45] = deck[45], deck[30]
     return replace(true, deck=tuple(deck))
 
 
-def _without_the_seats(
+def _without_entropy_of_the_seats(
     game: UUID, seed: bytes, head0: bytes, deck: Sequence[str], r: Sequence[bytes | None]
 ) -> Shuffle:
     return derive(game, seed, head0, deck, [None] * len(r))
 
 
-@planned(Family.BIASED_SHUFFLE, Check.SHUFFLE, Plan(name="deaf", shuffled=_without_the_seats))
-def a_shuffle_that_leaves_the_players_entropy_out(f: Forgery) -> int | None:
+@planned(
+    Family.BIASED_SHUFFLE,
+    Check.SHUFFLE,
+    Plan(name="deaf", shuffled=_without_entropy_of_the_seats),
+)
+def a_shuffle_without_the_entropy_of_the_players(f: Forgery) -> int | None:
     return f.find("deck_committed")
 
 
@@ -182,7 +186,7 @@ def a_forfeit_of_a_seat_that_is_out(f: Forgery) -> int | None:
 
 
 @planned(Family.EDIT, Check.LEGALITY, Plan(name="optioned", bots=True))
-def options_under_a_ruleset_of_ones_own(f: Forgery) -> int | None:
+def options_with_a_custom_ruleset(f: Forgery) -> int | None:
     settings = dict(definition("shithead").settings({}))
     pinned = {"id": custom_ruleset_id(settings), "options": {"next_dealer": "x"}}
     f.data(0)["ruleset"] = {**pinned, "settings": settings}

@@ -41,7 +41,7 @@ def two_moves_in_the_other_order(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.LEGALITY, Family.INSERTION)
-def a_pass_put_in(f: Forgery) -> int | None:
+def an_inserted_pass(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["zone"] == "hand", 6)
     seat = f.data(seq)["seat"]
     data = {"seat": seat, "reason": "no_play", "turn": (seat + 1) % 3}
@@ -51,7 +51,7 @@ def a_pass_put_in(f: Forgery) -> int | None:
 
 
 @attack("shithead", Check.LEGALITY, Family.INSERTION)
-def a_pick_up_put_in(f: Forgery) -> int | None:
+def an_inserted_pick_up(f: Forgery) -> int | None:
     seq = f.find("cards_played", lambda e: e["data"]["zone"] == "hand", 8)
     game = game_at(f, seq)
     seat = (f.data(seq)["seat"] + 1) % 3
@@ -75,8 +75,7 @@ def a_move_by_a_seat_that_is_out(f: Forgery) -> int | None:
 
 
 @attack("threes-time-outs", Check.LEGALITY, Family.BACK_DATING)
-def a_turn_dated_back_so_that_time_was_up(f: Forgery) -> int | None:
-    """The moves before it get times earlier than the clock allows."""
+def a_time_out_dated_back_to_the_move_before(f: Forgery) -> int | None:
     seq = f.find("turn_timed_out", n=1)
     before = f.events[seq - 1]["at"]
     for event in f.events[seq : f.move_end(seq) + 1]:
@@ -85,7 +84,7 @@ def a_turn_dated_back_so_that_time_was_up(f: Forgery) -> int | None:
 
 
 @attack("threes-time-outs", Check.LEGALITY, Family.CLOCK)
-def a_time_out_of_a_seat_that_has_not_the_turn(f: Forgery) -> int | None:
+def a_time_out_of_a_seat_that_is_not_on_turn(f: Forgery) -> int | None:
     seq = f.find("turn_timed_out", lambda e: f.events[e["seq"] + 1]["type"] == "pile_picked_up")
     seat = (f.data(seq)["seat"] + 1) % 3
     f.data(seq)["seat"] = seat
@@ -134,7 +133,7 @@ def a_first_hand_played_as_a_second_one(f: Forgery) -> int | None:
 
 
 @attack("shit-boot", Check.DEAL, Family.SPECIAL)
-def a_plain_starter_put_back_for_another(f: Forgery) -> int | None:
+def a_plain_starter_returned_and_replaced(f: Forgery) -> int | None:
     seq = f.find("cards_dealt")
     data = f.data(seq)
     shuffle = f.shuffle(bytes.fromhex(f.data(len(f.events) - 1)["seed"]))
@@ -144,14 +143,14 @@ def a_plain_starter_put_back_for_another(f: Forgery) -> int | None:
 
 
 @attack("shithead-stalemate", Check.SHUFFLE, Family.WRONG_END)
-def a_turn_limit_reached_that_was_not(f: Forgery) -> int | None:
-    """The limit is raised afterwards: the hand had to go on."""
+def a_stalemate_one_turn_before_the_limit(f: Forgery) -> int | None:
+    """The limit is raised after the hand, which then should have gone on."""
     f.data(0)["turn_limit"] += 1
     return None
 
 
 @attack("shithead", Check.LEGALITY, Family.WRONG_END)
-def a_stalemate_by_a_limit_that_is_far(f: Forgery) -> int | None:
+def a_stalemate_long_before_the_limit(f: Forgery) -> int | None:
     seq = f.find("pile_picked_up", n=3)
     f.data(seq)["turn"] = None
     seal = f.events[-1]
@@ -165,7 +164,7 @@ def a_stalemate_by_a_limit_that_is_far(f: Forgery) -> int | None:
 
 @attack("morehead", Check.LEGALITY, Family.SPECIAL)
 def two_seats_that_open_at_once(f: Forgery) -> int | None:
-    """At a first-come opening only the first accepted counts."""
+    """If several seats may open, only the first accepted play counts."""
     seq = f.find("cards_played")
     end = f.move_end(seq)
     twin = deepcopy(f.events[seq])
