@@ -50,7 +50,7 @@ def directory(stores: Stores) -> Directory:
 
 
 def address_of_service(owner_url: str) -> str:
-    """Return the address for the service, with a password where the server asks for one."""
+    """Return the address for the service, with a password if the server requires one."""
     address = service_url(owner_url)
     try:
         psycopg.connect(address).close()

@@ -1,8 +1,8 @@
 """
-Examples for the OpenAPI document: requests and answers of a service in a set world.
+Examples for the OpenAPI document: requests and answers of a service with a fixed clock and seed.
 
-`test_examples.py` compares the file with what the service answers now; with
-SHITHEAD_TEST_RECORD=1 in the environment it writes the file anew.
+`test_examples.py` compares the file with the answers of the service; with
+SHITHEAD_TEST_RECORD=1 in the environment it writes the file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Json = Any
 
 
 class Accepted:
-    """Trials that accept every ruleset; the catalogue's tests play real ones."""
+    """Trial hands that accept every ruleset; other tests play real ones."""
 
     def refusal(self, settings: Any, by: UUID) -> str | None:
         """Return no refusal."""
@@ -80,7 +80,7 @@ def keyring() -> Keyring:
 
 @contextmanager
 def service(database_url: str) -> Iterator[Recorder]:
-    """Yield a recorder in front of a service whose time and chance repeat themselves."""
+    """Yield a recorder of a service with a fixed clock, seed and keys."""
     database = Database(database_url, size=2)
     services = compose(
         log_store=PostgresLog(database),
@@ -107,7 +107,7 @@ def service(database_url: str) -> Iterator[Recorder]:
 
 @dataclass(kw_only=True)
 class Recorder:
-    """Calls the service, and keeps the first answer of each kind."""
+    """Calls the service, and records the first answer of each operation, status and media type."""
 
     services: Services
     app: Any
@@ -125,7 +125,7 @@ class Recorder:
         keep: bool = True,
         **headers: str,
     ) -> Answer:
-        """Send a request and return the answer, which is kept if it is the first of its kind."""
+        """Send a request and return the answer; with `keep` it is recorded if it is a first one."""
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
         if by is not None:
             sent["Authorization"] = f"Bearer {by}"
@@ -142,13 +142,13 @@ class Recorder:
         return answer
 
     def done(self, method: str, path: str, body: Json = None, **more: Any) -> Json:
-        """Send a request that has to work, and return the JSON of the answer."""
+        """Send a request that must succeed, and return the JSON of the answer."""
         answer = self.call(method, path, body, **more)
         assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
         return answer.json if answer.mimetype == JSON else None
 
     def refused(self, code: str, method: str, path: str, body: Json = None, **more: Any) -> None:
-        """Send a request that has to be refused with this problem."""
+        """Send a request that must be refused with the problem `code`."""
         answer = self.call(method, path, body, **more)
         assert answer.content_type == PROBLEM, (method, path, answer.status_code, answer.text)
         assert answer.json["type"] == f"/problems/{code}", answer.json
@@ -174,7 +174,7 @@ class Recorder:
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Return all that was kept, with other secrets: the system draws those, and not twice."""
+        """Return the recorded answers, with fixed tokens in place of the random ones."""
         text = orjson.dumps({"calls": self.calls, "problems": self.problems})
         drawn = re.findall(rb'"(?:token|recovery|invite)":"([\w-]{43})"', text)
         for number, secret in enumerate(dict.fromkeys(drawn)):
@@ -185,7 +185,7 @@ class Recorder:
 
 
 def _shown(media: str, data: Json) -> Json:
-    """Return a body as JSON can hold it: bytes of binary media types in base64."""
+    """Return a body as a JSON value: binary media types in base64."""
     if not isinstance(data, bytes):
         return data
     return b64encode(data).decode() if media in BINARY else data.decode()
@@ -306,7 +306,7 @@ def _play(recorder: Recorder, people: dict[str, Any]) -> str:
 
 
 def _refusals(recorder: Recorder, game: str, seats: list[str]) -> None:
-    """Try what is refused while a hand is played."""
+    """Send moves that are refused while a hand is running."""
     turn = recorder.done("GET", game, keep=False)["turn"]
     mine, other = seats[turn], seats[1 - turn]
     moves = f"{game}/moves"
@@ -352,7 +352,7 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
 
 
 def _verify_in_parts(recorder: Recorder, lines: bytes, game: str) -> None:
-    """Send the log with a receipt and the server's key, which the test client encodes."""
+    """Send the log, a receipt and the server's key as parts of one form."""
     receipt = recorder.call("GET", f"{game}/receipt").get_data().decode()
     fields = {"receipt": [receipt], "key": [str(recorder.services.verifier)]}
     answer = recorder.app.test_client().post(
@@ -366,7 +366,7 @@ def _verify_in_parts(recorder: Recorder, lines: bytes, game: str) -> None:
 
 
 def _signed(recorder: Recorder, people: dict[str, Any]) -> None:
-    """Play with a key, for what is refused of signatures."""
+    """Play with a key, and send moves whose signatures are refused."""
     dan = people["Dan"]["token"]
     body = {**PLAIN, "key": public(KEY)}
     table = recorder.done("POST", "/v1/tables", body, by=dan, keep=False)

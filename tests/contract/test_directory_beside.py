@@ -1,4 +1,4 @@
-"""Contract tests of every directory for data beside a game: refused moves and recorded reads."""
+"""Contract tests of every directory for refused moves and recorded reads."""
 
 from __future__ import annotations
 
@@ -83,9 +83,7 @@ def test_a_limited_number_of_refused_moves_is_stored_for_a_seat(stores: Stores) 
     assert (kept.count(0), kept.count(1)) == (MOST_REFUSALS, 1)
 
 
-def test_refused_moves_are_deleted_by_the_age_of_the_end_of_their_game(
-    stores: Stores,
-) -> None:
+def test_refused_moves_are_deleted_by_the_end_time_of_their_game(stores: Stores) -> None:
     directory, day = stores.directory, timedelta(days=1)
     games = {name: new_game(stores.store) for name in ("over", "over later", "running")}
     for game in games.values():
@@ -109,7 +107,7 @@ def test_refused_moves_of_the_same_time_keep_the_order_of_arrival(stores: Stores
 
 
 def test_no_refused_move_is_recorded_after_the_end_of_a_game(stores: Stores) -> None:
-    """Otherwise the file would have an attempt that the seal does not name."""
+    """Otherwise the bundle would contain an attempt that the seal does not count."""
     game = new_game(stores.store)
     assert stores.directory.record_refusal(game, refused())
     over = {"status": "aborted", "ended_at": THEN}
@@ -121,10 +119,10 @@ def test_no_refused_move_is_recorded_after_the_end_of_a_game(stores: Stores) -> 
 
 def test_the_directory_in_memory_overrides_every_method() -> None:
     """It inherits from the directory on PostgreSQL and must replace all its methods."""
-    methods = {name for name in vars_of(Directory) if not name.startswith("_")}
+    methods = {name for name in names_of(Directory) if not name.startswith("_")}
     assert {n for n in methods if getattr(MemoryDirectory, n) is getattr(Directory, n)} == set()
 
 
-def vars_of(kind: type) -> set[str]:
-    """Return the names that a class and its bases define, without those of every object."""
+def names_of(kind: type) -> set[str]:
+    """Return the attributes of a class and its bases, without those of `object`."""
     return set(dir(kind)) - set(dir(object))

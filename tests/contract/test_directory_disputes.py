@@ -46,13 +46,13 @@ EARLIER, LATER = NOW - timedelta(days=1), NOW + timedelta(days=1)
 
 
 def running_game(stores: Stores) -> UUID:
-    """Put a running game into a store."""
+    """Store a running game and return its id."""
     game = uuid4()
     stores.store.commit(Commit(appends=(append(game, b"{}", summary=game_summary()),)))
     return game
 
 
-def accused(
+def ruled_dispute(
     stores: Stores,
     game: UUID,
     *,
@@ -61,7 +61,7 @@ def accused(
     verdict: Verdict = Verdict.CAD,
     move: int | None = None,
 ) -> UUID:
-    """Open a dispute in which Ada accuses Bob, Cleo judges and a ruling is given."""
+    """Store a dispute with a ruling: Ada accused Bob, Cleo was the referee, Dan was refused."""
     dispute = uuid4()
     opened = DisputeOpened(
         game=str(game),
@@ -103,7 +103,7 @@ def accused(
 
 
 def test_texts_bundle_and_findings_of_a_dispute_are_read_back(stores: Stores) -> None:
-    directory, dispute = stores.directory, accused(stores, uuid4())
+    directory, dispute = stores.directory, ruled_dispute(stores, uuid4())
     assert directory.dispute_texts(dispute) == {
         1: StatementText(text="he did", salt=b"salt"),
         7: StatementText(text="I did not", salt=b"pepper"),
@@ -123,7 +123,7 @@ def test_erasing_a_person_deletes_only_that_persons_statements(stores: Stores) -
     directory.create_player(
         player=ADA, name="Ada", token_hash=b"t" * 32, recovery_hash=b"r" * 32, at=NOW
     )
-    dispute = accused(stores, uuid4())
+    dispute = ruled_dispute(stores, uuid4())
     directory.erase_player(ADA, LATER)
     texts = directory.dispute_texts(dispute)
     assert texts[1] == StatementText(text=None, salt=None)
@@ -133,8 +133,8 @@ def test_erasing_a_person_deletes_only_that_persons_statements(stores: Stores) -
 def test_the_disputes_of_a_game_are_listed_newest_first_in_pages(stores: Stores) -> None:
     game = uuid4()
     times = [f"2026-03-0{day}T12:00:00.000000Z" for day in (1, 2, 3)]
-    made = [accused(stores, game, at=at) for at in times]
-    accused(stores, uuid4())
+    made = [ruled_dispute(stores, game, at=at) for at in times]
+    ruled_dispute(stores, uuid4())
     first = stores.directory.disputes_of(game, limit=2)
     assert [row.id for row in first.items] == [made[2], made[1]]
     second = stores.directory.disputes_of(game, limit=2, cursor=first.next)
@@ -148,7 +148,7 @@ def test_all_disputes_visible_to_a_caller_are_listed_newest_first_in_pages(store
     stores.store.commit(Commit(appends=(hidden,)))
     times = [f"2026-03-0{day}T12:00:00.000000Z" for day in (1, 2, 3)]
     made = [
-        accused(stores, game, at=at, charge=charge)
+        ruled_dispute(stores, game, at=at, charge=charge)
         for at, game, charge in zip(
             times, (public, private, public), ("other", "other", "time"), strict=True
         )
@@ -164,8 +164,8 @@ def test_all_disputes_visible_to_a_caller_are_listed_newest_first_in_pages(store
 
 def test_disputes_are_listed_by_state_with_those_whose_period_has_ended(stores: Stores) -> None:
     game = running_game(stores)
-    ruled, final = accused(stores, game), accused(stores, game, charge="time")
-    closed(stores, final)
+    ruled, final = ruled_dispute(stores, game), ruled_dispute(stores, game, charge="time")
+    close_dispute(stores, final)
     found = stores.store.read(ruled)
     assert found is not None
     ends = wake_at(DISPUTES.load(ruled, found.events))
@@ -183,8 +183,8 @@ def test_disputes_are_listed_by_state_with_those_whose_period_has_ended(stores: 
     assert set(listed("final", ends)) == {ruled, final}
 
 
-def closed(stores: Stores, dispute: UUID) -> None:
-    """End the time for an appeal."""
+def close_dispute(stores: Stores, dispute: UUID) -> None:
+    """Close a dispute, as after the period for an appeal."""
     found = stores.store.read(dispute)
     assert found is not None
     record = DISPUTES.load(dispute, found.events)
@@ -193,12 +193,12 @@ def closed(stores: Stores, dispute: UUID) -> None:
     stores.store.commit(Commit(appends=(append,)))
 
 
-def test_a_person_s_record_counts_final_rulings_only(stores: Stores) -> None:
+def test_only_final_rulings_uphold_an_accusation_or_make_a_cad(stores: Stores) -> None:
     disputes = [
-        accused(stores, uuid4()),
-        accused(stores, running_game(stores)),
-        accused(stores, uuid4(), verdict=Verdict.PROVEN),
-        accused(stores, uuid4(), verdict=Verdict.CLEARED),
+        ruled_dispute(stores, uuid4()),
+        ruled_dispute(stores, running_game(stores)),
+        ruled_dispute(stores, uuid4(), verdict=Verdict.PROVEN),
+        ruled_dispute(stores, uuid4(), verdict=Verdict.CLEARED),
     ]
     directory = stores.directory
     ada = Accusations(made=4, upheld=0, running=4, new=4, cad=False, known=1)
@@ -210,34 +210,34 @@ def test_a_person_s_record_counts_final_rulings_only(stores: Stores) -> None:
     for dispute, (upheld, cad) in zip(
         disputes, [(1, True), (2, True), (3, True), (3, True)], strict=True
     ):
-        closed(stores, dispute)
+        close_dispute(stores, dispute)
         assert directory.accusations(ADA, since=EARLIER).upheld == upheld
         assert directory.accusations(BOB, since=EARLIER) == replace(bob, cad=cad)
     assert directory.accusations(ADA, since=EARLIER) == replace(ada, upheld=3, running=0, known=4)
 
 
 def test_stored_votes_are_deleted_with_the_ruling(stores: Stores) -> None:
-    assert stores.directory.dispute_votes(accused(stores, uuid4())) == {}
+    assert stores.directory.dispute_votes(ruled_dispute(stores, uuid4())) == {}
 
 
 def test_only_one_dispute_on_a_move_and_charge_is_open_at_a_time(stores: Stores) -> None:
     game = running_game(stores)
-    first = accused(stores, game, move=3)
+    first = ruled_dispute(stores, game, move=3)
     for other in ({"move": 4}, {"move": 3, "charge": "time"}, {"move": None}):
-        accused(stores, game, **{"charge": "other", **other})  # type: ignore[arg-type] # by name
-    accused(stores, uuid4(), move=3)
+        ruled_dispute(stores, game, **{"charge": "other", **other})  # type: ignore[arg-type] # by name
+    ruled_dispute(stores, uuid4(), move=3)
     with pytest.raises(DisputeRuns):
-        accused(stores, game, move=3)
+        ruled_dispute(stores, game, move=3)
     found = stores.directory.running_disputes(game, 3, "other")
     assert first in found
-    assert len(found) == 2, "and one in a row without a move"
-    closed(stores, first)
+    assert len(found) == 2, "the dispute without a move is about every move"
+    close_dispute(stores, first)
     assert first not in stores.directory.running_disputes(game, 3, "other")
-    accused(stores, game, move=3)
+    ruled_dispute(stores, game, move=3)
 
 
 def test_a_dispute_is_rescheduled_unless_its_version_has_changed(stores: Stores) -> None:
-    directory, dispute = stores.directory, accused(stores, running_game(stores))
+    directory, dispute = stores.directory, ruled_dispute(stores, running_game(stores))
     in_a_week = NOW + timedelta(days=7)
     for player in (ADA, BOB):
         assert list(directory.due_disputes_of(player, now=in_a_week)) == [dispute]
@@ -249,7 +249,7 @@ def test_a_dispute_is_rescheduled_unless_its_version_has_changed(stores: Stores)
 
 
 def test_disputes_against_the_server_are_listed_for_the_operator(stores: Stores) -> None:
-    accused(stores, uuid4(), charge="wrong_deal")
+    ruled_dispute(stores, uuid4(), charge="wrong_deal")
     assert not stores.directory.disputes_of_server(limit=9), "its accused is a player"
     dispute = uuid4()
     opened = DisputeOpened(
@@ -277,7 +277,7 @@ def test_disputes_against_the_server_are_listed_for_the_operator(stores: Stores)
 def test_referees_are_found_by_game_and_by_table(stores: Stores) -> None:
     game, directory = running_game(stores), stores.directory
     table = game_summary()["table_id"]
-    accused(stores, game)
+    ruled_dispute(stores, game)
     assert directory.judges(CLEO, game=game)
     assert directory.judges(CLEO, table=table)
     assert not directory.judges(DAN, game=game), "refused"
@@ -291,13 +291,13 @@ def test_referees_are_found_by_game_and_by_table(stores: Stores) -> None:
 
 def test_a_dispute_is_due_after_its_deadline(stores: Stores) -> None:
     game, directory = running_game(stores), stores.directory
-    dispute = accused(stores, game)
+    dispute = ruled_dispute(stores, game)
 
     def due(now: datetime) -> bool:
         return dispute in directory.due_disputes(now=now, opened_before=EARLIER, limit=9)
 
     assert not due(NOW)
-    assert due(NOW + timedelta(days=8)), "the ruling is final"
+    assert due(NOW + timedelta(days=8)), "the period for an appeal has ended"
 
 
 def test_missing_findings_are_due(stores: Stores) -> None:

@@ -85,8 +85,8 @@ def test_unused_players_are_erased_by_age(stores: Stores) -> None:
     assert directory.player_by_token(b"t" + people["unused"].bytes) is None
 
 
-def test_an_erased_player_can_do_nothing(stores: Stores) -> None:
-    """A request by a player erased meanwhile fails at once with a clear error."""
+def test_an_erased_player_cannot_host_sit_or_store_a_ruleset(stores: Stores) -> None:
+    """A request that began before the erasure fails with PlayerErased."""
     directory, store = stores.directory, stores.store
     ann, bob = register(directory, "Ann"), register(directory, "Bob")
     own = new_table(store, host=ann, seats=[person(0, ann), bot(1)])
@@ -105,10 +105,10 @@ def test_an_erased_player_can_do_nothing(stores: Stores) -> None:
     stays = table_summary(host=ann, seats=[person(0, ann), bot(1)])
     store.commit(commit(append(own, b"b", expected=1, kind=StreamKind.TABLE, summary=stays)))
     row = directory.table(own)
-    assert row is not None and row.version == 2, "what they began goes on"
+    assert row is not None and row.version == 2, "tables from before the erasure go on"
 
 
-def test_a_token_belongs_to_one_person(directory: Directory) -> None:
+def test_two_players_cannot_have_the_same_token(directory: Directory) -> None:
     ann = register(directory)
     with pytest.raises(StoreError):
         directory.create_player(
@@ -124,7 +124,7 @@ def test_a_new_token_ends_the_old_one(directory: Directory) -> None:
     assert not directory.rotate_token(uuid4(), b"other")
 
 
-def test_the_recovery_code_gives_a_new_token_and_stays(directory: Directory) -> None:
+def test_a_recovery_code_can_be_used_more_than_once(directory: Directory) -> None:
     ann = register(directory)
     for token in (b"second", b"third"):
         assert directory.recover(b"r" + ann.bytes, token) == ann

@@ -22,8 +22,8 @@ class Row:
 
     call: str
     status: int
-    outside: tuple[int, int]  # ms outside a slot, at first and again
-    inside: tuple[int, int]
+    outside: tuple[int, int]  # ms outside a slot: the first call, and a repeated one
+    inside: tuple[int, int]  # ms in a slot
     slots: str
 
 
@@ -77,7 +77,7 @@ def test_every_operation_stays_below_the_bound_or_holds_a_slot(rows: list[Row]) 
 
 
 def test_every_call_on_a_dispute_was_measured_with_an_accepted_input(rows: list[Row]) -> None:
-    """A dispute with many referees and statements, not the id of one that does not exist."""
+    """The id of an unknown dispute would measure only the refusal."""
     accepted = {row.call for row in rows if row.status < 400}
     assert {row.call for row in rows if "disputes" in row.call} <= accepted
     assert {"POST /v1/verify", "POST /v1/rulesets"} <= accepted

@@ -84,7 +84,7 @@ def test_a_move_in_an_unknown_game_is_refused(store: EventStore) -> None:
     assert len(lines_of(store, table)) == 1
 
 
-def test_the_same_move_sent_many_times_at_once_is_made_once(store: EventStore) -> None:
+def test_concurrent_repetitions_of_a_move_are_stored_once(store: EventStore) -> None:
     game, stored = new_game(store), answer()
 
     def sent(number: int) -> type[Exception] | None:

@@ -80,7 +80,7 @@ def test_racing_writers_that_retry_lose_no_event_and_leave_no_gap(store: EventSt
     assert [line + b"'" for line in found.events[1::2]] == list(found.events[2::2])
 
 
-def test_a_request_sent_twice_at_once_takes_effect_once(store: EventStore) -> None:
+def test_concurrent_repetitions_of_a_request_take_effect_once(store: EventStore) -> None:
     stream, kept, start = uuid4(), answer(), threading.Barrier(6)
     store.commit(commit(append(stream, b"begin")))
 
@@ -97,7 +97,7 @@ def test_a_request_sent_twice_at_once_takes_effect_once(store: EventStore) -> No
     assert lines_of(store, stream) == (b"begin", b"move")
 
 
-def test_commits_over_the_same_streams_in_either_order_do_not_block_each_other(
+def test_commits_to_the_same_streams_in_different_orders_do_not_deadlock(
     store: EventStore,
 ) -> None:
     streams = (uuid4(), uuid4())

@@ -67,7 +67,7 @@ def test_every_operation_under_v1_is_in_the_document(world: World) -> None:
     assert operations == routed
 
 
-def test_operations_have_unique_ids_and_descriptions(world: World) -> None:
+def test_operations_have_unique_ids_and_summaries(world: World) -> None:
     document = world.get("/v1/openapi.json").json
     calls = [
         call
@@ -96,7 +96,7 @@ def test_every_field_and_parameter_is_described(document: dict[str, Any]) -> Non
 
 
 def _parameters(call: Any) -> list[dict[str, Any]]:
-    """Return the parameters of a call, or those that a path's calls share."""
+    """Return the parameters of a call, or the list of parameters shared by the calls of a path."""
     found: list[dict[str, Any]] = call if isinstance(call, list) else call.get("parameters", [])
     return found
 
@@ -165,12 +165,12 @@ def test_listed_and_posted_moves_have_one_schema(document: dict[str, Any]) -> No
     assert schemas["Move"]["discriminator"]["mapping"].keys() == INTENTS.keys()
 
 
-def test_a_stream_resumes_by_a_header(document: dict[str, Any]) -> None:
+def test_the_stream_documents_the_header_last_event_id(document: dict[str, Any]) -> None:
     call = document["paths"]["/v1/games/{game_id}/stream"]["get"]
     assert "Last-Event-ID" in {one["name"] for one in call["parameters"] if one["in"] == "header"}
 
 
-def test_every_problem_has_a_page_at_its_address(world: World) -> None:
+def test_every_problem_type_has_a_page_and_is_listed_in_the_docs(world: World) -> None:
     for code, kind in PROBLEMS.items():
         page = world.get(f"/problems/{code}")
         assert page.status_code == 200
@@ -178,7 +178,9 @@ def test_every_problem_has_a_page_at_its_address(world: World) -> None:
         assert code in world.get("/docs").text
 
 
-def test_the_pages_are_generated_from_the_document_and_load_nothing(world: World) -> None:
+def test_the_api_pages_list_every_path_and_load_no_scripts_or_external_files(
+    world: World,
+) -> None:
     for page in docs_pages(world).values():
         assert "<script" not in page
         assert re.findall(r'(?:src|href)="(?:https?:)?//', page) == []
@@ -196,8 +198,8 @@ def docs_pages(world: World) -> dict[str, str]:
     return {"/docs": index, **{address: world.get(address).text for address in found}}
 
 
-def test_every_page_of_the_interface_is_small(world: World) -> None:
-    """One page with everything had 680 KB."""
+def test_every_api_page_is_small(world: World) -> None:
+    """A single page with all operations had 680 KB."""
     sizes = {address: len(page.encode()) for address, page in docs_pages(world).items()}
     assert max(sizes.values()) < 160_000, sizes
     assert sizes["/docs"] < 50_000
@@ -231,7 +233,7 @@ def test_every_operation_is_on_a_page_and_every_schema_is_linked(world: World) -
     for call in calls:
         operation = call["operationId"]
         assert operation in ids(pages[f"/docs/calls/{operation.partition('.')[0]}"])
-        assert operation in ids(pages["/docs"]), "links of earlier releases go here"
+        assert operation in ids(pages["/docs"]), "earlier releases linked to this anchor"
     schemas = document["components"]["schemas"].keys()
     shown = re.findall(r'id="schema-(\w+)"', pages["/docs/schemas"])
     assert set(shown) == schemas
@@ -255,7 +257,7 @@ def test_a_long_example_is_linked_and_complete(world: World) -> None:
 
 def test_real_responses_conform_to_the_document(world: World) -> None:
     ada = world.person()
-    table = _opened(world, ada)
+    table = _open_table(world, ada)
     game = f"/v1/games/{table['game']}"
     _check_game(world, ada, game)
     for path in ("/v1/tables", "/v1/games", "/v1/players/me", "/v1/rulesets", "/v1/bots"):
@@ -268,7 +270,7 @@ def test_real_responses_conform_to_the_document(world: World) -> None:
     check(world, "/v1/rulesets/{ruleset_id}/differences", both)
 
 
-def _opened(world: World, ada: Person) -> dict[str, Any]:
+def _open_table(world: World, ada: Person) -> dict[str, Any]:
     body = {
         "ruleset": "shithead",
         "seats": ["me", {"bot": "greedy"}, {"bot": "lowest"}],

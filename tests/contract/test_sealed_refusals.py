@@ -1,4 +1,4 @@
-"""Contract tests of every store for seals that name the refused attempts."""
+"""Contract tests of every store for seals that count the refused attempts."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ def new_game(store: EventStore, v: int = 2) -> UUID:
 
 
 def seal(game: UUID, counted: int | None) -> Commit:
-    """Return the commit of a seal that names `counted` refused attempts."""
+    """Return the commit of a seal that counts `counted` refused attempts."""
     return commit(
         append(game, b"sealed", expected=1, summary=OVER), forget_secret=game, refused=counted
     )
 
 
-def test_a_seal_of_fewer_attempts_than_recorded_is_decided_again(stores: Stores) -> None:
+def test_a_seal_that_counts_too_few_attempts_is_a_stream_conflict(stores: Stores) -> None:
+    """The caller then decides the seal again with the recorded attempts."""
     store, game = stores.store, new_game(stores.store)
     for count in range(3):
         assert stores.directory.record_refusal(game, refused(count))
@@ -47,7 +48,7 @@ def test_a_seal_of_fewer_attempts_than_recorded_is_decided_again(stores: Stores)
 
 
 def test_a_seal_of_version_2_without_a_count_is_refused(stores: Stores) -> None:
-    """An earlier release could write such a seal for a game of version 2, a false log."""
+    """Such a log is invalid; an earlier release could write it."""
     game = new_game(stores.store)
     with pytest.raises(StoreError) as error:
         stores.store.commit(seal(game, None))
@@ -62,7 +63,7 @@ def test_a_game_of_version_1_is_sealed_regardless_of_refused_attempts(stores: St
     assert lines_of(stores.store, game)[1:] == (b"sealed",)
 
 
-def test_attempts_are_counted_only_with_a_seal(stores: Stores) -> None:
+def test_a_commit_that_is_not_a_seal_cannot_count_attempts(stores: Stores) -> None:
     game = new_game(stores.store)
     with pytest.raises(ValueError, match="only the commit that seals a game"):
         stores.store.commit(commit(append(game, b"more", expected=1), refused=0))

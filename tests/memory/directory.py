@@ -35,7 +35,7 @@ from tests.memory.events import MemoryStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Person:
-    """A person with the hashes by which they are known."""
+    """A player with the hashes of the token and of the recovery code."""
 
     player: Player
     token_hash: bytes | None

@@ -117,12 +117,17 @@ class MemoryDisputes:
         else:
             with self._store.summaries(StreamKind.GAME) as rows:
                 games = {str(g) for g, row in rows.items() if row["table_id"] == str(table)}
-        return any(row["game_id"] in games and _sits(row, player) for row in self._rows().values())
+        disputes = self._rows().values()
+        return any(row["game_id"] in games and _is_referee(row, player) for row in disputes)
 
     def games_judged(self, referee: UUID, accused: UUID) -> Sequence[UUID]:
         rows = self._rows().values()
-        about = {r["game_id"] for r in rows if r["accused"] == str(accused) and _sits(r, referee)}
-        return sorted(UUID(game) for game in about)
+        games = {
+            row["game_id"]
+            for row in rows
+            if row["accused"] == str(accused) and _is_referee(row, referee)
+        }
+        return sorted(UUID(game) for game in games)
 
     def accusations(self, player: UUID, *, since: datetime) -> Accusations:
         with self._store.summaries(StreamKind.GAME) as games:
@@ -131,11 +136,11 @@ class MemoryDisputes:
         own = [row for row in rows if row["accuser"] == str(player)]
         final = [row for row in rows if row["state"] == "final"]
         cads = [row for row in final if row.get("verdict") == "cad"]
-        held = [*cads, *(row for row in final if row.get("proven"))]
-        ruled = [*held, *(row for row in final if row.get("verdict") is not None)]
+        upheld = [*cads, *(row for row in final if row.get("proven"))]
+        ruled = [*upheld, *(row for row in final if row.get("verdict") is not None)]
         return Accusations(
             made=len(own),
-            upheld=sum(row in held for row in own),
+            upheld=sum(row in upheld for row in own),
             running=sum(row["state"] != "final" for row in own),
             new=sum(_time(row["opened_at"]) > since for row in own),
             cad=any(row["accused"] == str(player) for row in cads),
@@ -203,7 +208,7 @@ def _bytes(text: str | None) -> bytes | None:
     return None if text is None else bytes.fromhex(text.removeprefix("\\x"))
 
 
-def _sits(row: Mapping[str, Any], player: UUID) -> bool:
+def _is_referee(row: Mapping[str, Any], player: UUID) -> bool:
     judges = row.get("referees", ())
     return any(r["player_id"] == str(player) and not r["recused"] for r in judges)
 

@@ -14,7 +14,7 @@ from service.shx.tlog.tree import leaf_hash, root
 
 
 class MemoryLog:
-    """The public log as lists; `request` adds what the outbox of a database would hold."""
+    """The public log as lists; `request` adds a row that a database would have in its outbox."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -8,7 +8,7 @@ from service.application.disputes.room import Lead, Position
 
 
 class MemoryLeads:
-    """The present lead of each room."""
+    """The current lead of each room."""
 
     def __init__(self) -> None:
         self._leads: dict[UUID, Lead] = {}
