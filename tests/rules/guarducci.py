@@ -15,7 +15,7 @@ def only(*switches: int, joker: str = "glass") -> Ruleset:
     return rules("guarducci", switches=list(switches), joker=joker)
 
 
-def after_run(ruleset: Ruleset, pile: str, hand: str) -> set[str]:
+def legal_runs(ruleset: Ruleset, pile: str, hand: str) -> set[str]:
     """Return the runs that may be played onto a pile."""
     plays = moves(ruleset, table(pile=pile, hands=[hand, "9s"])) - {"take"}
     return {p for p in plays if len({c[0] for c in p.split()}) > 1}

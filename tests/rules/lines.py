@@ -1,8 +1,8 @@
 """
 Counts of legal lines from fixed positions of every ruleset, with a checksum of their ends.
 
-`python -m tests.rules.lines` writes tests/golden/lines.json anew; its diff shows what a change of
-the rules changed in play.
+`python -m tests.rules.lines` writes tests/golden/lines.json. Its diff shows the rulesets and
+positions that a change of the rules affects.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def every_ruleset() -> dict[str, Ruleset]:
-    """Return the rulesets counted, by a name; second hands and some options have their own."""
+    """Return the counted rulesets by name, with the second hand of `reverse` and some options."""
     chosen = {name: rules(name) for name in catalogue()}
     chosen["reverse-second"] = rules("reverse", hand=2)
     for name, options in OPTIONS.items():
@@ -45,7 +45,7 @@ def every_ruleset() -> dict[str, Ruleset]:
 
 
 def lines_of(name: str, ruleset: Ruleset) -> list[dict[str, Any]]:
-    """Return the counts of one game's positions: lines by length, and a checksum of all ends."""
+    """Return the counts for positions of one game: lines by length, and a checksum of all ends."""
     chance = random.Random(zlib.crc32(name.encode()))
     seats = max(ruleset.seats_min, min(3, ruleset.seats_max))
     game, _ = random_deal(ruleset, chance, seats)

@@ -67,7 +67,7 @@ def pass_(seat: Seat) -> Pass:
 
 
 def swap(seat: Seat, up: str, hand: str) -> Swap:
-    """Lay hand cards `up` and take the face-up cards `hand` for them."""
+    """Exchange the hand cards `up` for the face-up cards `hand`."""
     return Swap(seat=seat, up=cards(up), hand=cards(hand))
 
 

@@ -24,9 +24,9 @@ TURN_LIMIT = 600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One move of a random game and what came of it."""
+    """One move of a random game, with the game before it and its events."""
 
-    game: Game  # before
+    game: Game  # before the move
     move: Move
     events: tuple[Event, ...]
 
@@ -46,7 +46,7 @@ def random_ruleset(chance: random.Random) -> Ruleset:
 
 
 def random_seats(ruleset: Ruleset, chance: random.Random) -> int:
-    """Return a number of seats that the ruleset allows and its cards suffice for."""
+    """Return a number of seats that the ruleset allows, and for which it has enough cards."""
     seats = min(chance.randint(ruleset.seats_min, ruleset.seats_max), ruleset.seats_min + 4)
     while seats > ruleset.seats_min:
         decks, jokers, partial = deck_of(ruleset, seats)
@@ -59,7 +59,7 @@ def random_seats(ruleset: Ruleset, chance: random.Random) -> int:
 def random_deal(
     ruleset: Ruleset, chance: random.Random, seats: int | None = None
 ) -> tuple[Game, tuple[Event, ...]]:
-    """Return a game after a random deal, and its events so far, the first creating it."""
+    """Return a game after a random deal, and its events so far, from the creation on."""
     event = created(ruleset, seats or random_seats(ruleset, chance), turn_limit=TURN_LIMIT)
     whole = ordered_deck(decks=event.decks, jokers=event.jokers, partial=event.partial)
     deck = list(whole)
@@ -110,7 +110,7 @@ def played_cards(events: tuple[Event, ...]) -> tuple[Card, ...] | None:
 
 
 def _varied(game: Game, move: Move, chance: random.Random) -> Move:
-    """Return a legal move, now and then one that the list does not name but allows."""
+    """Return the move, or sometimes a legal variation of it that is not listed."""
     if isinstance(move, Lay) and game.status is Status.SWAPPING:
         return _laying(game, move.seat, chance)
     if isinstance(move, Swap) and chance.random() < 0.3:
@@ -124,7 +124,7 @@ def _varied(game: Game, move: Move, chance: random.Random) -> Move:
 
 
 def _laying(game: Game, seat: Seat, chance: random.Random) -> Lay:
-    """Return a random laying out of the first six, stacked where stacks are allowed."""
+    """Return a random laying out of the first six cards, with stacks if they are allowed."""
     state = game.seats[seat]
     hand = list(state.hand)
     chance.shuffle(hand)

@@ -1,4 +1,4 @@
-"""Positions for tests: cards as players write them become a game in mid-play, or a deal."""
+"""Positions for tests: a running game or a deal, from cards as players write them."""
 
 from __future__ import annotations
 
@@ -243,7 +243,9 @@ def _seats(given: Table, down: list[tuple[tuple[Card, ...], ...]]) -> tuple[Seat
         place = given.out.index(seat) + 1 if seat in given.out else None
         up = _slots(given.up[seat]) or ((),) * len(slots)
         state = SeatState(hand=cards(hand), up=up, down=tuple(slots), place=place)
-        assert state.empty == (place is not None), f"seat {seat} is out with cards, or neither"
+        assert state.empty == (place is not None), (
+            f"seat {seat}: `out` lists the seats without cards"
+        )
         seats.append(state)
     return tuple(seats)
 

@@ -27,13 +27,13 @@ QUEEN = rules("covered-queen")
 
 @pytest.mark.parametrize(("seats", "decks"), [(2, 1), (4, 1), (5, 2), (8, 2), (9, 3), (12, 3)])
 def test_s1_one_deck_for_every_four_players(seats: int, decks: int) -> None:
-    """S1 (reading): per four players or part of four."""
+    """S1 (reading): one deck for every four players or part of four."""
     assert deck_of(QUEEN, seats) == (decks, 0, ())
     assert (QUEEN.seats_min, QUEEN.seats_max) == (2, 12)
 
 
 def test_s1_a_partial_deck_replaces_the_last_one() -> None:
-    """S1: an option; without effect up to four seats; its cards carry the next number."""
+    """S1: beyond four players a partial deck may be added; its cards carry the next number."""
     partial = rules("covered-queen", partial=["3", "4", "K"])
     assert deck_of(partial, 4) == (1, 0, ())
     assert deck_of(partial, 5) == (1, 0, ("3", "4", "K"))
@@ -46,7 +46,7 @@ def test_s1_a_partial_deck_replaces_the_last_one() -> None:
 
 
 def test_s2_three_each_and_a_free_exchange() -> None:
-    """S2: the shithead of the last round deals."""
+    """S2: three cards down, three up, three in hand; free exchange; the last shithead deals."""
     game, _ = dealt(QUEEN, seats=3, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
     assert {(len(s.down), len(s.up), len(s.hand)) for s in game.seats} == {(3, 3, 3)}
     after = scenario(QUEEN, given=game, when=swap(0, "Kc Qc", "4c 5c"))
@@ -67,7 +67,7 @@ def test_s2_three_each_and_a_free_exchange() -> None:
     ],
 )
 def test_s3_the_worst_card_in_hand_opens(hands: list[str], opener: int, card: str) -> None:
-    """S3 (reading): by rank 4 5 6 7 8 9 J Q K A 10 2 3, then by suit c s h d; with that card."""
+    """S3: the worst card opens, by rank 4 5 6 7 8 9 J Q K A 10 2 3 and then suit c s h d."""
     game, _ = dealt(QUEEN, seats=3, hands=hands)
     game = all_ready(game)
     assert game.turn == opener
@@ -77,22 +77,21 @@ def test_s3_the_worst_card_in_hand_opens(hands: list[str], opener: int, card: st
         scenario(QUEEN, given=game, when=play(opener, wrong), then=refused("S3"))
 
 
-def test_s3_others_of_its_rank_may_be_added() -> None:
-    """S3: the opening play holds that very card."""
+def test_s3_cards_of_its_rank_may_be_added_to_the_worst_card() -> None:
+    """S3: the opening play contains the worst card, and others of its rank may be added."""
     game, _ = dealt(QUEEN, seats=2, hands=["4c 4d Kd", "9c 9d 9h"])
     assert moves(QUEEN, all_ready(game)) == {"4c", "4c 4d"}
 
 
-def test_s3_is_judged_after_the_exchange() -> None:
-    """S3 (reading)."""
+def test_s3_the_worst_card_is_judged_after_the_exchange() -> None:
     game, _ = dealt(QUEEN, seats=2, up=["Ks", "Kh"], hands=["4c Kc Kd", "5c 9d 9h"])
     game = all_ready(scenario(QUEEN, given=game, when=swap(0, "4c", "Ks")))
     assert game.turn == 1
     assert moves(QUEEN, game, 1) == {"5c"}
 
 
-def test_s3_equal_cards_of_two_decks_nearest_to_the_dealers_left() -> None:
-    """S3 (reading): and either of two equal ones in one hand."""
+def test_s3_of_two_equal_worst_cards_the_one_nearest_to_the_dealers_left_opens() -> None:
+    """S3 (reading): if one hand has both, the player opens with either of them."""
     hands = ["4c Kc Kd", "9c 9d 9h", "4c/2 Ks Kh", "Jc", "Jd"]
     game, _ = dealt(QUEEN, seats=5, dealer=1, hands=hands)
     game = all_ready(game)
@@ -104,7 +103,7 @@ def test_s3_equal_cards_of_two_decks_nearest_to_the_dealers_left() -> None:
 
 
 def test_s3_a_queen_as_opener_is_covered() -> None:
-    """S3: as usual; the cover may be anything."""
+    """S3: a queen as opener is covered as usual, by any card."""
     game, _ = dealt(
         QUEEN, seats=2, hands=["Qc 2c 3c", "Kc Kd Kh"], stock="3h 9h", fillers="KJA986745T23Q"
     )
@@ -116,7 +115,7 @@ def test_s3_a_queen_as_opener_is_covered() -> None:
 
 
 def test_s4_cards_drawn_of_the_rank_played_may_follow() -> None:
-    """S4: with another refill each time, and only what was drawn, not what was held."""
+    """S4: cards of the rank played may follow if they were drawn for it; each play is refilled."""
     at = table(hands=["5c 5d 9d", "Kd 4d", "6h"], stock="5h 5s Jc")
     after = scenario(
         QUEEN, given=at, when=play(0, "5c"), then=[played(0, "5c", turn=1), drew(0, 1)]
@@ -139,7 +138,7 @@ def test_s4_cards_drawn_of_the_rank_played_may_follow() -> None:
 
 
 def test_s4_the_fourth_burns_and_the_turn_returns() -> None:
-    """S4: its effects are those of all its cards together."""
+    """S4: the fourth card of a rank burns the pile, and the same player starts a new one."""
     at = table(hands=["5c 5d 5h", "Kd 4d", "6h"], stock="5s Jc Jd")
     scenario(
         QUEEN,
@@ -149,16 +148,16 @@ def test_s4_the_fourth_burns_and_the_turn_returns() -> None:
     )
 
 
-def test_s4_the_eights_of_a_follow_up_are_counted_again() -> None:
-    """S4: one eight and another are two eights, counted from the first."""
+def test_s4_an_eight_and_a_follow_up_eight_skip_two_seats() -> None:
+    """S4: the effects are those of all cards together, as if they had been played at once."""
     at = table(hands=["8c 9c 9d", "Kd", "6h", "6d"], stock="8h Jc")
     after = scenario(QUEEN, given=at, when=play(0, "8c"))
     assert after.turn == 2
     scenario(QUEEN, given=after, when=play(0, "8h"), then=[played(0, "8h", turn=3), drew(0, 1)])
 
 
-def test_s4_kings_are_counted_from_the_direction_before() -> None:
-    """S4: two kings in two parts reverse nothing, three reverse once."""
+def test_s4_a_king_and_a_follow_up_king_cancel_out() -> None:
+    """S4: kings count from the direction before the first: two cancel out, three reverse."""
     at = table(hands=["Kc 9c 9d", "Ad", "6h"], stock="Kh Ks Jc")
     one = scenario(QUEEN, given=at, when=play(0, "Kc"))
     assert (one.turn, one.direction) == (2, -1)
@@ -168,7 +167,7 @@ def test_s4_kings_are_counted_from_the_direction_before() -> None:
 
 
 def test_s4_if_the_turn_returns_to_the_same_seat_it_is_a_new_play() -> None:
-    """S4: an eight with two left; the second eight counts from there."""
+    """S4: with two players an eight returns the turn, so the second eight is a play of its own."""
     at = table(hands=["8c 9c 9d", "Kd"], stock="8h Jc")
     after = scenario(QUEEN, given=at, when=play(0, "8c"))
     assert after.turn == 0
@@ -179,24 +178,24 @@ def test_s4_if_the_turn_returns_to_the_same_seat_it_is_a_new_play() -> None:
 @pytest.mark.parametrize("other", ["play", "take", "blind", "time-out"])
 def test_s4_the_follow_up_is_open_until_another_seat_acts(other: str) -> None:
     """S4: a play, a pick-up, a turned card or a time-out of the next seat closes it."""
-    hand = {"play": "Kd", "take": "4d", "blind": "", "time-out": "Kd"}[other]
-    at = table(hands=["5c 9c 9d", hand, "6h"], down=["", "7d 4h"], stock="5h Jc")
+    hand = {"play": "Jd", "take": "4d", "blind": "", "time-out": "Jd"}[other]
+    at = table(hands=["5c 9c 9d", hand, "6h"], down=["", "7d 4h"], stock="5h 9h")
     after = scenario(QUEEN, given=at, when=play(0, "5c"))
     assert moves(QUEEN, after, 0) == {"5h"}
     act: dict[str, Command] = {
-        "play": play(1, "Kd"),
+        "play": play(1, "Jd"),
         "take": take(1),
         "blind": turn_over(1, 0),
         "time-out": time_out(1),
     }
     after = scenario(QUEEN, given=after, when=act[other])
-    assert not [m for m in moves(QUEEN, after, 0) if after.turn != 0]
-    if after.turn != 0:
-        scenario(QUEEN, given=after, when=play(0, "5h"), then=not_your_turn())
+    assert after.turn == 2
+    assert moves(QUEEN, after, 0) == set()
+    scenario(QUEEN, given=after, when=play(0, "5h"), then=not_your_turn())
 
 
-def test_s4_no_follow_up_to_a_burn() -> None:
-    """S4: after a play that did not burn; the same seat simply plays on."""
+def test_s4_there_is_no_follow_up_to_a_burn() -> None:
+    """S4: after a burn the same player starts a new pile with any card."""
     at = table(pile="9s", hands=["Tc 9c 9d", "Kd"], stock="Th Jc")
     after = scenario(QUEEN, given=at, when=play(0, "Tc"))
     assert after.turn == 0
@@ -205,15 +204,15 @@ def test_s4_no_follow_up_to_a_burn() -> None:
 
 
 def test_s4_the_refill_is_to_three() -> None:
-    """S4."""
+    """S4: draw until there are three cards in the hand."""
     at = table(hands=["4c 4d 4h 9c", "9s"], stock="Kc Kd Kh")
     scenario(
         QUEEN, given=at, when=play(0, "4c 4d 4h"), then=[played(0, "4c 4d 4h", turn=1), drew(0, 2)]
     )
 
 
-def test_s4_a_follow_up_to_a_cover() -> None:
-    """S4: a cover is a play like another; the queen below it is not part of it."""
+def test_s4_a_cover_may_be_followed_up() -> None:
+    """S4: cards of the rank of the cover may follow it; the queen below is not part of the play."""
     at = table(pile="9s", hands=["Qc 5c Jd", "Kd", "6h"], stock="Jc 5h Jh")
     after = scenario(QUEEN, given=at, when=[play(0, "Qc"), play(0, "5c")])
     assert after.turn == 1
@@ -221,7 +220,7 @@ def test_s4_a_follow_up_to_a_cover() -> None:
 
 
 def test_s4_out_of_turn_only_a_follow_up_is_legal() -> None:
-    """S4: cards drawn in refilling may be played on; the turn belongs to another seat."""
+    """S4: the player may play on the cards just drawn, but the turn belongs to the next player."""
     at = table(hands=["5c 9c 9d", "Kd", "6h"], stock="5h Jc")
     after = scenario(QUEEN, given=at, when=play(0, "5c"))
     assert moves(QUEEN, after, 0) == {"5h"}
@@ -231,7 +230,7 @@ def test_s4_out_of_turn_only_a_follow_up_is_legal() -> None:
 
 
 def test_s4_cards_drawn_after_a_queen_do_not_follow_its_cover() -> None:
-    """S4 (reading): only cards drawn in the refill of that play."""
+    """S4 (reading): only cards drawn in the refill of the play itself may follow it."""
     at = table(pile="9s", hands=["Qc 5c Jd", "Kd", "6h"], stock="5h Jh")
     after = scenario(QUEEN, given=at, when=[play(0, "Qc"), play(0, "5c")])
     assert after.seats[0].hand == cards("Jd 5h Jh")
@@ -242,15 +241,15 @@ def test_s4_cards_drawn_after_a_queen_do_not_follow_its_cover() -> None:
 @pytest.mark.parametrize(
     ("up", "stock", "may"),
     [
-        ("", "Jc 5h 5s", True),  # whatever was drawn
-        ("", "5s Js", True),  # the fourth five is burned, as all that is not named
-        ("", "Jc Js", False),  # every five lies open
+        ("", "Jc 5h 5s", True),  # a jack was drawn, which the others cannot see
+        ("", "5s Js", True),  # the fourth five is burned, like every card that is not named
+        ("", "Jc Js", False),  # all other fives are visible
         ("5s", "Jc Js", False),
         ("", "", False),  # nothing was drawn
     ],
 )
 def test_s4_the_possibility_of_a_follow_up_is_public(up: str, stock: str, *, may: bool) -> None:
-    """Windows: bots wait for a follow-up only where one is possible by what everybody sees."""
+    """Windows: bots wait for a follow-up only if one is possible by what everybody sees."""
     given = table(hands=["5c 5d 9d", "Kd", "6h"], up=["", up], down=["", "7d"], stock=stock)
     after = scenario(QUEEN, given=given, when=play(0, "5c 5d"))
     assert may_be_followed_up(after) is may

@@ -26,7 +26,7 @@ QUEEN = rules("covered-queen")
 
 
 def test_s5_a_seat_that_can_play_must_play() -> None:
-    """S5: equal or higher; unable: take the pile; the next seat starts anew."""
+    """S5: equal or higher; if unable, take the pile, and the next player starts a new one."""
     at = table(pile="9c", hands=["4d Kc", "9s 4s"])
     scenario(QUEEN, given=at, when=take(0), then=refused("S5"))
     unable = table(pile="9c", hands=["4d", "9s 4s"])
@@ -35,8 +35,8 @@ def test_s5_a_seat_that_can_play_must_play() -> None:
     scenario(QUEEN, given=unable, when=play(0, "4d"), then=refused("S5"))
 
 
-def test_s6_four_on_top_are_killed() -> None:
-    """S6: four or more; the same player starts a new pile."""
+def test_s6_four_of_a_rank_kill_the_pile() -> None:
+    """S6: four or more of one rank on top kill the pile; the same player starts a new one."""
     at = table(pile="6c 9c 9d", hands=["9h 9s 4d", "Ks"])
     scenario(
         QUEEN,
@@ -47,7 +47,7 @@ def test_s6_four_on_top_are_killed() -> None:
 
 
 def test_s7_one_table_card_or_several_of_a_rank_go_along() -> None:
-    """S7: of the player's choice."""
+    """S7: unable to play from the table: take the pile and one table card, or several of a rank."""
     at = table(pile="Ac", hands=["", "9s"], up=["4c 4d 5h"], down=["6c 6d 6h"])
     assert moves(QUEEN, at) == {"take 4c", "take 4d", "take 4c 4d", "take 5h"}
     for wrong in ("", "4c 5h", "6c", "9s"):
@@ -56,7 +56,7 @@ def test_s7_one_table_card_or_several_of_a_rank_go_along() -> None:
 
 
 def test_s8_a_two_goes_on_anything_and_anything_on_it() -> None:
-    """S8."""
+    """S8: a two can be played on anything, and anything on a two."""
     assert "2d" in moves(QUEEN, table(pile="Ac", hands=["2d", "9s"]))
     assert moves(QUEEN, table(pile="Ac 2c", hands=["4d Td", "9s"])) == {"4d", "Td"}
 
@@ -73,13 +73,13 @@ def test_s8_a_two_goes_on_anything_and_anything_on_it() -> None:
     ],
 )
 def test_s9_a_three_is_transparent(pile: str, legal: str) -> None:
-    """S9: on anything; what lies below must be beaten."""
+    """S9: a three can be played on anything; the card below it must be beaten."""
     hand = "4d 7d 8d Kd Ad 3d 2d Td"
     assert moves(QUEEN, table(pile=pile, hands=[hand, "9s"])) == set(legal.split())
 
 
 def test_s10_a_seven_asks_for_seven_or_lower_and_no_ten() -> None:
-    """S10."""
+    """S10: after a seven the next play must be seven or lower, and no ten."""
     at = table(pile="7c", hands=["4d 7d 8d 3d 2d Td Kd", "9s"])
     assert moves(QUEEN, at) == {"4d", "7d", "3d", "2d"}
     scenario(QUEEN, given=at, when=play(0, "8d"), then=refused("S10"))
@@ -94,7 +94,7 @@ def test_s11_an_eight_skips_the_next_player() -> None:
 
 
 def test_s12_a_ten_kills_the_pile() -> None:
-    """S12: on anything but a seven."""
+    """S12: a ten on anything but a seven kills the pile; the same player plays again."""
     for pile in ("Ac", "Qc", "2c", "8c", ""):
         scenario(
             QUEEN,
@@ -110,7 +110,7 @@ def test_s12_a_ten_kills_the_pile() -> None:
 
 
 def test_s13_a_queen_must_be_covered_by_any_further_card() -> None:
-    """S13: after refilling; whatever its rank; no picking up."""
+    """S13: the same player draws, then plays any further card on the queen; no picking up."""
     at = table(pile="9c", hands=["Qd 4d 5d", "9s", "8s"], stock="6h 6d")
     after = scenario(
         QUEEN, given=at, when=play(0, "Qd"), then=[played(0, "Qd", turn=0), drew(0, 1)]
@@ -121,7 +121,7 @@ def test_s13_a_queen_must_be_covered_by_any_further_card() -> None:
 
 
 def test_s13_the_cover_follows_its_own_rules() -> None:
-    """S13: eights skip, kings reverse, sevens ask; threes let the queen be seen."""
+    """S13: as a cover an eight skips, a king reverses, a seven limits, a three is transparent."""
     at = table(pile="9c", hands=["Qd 8d Kd 3d 7d 4d", "9s Ks 6s", "8s"])
     for laid, turn, direction in (("8d", 2, 1), ("Kd", 2, -1)):
         then = [played(0, laid, turn=turn, direction=direction)]
@@ -133,7 +133,7 @@ def test_s13_the_cover_follows_its_own_rules() -> None:
 
 
 def test_s13_a_queen_is_covered_from_the_next_zone() -> None:
-    """S13: if the hand is empty; blind, whatever it is."""
+    """S13: if the hand is empty, a table card covers, or any face-down card."""
     at = table(pile="9c", hands=["Qd", "9s"], up=["4d 4h"], down=["5c 5d"])
     after = scenario(QUEEN, given=at, when=play(0, "Qd"))
     assert moves(QUEEN, after) == {"4d", "4h", "4d 4h"}
@@ -142,8 +142,8 @@ def test_s13_a_queen_is_covered_from_the_next_zone() -> None:
     scenario(QUEEN, given=after, when=turn_over(0, 0), then=[turned(0, 0, "5c", turn=1)])
 
 
-def test_s13_a_seat_without_cards_is_out() -> None:
-    """S13: and the next seat must beat the queen."""
+def test_s13_a_queen_as_last_card_takes_its_player_out() -> None:
+    """S13: a player without a card to cover the queen is out, and the next must beat it."""
     at = table(pile="9c", hands=["Qd", "Js Ks", "8s"])
     after = scenario(QUEEN, given=at, when=play(0, "Qd"), then=[played(0, "Qd", turn=1), out(0, 1)])
     assert moves(QUEEN, after, 1) == {"Ks"}
@@ -157,7 +157,7 @@ def test_s13_a_seat_without_cards_is_out() -> None:
 
 
 def test_s13_four_queens_are_killed_and_need_no_cover() -> None:
-    """Resolution: a burn comes before a cover."""
+    """S6: four queens kill the pile, so there is nothing to cover."""
     at = table(pile="9c Qc Qh Qs", hands=["Qd 4d", "9s"])
     after = scenario(
         QUEEN,
@@ -170,7 +170,7 @@ def test_s13_four_queens_are_killed_and_need_no_cover() -> None:
 
 
 def test_s13_several_queens_are_covered_once() -> None:
-    """S13: the same player plays any further card on them."""
+    """S13: the same player plays any further card on the queens."""
     at = table(pile="9c", hands=["Qd Qh 4d 5d", "9s 8s"])
     scenario(
         QUEEN,
@@ -181,22 +181,22 @@ def test_s13_several_queens_are_covered_once() -> None:
 
 
 def test_s14_a_king_reverses() -> None:
-    """S14: two cancel out."""
+    """S14: a king reverses the direction; two kings cancel out."""
     at = table(pile="9c", hands=["Kd Kc 4d", "9s", "8s"])
     then = [played(0, "Kd", turn=2, direction=-1)]
     scenario(QUEEN, given=at, when=play(0, "Kd"), then=then)
     scenario(QUEEN, given=at, when=play(0, "Kd Kc"), then=[played(0, "Kd Kc", turn=1)])
 
 
-def test_s13_a_failed_blind_card_while_nothing_is_to_be_covered() -> None:
-    """Blind play: the pile and the card to the hand; all see it."""
+def test_s13_without_a_queen_to_cover_a_face_down_card_must_fit() -> None:
+    """Blind play: if it does not fit, it goes to the hand with the pile, and all see it."""
     at = table(pile="9c", hands=["", "9s"], down=["5c 5d"])
     after = scenario(QUEEN, given=at, when=turn_over(0, 0), then=[failed(0, 0, "5c", 1, turn=1)])
     assert "5c" in after.seats[0].known
 
 
 def test_s2_a_swap_after_ready_is_not_accepted() -> None:
-    """The exchange lasts until the seat is ready."""
+    """S2: players exchange until they are ready."""
     game, _ = dealt(QUEEN, seats=2, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
     game = scenario(QUEEN, given=game, when=ready(0))
     scenario(QUEEN, given=game, when=swap(0, "Kc", "4c"), then=not_your_turn())

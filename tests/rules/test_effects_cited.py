@@ -81,29 +81,29 @@ def six(hand: str, pile: str) -> Table:
         ),
     ],
 )
-def test_an_outcome_is_cited_by_the_statement_that_decides_it(
+def test_an_event_cites_first_the_statement_that_decides_it(
     ruleset: Ruleset, given: Table, command: Command, event: str, first: str
 ) -> None:
-    """The deciding statement comes first; it is the ruleset's own if it has one."""
+    """It is a statement of the ruleset itself, if there is one."""
     assert behind(ruleset, given, command)[event][0] == first
 
 
 def test_a_burn_cleared_by_the_flusher_cites_both_statements() -> None:
-    """P12, P32: the ten burns, the flusher clears."""
+    """P12, P32: a ten burns the pile, and the flusher clears it."""
     at = table(pile="9c", hands=["Td 4c", "Ks"], flusher=1)
     assert behind(SMEGHEAD, at, play(0, "Td"))["PileBurned"] == ("P12", "P32")
     own = table(pile="9c", hands=["Td 4c", "Ks"], flusher=0)
     assert behind(SMEGHEAD, own, play(0, "Td"))["PileBurned"] == ("P12",)
 
 
-def test_going_out_on_a_ten_is_cited_beside_the_ten() -> None:
-    """P12, P16: the same player would play again, but is out."""
+def test_a_ten_as_last_card_cites_the_statements_on_tens_and_on_going_out() -> None:
+    """P12, P16: after a ten the same player plays again, except if it was the last card."""
     at = table(pile="9c", hands=["Td", "Ks", "Kc"])
     assert behind(SHITHEAD, at, play(0, "Td"))["CardsPlayed"][:2] == ("P12", "P16")
 
 
-def test_the_previous_player_is_cited_only_if_that_seat_may_lead() -> None:
-    """P34(6): with more than two seats in play."""
+def test_the_previous_player_is_cited_only_if_that_rule_applies() -> None:
+    """P34(6): with more than two players the previous one plays after a pick-up."""
     three = table(pile="8c", hands=["9d 4c", "Ks", "Kd"], last=1)
     assert "1-previous" in behind(GUARDUCCI, three, take(0))["PilePickedUp"]
     two = table(pile="8c", hands=["9d 4c", "Ks"], last=1)
@@ -141,5 +141,5 @@ def test_the_previous_player_is_cited_only_if_that_seat_may_lead() -> None:
 def test_a_legal_play_cites_the_statements_that_allow_it(
     ruleset: Ruleset, given: Table, laid: str, cited: Sequence[str]
 ) -> None:
-    """First the statement of the rank, then that of the pile, then that of a normal play."""
+    """First the statement on the rank, then on the card on the pile, then on a normal play."""
     assert list(rules_allowing(game_of(ruleset, given), play(0, laid))) == cited

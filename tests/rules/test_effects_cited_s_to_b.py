@@ -61,12 +61,12 @@ def behind(ruleset: Ruleset, given: Table, commands: Sequence[Command]) -> list[
 def test_the_statements_that_decide_an_effect_are_cited(
     ruleset: Ruleset, given: Table, commands: list[Command], cited: list[str]
 ) -> None:
-    """The deciding statement comes first; a burn or cover is cited for what it replaces."""
+    """The deciding statement comes first."""
     assert [" ".join(rules) for rules in behind(ruleset, given, commands)] == cited
 
 
 def test_a_throw_cites_only_the_statement_on_throws() -> None:
-    """R: as many are drawn as were thrown; P8 applies to plays, and to hands below three cards."""
+    """R: the seat draws as many cards as it threw; P8 is about the refill after a play."""
     game, events = dealt(FIRST, seats=3, hands=["3c"])
     assert isinstance(events[1], CardsThrown)
     assert rules_behind(game, events[1]) == ("R",)

@@ -30,7 +30,7 @@ def laying(hand: str, stock: str = "") -> Game:
 
 
 def test_p31_the_example_of_the_source() -> None:
-    """Ace, two kings, two jacks; then a jack is drawn twice: the hand ends as 9 6 6."""
+    """Lay an ace, two kings and two jacks; a drawn jack is added; the hand is then 9 6 6."""
     game = laying("Ac Kc Kd Jc Jh 9c", stock="Js 6c 6d 4c")
     game = scenario(
         KARMA,
@@ -62,12 +62,12 @@ def test_p31_the_example_of_the_source() -> None:
     ],
 )
 def test_p31_every_slot_gets_cards_of_one_rank(stacks: tuple[str, ...]) -> None:
-    """P31."""
+    """P31: cards of one rank may be stacked on one slot, and every slot gets at least one."""
     scenario(KARMA, given=laying("Ac Kc Kd Jc Jh 9c"), when=lay(0, *stacks), then=refused())
 
 
 def test_p31_the_hand_is_refilled_to_three_and_no_more() -> None:
-    """P31: with one card on each slot the hand has three already."""
+    """P31: after the laying out the hand is refilled to three cards, if it has fewer."""
     game = laying("Ac Kc Kd Jc Jh 9c")
     after = scenario(KARMA, given=game, when=lay(0, "Ac", "Kc", "Jc"))
     assert after.stock == game.stock
@@ -76,7 +76,7 @@ def test_p31_the_hand_is_refilled_to_three_and_no_more() -> None:
 
 
 def test_p31_all_six_may_be_laid() -> None:
-    """P31: three pairs, and three cards are drawn."""
+    """P31: three pairs may be laid, and three cards are drawn."""
     after = scenario(
         KARMA, given=laying("Ac Ad Kc Kd Jc Jh"), when=lay(0, "Ac Ad", "Kc Kd", "Jc Jh")
     )
@@ -85,7 +85,7 @@ def test_p31_all_six_may_be_laid() -> None:
 
 
 def test_p31_only_cards_drawn_while_laying_out_may_be_added() -> None:
-    """P31: only those; not a card kept back, not onto another rank."""
+    """P31: a drawn card may be added to a stack of its rank; a card kept in hand may not."""
     game = scenario(
         KARMA,
         given=laying("Ac Kc Kd Jc Jh Js", stock="Jd 6c Kh"),
@@ -101,7 +101,7 @@ def test_p31_only_cards_drawn_while_laying_out_may_be_added() -> None:
 
 
 def test_p31_a_ready_seat_adds_nothing() -> None:
-    """P31: the laying out ends when the seat is ready; and nothing is swapped."""
+    """P31: the laying out ends when the player is ready; there is no exchange."""
     game = laying("Ac Kc Kd Jc Jh 9c", stock="Js")
     scenario(KARMA, given=game, when=ready(0), then=refused("P31"))
     scenario(KARMA, given=game, when=swap(0, "Ac", "Kc"), then=refused("P31"))
@@ -125,7 +125,7 @@ def test_p31_a_stack_is_played_whole() -> None:
 
 
 def test_p31_a_stack_of_four_clears() -> None:
-    """P31: four jacks are useful for clearing."""
+    """P13: a stack of four jacks burns the pile."""
     at = table(pile="9c", hands=["", "9s"], up=["Jc+Jd+Jh+Js 4h"], down=["3c 3d"])
     scenario(
         KARMA,
@@ -139,7 +139,7 @@ def test_p31_a_stack_of_four_clears() -> None:
 
 
 def test_p31_a_stack_goes_along_whole() -> None:
-    """P14: one face-up card, or stack."""
+    """P14: one face-up card or stack of the player's choice is picked up with the pile."""
     at = table(pile="9c", hands=["", "9s"], up=["4c+4d 5h"], down=["3c 3d"], last=1)
     scenario(KARMA, given=at, when=take(0, "4c"), then=refused("P14"))
     scenario(KARMA, given=at, when=take(0, "4c 4d 5h"), then=refused("P14"))
@@ -150,20 +150,20 @@ def test_p31_a_stack_goes_along_whole() -> None:
 
 
 def test_p31_the_previous_player_plays_after_a_pick_up() -> None:
-    """P31: the seat whose play lies on top of the pile, whatever the direction."""
+    """P31: when a player picks up, the player whose card lies on top of the pile plays next."""
     hands = ["9c 4c", "3c 4d", "5d"]
     at = table(hands=hands)
     scenario(KARMA, given=at, when=[play(0, "9c"), take(1)], then=[took(1, 1, turn=0)])
 
 
-def test_p31_a_failed_blind_card_counts_as_a_pick_up() -> None:
-    """Previous player: a failed blind card counts as a pick-up."""
+def test_p31_the_previous_player_plays_after_a_failed_blind_card() -> None:
+    """P31: a failed blind card counts as a pick-up."""
     at = table(pile="9c", hands=["", "5d", "6d"], down=["4c 4d"], last=2)
     scenario(KARMA, given=at, when=turn_over(0, 0), then=[failed(0, 0, "4c", 1, turn=2)])
 
 
 def test_p31_without_a_previous_player_the_next_seat_plays() -> None:
-    """Previous player: where it is out, the seat next after the one that picked up."""
+    """P31: if the previous player is out, or the pile has no play, the next player plays."""
     gone = table(pile="9c", hands=["4c", "5d", ""], out=[2], last=2)
     scenario(KARMA, given=gone, when=take(0), then=[took(0, 1, turn=1)])
     after = table(pile="9c", hands=["4c", "5d", "6d"], direction=-1)

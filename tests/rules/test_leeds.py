@@ -29,7 +29,7 @@ LEEDS = rules("leeds")
     ("first", "last", "decks"), [(2, 5, 1), (6, 11, 2), (12, 17, 3), (18, 23, 4), (24, 24, 5)]
 )
 def test_l1_more_seats_play_with_more_decks(first: int, last: int, decks: int) -> None:
-    """L1: one deck, and more where nine cards a seat and the starter do not fit."""
+    """L1: a deck is added if nine cards for each seat and the starter need it."""
     for seats in range(first, last + 1):
         assert deck_of(LEEDS, seats) == (decks, 0, ())
         game, _ = dealt(LEEDS, seats=seats)
@@ -51,7 +51,7 @@ def test_l3_the_shithead_deals_next() -> None:
 
 
 def test_l4_three_down_three_up_three_in_the_hand_one_at_a_time_from_the_dealers_left() -> None:
-    """L4 and the deal: all rounds face down, then face up, then to the hands."""
+    """L4: deal three rounds face down, three face up, and three to the hands."""
     game, events = dealt(LEEDS, seats=3, dealer=1)
     deck = game.deck
     for seat, first in ((2, 0), (0, 1), (1, 2)):
@@ -64,8 +64,8 @@ def test_l4_three_down_three_up_three_in_the_hand_one_at_a_time_from_the_dealers
     assert game.stock == tuple(range(28, 52))
 
 
-def test_l5_the_starter_lies_before_anyone_exchanges() -> None:
-    """L5: the top card of the stock is turned before the exchange."""
+def test_l5_the_starter_is_turned_before_the_exchange() -> None:
+    """L5: the top card of the stock is turned to start the pile before anyone exchanges."""
     game, _ = dealt(LEEDS, seats=2, stock="9c")
     assert game.pile == cards("9c")
     assert moves(LEEDS, game, 1) > {"ready"}
@@ -81,8 +81,8 @@ def test_l5_the_starter_lies_before_anyone_exchanges() -> None:
         ("7c", "4d 6d 7d 2d"),
     ],
 )
-def test_l5_a_starter_demands_but_has_no_effect(starter: str, legal: str) -> None:
-    """L5 (reading): burning and reversing starters do nothing; a five is plain."""
+def test_l5_a_starter_must_be_beaten_but_has_no_effect(starter: str, legal: str) -> None:
+    """L5 (reading): a starter burns and reverses nothing, and a starter five is a plain five."""
     hand = "4d 6d 7d 8d 9d Td Jd Ad 2d"
     at = table(pile=starter, hands=["Ks", hand], turn=1, first_turn=True)
     assert moves(LEEDS, at, 1) == set(legal.split())
@@ -93,7 +93,7 @@ def test_l5_a_starter_demands_but_has_no_effect(starter: str, legal: str) -> Non
 
 
 def test_l5_a_starter_counts_towards_a_set() -> None:
-    """Resolution: four of one rank on one another burn, the starter included."""
+    """L22: four of one rank on top of the pile burn, the starter included."""
     scenario(
         LEEDS,
         given=table(pile="9c", hands=["9d 9h 9s 4d", "Ks"], first_turn=True),
@@ -103,7 +103,7 @@ def test_l5_a_starter_counts_towards_a_set() -> None:
 
 
 def test_l6_hand_cards_are_exchanged_with_own_face_up_cards_and_take_their_slots() -> None:
-    """L6: any number of hand cards; a swapped-in card takes the slot of the card it replaces."""
+    """L6: each player may exchange any number of hand cards with own face-up cards."""
     game, _ = dealt(LEEDS, seats=2, up=["4c 5c 6c", "4d 5d 6d"], hands=["Kc Qc Jc", "Kd Qd Jd"])
     after = scenario(LEEDS, given=game, when=swap(0, "Jc Kc", "4c 6c"))
     assert after.seats[0].up == (cards("Jc"), cards("5c"), cards("Kc"))
@@ -126,8 +126,8 @@ def test_l6_hand_cards_are_exchanged_with_own_face_up_cards_and_take_their_slots
         ("Kc", "8h"),
     ],
 )
-def test_l6_only_own_cards_one_for_one(up: str, hand: str) -> None:
-    """L6: own hand cards against own face-up cards; nobody touches face-down cards."""
+def test_l6_only_own_cards_are_exchanged_one_for_one(up: str, hand: str) -> None:
+    """L6: hand cards for own face-up cards; nobody looks at face-down cards."""
     game, _ = dealt(
         LEEDS,
         seats=2,
@@ -140,15 +140,15 @@ def test_l6_only_own_cards_one_for_one(up: str, hand: str) -> None:
 
 @pytest.mark.parametrize("dealer", [0, 1, 2])
 def test_l7_the_seat_left_of_the_dealer_plays_first(dealer: int) -> None:
-    """L7: left of the dealer is the next number, wrapping round."""
+    """L7: the player left of the dealer plays first, onto the starter."""
     game, _ = dealt(LEEDS, seats=3, dealer=dealer)
     for seat in (0, 1):
         game = scenario(LEEDS, given=game, when=ready(seat))
     assert decide(ready(2), game)[-1] == PlayStarted(turn=(dealer + 1) % 3)
 
 
-def test_l8_one_or_more_cards_of_one_rank_equal_or_higher() -> None:
-    """L8: equal to or higher than the top card."""
+def test_l8_a_play_is_one_or_more_cards_of_one_rank_equal_or_higher() -> None:
+    """L8: equal to or higher than the top card of the pile."""
     at = table(pile="8c", hands=["8d 8h 6c 9c Qd", "Ks"])
     assert moves(LEEDS, at) == {"8d", "8h", "8d 8h", "9c", "Qd"}
     scenario(LEEDS, given=at, when=play(0, "6c"), then=refused("L8"))
@@ -156,14 +156,14 @@ def test_l8_one_or_more_cards_of_one_rank_equal_or_higher() -> None:
     scenario(LEEDS, given=at, when=play(0, "8h 8d"), then=[played(0, "8h 8d", turn=1)])
 
 
-def test_l9_as_many_are_drawn_as_were_played_whatever_the_hand() -> None:
-    """L9: draw as many as were just played, also with a large hand."""
+def test_l9_as_many_are_drawn_as_were_played_even_to_a_large_hand() -> None:
+    """L9: draw as many cards as were just played."""
     at = table(pile="4c", hands=["8d 8h 6c 9c Qd Kd", "Ks"], stock="3c 3d 3h")
     scenario(LEEDS, given=at, when=play(0, "8d 8h"), then=[played(0, "8d 8h", turn=1), drew(0, 2)])
 
 
-def test_l9_draws_after_a_play_from_the_table_and_a_blind_one() -> None:
-    """L9: from whatever zone the cards were played."""
+def test_l9_cards_are_drawn_for_face_up_and_face_down_cards_too() -> None:
+    """L9: draw as many cards as were just played, from whatever zone."""
     at = table(pile="4c", hands=["", "Ks"], up=["8d 9h"], down=["6c 6d"], stock="3c 3d 3h")
     scenario(
         LEEDS,
@@ -181,7 +181,7 @@ def test_l9_draws_after_a_play_from_the_table_and_a_blind_one() -> None:
 
 
 def test_l9_a_short_stock_gives_what_it_has() -> None:
-    """L9: or what the stock has left."""
+    """L9: if the stock has fewer cards than were played, draw them all."""
     at = table(pile="4c", hands=["8d 8h 8s 6c", "Ks"], stock="3c")
     scenario(
         LEEDS,
@@ -203,7 +203,7 @@ def test_l10_a_seat_that_can_play_must_play() -> None:
         LEEDS,
         given=table(pile="Kc", hands=["4d 5c 6d", "9s"]),
         when=take(0),
-        then=refused("L10"),  # five and six
+        then=refused("L10"),  # the five with the six can be played
     )
     scenario(
         LEEDS,
@@ -220,7 +220,7 @@ def test_l10_fewer_cards_of_a_rank_than_held_may_be_played() -> None:
 
 
 def test_l11_after_a_pick_up_the_next_seat_plays_onto_the_empty_pile() -> None:
-    """L11: the seat that picked up plays nothing in that turn."""
+    """L11: picking up ends the turn."""
     at = table(pile="9s Kc", hands=["4d", "4c 8h", "6s"])
     after = scenario(LEEDS, given=at, when=take(0), then=[took(0, 2, turn=1)])
     assert after.pile == ()
@@ -229,8 +229,8 @@ def test_l11_after_a_pick_up_the_next_seat_plays_onto_the_empty_pile() -> None:
     assert moves(LEEDS, after, 0) == set()
 
 
-def test_l12_no_face_up_card_goes_along() -> None:
-    """L12: from face-up cards and unable: the pile alone."""
+def test_l12_no_face_up_card_goes_along_with_the_pile() -> None:
+    """L12: a player who cannot play from the face-up cards takes the pile alone."""
     at = table(pile="Kc", hands=["", "9s"], up=["4d 6c"], down=["3c 3d"])
     assert moves(LEEDS, at) == {"take"}
     scenario(LEEDS, given=at, when=take(0, "4d"), then=refused("L12"))

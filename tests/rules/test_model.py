@@ -20,7 +20,7 @@ THREES, KARMA, BOOT = rules("threes"), rules("karma-radford"), rules("shit-boot"
 
 
 def test_resolution_the_refill_comes_before_the_burn() -> None:
-    """Resolution: on the pile, refill, burn."""
+    """The cards go on the pile, the player refills, then the pile burns."""
     scenario(
         SHITHEAD,
         given=table(pile="9c", hands=["Td", "9s"], stock="4c"),
@@ -30,14 +30,13 @@ def test_resolution_the_refill_comes_before_the_burn() -> None:
 
 
 def test_resolution_cards_are_laid_in_the_order_named() -> None:
-    """A normal play."""
     at = table(pile="4c", hands=["9d 9c 9h 3d", "9s"])
     after = scenario(SHITHEAD, given=at, when=play(0, "9h 9d 9c"))
     assert after.pile == cards("4c 9h 9d 9c")
 
 
 def test_resolution_five_of_a_rank_burn_too() -> None:
-    """Resolution: four or more."""
+    """Four or more cards of one rank on top of the pile burn."""
     scenario(
         rules("smeghead"),
         given=table(pile="9c 9d 9h", hands=["9s 9c/2 4d", "Ks"]),
@@ -48,41 +47,39 @@ def test_resolution_five_of_a_rank_burn_too() -> None:
 
 @pytest.mark.parametrize(("laid", "turn"), [("8c", 0), ("8c 8d", 1), ("8c 8d 8h", 0)])
 def test_skips_with_two_left_count_the_seat_that_played(laid: str, turn: int) -> None:
-    """Resolution: one skip and the same seat acts again, two and the opponent does."""
+    """After one skip the same player acts again, after two skips the opponent."""
     at = table(pile="4c", hands=["8c 8d 8h 4d", "9s"])
     scenario(QUEEN, given=at, when=play(0, laid), then=[played(0, laid, turn=turn)])
 
 
 @pytest.mark.parametrize(("laid", "turn"), [("8c", 2), ("8c 8d", 0), ("8c 8d 8h", 1)])
-def test_skips_with_three_left(laid: str, turn: int) -> None:
-    """Resolution: the seat that played is counted like any other."""
+def test_skips_with_three_left_count_the_seat_that_played(laid: str, turn: int) -> None:
+    """When skips go round the table, the seat that played is counted like any other."""
     at = table(pile="4c", hands=["8c 8d 8h 4d", "9s", "9h"])
     scenario(QUEEN, given=at, when=play(0, laid), then=[played(0, laid, turn=turn)])
 
 
 @pytest.mark.parametrize(("laid", "turn"), [("8c", 2), ("8c 8d", 1), ("8c 8d 8h", 2)])
 def test_skips_of_a_seat_that_goes_out_do_not_count_it(laid: str, turn: int) -> None:
-    """Resolution: unless it has just gone out; the effects of a last card still take effect."""
+    """The effects of a last card take place, but a seat that has just gone out is not counted."""
     at = table(pile="4c", hands=[laid, "9s", "9h"])
     then = (played(0, laid, turn=turn), out(0, 1))
     scenario(QUEEN, given=at, when=play(0, laid), then=then)
 
 
-def test_a_reverse_of_a_last_card_takes_effect() -> None:
-    """Going out."""
+def test_a_last_card_that_reverses_takes_effect() -> None:
     at = table(pile="4c", hands=["Kc", "9s", "9h", "9d"])
     then = (played(0, "Kc", turn=3, direction=-1), out(0, 1))
     scenario(QUEEN, given=at, when=play(0, "Kc"), then=then)
 
 
 def test_a_reverse_with_two_left_does_not_change_the_next_seat() -> None:
-    """Resolution."""
     at = table(pile="4c", hands=["Kc 4d", "9s", ""], out=[2])
     scenario(QUEEN, given=at, when=play(0, "Kc"), then=[played(0, "Kc", turn=1, direction=-1)])
 
 
-def test_going_out_on_a_burn_the_next_seat_starts() -> None:
-    """Going out: does not play again."""
+def test_after_going_out_on_a_burn_the_next_seat_starts() -> None:
+    """A player who goes out on a burn does not play again."""
     at = table(pile="9c", hands=["Td", "9s", "4h"], direction=-1)
     after = scenario(
         SHITHEAD,
@@ -97,8 +94,7 @@ def test_going_out_on_a_burn_the_next_seat_starts() -> None:
     assert moves(SHITHEAD, after, 2) == {"4h"}
 
 
-def test_seats_go_out_in_order() -> None:
-    """Going out: the next finishing place; the shithead last."""
+def test_places_are_in_the_order_of_going_out_with_the_shithead_last() -> None:
     at = table(pile="4c", hands=["", "9d", "9h 3d"], out=[0], turn=1)
     then = (played(1, "9d", turn=None), out(1, 2), *ended("shithead", 2, 0, 1, 2))
     scenario(SHITHEAD, given=at, when=play(1, "9d"), then=then)

@@ -38,13 +38,13 @@ SEEDS = st.integers(min_value=0, max_value=2**32)
 ROOT = Path(__file__).parents[2]
 
 
-def often(short: int, long: int) -> list[object]:
-    """Return the sizes of a property: for every run, and for a long one."""
+def sizes(short: int, long: int) -> list[object]:
+    """Return the number of seeds for a property: in every run, and in a long run."""
     return [pytest.param(short), pytest.param(long, marks=pytest.mark.long)]
 
 
-def holds(prove: Callable[[int], None], times: int) -> None:
-    """Check a property for `times` seeds; a failing seed is reported and can be repeated."""
+def check_property(prove: Callable[[int], None], times: int) -> None:
+    """Call `prove` with `times` seeds; a failing seed is reported and can be repeated."""
     quiet = [HealthCheck.too_slow, HealthCheck.data_too_large]
     sized = settings(
         max_examples=times, deadline=None, derandomize=True, suppress_health_check=quiet
@@ -60,9 +60,9 @@ def whole_game(seed: int) -> tuple[Game, tuple[Event, ...], Iterator[Step]]:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("times", often(30, 5000))
+@pytest.mark.parametrize("times", sizes(30, 5000))
 def test_every_card_is_in_exactly_one_zone_and_every_game_ends(times: int) -> None:
-    """Zones: at every moment; endless hands: at the latest by the turn limit."""
+    """The cards are checked after every event; every game ends by the turn limit at the latest."""
 
     def prove(seed: int) -> None:
         game, _, steps = whole_game(seed)
@@ -75,11 +75,11 @@ def test_every_card_is_in_exactly_one_zone_and_every_game_ends(times: int) -> No
         assert game.over, f"no seat may act: {game}"
         assert game.actions <= game.setup.turn_limit
 
-    holds(prove, times)
+    check_property(prove, times)
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("times", often(25, 3000))
+@pytest.mark.parametrize("times", sizes(25, 3000))
 def test_legal_moves_are_what_decide_accepts(times: int) -> None:
     """Unlisted moves are refused, and the order of cards does not matter."""
 
@@ -89,13 +89,13 @@ def test_legal_moves_are_what_decide_accepts(times: int) -> None:
         for step in steps:
             if chance.random() < 0.3:
                 for seat in range(len(game.seats)):
-                    agree(step.game, seat, chance)
+                    check_listed_moves(step.game, seat, chance)
 
-    holds(prove, times)
+    check_property(prove, times)
 
 
-def agree(game: Game, seat: int, chance: random.Random) -> None:
-    """Compare the listed moves of a seat with the accepted and refused ones."""
+def check_listed_moves(game: Game, seat: int, chance: random.Random) -> None:
+    """Compare the listed moves of a seat with those that `decide` accepts and refuses."""
     listed = legal_moves(game, seat)
     assert may_act(game, seat) is bool(listed)
     assert len({words(move) for move in listed}) == len(listed)
@@ -109,14 +109,14 @@ def agree(game: Game, seat: int, chance: random.Random) -> None:
             assert laid is not None
             assert set(laid) == set(cards)
     for odd in odd_moves(game, seat, chance):
-        expected = frozenset(odd.cards) in plays or stands_for(odd, plays, game)
+        expected = frozenset(odd.cards) in plays or is_represented(odd, plays, game)
         assert accepted(odd, game) is expected, (odd, game)
     for other in other_moves(game, seat):
         assert accepted(other, game) is (other in listed), (other, game)
 
 
-def stands_for(play: Play, plays: set[frozenset[Card]], game: Game) -> bool:
-    """Return whether a listed set of the same ranks and sizes stands for this one."""
+def is_represented(play: Play, plays: set[frozenset[Card]], game: Game) -> bool:
+    """Return whether a listed play of the same ranks and sizes represents this one."""
     source = game.seats[play.seat].hand or game.seats[play.seat].up_cards
     if not set(play.cards) <= set(source):
         return False
@@ -130,7 +130,7 @@ def stands_for(play: Play, plays: set[frozenset[Card]], game: Game) -> bool:
 
 
 def other_moves(game: Game, seat: int) -> Iterator[Move]:
-    """Yield the moves that are no plays, in every form that could be listed."""
+    """Yield moves other than plays, legal or not."""
     if game.status is Status.PLAYING:
         yield from (Pass(seat=seat), TryStock(seat=seat), PickUp(seat=seat))
         for card in game.seats[seat].up_cards:
@@ -154,9 +154,9 @@ def accepted(move: Move, game: Game) -> bool:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("times", often(25, 3000))
+@pytest.mark.parametrize("times", sizes(25, 3000))
 def test_every_fold_agrees_on_what_is_public(times: int) -> None:
-    """Folding with the whole deck, with nothing of it, and with what one seat knows."""
+    """Folds with the whole deck, without it, and with the cards that one seat knows."""
 
     def prove(seed: int) -> None:
         game, events, steps = whole_game(seed)
@@ -174,7 +174,7 @@ def test_every_fold_agrees_on_what_is_public(times: int) -> None:
         assert fold(log, game.deck) == game
         assert fold(log) == folds[0]
 
-    holds(prove, times)
+    check_property(prove, times)
 
 
 def public(game: Game) -> tuple[object, ...]:
@@ -191,7 +191,7 @@ def public(game: Game) -> tuple[object, ...]:
 
 
 def masked(game: Game, seat: int, chance: random.Random) -> tuple[Card, ...]:
-    """Return the deck as a seat might know it: its own hand as dealt, and a few cards more."""
+    """Return the deck as a seat may know it: its own hand as dealt, and a few more cards."""
     deal, dealer = game.ruleset.deal, game.dealer or 0
     dealt = positions(
         seats=len(game.seats), dealer=dealer, down=deal.down, up=deal.up, hand=deal.hand
@@ -200,7 +200,7 @@ def masked(game: Game, seat: int, chance: random.Random) -> tuple[Card, ...]:
     return tuple(card if p in seen else HIDDEN for p, card in enumerate(game.deck))
 
 
-@pytest.mark.parametrize("times", often(15, 1000))
+@pytest.mark.parametrize("times", sizes(15, 1000))
 def test_decide_depends_only_on_the_game(times: int) -> None:
     """The same command on the same game gives the same events, and those the same game."""
 
@@ -214,10 +214,10 @@ def test_decide_depends_only_on_the_game(times: int) -> None:
         assert again.over
         assert again.version == len(log)
 
-    holds(prove, times)
+    check_property(prove, times)
 
 
-TELL = """
+PRINT_DIGEST = """
 import hashlib, sys
 from tests.rules.test_properties import whole_game
 digest = hashlib.sha256()
@@ -232,11 +232,11 @@ print(digest.hexdigest())
 
 @pytest.mark.heavy
 def test_play_is_the_same_in_every_process() -> None:
-    """Nothing depends on the order of a set or the seed of a hash."""
+    """The order of a set and the seed of string hashes do not matter."""
     digests = set()
     for seed in ("0", "4242"):
         done = subprocess.run(
-            [sys.executable, "-c", TELL],
+            [sys.executable, "-c", PRINT_DIGEST],
             env={"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
             cwd=ROOT,
             capture_output=True,

@@ -32,7 +32,7 @@ SIX, NO_SWITCHES = rules("shithead-six"), rules("guarducci", switches=[])
 
 
 def detail_of(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
-    """Return the sentence that the player reads."""
+    """Return the sentence of the refusal that the player reads."""
     game = given if isinstance(given, Game) else game_of(ruleset, given)
     with pytest.raises(RuleRefused) as caught:
         decide(command, game)
@@ -44,7 +44,7 @@ def detail_of(ruleset: Ruleset, given: Table | Game, command: Command) -> str:
     ("ruleset", "rule"), [(SHITHEAD, "P4"), (KARMA, "P31"), (LAYOUT, "P21"), (LEEDS, "L6")]
 )
 def test_swaps_and_laying_are_refused_in_play(ruleset: Ruleset, rule: str) -> None:
-    """Who may act: swaps, laying and readiness belong before the first play."""
+    """Cards are exchanged and laid out before the first play."""
     at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
     for command in (swap(0, "9c", "Kc"), lay(0, "9c", "3c"), ready(0)):
         scenario(ruleset, given=at, when=command, then=refused(rule))
@@ -52,8 +52,7 @@ def test_swaps_and_laying_are_refused_in_play(ruleset: Ruleset, rule: str) -> No
 
 
 @pytest.mark.parametrize(("ruleset", "rule"), [(SHITHEAD, "P4"), (KARMA, "P31"), (LAYOUT, "P21")])
-def test_play_waits_until_all_are_ready(ruleset: Ruleset, rule: str) -> None:
-    """Before the first play nothing is played, taken or turned."""
+def test_moves_of_a_turn_are_refused_before_all_are_ready(ruleset: Ruleset, rule: str) -> None:
     game, _ = dealt(ruleset, seats=2)
     card = game.seats[0].hand[0]
     for command in (play(0, card), take(0), turn_over(0, 0), pass_(0), try_stock(0)):
@@ -62,7 +61,7 @@ def test_play_waits_until_all_are_ready(ruleset: Ruleset, rule: str) -> None:
 
 @pytest.mark.parametrize(("ruleset", "rule"), [(KARMA, "P31"), (LAYOUT, "P21")])
 def test_cards_laid_by_the_player_are_not_exchanged(ruleset: Ruleset, rule: str) -> None:
-    """P21: each player lays the face-up cards; there is no exchange after it."""
+    """P21: each player lays three cards face-up, and does not exchange them afterwards."""
     game, _ = dealt(ruleset, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
     scenario(ruleset, given=game, when=ready(0), then=refused(rule))
     game = scenario(ruleset, given=game, when=lay(0, "9c", "8c", "6c"))
@@ -70,13 +69,12 @@ def test_cards_laid_by_the_player_are_not_exchanged(ruleset: Ruleset, rule: str)
 
 
 def test_cards_dealt_face_up_are_not_laid() -> None:
-    """P3: three are dealt face-up."""
+    """P3: three cards are dealt face-up, so the player lays none."""
     game, _ = dealt(SHITHEAD, seats=2, hands=["Ac Kc Qc"])
     scenario(SHITHEAD, given=game, when=lay(0, "Ac", "Kc", "Qc"), then=refused("P3"))
 
 
-def test_the_model_is_cited_where_a_ruleset_is_silent() -> None:
-    """Section 1 has its own statements."""
+def test_the_shared_model_is_cited_if_the_ruleset_has_no_statement() -> None:
     at = table(pile="4c", hands=["9c", "9d", ""], out=[2], up=["Kc"], down=["5c"])
     scenario(SHITHEAD, given=at, when=pass_(0), then=refused("1-pass"))
     scenario(SHITHEAD, given=at, when=forfeit(2), then=refused("1-forfeit"))
@@ -86,7 +84,7 @@ def test_the_model_is_cited_where_a_ruleset_is_silent() -> None:
 
 
 def test_a_seat_with_only_face_down_cards_must_turn_one() -> None:
-    """P15: turned openly, one at a time; not played as if they were known."""
+    """P15: a face-down card is turned openly, not played as if it were known."""
     at = table(pile="4c", hands=["", "9d"], down=["9c 8c"], stock="6c")
     scenario(SHITHEAD, given=at, when=play(0, "9c"), then=refused("P15"))
     assert "turn one" in detail_of(SHITHEAD, at, play(0, "9c"))
@@ -95,14 +93,14 @@ def test_a_seat_with_only_face_down_cards_must_turn_one() -> None:
         scenario(SHITHEAD, given=at, when=turn_over(0, slot), then=refused("P15"))
 
 
-def test_a_stack_in_part_is_refused_by_the_statement_on_stacks() -> None:
+def test_a_part_of_a_stack_is_refused_by_the_statement_on_stacks() -> None:
     """P31: in the endgame a stack is played as one group."""
     at = table(pile="4c", hands=["", "9d"], up=["7c+7d 8c"], down=["3c 3d"])
     scenario(KARMA, given=at, when=play(0, "7c"), then=refused("P31"))
 
 
 def test_the_opening_play_is_refused_by_the_statement_on_it() -> None:
-    """S3: with that card; T3: of that rank."""
+    """S3: the worst card must be in the opening play; T3: it is of one given rank."""
     game, _ = dealt(QUEEN, seats=2, hands=["4c 9h Kh", "5d Qd Jd"])
     scenario(QUEEN, given=all_ready(game), when=play(0, "9h"), then=refused("S3"))
     threes = rules("threes")
@@ -111,7 +109,6 @@ def test_the_opening_play_is_refused_by_the_statement_on_it() -> None:
 
 
 def test_a_refused_try_from_the_stock_names_the_reason() -> None:
-    """P37, B: the refusal names the reason."""
     unable = table(pile="Kc", hands=["4c", "9d"], stock="6c")
     never = "the top card of the stock is not tried in this ruleset"
     assert detail_of(SHITHEAD, unable, try_stock(0)) == never
@@ -124,8 +121,8 @@ def test_a_refused_try_from_the_stock_names_the_reason() -> None:
     assert detail_of(BOOT, able, try_stock(0)) == "a seat that can play may not try the stock"
 
 
-def test_the_refusal_cites_the_cards_that_go_along_with_the_pile() -> None:
-    """P14, P24, S7: which face-up cards, and none while there is a hand."""
+def test_a_refused_pick_up_names_the_face_up_cards_that_go_along() -> None:
+    """P14: one card or stack; P24: none; S7: one or several of a rank; none with a hand."""
     both = table(pile="Kc", hands=["4c", "9d"], up=["5c"], down=["6c"])
     none = "no face-up card goes along with the pile while the seat has a hand"
     assert detail_of(SHITHEAD, both, take(0, "5c")) == none
@@ -136,14 +133,19 @@ def test_the_refusal_cites_the_cards_that_go_along_with_the_pile() -> None:
     assert "several of one rank" in detail_of(QUEEN, up, take(0))
 
 
-def test_a_queen_anywhere_on_the_pile_is_cited_by_the_top_one() -> None:
-    """S13: the card on top has to be covered."""
+def test_a_pick_up_instead_of_a_cover_is_refused_by_the_statement_on_queens() -> None:
+    """S13: a queen must be covered."""
     at = table(pile="4c 5c Qc", hands=["9c", "9d"], covering=True)
     scenario(QUEEN, given=at, when=take(0), then=refused("S13"))
 
 
 def test_cards_that_are_not_in_the_game_are_unknown_wherever_they_are_named() -> None:
-    """Cards: also along with the pile, in a follow-up, in a swap and in laying out."""
+    """In a pick-up, a follow-up, a swap and a laying out."""
+    game, _ = dealt(SHITHEAD, seats=2, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
+    for command in (swap(0, "X1", "4c"), swap(0, "Kc", "X1")):
+        scenario(SHITHEAD, given=game, when=command, then=refused(kind=UnknownCard))
+    game, _ = dealt(BOOT, seats=2, hands=["Kc Qc Jc 9c 8c 6c"])
+    scenario(BOOT, given=game, when=lay(0, "X1", "Kc", "Qc"), then=refused(kind=UnknownCard))
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
     scenario(SHITHEAD, given=up, when=take(0, "X1"), then=refused(kind=UnknownCard))
     at = table(pile="8c", hands=["9c Kc Qc", "Jd", "Jh"], stock="9d")
@@ -156,7 +158,7 @@ def test_cards_that_are_not_in_the_game_are_unknown_wherever_they_are_named() ->
 
 
 def test_a_card_named_twice_in_a_pick_up_is_refused() -> None:
-    """S7: one table card, or several of one rank; statements on plays do not apply."""
+    """S7: one table card, or several of one rank, go along with the pile."""
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
     scenario(QUEEN, given=up, when=take(0, "5c 5c"), then=refused("S7"))
     scenario(SHITHEAD, given=up, when=take(0, "5c 5c"), then=refused("P14"))
@@ -183,7 +185,7 @@ def test_a_card_named_twice_in_a_pick_up_is_refused() -> None:
 def test_cards_of_several_ranks_are_refused_by_the_statement_closest_to_them(
     ruleset: Ruleset, hand: str, laid: str, rule: str
 ) -> None:
-    """L8, P7: one or more cards of one rank; but fives, jokers and runs have their own."""
+    """L8, P7: cards of one rank; fives, jokers and runs have statements of their own."""
     others = ["9s", "8s", "7s", "6s", "Ks"][: ruleset.seats_min - 1]
     given = table(pile="3d", hands=[hand, *others])
     scenario(ruleset, given=given, when=play(0, laid), then=refused(rule))
@@ -205,14 +207,14 @@ def test_cards_of_several_ranks_are_refused_by_the_statement_closest_to_them(
 def test_a_switch_that_is_off_is_not_cited(
     switches: list[int], pile: str, card: str, rule: str
 ) -> None:
-    """P34: each switch is usable alone; a rank that no switch makes special goes by P7."""
+    """P34: each switch is usable alone; without it the rank is played by the normal rule (P7)."""
     given = table(pile=pile, hands=[f"{card} Kc", "9s"])
     ruleset = rules("guarducci", switches=switches)
     scenario(ruleset, given=given, when=play(0, card), then=refused(rule))
 
 
 def test_a_try_is_refused_if_the_seat_must_turn_or_cover() -> None:
-    """P15: turning is all that is left; S13: the cover comes first; P37: else the try itself."""
+    """P15: a seat with face-down cards only must turn one; S13: a queen must be covered first."""
     turning = table(pile="Kc", hands=["", "9d"], down=["4c"], stock="6c")
     scenario(EGILSSON, given=turning, when=try_stock(0), then=refused("P15"))
     none_left = table(pile="Kc", hands=["4c", "9d"])
@@ -224,14 +226,14 @@ def test_a_try_is_refused_if_the_seat_must_turn_or_cover() -> None:
 
 @pytest.mark.parametrize("command", [swap(0, "9c", "Kc"), lay(0, "9c"), ready(0)])
 def test_custom_rules_cite_the_statements_that_they_have(command: Command) -> None:
-    """A ruleset with statements on laying out and without one on the exchange."""
+    """Without a statement on the exchange, the one on laying out is cited."""
     own = replace(KARMA, cites={"deal.layout": "own"})
     at = table(pile="4c", hands=["9c 3c", "9d"], up=["Kc Kd"], down=["5c 5d"])
     scenario(own, given=at, when=command, then=refused("own"))
 
 
 def test_before_play_custom_rules_cite_the_statements_that_they_have() -> None:
-    """Likewise, with one statement for each of the settings."""
+    """The statement on laying out comes before that on the exchange."""
     game, _ = dealt(replace(KARMA, cites={"deal.layout": "own"}), seats=2)
     scenario(game.ruleset, given=game, when=take(0), then=refused("own"))
     laid = scenario(game.ruleset, given=game, when=lay(0, *game.seats[0].hand[:3]))
@@ -247,7 +249,7 @@ def test_before_play_custom_rules_cite_the_statements_that_they_have() -> None:
 
 
 def test_a_refused_opening_cites_the_opening_play_or_else_the_opener() -> None:
-    """S3 says both in one; other rules may not."""
+    """S3 states both in one; custom rules may state them separately."""
     at = table(hands=["4c 9h", "9c"], first_turn=True)
     for cites, rule in (
         ({"opening.play": "what", "opening.opener": "who"}, "what"),
@@ -257,8 +259,8 @@ def test_a_refused_opening_cites_the_opening_play_or_else_the_opener() -> None:
         scenario(own, given=at, when=play(0, "9h"), then=refused(rule))
 
 
-def test_a_stack_in_part_is_cited_by_the_model_else_by_the_layout() -> None:
-    """Section 1 and P31: a stack is played whole."""
+def test_a_part_of_a_stack_is_refused_by_the_layout_or_else_by_the_model() -> None:
+    """P31: a stack is played whole."""
     at = table(pile="4c", hands=["", "9d"], up=["7c+7d 8c"], down=["3c 3d"])
     stacked = replace(LAYOUT, deal=replace(LAYOUT.deal, layout=KARMA.deal.layout))
     scenario(stacked, given=at, when=play(0, "7c"), then=refused("1-stacks"))
@@ -267,7 +269,7 @@ def test_a_stack_in_part_is_cited_by_the_model_else_by_the_layout() -> None:
 
 
 def test_a_ten_on_a_seven_is_refused_by_the_statement_on_tens() -> None:
-    """S12: on anything but a seven; other cards by that on sevens, S10."""
+    """S12: a ten on anything but a seven; other high cards are refused by S10, on sevens."""
     at = table(pile="7c", hands=["Tc 9c 4c", "9d"])
     own = replace(QUEEN, cites={**QUEEN.cites, "ranks.T.not_on": "ten", "ranks.7.asks": "seven"})
     scenario(own, given=at, when=play(0, "Tc"), then=refused("ten"))

@@ -1,4 +1,4 @@
-"""Refusals: the statement cited if several concern the cards."""
+"""Refusals: which statement is cited if several apply to the cards."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ QUEEN, BOOT = rules("covered-queen"), rules("shit-boot")
         (rules("shithead-six"), "Kc X1", "9d", "P20"),
     ],
 )
-def test_a_card_seen_through_another_is_refused_by_the_transparent_one(
+def test_a_play_too_low_for_the_card_below_is_refused_by_the_transparent_card(
     ruleset: Ruleset, pile: str, card: str, rule: str
 ) -> None:
-    """T13: the jack mirrors; the normal rule is about the top card, which asks for nothing."""
+    """T13: the jack mirrors the card below, so its statement is cited and not the normal rule."""
     at = at_table(ruleset, pile=pile, hands=[f"{card} 4d", "9s"])
     scenario(ruleset, given=at, when=play(0, card), then=refused(rule))
 
 
-def test_a_card_seen_through_another_is_allowed_by_both_statements() -> None:
+def test_a_play_on_a_transparent_card_is_allowed_by_two_statements() -> None:
     """M10: the next player must play equal to or higher than the card under the joker."""
     jokers = rules("morehead", jokers=2)
     given = table(pile="9c X1", hands=["Kd 4d", "9s"])
@@ -46,7 +46,7 @@ def test_a_card_seen_through_another_is_allowed_by_both_statements() -> None:
 
 
 def test_a_card_named_twice_is_refused_by_the_statement_of_its_purpose() -> None:
-    """Exchange, laying, along and follow-up each have a statement of their own."""
+    """Exchange, laying out, pick-up and follow-up each have a statement of their own."""
     game, _ = dealt(QUEEN, seats=2, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
     scenario(QUEEN, given=game, when=swap(0, "Kc Kc", "4c 5c"), then=refused("S2"))
     scenario(QUEEN, given=game, when=swap(0, "", ""), then=refused("S2"))

@@ -47,7 +47,7 @@ def test_r_odd_hands_are_first_hands() -> None:
 
 
 def test_r_a_seat_that_can_play_must_play_and_no_face_up_card_goes_along() -> None:
-    """R, first hand."""
+    """R, first hand: a player who can play must; a pick-up takes no face-up card along."""
     at = table(pile="9c", hands=["4d Kc", "9s"])
     scenario(FIRST, given=at, when=take(0), then=refused("R"))
     table_cards = table(pile="Kc", hands=["", "9s"], up=["4d 5d"], down=["6c 6d"])
@@ -57,7 +57,7 @@ def test_r_a_seat_that_can_play_must_play_and_no_face_up_card_goes_along() -> No
 
 @pytest.mark.parametrize("pile", ["Ac", "7c", "2c", ""])
 def test_r_twos_and_tens_go_on_anything(pile: str) -> None:
-    """R, first hand: the ten burns."""
+    """R, first hand: twos and tens can be played on anything; a ten burns."""
     at = table(pile=pile, hands=["Td 2d 4d", "9s"])
     assert {"Td", "2d"} <= moves(FIRST, at)
     count = len(pile.split()) + 1
@@ -102,7 +102,7 @@ def test_r_the_first_play_goes_onto_the_thrown_cards() -> None:
 
 
 def test_r_stacks_may_be_laid() -> None:
-    """R: layout deal with stacking as P31."""
+    """R: cards of one rank may be stacked on one slot, and a stack is played whole."""
     hands = ["Kc Kd Qc Qd Jc 9c", "7d 6h Kh Qh Jd 9d"]
     game, _ = dealt(FIRST, seats=2, dealer=0, hands=hands)
     after = scenario(FIRST, given=game, when=lay(0, "Kc Kd", "Qc Qd", "Jc"))
@@ -114,7 +114,7 @@ def test_r_stacks_may_be_laid() -> None:
 
 
 def test_r_a_jack_makes_the_next_seat_miss_a_turn() -> None:
-    """R: n jacks n turns; with two left the same seat plays again."""
+    """R: n jacks skip n seats; with two players left one jack returns the turn."""
     at = table(pile="9c", hands=["Jc Jd 4c", "9s", "9h", "9d"])
     scenario(FIRST, given=at, when=play(0, "Jc"), then=[played(0, "Jc", turn=2)])
     scenario(FIRST, given=at, when=play(0, "Jc Jd"), then=[played(0, "Jc Jd", turn=3)])
@@ -124,7 +124,7 @@ def test_r_a_jack_makes_the_next_seat_miss_a_turn() -> None:
 
 
 def test_r_a_joker_goes_on_anything_and_skips_a_seat() -> None:
-    """R: a joker is transparent as well; a table need not play with jokers."""
+    """R: a joker makes the next player miss a turn and is transparent; jokers are optional."""
     assert deck_of(FIRST, 3) == (1, 0, ())
     assert deck_of(JOKERS, 3) == (1, 2, ())
     at = table(pile="Qc", hands=["X1 4c", "9s", "Ks Js"])
@@ -133,7 +133,7 @@ def test_r_a_joker_goes_on_anything_and_skips_a_seat() -> None:
 
 
 def test_r_second_hand_the_ace_is_low_and_the_king_high() -> None:
-    """R, reverse phase."""
+    """R, reverse phase: the ace counts as one, and the king is the highest card."""
     at = table(pile="Qc", hands=["Ad Kd 3d", "9s"])
     assert moves(SECOND, at) == {"Kd"}
     ace = table(pile="Ac", hands=["Ad Kd 3d 4d", "9s"])
@@ -141,7 +141,7 @@ def test_r_second_hand_the_ace_is_low_and_the_king_high() -> None:
 
 
 def test_r_second_hand_anything_but_an_ace_on_a_two() -> None:
-    """R, reverse phase: a two goes on anything."""
+    """R, reverse phase: a two goes on anything, and anything but an ace goes on it."""
     at = table(pile="Kc 2c", hands=["Ad Kd 3d Td 2d", "9s"])
     assert moves(SECOND, at) == {"Kd", "3d", "Td", "2d"}
     scenario(SECOND, given=at, when=play(0, "Ad"), then=refused("R", "P7"))
@@ -169,7 +169,7 @@ def test_r_second_hand_aces_then_twos_are_thrown_last() -> None:
 
 
 def test_r_second_hand_the_previous_player_takes_the_pile() -> None:
-    """R (reading): the previous player takes the pile, and the seat that could not play leads."""
+    """R: if a player cannot play, the previous one takes the pile; the player then leads."""
     at = table(hands=["Qc 4c", "3c 4d", "5d"])
     after = scenario(
         SECOND, given=at, when=[play(0, "Qc"), take(1)], then=[took(1, 1, turn=1, taker=0)]
@@ -187,15 +187,15 @@ def test_r_second_hand_without_a_previous_player_the_seat_takes_it() -> None:
     scenario(SECOND, given=thrown, when=take(0), then=[took(0, 2, turn=1)])
 
 
-def test_r_second_hand_a_seat_that_is_its_own_previous_player() -> None:
+def test_r_second_hand_a_seat_that_is_its_own_previous_player_takes_the_pile_and_leads() -> None:
     """R (reading): after a jack with two seats left, the seat takes the pile itself and leads."""
     at = table(hands=["Jc 4c", "3c 4d"])
     after = scenario(SECOND, given=at, when=play(0, "Jc"))
     scenario(SECOND, given=after, when=take(0), then=[took(0, 1, turn=0)])
 
 
-def test_r_second_hand_a_failed_blind_card() -> None:
-    """R (reading): the seat takes the card it turned, the previous one the pile; the seat leads."""
+def test_r_second_hand_after_a_failed_blind_card_the_previous_player_takes_the_pile() -> None:
+    """R (reading): the seat takes the card it turned, and leads."""
     at = table(pile="3d Qc", hands=["", "5d", "6d"], down=["4c 4d"], last=2)
     after = scenario(
         SECOND, given=at, when=turn_over(0, 0), then=[failed(0, 0, "4c", 2, turn=0, taker=2)]
@@ -206,7 +206,7 @@ def test_r_second_hand_a_failed_blind_card() -> None:
     scenario(SECOND, given=gone, when=turn_over(0, 0), then=[failed(0, 0, "4c", 2, turn=1)])
 
 
-def test_r_the_last_with_cards_is_the_shithead_of_either_hand() -> None:
+def test_r_the_last_seat_with_cards_is_the_shithead_of_either_hand() -> None:
     """R: the shithead of the match is the shithead of the second hand."""
     at = table(pile="9c", hands=["Qc", "3c"])
     then = (played(0, "Qc", turn=None), out(0, 1), *ended("shithead", 1, 0, 1))

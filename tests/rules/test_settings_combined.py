@@ -38,16 +38,16 @@ def with_rank(ruleset: Ruleset, rank: str, rule: Mapping[str, object]) -> Rulese
 
 
 def test_a_card_that_asks_for_a_cover_neither_reverses_nor_skips() -> None:
-    """Resolution: the first that applies; cover comes before reverse and skip."""
-    heavy = with_rank(QUEEN, "Q", {"reverses": True, "skips": True})
+    """A cover comes before a reverse and a skip; only the first of them takes effect."""
+    own = with_rank(QUEEN, "Q", {"reverses": True, "skips": True})
     at = table(pile="4c", hands=["Qc 9c 8c", "Jd", "Jh"])
-    scenario(heavy, given=at, when=play(0, "Qc"), then=[played(0, "Qc", turn=0)])
+    scenario(own, given=at, when=play(0, "Qc"), then=[played(0, "Qc", turn=0)])
     last = table(pile="4c", hands=["Qc", "Jd", "Jh"])
-    scenario(heavy, given=last, when=play(0, "Qc"), then=[played(0, "Qc", turn=1), out(0, 1)])
+    scenario(own, given=last, when=play(0, "Qc"), then=[played(0, "Qc", turn=1), out(0, 1)])
 
 
-def test_the_card_on_top_asks_for_the_cover() -> None:
-    """L17, S13: the companions lie on top and their effects happen."""
+def test_a_queen_as_companion_of_a_five_must_be_covered() -> None:
+    """L17, S13: the companion lies on top, and its effects happen."""
     covers = with_rank(LEEDS, "Q", {"covers": True, "skips": True})
     at = table(pile="4c", hands=["5c Qc 9c 8c", "Jd", "Jh"])
     scenario(covers, given=at, when=play(0, "5c Qc"), then=[played(0, "5c Qc", turn=0)])
@@ -68,7 +68,7 @@ def test_with_two_left_the_next_seat_plays_after_a_pick_up_even_after_a_skip() -
 
 
 def test_sets_burn_by_their_size_or_not_at_all() -> None:
-    """Set size that burns: a setting; none burns with a size of 0."""
+    """The size of a set that burns is a setting; with size 0 no set burns."""
     at = table(pile="9c 9d", hands=["9h 9s 4c", "Jd"])
     threes = replace(SHITHEAD, burn=replace(SHITHEAD.burn, set_size=3))
     then: list[Event] = [played(0, "9h", turn=0), burned(0, cause="set", count=3)]
@@ -90,7 +90,7 @@ def test_fives_with_companions_may_cover_and_plain_fives_may_not() -> None:
 
 
 def test_two_ranks_that_need_companions_do_not_accompany_one_another() -> None:
-    """L17: together with cards of a rank that is higher and plays by itself; no joker, no equal."""
+    """L17: a companion has a higher rank, can be played by itself, and is no joker."""
     sixes = with_rank(LEEDS, "6", {"plays": LEEDS.rank(Rank("5")).plays})
     jokers = replace(sixes, deck=replace(sixes.deck, jokers=2))
     at = table(hands=["5c 6c X1 9c", "Jd"])
@@ -110,16 +110,16 @@ def test_a_joker_is_no_part_of_a_run() -> None:
     scenario(jokers, given=at, when=play(0, "4c X1"), then=refused())
 
 
-def test_all_runs_are_listed_in_the_order_of_suits_and_ranks() -> None:
-    """P34(5): two or more consecutive cards of one suit, wherever they begin."""
+def test_every_part_of_a_run_is_listed() -> None:
+    """P34(5): every part of a run, from two cards up, is a run of its own."""
     at = table(hands=["2c 3c 4c Kd Ad 9h Jh", "Jd"])
     runs = {move for move in moves(RUNS, at) if " " in move}
     assert runs == {"2c 3c", "3c 4c", "2c 3c 4c", "Kd Ad"}
     assert {move for move in moves(SHITHEAD, at) if " " in move} == set()
 
 
-def test_a_pick_up_or_pass_before_the_limit_goes_on() -> None:
-    """Turn limit: the action that reaches it ends the hand, and not the one before it."""
+def test_the_pick_up_or_pass_that_reaches_the_turn_limit_ends_the_hand() -> None:
+    """The action before it does not."""
     at = table(pile="Kc", hands=["4c", "Jd"], actions=8, turn_limit=10)
     scenario(SHITHEAD, given=at, when=take(0), then=[took(0, 1, turn=1)])
     last = table(pile="Kc", hands=["4c", "Jd"], actions=9, turn_limit=10)
@@ -137,7 +137,7 @@ def test_a_pick_up_or_pass_before_the_limit_goes_on() -> None:
 
 
 def test_passes_count_as_actions_and_clear_the_previous_player() -> None:
-    """Endless hands; previous player: no seat has played on this pile."""
+    """After a pass no seat counts as the one that played on the pile."""
     at = table(hands=["5c", "Jd 5d"], actions=3, last=1)
     after = scenario(LEEDS, given=at, when=pass_(0))
     assert (after.actions, after.passes, after.last_play, after.first_turn) == (4, 1, None, False)
@@ -146,7 +146,7 @@ def test_passes_count_as_actions_and_clear_the_previous_player() -> None:
 
 
 def test_a_time_out_plays_the_lowest_cards() -> None:
-    """Time-outs: the fewest cards, lowest in the ruleset's order, jokers last, then the code."""
+    """The fewest cards, the lowest rank, and of equal cards the first in code order."""
     at = table(pile="2c", hands=["9d 9c Jd", "Jh"])
     then: list[Event] = [timed_out(0), played(0, "9c", turn=1)]
     scenario(SHITHEAD, given=at, when=time_out(0), then=then)
@@ -156,7 +156,7 @@ def test_a_time_out_plays_the_lowest_cards() -> None:
 
 
 def test_a_time_out_passes_if_no_other_move_is_legal() -> None:
-    """Time-outs: neither play nor pile nor face-down card."""
+    """The seat can neither play nor pick up nor turn a card."""
     at = table(hands=["5c", "Jh 5d"])
     scenario(LEEDS, given=at, when=time_out(0), then=[timed_out(0), passed(0, turn=1)])
 
@@ -172,15 +172,15 @@ def test_a_deal_that_leaves_only_special_cards_has_no_starter() -> None:
     assert event.stock == 7  # type: ignore[union-attr] # likewise
 
 
-def test_the_deal_states_the_size_of_the_stock() -> None:
-    """The deal: what is left is the stock; the starter is turned from its top."""
+def test_the_event_of_the_deal_states_the_size_of_the_stock() -> None:
+    """The rest of the deck is the stock, without the starter."""
     for ruleset, left in ((SHITHEAD, 52 - 27), (LEEDS, 52 - 28)):
         game, (event,) = dealt(ruleset, seats=3)
         assert event.stock == left == len(game.stock)  # type: ignore[union-attr] # likewise
 
 
 def test_threes_are_thrown_clockwise_from_the_dealers_left() -> None:
-    """R: beginning left of the dealer, each seat, so that the last of them is followed."""
+    """R: each seat throws its threes, beginning left of the dealer."""
     game, (_, *thrown) = dealt(
         rules("reverse"),
         seats=4,
@@ -193,8 +193,8 @@ def test_threes_are_thrown_clockwise_from_the_dealers_left() -> None:
     assert game.thrower == 0
 
 
-def test_a_follow_up_out_of_turn_is_no_pick_up_and_no_try() -> None:
-    """S4 with P9 and P37: what a seat may do in its turn it may not do in another's."""
+def test_a_seat_that_may_follow_up_may_not_pick_up_or_try_the_stock() -> None:
+    """S4: out of turn a seat may only play on the cards it has just drawn."""
     turn = replace(SHITHEAD.turn, follow_up=True, try_stock=TryStock.ALWAYS)
     own = replace(SHITHEAD, turn=turn)
     at = table(pile="4c", hands=["9c 6c 6d", "Kd 3d", "Jd"], stock="9d Th Ks")
@@ -206,7 +206,7 @@ def test_a_follow_up_out_of_turn_is_no_pick_up_and_no_try() -> None:
 
 
 def test_any_number_of_face_up_cards_of_one_rank_goes_along() -> None:
-    """S7: the player's choice, also where one set a size is listed."""
+    """S7: several of one rank, of the player's choice, even if the list names only one set."""
     eights = "8c 8d 8h 8s 8c/2 8d/2 8h/2"
     at = table(pile="Ac", hands=["", "9s"], up=[eights], down=["4c 4d 4h 4s 5c 5d 5h"], decks=2)
     listed = moves(QUEEN, at)

@@ -24,8 +24,8 @@ from tests.rules.tables import cards, dealt, rules, table
 BOOT = rules("shit-boot")
 
 
-def test_b_nine_cards_each_and_three_of_six_laid() -> None:
-    """B: as in P21; no stacks."""
+def test_b_each_seat_gets_nine_cards_and_lays_three_of_six() -> None:
+    """B: three cards are dealt face-down, and three of the other six are laid, not stacked."""
     game, _ = dealt(BOOT, seats=3, hands=["Kc Kd Qc Qd Jc 9c"], stock="8c")
     assert {(len(s.down), len(s.hand)) for s in game.seats} == {(3, 6)}
     scenario(BOOT, given=game, when=lay(0, "Kc Kd", "Qc", "Jc"), then=refused("B"))
@@ -38,7 +38,7 @@ def test_b_nine_cards_each_and_three_of_six_laid() -> None:
     [("8c 4c", "8c", ""), ("2c 8c 4c", "8c", "2c"), ("Tc 2d Td 3c 4c", "3c", "Tc 2d Td")],
 )
 def test_b_a_special_card_turned_goes_under_the_stock(top: str, starter: str, under: str) -> None:
-    """B: and another is turned."""
+    """B: a special card turned as starter goes to the bottom, and another is turned."""
     game, _ = dealt(BOOT, seats=3, stock=top)
     assert game.pile == cards(starter)
     below = tuple(game.deck[p] for p in game.stock)
@@ -48,7 +48,7 @@ def test_b_a_special_card_turned_goes_under_the_stock(top: str, starter: str, un
 
 
 def test_b_the_seat_left_of_the_dealer_starts_onto_the_starter() -> None:
-    """B."""
+    """B: the player left of the dealer starts, and must beat the starter."""
     game, _ = dealt(BOOT, seats=3, dealer=2, hands=["Kc Kd Qc Qd Jc 4c"], stock="Qh")
     for seat in range(3):
         for command in (first_lay(game, seat), Ready(seat=seat)):
@@ -61,7 +61,7 @@ def test_b_the_seat_left_of_the_dealer_starts_onto_the_starter() -> None:
 
 
 def test_b_a_seat_that_can_play_must_play() -> None:
-    """B (reading): no try and no pick-up then."""
+    """B (reading): a player who can play may neither try the stock nor pick up."""
     at = table(pile="9c", hands=["4d Kc 2d", "9s"], stock="5c")
     assert moves(BOOT, at) == {"Kc", "2d"}
     scenario(BOOT, given=at, when=take(0), then=refused("B"))
@@ -69,7 +69,7 @@ def test_b_a_seat_that_can_play_must_play() -> None:
 
 
 def test_b_a_seat_that_cannot_play_may_try_the_top_card_of_the_stock() -> None:
-    """B: who does not want to takes the pile."""
+    """B: a player who cannot play tries the top card of the stock or takes the pile."""
     at = table(pile="9c", hands=["4d 5d 6d", "9s"], stock="Jc 3c")
     assert moves(BOOT, at) == {"trystock", "take"}
     scenario(BOOT, given=at, when=try_stock(0), then=[tried(0, "Jc", turn=1)])
@@ -77,7 +77,7 @@ def test_b_a_seat_that_cannot_play_may_try_the_top_card_of_the_stock() -> None:
 
 
 def test_b_a_try_that_fails_takes_the_pile_and_the_card() -> None:
-    """B: the failed card too."""
+    """B: if the try fails, the player takes the pile and the card."""
     at = table(pile="8c 9c", hands=["4d 5d 6d", "9s"], stock="3c Jc")
     after = scenario(BOOT, given=at, when=try_stock(0), then=[try_failed(0, "3c", 2, turn=1)])
     assert set(after.seats[0].hand) == set(cards("4d 5d 6d 8c 9c 3c"))
@@ -85,16 +85,20 @@ def test_b_a_try_that_fails_takes_the_pile_and_the_card() -> None:
 
 
 def test_b_a_tried_ten_burns() -> None:
-    """B: the specials are the two and the ten of shithead."""
+    """B: a ten burns, as in `shithead`."""
     at = table(pile="Kc", hands=["4d 5d 6d", "9s"], stock="Tc 3c")
     then = (tried(0, "Tc", turn=0), burned(0, cause="rank", count=2))
     scenario(BOOT, given=at, when=try_stock(0), then=then)
 
 
-def test_b_with_the_stock_gone_only_the_pick_up_is_left() -> None:
-    """B and P14."""
+def test_b_without_a_stock_a_seat_that_cannot_play_picks_up() -> None:
+    """P14: from the face-up cards, the pile is taken with one of them."""
     at = table(pile="9c", hands=["", "9s"], up=["4d 5d"], down=["6c 6d"])
     assert moves(BOOT, at) == {"take 4d", "take 5d"}
     scenario(BOOT, given=at, when=take(0, "4d"), then=[took(0, 1, turn=1, along="4d")])
+
+
+def test_b_a_card_of_another_seat_is_refused() -> None:
+    """P10: cards are played from the own hand while there is one."""
     ace = table(pile="9c", hands=["As", "9s"])
     scenario(BOOT, given=ace, when=play(0, "9s"), then=refused("P10"))

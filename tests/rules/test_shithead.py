@@ -23,11 +23,10 @@ from tests.rules.scenario import moves, refused, scenario
 from tests.rules.tables import all_ready, cards, dealt, rules, table
 
 SHITHEAD = rules("shithead")
-HIGH = "KQJ98"  # fillers of deals where no low card may come by chance
 
 
 def test_p1_two_to_five_play_with_one_deck_and_two_is_high_and_low() -> None:
-    """P1: 2 to 5 players, one deck of 52."""
+    """P1: two to five players, one deck of 52; a two beats an ace, and anything beats a two."""
     assert (SHITHEAD.seats_min, SHITHEAD.seats_max) == (2, 5)
     assert {deck_of(SHITHEAD, n) for n in range(2, 6)} == {(1, 0, ())}
     assert "2d" in moves(SHITHEAD, table(pile="Ac", hands=["2d", "9s"]))
@@ -35,13 +34,13 @@ def test_p1_two_to_five_play_with_one_deck_and_two_is_high_and_low() -> None:
 
 
 def test_p2_the_loser_deals_and_rotation_is_an_option() -> None:
-    """P2 (reading)."""
+    """P2 (reading): the loser deals the next hand; a table may let the deal rotate."""
     assert SHITHEAD.end.next_dealer is NextDealer.LOSER
     assert rules("shithead", next_dealer="rotate").end.next_dealer is NextDealer.ROTATE
 
 
 def test_p3_three_down_three_up_three_in_the_hand() -> None:
-    """P3."""
+    """P3: deal three cards down, three up, and three to the hand."""
     game, _ = dealt(SHITHEAD, seats=4)
     for state in game.seats:
         assert (len(state.down), len(state.up), len(state.hand)) == (3, 3, 3)
@@ -50,7 +49,7 @@ def test_p3_three_down_three_up_three_in_the_hand() -> None:
 
 
 def test_p4_hand_cards_may_be_exchanged_with_own_face_up_cards() -> None:
-    """P4."""
+    """P4: before play any number of hand cards may be exchanged with own face-up cards."""
     game, _ = dealt(SHITHEAD, seats=2, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
     after = scenario(SHITHEAD, given=game, when=swap(0, "Kc Qc Jc", "4c 5c 6c"))
     assert after.seats[0].up_cards == cards("Kc Qc Jc")
@@ -69,20 +68,20 @@ def test_p4_hand_cards_may_be_exchanged_with_own_face_up_cards() -> None:
     ],
 )
 def test_p5_the_first_three_dealt_opens(up: list[str], hands: list[str], opener: int) -> None:
-    """P5: face-up three, then a hand three, in the order of the deal; else fours, and so on."""
+    """P5: the first face-up three dealt opens; else the first three in a hand; else fours."""
     game, _ = dealt(SHITHEAD, seats=3, dealer=0, up=up, hands=hands)
     assert all_ready(game).turn == opener
 
 
-def test_p5_after_all_other_ranks_come_aces_and_then_twos() -> None:
-    """P5: and so on up to the ace, then two."""
+def test_p5_a_queen_in_a_hand_opens_before_face_up_aces_and_twos() -> None:
+    """P5: three, four, and so on up to the ace, then two; each face-up first, then in a hand."""
     up, hands = ["2c 2d 2h", "2s Ac Ad"], ["Kc Kd Kh", "Ks Qc Qd"]
     game, _ = dealt(SHITHEAD, seats=2, dealer=1, up=up, hands=hands)
-    assert all_ready(game).turn == 1  # a queen comes before a king, in a hand before a face-up ace
+    assert all_ready(game).turn == 1
 
 
-def test_p5_is_judged_before_exchanges() -> None:
-    """P5 (reading): by the cards as dealt."""
+def test_p5_the_opener_is_judged_before_exchanges() -> None:
+    """P5 (reading): the cards count as they were dealt."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c Kd Kh", "Kc"], hands=["Ks Jh Jd", "3d"])
     game = scenario(SHITHEAD, given=game, when=swap(0, "Ks", "3c"))
     assert all_ready(game).turn == 0
@@ -95,14 +94,14 @@ def test_p5_face_down_cards_open_nothing() -> None:
 
 
 def test_p6_the_opening_is_any_number_of_cards_of_one_rank() -> None:
-    """P6: not only of the rank that opens."""
+    """P6: the opener may play another rank than the three that made it the opener."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c", ""], hands=["4c 4d Kc"])
     game = all_ready(game)
     assert moves(SHITHEAD, game) == {"4c", "4d", "4c 4d", "Kc"}
 
 
-def test_p7_equal_or_higher() -> None:
-    """P7: one or more cards of one rank; ace high."""
+def test_p7_a_play_is_cards_of_one_rank_equal_or_higher() -> None:
+    """P7: equal or higher, one or more cards of one rank; the ace is high."""
     at = table(pile="9c", hands=["9d 8d Jd Jh Ad", "9s"])
     assert moves(SHITHEAD, at) == {"9d", "Jd", "Jh", "Jd Jh", "Ad", "take"}
     scenario(SHITHEAD, given=at, when=play(0, "8d"), then=refused("P7"))
@@ -122,7 +121,7 @@ def test_p7_equal_or_higher() -> None:
     ],
 )
 def test_p8_the_hand_is_refilled_to_three(hand: str, stock: str, laid: str, drawn: int) -> None:
-    """P8: if fewer; as many as the stock has."""
+    """P8: draw to a hand of three if it has fewer, or as many as the stock has."""
     after = scenario(
         SHITHEAD,
         given=table(hands=[hand, "9s"], stock=stock),
@@ -133,7 +132,7 @@ def test_p8_the_hand_is_refilled_to_three(hand: str, stock: str, laid: str, draw
 
 
 def test_p9_a_seat_that_does_not_play_takes_the_pile() -> None:
-    """P9: cannot or will not; the next seat plays anything."""
+    """P9: a player who cannot or will not play takes the pile; the next plays anything."""
     at = table(pile="4c 9c", hands=["Kd 3d", "3s Ks", "8s"])
     after = scenario(SHITHEAD, given=at, when=take(0), then=[took(0, 2, turn=1)])
     assert moves(SHITHEAD, after, 1) == {"3s", "Ks"}
@@ -142,7 +141,7 @@ def test_p9_a_seat_that_does_not_play_takes_the_pile() -> None:
 
 
 def test_p10_a_turn_that_begins_with_a_hand_uses_no_table_card() -> None:
-    """P10: not even a face-up card of the same rank."""
+    """P10: not even a face-up card of the same rank may be added."""
     at = table(pile="9c", hands=["Kd", "3s"], up=["Kh 4h"], down=["5c 5d"])
     assert moves(SHITHEAD, at) == {"Kd", "take"}
     scenario(SHITHEAD, given=at, when=play(0, "Kd Kh"), then=refused("P10"))
@@ -162,7 +161,7 @@ def test_p10_a_burn_begins_a_new_turn() -> None:
 
 
 def test_p11_twos_go_on_anything_and_anything_on_twos() -> None:
-    """P11."""
+    """P11: a two can be played on anything, and anything on a two."""
     assert "2d" in moves(SHITHEAD, table(pile="Ac", hands=["2d 3d", "9s"]))
     at = table(pile="Ac 2c", hands=["3d 2d", "9s"])
     assert moves(SHITHEAD, at) == {"3d", "2d", "take"}
@@ -170,7 +169,7 @@ def test_p11_twos_go_on_anything_and_anything_on_twos() -> None:
 
 @pytest.mark.parametrize("pile", ["Ac", "Jc", "7c", "2c", "", "8c"])
 def test_p12_a_ten_goes_on_anything_and_burns(pile: str) -> None:
-    """P12: also on an empty pile; same player again."""
+    """P12: a ten on anything, or on an empty pile, burns; the same player plays again."""
     count = len(pile.split()) + 1
     scenario(
         SHITHEAD,
@@ -181,7 +180,7 @@ def test_p12_a_ten_goes_on_anything_and_burns(pile: str) -> None:
 
 
 def test_p12_four_tens_burn_by_their_rank() -> None:
-    """Resolution: a rank's own burn is named before the set's."""
+    """P12 and P13 both apply; the ten's own burn is the recorded cause."""
     scenario(
         SHITHEAD,
         given=table(pile="9c", hands=["Td Tc Th Ts 4d", "9s"]),
@@ -191,7 +190,7 @@ def test_p12_four_tens_burn_by_their_rank() -> None:
 
 
 def test_p13_four_of_one_rank_on_top_burn() -> None:
-    """P13: also twos."""
+    """P13: four of one rank on top of the pile burn, twos as well."""
     for rank in "2568K":
         scenario(
             SHITHEAD,
@@ -201,8 +200,8 @@ def test_p13_four_of_one_rank_on_top_burn() -> None:
         )
 
 
-def test_p14_one_face_up_card_goes_along() -> None:
-    """P14: of the player's choice, unable or unwilling."""
+def test_p14_one_face_up_card_goes_along_with_the_pile() -> None:
+    """P14: unable or unwilling: take the pile and one face-up card of the player's choice."""
     at = table(pile="9c", hands=["", "9s"], up=["Kh 4h 4d"], down=["5c 5d 5h"])
     assert moves(SHITHEAD, at) == {"Kh", "take Kh", "take 4h", "take 4d"}
     for wrong in ("", "4h 4d", "9s", "9c", "5c"):
@@ -213,14 +212,14 @@ def test_p14_one_face_up_card_goes_along() -> None:
 
 
 def test_p14_after_the_pick_up_the_seat_plays_from_its_hand_again() -> None:
-    """P10 and P14: the hand first, then what is left on the table."""
+    """P10: cards in the hand are played before the cards on the table."""
     at = table(pile="9c", hands=["", "3s 3d"], up=["Kh 4h"], down=["5c 5d"])
     after = scenario(SHITHEAD, given=at, when=[take(0, "Kh"), play(1, "3s")])
     assert moves(SHITHEAD, after) == {"9c", "Kh", "take"}
 
 
 def test_p15_a_failed_face_down_card_is_shown_and_taken() -> None:
-    """P15: pile and card to the hand, everyone has seen it."""
+    """P15: a face-down card that does not fit goes to the hand with the pile; everyone sees it."""
     at = table(pile="3c 9c", hands=["", "9s"], down=["5c 8d"])
     after = scenario(SHITHEAD, given=at, when=turn_over(0, 1), then=[failed(0, 1, "8d", 2, turn=1)])
     assert set(after.seats[0].known) == set(cards("3c 9c 8d"))
@@ -229,7 +228,7 @@ def test_p15_a_failed_face_down_card_is_shown_and_taken() -> None:
 
 
 def test_p15_a_face_down_card_that_fits_is_played() -> None:
-    """P15: also a ten, which burns."""
+    """P15: a face-down card is turned openly and played if it fits; a ten burns."""
     at = table(pile="Kc", hands=["", "9s"], down=["Td 8d"])
     scenario(
         SHITHEAD,
@@ -239,8 +238,8 @@ def test_p15_a_face_down_card_that_fits_is_played() -> None:
     )
 
 
-def test_p16_out_only_by_playing_the_last_card() -> None:
-    """P16: the last seat with cards is the loser."""
+def test_p16_a_player_goes_out_only_by_playing_the_last_card() -> None:
+    """P16: the last player with cards is the loser."""
     scenario(
         SHITHEAD,
         given=table(pile="Kc", hands=["", "9s"], down=["8d"]),

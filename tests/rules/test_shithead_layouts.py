@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from service.domain.legal import first_lay
 from service.domain.ruleset import NextDealer, deck_of
 from tests.rules.phrases import (
     burned,
     ended,
+    lay,
     out,
     play,
     played,
+    ready,
     swap,
     take,
     took,
@@ -18,35 +21,25 @@ from tests.rules.phrases import (
 from tests.rules.scenario import moves, refused, scenario
 from tests.rules.tables import all_ready, cards, dealt, rules, table
 
-SHITHEAD = rules("shithead")
-HIGH = "KQJ98"  # fillers of deals where no low card may come by chance
-
-
 SIX = rules("shithead-six")
 
 
-def six(hand: str, **given: object) -> object:
-    """Return a table of six where seat 0 has this hand."""
-    others = ["9s", "8s", "7s", "6s", "5s"]
-    return table(hands=[hand, *others], **given)  # type: ignore[arg-type] # as table takes them
-
-
-def test_p20_six_players_two_jokers() -> None:
-    """P20: a deck of 54."""
+def test_p20_six_play_with_two_jokers() -> None:
+    """P20: six players, one deck and two jokers."""
     assert deck_of(SIX, 6) == (1, 2, ())
     assert (SIX.seats_min, SIX.seats_max) == (6, 6)
 
 
 def test_p20_the_player_whose_own_play_comes_back_must_beat_it() -> None:
-    """P20: seat 0 plays a king, seat 1 a joker: seat 0 must beat its king or take the pile."""
+    """P20: a joker on a king reverses; the player of the king must beat it or take the pile."""
     hands = ["Kc 9c Ac", "X1 4d", "8s", "7s", "6s", "5s"]
     after = scenario(SIX, given=table(pile="Qc", hands=hands), when=[play(0, "Kc"), play(1, "X1")])
     assert (after.turn, after.direction) == (0, -1)
     assert moves(SIX, after) == {"Ac", "take"}
 
 
-def test_p20_jokers_go_alone_or_together_and_with_no_other_card() -> None:
-    """P20: two jokers reverse twice; on an empty pile they ask nothing."""
+def test_p20_jokers_are_played_alone_or_together_but_with_no_other_card() -> None:
+    """P20: jokers go on anything; two reverse twice; alone on the pile they ask for nothing."""
     hands = ["X1 X2 4d", "3s Ks", "8s", "7s", "6s", "5s"]
     at = table(pile="Ac", hands=hands)
     assert moves(SIX, at) == {"X1", "X2", "X1 X2", "take"}
@@ -57,23 +50,20 @@ def test_p20_jokers_go_alone_or_together_and_with_no_other_card() -> None:
     assert moves(SIX, after, 1) == {"3s", "Ks", "take"}
 
 
-def test_p20_jokers_qualify_nobody() -> None:
-    """P20: the first four opens although jokers were dealt before it."""
-    up = ["X1", "X2", "", "", "", "4c"]
-    game, _ = dealt(SIX, seats=6, up=up)
-    assert all_ready(game).turn != 1
-    none = {rank for state in game.seats for card in state.up_cards for rank in card[0]}
-    assert "X" in none
+def test_p20_a_joker_makes_no_player_the_first() -> None:
+    """P20: jokers were dealt face-up before, but the first three in a hand opens."""
+    game, _ = dealt(SIX, seats=6, up=["X1", "X2", "", "", "", "4c"])
+    assert [seat for seat in range(6) if "3" in str(game.seats[seat].up_cards)] == []
+    assert game.seats[5].hand[1] == "3c"
+    assert all_ready(game).turn == 5
 
 
 def test_p21_three_of_six_are_laid() -> None:
-    """P21: three down and a hand of six; one card on each slot."""
+    """P21: each player lays any three of six cards face-up, one on each slot."""
     layout = rules("shithead-layout")
     hands = ["4c 4d Kc Kd 9c 9d", "8c 8d"]
     game, _ = dealt(layout, seats=2, hands=hands)
     assert [len(s.hand) for s in game.seats] == [6, 6]
-    from tests.rules.phrases import lay, ready
-
     for wrong in (("4c", "4d"), ("4c 4d", "Kc", "9c"), ("4c", "Kc", ""), ("4c", "4c", "Kc")):
         scenario(layout, given=game, when=lay(0, *wrong), then=refused("P21", "P7"))
     scenario(layout, given=game, when=lay(0, "4c", "4d", "8c"), then=refused("P21"))
@@ -94,23 +84,16 @@ def test_p21_three_of_six_are_laid() -> None:
     ],
 )
 def test_p21_the_first_three_among_the_six_opens(hands: list[str], opener: int) -> None:
-    """P21: in the order of the deal, else fours; whatever was laid."""
+    """P21: the first three dealt among the six opens, else the first four, whatever was laid."""
     layout = rules("shithead-layout")
-    from service.domain.commands import Ready
-    from service.domain.decide import decide
-    from service.domain.evolve import evolve
-    from service.domain.legal import first_lay
-
     game, _ = dealt(layout, seats=2, dealer=0, hands=hands)
     for seat in (0, 1):
-        for command in (first_lay(game, seat), Ready(seat=seat)):
-            for event in decide(command, game):
-                game = evolve(game, event)
+        game = scenario(layout, given=game, when=[first_lay(game, seat), ready(seat)])
     assert game.turn == opener
 
 
 def test_p22_the_first_to_go_out_wins() -> None:
-    """P22: the hand ends at once; the winner alone has a place."""
+    """P22: the hand ends when the first player is out, and only this player has a place."""
     scenario(
         rules("shithead-winner"),
         given=table(pile="7c", hands=["8c", "9s", "9d"]),
@@ -126,8 +109,8 @@ def test_p22_the_first_to_go_out_wins() -> None:
     assert rules("shithead-winner").end.next_dealer is NextDealer.ROTATE
 
 
-def test_p23_a_ten_goes_by_the_normal_rule() -> None:
-    """P12b: so not on J, Q, K, A; it burns all the same."""
+def test_p23_a_ten_is_played_by_the_normal_rule_and_burns() -> None:
+    """P12b: a ten cannot be played on a jack, queen, king or ace."""
     in_rank = rules("shithead-ten-in-rank")
     for pile in ("Jc", "Qc", "Kc", "Ac"):
         at = table(pile=pile, hands=["Td 4d", "9s"])
@@ -142,7 +125,7 @@ def test_p23_a_ten_goes_by_the_normal_rule() -> None:
 
 
 def test_p24_only_the_pile_is_taken() -> None:
-    """P14b: all face-up cards stay."""
+    """P14b: a player who cannot play from the table takes the pile; the face-up cards stay."""
     keep = rules("shithead-keep-table")
     at = table(pile="9c", hands=["", "9s"], up=["Kh 4h"], down=["5c 5d"])
     assert moves(keep, at) == {"Kh", "take"}

@@ -8,7 +8,7 @@ from service.domain.commands import Command
 from service.domain.decide import decide
 from service.domain.events import PlayStarted
 from service.domain.legal import may_act
-from service.domain.ruleset import deck_of
+from service.domain.ruleset import Ruleset, deck_of
 from tests.rules.phrases import (
     burned,
     drew,
@@ -33,15 +33,15 @@ KATASTROPHIC = rules("threes-katastrophic")
 EVERY = (THREES, HOUSE, KATASTROPHIC)
 
 
-def test_t1_as_many_as_one_deck_deals() -> None:
-    """T1 (reading): two to five."""
+def test_t1_two_to_five_play_with_one_deck() -> None:
+    """T1 (reading): as many players as one deck is enough for."""
     for ruleset in EVERY:
         assert (ruleset.seats_min, ruleset.seats_max) == (2, 5)
         assert deck_of(ruleset, 5) == (1, 0, ())
 
 
-def test_t2_three_each_and_a_free_exchange() -> None:
-    """T2."""
+def test_t2_three_cards_each_and_a_free_exchange() -> None:
+    """T2: three cards down, three up, three in hand; exchange freely."""
     game, _ = dealt(THREES, seats=2, up=["4c 5c 6c"], hands=["Kc Qc Jc"])
     assert {(len(s.down), len(s.up), len(s.hand)) for s in game.seats} == {(3, 3, 3)}
     after = scenario(THREES, given=game, when=swap(0, "Kc Qc Jc", "4c 5c 6c"))
@@ -58,7 +58,7 @@ def test_t2_three_each_and_a_free_exchange() -> None:
     ],
 )
 def test_t3_a_seat_with_a_three_may_start(hands: list[str], may: set[int], rank: str) -> None:
-    """T3: first come, first served; else a four, and so on; with cards of that rank."""
+    """T3: a three in hand may start, first come, first served; else a four, and so on."""
     game, _ = dealt(THREES, seats=3, up=["3s 3h"], hands=hands)
     game = all_ready(game)
     assert game.turn is None
@@ -80,21 +80,21 @@ def test_t3_a_seat_with_a_three_may_start(hands: list[str], may: set[int], rank:
         (turn_over(0, 0), "T9"),
     ],
 )
-def test_t3_an_opening_is_nothing_but_a_play(command: Command, rule: str) -> None:
-    """T3: refused by the statement that refuses the command in any turn."""
+def test_t3_an_opening_must_be_a_play(command: Command, rule: str) -> None:
+    """The refusal cites the statement that would refuse the command in any turn."""
     game, _ = dealt(THREES, seats=2, hands=["3c Kc Qc", "Kd Qd Jd"])
     scenario(THREES, given=all_ready(game), when=command, then=refused(rule))
 
 
-def test_t3_after_the_last_ready_the_first_to_come_opens() -> None:
-    """T3: nobody is named, even if only one seat may."""
+def test_t3_play_starts_without_a_named_opener() -> None:
+    """T3: first come, first served, even if only one player has a three."""
     game, _ = dealt(THREES, seats=2, hands=["3c Kc Qc", "Kd Qd Jd"])
     game = scenario(THREES, given=game, when=ready(0))
     assert decide(ready(1), game)[-1] == PlayStarted(turn=None)
 
 
 def test_t3_the_first_accepted_opening_counts() -> None:
-    """T3: of two sent at once the second comes too late; play goes on from the opener."""
+    """T3: first come, first served; play goes on from the player who came first."""
     game, _ = dealt(THREES, seats=3, hands=["3c Kc Qc", "Kd Qd Jd", "3d 3h Jc"], stock="9c 9d")
     game = all_ready(game)
     assert moves(THREES, game, 2) == {"3d", "3h", "3d 3h"}
@@ -105,24 +105,24 @@ def test_t3_the_first_accepted_opening_counts() -> None:
     assert moves(THREES, after, 0) == {"3c", "Kc", "Qc"}
 
 
-def test_t3_is_judged_after_the_exchange() -> None:
-    """T3: a three taken from the table counts, one laid does not."""
+def test_t3_the_opener_is_judged_after_the_exchange() -> None:
+    """T3: a three taken into the hand counts, and one laid on the table does not."""
     game, _ = dealt(THREES, seats=2, up=["3c", "Ks"], hands=["Kc Qc Jc", "3d Qd Jd"])
     game = scenario(THREES, given=game, when=[swap(0, "Kc", "3c"), swap(1, "3d", "Ks")])
     game = all_ready(game)
     assert [may_act(game, s) for s in (0, 1)] == [True, False]
 
 
-def test_t4_equal_or_higher_or_special() -> None:
-    """T4: ace high."""
+def test_t4_a_play_is_equal_or_higher_or_special() -> None:
+    """T4: equal or higher, or special; several of one rank; the ace is high."""
     at = table(pile="9c", hands=["9d 8d Jd Jh Ad Td 2d", "9s"])
     assert moves(THREES, at) == {"9d", "Jd", "Jh", "Jd Jh", "Ad", "Td", "2d"}
     scenario(THREES, given=at, when=play(0, "8d"), then=refused("T4"))
     scenario(THREES, given=at, when=play(0, "Jd Ad"), then=refused("T4"))
 
 
-def test_t5_refill_to_three() -> None:
-    """T5."""
+def test_t5_the_hand_is_refilled_to_three() -> None:
+    """T5: draw until there are three cards in the hand."""
     at = table(hands=["4c 4d 4h 9c", "9s"], stock="Kc Kd Kh")
     scenario(THREES, given=at, when=play(0, "4c"), then=[played(0, "4c", turn=1)])
     then = (played(0, "4c 4d 4h", turn=1), drew(0, 2))
@@ -130,21 +130,21 @@ def test_t5_refill_to_three() -> None:
 
 
 def test_t6_a_seat_that_cannot_play_takes_the_pile() -> None:
-    """T6: the next player plays anything."""
+    """T6: unable: take the pile; the next player plays anything."""
     at = table(pile="9c Kc", hands=["4d", "4s Ks"])
     after = scenario(THREES, given=at, when=take(0), then=[took(0, 2, turn=1)])
     assert moves(THREES, after, 1) == {"4s", "Ks"}
 
 
 def test_t7_a_seat_that_can_play_must_play() -> None:
-    """T7: also with a two or a ten."""
+    """T7: a player who can play must play, even a two or a ten."""
     for card in ("Ad", "2d", "Td"):
         at = table(pile="Kc", hands=[f"4d {card}", "4s"])
         scenario(THREES, given=at, when=take(0), then=refused("T7"))
 
 
-def test_t8_face_up_cards_next_and_none_goes_along() -> None:
-    """T8: picking up goes to the hand, not the table."""
+def test_t8_a_pick_up_goes_to_the_hand_without_a_face_up_card() -> None:
+    """T8: face-up cards come next; the pile goes to the hand, and no table card goes along."""
     at = table(pile="Kc", hands=["", "4s"], up=["4d 5d"], down=["3c 3d"])
     assert moves(THREES, at) == {"take"}
     scenario(THREES, given=at, when=take(0, "4d"), then=refused("T8"))
@@ -153,8 +153,8 @@ def test_t8_face_up_cards_next_and_none_goes_along() -> None:
     scenario(THREES, given=after, when=[play(1, "4s")])
 
 
-def test_t9_face_down_cards_last() -> None:
-    """T9: pick-ups to the hand."""
+def test_t9_face_down_cards_are_played_last() -> None:
+    """T9: face-down cards last, picked at random; one that does not fit goes to the hand."""
     at = table(pile="Kc", hands=["", "4s"], down=["4d Ad"])
     assert moves(THREES, at) == {"turn 0", "turn 1"}
     scenario(THREES, given=at, when=turn_over(0, 0), then=[failed(0, 0, "4d", 1, turn=1)])
@@ -162,14 +162,14 @@ def test_t9_face_down_cards_last() -> None:
 
 
 def test_t10_a_two_at_any_time_and_anything_on_it() -> None:
-    """T10."""
+    """T10: a two can be played at any time, and anything on a two."""
     assert "2d" in moves(THREES, table(pile="Ac", hands=["2d", "9s"]))
     assert moves(THREES, table(pile="Ac 2c", hands=["3d", "9s"])) == {"3d"}
 
 
 @pytest.mark.parametrize("pile", ["Ac", "7c", "2c", ""])
 def test_t11_a_ten_clears_at_any_time(pile: str) -> None:
-    """T11: same player again."""
+    """T11: a ten can be played at any time and clears; the same player plays again."""
     scenario(
         THREES,
         given=table(pile=pile, hands=["Td 4d", "9s"]),
@@ -179,7 +179,7 @@ def test_t11_a_ten_clears_at_any_time(pile: str) -> None:
 
 
 def test_t12_four_of_one_rank_clear() -> None:
-    """T12: directly on one another, by one or several players."""
+    """T12: four of one rank directly on one another clear, by one or several players."""
     several = table(hands=["9c 9d 4c", "9h 9s 4d"])
     scenario(
         THREES,
@@ -192,17 +192,14 @@ def test_t12_four_of_one_rank_clear() -> None:
 @pytest.mark.parametrize(
     ("ruleset", "pile"), [(HOUSE, "9c 9d Jc 9h"), (KATASTROPHIC, "9c 9d 8c 9h")]
 )
-def test_t12_a_transparent_card_between_them_breaks_a_set(ruleset: object, pile: str) -> None:
-    """T12: directly on one another."""
+def test_t12_a_transparent_card_between_them_breaks_a_set(ruleset: Ruleset, pile: str) -> None:
+    """T12: four of one rank must lie directly on one another."""
     given = table(pile=pile, hands=["9s 4d", "Ks"])
-    from service.domain.ruleset import Ruleset
-
-    assert isinstance(ruleset, Ruleset)
     scenario(ruleset, given=given, when=play(0, "9s"), then=[played(0, "9s", turn=1)])
 
 
 def test_t13_a_jack_mirrors_the_card_below() -> None:
-    """T13: on anything; transparent; alone it asks for nothing."""
+    """T13: a jack on anything mirrors the card below; alone it asks for nothing."""
     at = table(pile="Ac", hands=["Jd 4d", "Ks As Js"])
     after = scenario(HOUSE, given=at, when=play(0, "Jd"), then=[played(0, "Jd", turn=1)])
     assert moves(HOUSE, after, 1) == {"As", "Js"}
@@ -213,7 +210,7 @@ def test_t13_a_jack_mirrors_the_card_below() -> None:
 
 
 def test_t14_an_eight_reverses_and_is_transparent() -> None:
-    """T14: two eights cancel; jacks are plain."""
+    """T14: an eight on anything reverses, and the card below counts; two eights cancel out."""
     at = table(pile="Ac", hands=["8d 8h Jd", "Ks", "As Js"])
     after = scenario(
         KATASTROPHIC, given=at, when=play(0, "8d"), then=[played(0, "8d", turn=2, direction=-1)]

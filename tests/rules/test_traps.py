@@ -14,7 +14,7 @@ from tests.rules.tables import game_of, table
 
 @each(of=LOSERS)
 def test_a_seat_goes_out_on_a_ten_and_the_next_leads_an_empty_pile(ruleset: Ruleset) -> None:
-    """The next seat leads whatever it likes; the one that went out does not play again."""
+    """The player who went out does not play again; the next one may lead any card."""
     low = plain(ruleset)[0]
     game = game_of(ruleset, at_table(ruleset, pile="9c", hands=["Td", f"{low}s Ks", "Ah"]))
     events = decide(play(0, "Td"), game)
@@ -27,7 +27,7 @@ def test_a_seat_goes_out_on_a_ten_and_the_next_leads_an_empty_pile(ruleset: Rule
 
 @each(of=LOSERS)
 def test_of_the_last_two_seats_one_goes_out_on_a_ten(ruleset: Ruleset) -> None:
-    """The pile burns, the seat is out, the other is the shithead."""
+    """The pile burns, the player is out, and the other one is the shithead."""
     game = game_of(ruleset, at_table(ruleset, pile="9c", hands=["Td", "Ks"]))
     burned, out, ended, _ = decide(play(0, "Td"), game)[1:]
     assert isinstance(burned, PileBurned)
@@ -37,8 +37,8 @@ def test_of_the_last_two_seats_one_goes_out_on_a_ten(ruleset: Ruleset) -> None:
 
 
 @each()
-def test_two_players_complete_a_set_of_four(ruleset: Ruleset) -> None:
-    """The one who completes it plays again; its effects do not happen."""
+def test_a_set_of_four_from_two_players_burns(ruleset: Ruleset) -> None:
+    """The player who completes it plays again."""
     for rank in plain(ruleset):
         low = next(r for r in plain(ruleset) if r != rank)
         hands = [f"{rank}c {rank}d {low}c", f"{rank}h {rank}s {low}h"]
@@ -52,7 +52,7 @@ def test_two_players_complete_a_set_of_four(ruleset: Ruleset) -> None:
 
 @each(of=[r for r in EVERY if transparent(r)])
 def test_a_transparent_card_breaks_a_set(ruleset: Ruleset) -> None:
-    """Four of a kind interrupted by a transparent card is not four on one another."""
+    """Four of a rank with a transparent card between them do not lie on one another."""
     between = "X1" if "X" in transparent(ruleset) else f"{transparent(ruleset)[0]}c"
     given = at_table(ruleset, pile=f"9c 9d {between} 9h", hands=["9s Ac", "Ks"])
     after = scenario(ruleset, given=given, when=play(0, "9s"))
@@ -60,8 +60,8 @@ def test_a_transparent_card_breaks_a_set(ruleset: Ruleset) -> None:
 
 
 @each(of=[r for r in EVERY if transparent(r)])
-def test_transparent_cards_on_an_empty_pile_and_on_their_own(ruleset: Ruleset) -> None:
-    """They ask for nothing, but for glass (P34)."""
+def test_a_pile_of_transparent_cards_alone_asks_for_nothing(ruleset: Ruleset) -> None:
+    """Only a pile of glass sevens asks for at least a seven (P34)."""
     for rank in transparent(ruleset):
         stack = "X1 X2" if rank == "X" else f"{rank}c {rank}d"
         low = plain(ruleset)[0]
@@ -75,7 +75,7 @@ SEVENS = [r for r in EVERY if transparent(r) and r.rank("7").asks is Asks.AT_MOS
 
 @each(of=SEVENS)
 def test_a_transparent_card_on_a_seven_leaves_the_demand_of_the_seven(ruleset: Ruleset) -> None:
-    """The seven goes on asking."""
+    """The next player must still play seven or lower."""
     rank = transparent(ruleset)[0]
     given = at_table(ruleset, pile=f"7c {rank}c", hands=["4h Kh 9h", "9s"])
     legal = moves(ruleset, given)
@@ -94,7 +94,7 @@ def test_a_skip_passes_over_seats_already_out(ruleset: Ruleset) -> None:
 
 @each(of=[r for r in LOSERS if any(rule.reverses for rule in r.ranks.values())])
 def test_a_reverse_passes_over_seats_already_out(ruleset: Ruleset) -> None:
-    """Against the direction the last seat is next; where it is out, the one before."""
+    """After a reverse the last seat is next, or, if it is out, the seat before it."""
     rank = next(r for r, rule in ruleset.ranks.items() if rule.reverses)
     card = "X1" if rank == "X" else f"{rank}c"
     hands = [f"{card} Ac", "9c", "9d", "9h", ""] + ([""] if ruleset.seats_min == 6 else [])
@@ -106,15 +106,17 @@ def test_a_reverse_passes_over_seats_already_out(ruleset: Ruleset) -> None:
 
 @each()
 def test_the_refill_takes_what_the_stock_has_left(ruleset: Ruleset) -> None:
-    """Two cards played, one left to draw."""
+    """Two cards are played, and the stock has one."""
     game = game_of(ruleset, at_table(ruleset, hands=["8c 8d", "Ks"], stock="Kc"))
     drawn = [e for e in decide(play(0, "8c 8d"), game) if isinstance(e, CardsDrawn)]
     assert [e.count for e in drawn] == [1]
 
 
 @each()
-def test_a_hand_above_the_refill_size_draws_nothing(ruleset: Ruleset) -> None:
-    """Or, under L9 and M6, as many as played."""
+def test_a_large_hand_draws_nothing_unless_as_many_are_drawn_as_were_played(
+    ruleset: Ruleset,
+) -> None:
+    """L9, M6: draw as many cards as were played; in other rulesets up to a given size."""
     hand = "9c 9d Jc Jd Qc Qd Kc"
     game = game_of(ruleset, at_table(ruleset, hands=[hand, "Ks"], stock="Kd Kh"))
     drawn = [e.count for e in decide(play(0, "9c"), game) if isinstance(e, CardsDrawn)]

@@ -18,7 +18,7 @@ from tests.rules.tables import cards, dealt, game_of, rules, table
 
 @each(of=[r for r in EVERY if r.pick_up.taker is Taker.SELF])
 def test_after_a_pick_up_the_hand_is_played_again(ruleset: Ruleset) -> None:
-    """Picking up with an empty hand: from then on the hand comes first."""
+    """A player with face-up cards who picks up must play from the hand again."""
     low = plain(ruleset)[0]
     given = at_table(
         ruleset, pile="Kc", hands=["", "Ks Qs", "Qh"], up=[f"{low}c"], down=[f"{low}d"], last=1
@@ -32,8 +32,8 @@ def test_after_a_pick_up_the_hand_is_played_again(ruleset: Ruleset) -> None:
 
 
 @each()
-def test_the_last_blind_card_that_does_not_fit(ruleset: Ruleset) -> None:
-    """The seat takes it and does not go out."""
+def test_a_last_face_down_card_that_does_not_fit_is_taken(ruleset: Ruleset) -> None:
+    """The player does not go out."""
     low = plain(ruleset)[0]
     given = at_table(ruleset, pile="Kc", hands=["", "Ks Qs", "Qh"], down=[f"{low}d"])
     after = scenario(ruleset, given=given, when=turn_over(0, 0))
@@ -43,8 +43,9 @@ def test_the_last_blind_card_that_does_not_fit(ruleset: Ruleset) -> None:
 
 
 @each()
-def test_a_blind_two_and_a_blind_ten(ruleset: Ruleset) -> None:
-    """Turned on a king: a two always fits; a ten if it goes on anything."""
+def test_a_face_down_two_fits_on_a_king_and_a_ten_if_it_goes_on_anything(
+    ruleset: Ruleset,
+) -> None:
     given = at_table(ruleset, pile="Kc", hands=["", "Ks Qs"], down=["2d Td 9d"])
     two = scenario(ruleset, given=given, when=turn_over(0, 0))
     assert two.pile == cards("Kc 2d")
@@ -58,7 +59,9 @@ def test_a_blind_two_and_a_blind_ten(ruleset: Ruleset) -> None:
 @pytest.mark.parametrize(
     "laid", ["8c 8c", "Ks", "Jh", "", "8c 9d", "3h", "8c Ks", "6s"], ids=lambda text: text or "none"
 )
-def test_cards_that_cannot_be_played(ruleset: Ruleset, laid: str) -> None:
+def test_a_play_of_other_cards_than_own_hand_cards_of_one_rank_is_refused(
+    ruleset: Ruleset, laid: str
+) -> None:
     """One card twice, another seat's, a burned one, none, mixed ranks, an own face-up card."""
     given = at_table(
         ruleset,
@@ -73,8 +76,8 @@ def test_cards_that_cannot_be_played(ruleset: Ruleset, laid: str) -> None:
 
 
 @each(of=[r for r in EVERY if r.deal.layout is Layout.NONE])
-def test_a_swap_after_ready(ruleset: Ruleset) -> None:
-    """Neither while others exchange nor in play."""
+def test_a_swap_after_ready_is_refused(ruleset: Ruleset) -> None:
+    """While others still exchange, and in play."""
     game, _ = dealt(ruleset, seats=ruleset.seats_min)
     swap = Swap(seat=0, up=game.seats[0].hand[:1], hand=game.seats[0].up[0])
     game = scenario(ruleset, given=game, when=ready(0))
@@ -87,20 +90,20 @@ def test_a_swap_after_ready(ruleset: Ruleset) -> None:
 
 
 @each(of=LOSERS)
-def test_a_move_by_a_seat_that_is_out_and_a_move_out_of_turn(ruleset: Ruleset) -> None:
-    """Refused as not its turn, whatever the move."""
-    given = at_table(ruleset, pile="4c", hands=["9c 8c", "9d", "9h"])
+def test_a_move_out_of_turn_or_of_a_seat_that_is_out_is_refused(ruleset: Ruleset) -> None:
+    given = at_table(ruleset, pile="4c", hands=["9c 8c", "9d", ""], out=(2,))
     game = game_of(ruleset, given)
     gone = [s for s in range(len(game.seats)) if game.seats[s].place is not None]
-    for seat in (1, 2, *gone):
+    assert 2 in gone
+    for seat in (1, *gone):
         for command in (play(seat, "9d"), take(seat), turn_over(seat, 0)):
             with pytest.raises(NotYourTurn):
                 decide(command, game)
 
 
 @each()
-def test_a_second_identical_play(ruleset: Ruleset) -> None:
-    """The card has left the hand, or the turn has passed."""
+def test_a_second_identical_play_is_refused(ruleset: Ruleset) -> None:
+    """The turn has passed, and the card has left the hand."""
     given = at_table(ruleset, pile="4c", hands=["9c 8c", "Kd 3d"])
     after = scenario(ruleset, given=given, when=play(0, "9c"))
     with pytest.raises(CommandRefused):
@@ -108,8 +111,8 @@ def test_a_second_identical_play(ruleset: Ruleset) -> None:
 
 
 @pytest.mark.parametrize("first", [0, 2])
-def test_first_come_openings_sent_by_two_seats_at_once(first: int) -> None:
-    """Whichever comes first counts; the other comes too late."""
+def test_of_two_first_come_openings_the_first_counts(first: int) -> None:
+    """The other one comes too late, unless it is then that player's turn."""
     hands = ["3c Kc Qc", "Kd Qd Jd", "3d Jh Jc"]
     for ruleset in (r for r in EVERY if "first_come" in r.opening.opener):
         game, _ = dealt(ruleset, seats=3, hands=hands, fillers="KQJ9865A4T72")
@@ -124,8 +127,8 @@ def test_first_come_openings_sent_by_two_seats_at_once(first: int) -> None:
                 decide(second, after)
 
 
-def test_a_follow_up_sent_at_the_same_moment_as_the_next_seats_play() -> None:
-    """Whichever comes first counts: after the next seat's play the follow-up is gone."""
+def test_a_follow_up_counts_only_if_it_comes_before_the_next_seats_play() -> None:
+    """S4: the follow-up is open until another seat acts."""
     queen = rules("covered-queen")
     given = table(hands=["5c 9c 9d", "Kd 6d", "6h 9h"], stock="5h Jc")
     after: Game = scenario(queen, given=given, when=play(0, "5c"))
@@ -137,8 +140,8 @@ def test_a_follow_up_sent_at_the_same_moment_as_the_next_seats_play() -> None:
 
 
 @each()
-def test_a_hand_that_would_never_end(ruleset: Ruleset) -> None:
-    """The turn limit ends it as a stalemate; nobody is the shithead."""
+def test_the_turn_limit_ends_a_hand_without_a_shithead(ruleset: Ruleset) -> None:
+    """The hand is a stalemate."""
     low = plain(ruleset)[0]
     given = at_table(
         ruleset,
