@@ -36,7 +36,7 @@ Chooser = Callable[[Game, Seat, Sequence[Move], random.Random], Move]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """A game as it was played: what the server knows of it."""
+    """The deck and the events of a played game."""
 
     deck: tuple[Card, ...]
     events: tuple[Event, ...]
@@ -84,7 +84,7 @@ def seat_counts(ruleset: Ruleset) -> Sequence[int]:
 
 
 def at_random(game: Game, seat: Seat, moves: Sequence[Move], rng: random.Random) -> Move:
-    """Return a legal move; in the exchange mostly to be ready."""
+    """Return a random legal move; in the exchange usually `ready`."""
     del game, seat
     done = [move for move in moves if isinstance(move, Ready)]
     if done and (rng.random() < 0.7 or not any(isinstance(move, Swap) for move in moves)):

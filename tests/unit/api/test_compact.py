@@ -1,4 +1,4 @@
-"""Compact scripts keep their meaning."""
+"""Compaction of scripts: comments and spaces removed, local names shortened."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from service.api.compact import compact_script, compact_scripts
         ("/*! a licence */\nf();", "/*! a licence */\nf();"),
     ],
 )
-def test_a_script_keeps_its_meaning(source: str, compact: str) -> None:
+def test_a_script_is_compacted_without_a_change_of_meaning(source: str, compact: str) -> None:
     assert compact_script(source) == compact
 
 
@@ -55,7 +55,7 @@ def test_every_statement_of_the_scripts_ends_with_a_semicolon_or_a_block() -> No
         assert [line for line in lines[:-1] if line[-1:] not in ("}", "/", "")] == [], path
 
 
-def test_a_name_of_an_export_is_the_same_short_one_in_every_script() -> None:
+def test_an_exported_name_gets_the_same_short_name_in_every_script() -> None:
     exports = (
         "export const told = 1;\nexport function shown(told) { return { told, shown: told }; }\n"
         "export const later = 2;"
@@ -71,7 +71,7 @@ def test_a_name_of_an_export_is_the_same_short_one_in_every_script() -> None:
             'import{$b as b,$a}from"./a.js";const{later:a}=await import("./a.js");'
             "b($a,{told:$a,shown:3}.shown,a,a);"
         ),
-    ], "what is imported later keeps its name"
+    ], "a dynamically imported name is not shortened"
 
 
 def test_an_unrelated_variable_with_the_name_of_an_export_keeps_it() -> None:

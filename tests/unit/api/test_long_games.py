@@ -13,7 +13,7 @@ from service.config import Settings
 
 
 class Address:
-    """The address that calls come from."""
+    """The source address of calls, which a test can change."""
 
     def __init__(self) -> None:
         self.now = "10.0.0.1"
@@ -49,7 +49,7 @@ def test_events_folded_a_minute_are_limited_by_address_and_player() -> None:
         pass
 
 
-def test_concurrent_folds_are_limited_and_one_address_gets_half() -> None:
+def test_concurrent_folds_are_limited_and_one_address_gets_half_of_the_slots() -> None:
     address = Address()
     games = LongGames(address, limits(enabled=False))
     with ExitStack() as stack:
@@ -59,8 +59,13 @@ def test_concurrent_folds_are_limited_and_one_address_gets_half() -> None:
         with pytest.raises(Refusal) as refused, games.request(None)(LONG):
             pass
         assert refused.value.code == "unavailable"
-    with games.request(None)(LONG):
-        pass
+    with ExitStack() as stack:
+        for _ in range(SLOTS // 2):
+            stack.enter_context(games.request(None)(LONG))
+        with pytest.raises(Refusal), games.request(None)(LONG):
+            pass
+        address.now = "10.0.1.1"
+        stack.enter_context(games.request(None)(LONG))
 
 
 def test_a_request_that_folds_many_short_games_needs_a_slot_as_well() -> None:

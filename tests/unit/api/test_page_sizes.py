@@ -1,4 +1,4 @@
-"""How many bytes of scripts and style sheets the pages load."""
+"""The size of the scripts, style sheets and texts that the pages load."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ TEMPLATES = FOLDER.parent / "templates"
 VERIFY = "app/verify.js"
 WORKER = "verifier/worker.js"
 
-MOST_BYTES = {"scripts and styles": 200_000, "with the words": 400_000}
+MOST_BYTES = {"scripts and styles": 200_000, "with the texts": 400_000}
 """
-The budget in bytes before compression, of what one visitor loads who opens every page.
+The budget in bytes, before compression, for a visitor who opens every page.
 
-It counts what a page imports, directly or not, the service worker of /verify, and all style sheets
-that the templates name, each file once. The words of one language are counted beside them:
-no visitor loads those of another. Cards are drawn by a script and so are included.
+Each file counts once: the scripts that the pages import, directly or not, the service worker of
+/verify, and the style sheets that the templates name. The texts count in one language, because a
+visitor loads only one. Cards are drawn by a script and so are included.
 """
 
 
 def scripts() -> set[str]:
-    """Return the script with which each page begins, from the templates."""
+    """Return the first script of each page, from the templates."""
     texts = (page.read_text("utf-8") for page in TEMPLATES.iterdir())
     named = re.compile(r'^{% set script = "(.+?)"', re.MULTILINE)
     return {script for text in texts for script in named.findall(text)}
@@ -57,9 +57,9 @@ def test_scripts_and_styles_of_the_pages_are_small(language: str) -> None:
     assert {"app/lobby.js", "app/table.js", VERIFY} <= scripts()
     used = set().union(*(loaded_with(one, language) for one in scripts())) | {WORKER}
     assert {"app/cards.js", "app/dom.js", "verifier/custody.js"} <= used
-    words = {f"app/strings/{part}{language}.json" for part in ("", "verify/", "replay/")}
-    assert words <= used
-    loads = {"with the words": used}
+    texts = {f"app/strings/{part}{language}.json" for part in ("", "verify/", "replay/")}
+    assert texts <= used
+    loads = {"with the texts": used}
     loads["scripts and styles"] = {one for one in used if not one.endswith(".json")}
     for name, most in MOST_BYTES.items():
         sizes = {one: len(files[one]) for one in loads[name]}
@@ -67,7 +67,7 @@ def test_scripts_and_styles_of_the_pages_are_small(language: str) -> None:
 
 
 def test_every_script_and_style_belongs_to_a_page() -> None:
-    """A file missing in the count above would be loaded without a budget, or be unused."""
+    """A file that the test above does not count is either unused or loaded without a budget."""
     languages = ("en", "sv", "ja")
     used = set().union(*(loaded_with(one, lang) for one in scripts() for lang in languages))
     assert set(loaded().files) - used == {"verifier/cli.js", WORKER}

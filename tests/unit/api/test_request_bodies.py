@@ -17,7 +17,7 @@ from service.slots import Slots
 
 
 class Stalled(io.RawIOBase):
-    """A body that stops after its first byte, until the connection is ended."""
+    """A body of which no byte arrives; it ends when `ended` is set."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -102,17 +102,17 @@ def test_an_aborted_body_holds_its_slot_until_the_server_thread_ends(
             break
         time.sleep(0.02)
     else:
-        pytest.fail("the slot was not given back")
+        pytest.fail("the slot was not released")
 
 
-def test_complete_bodies_are_read_beside_slow_ones_of_the_same_address(
+def test_complete_bodies_are_read_while_slow_ones_of_the_same_address_wait(
     app: Flask, slots: BodySlots
 ) -> None:
     assert slots.slow.acquire("10.0.0.1")
     assert send(app, io.BytesIO(b"whole"), CONTENT_LENGTH="5")[2] == b"whole"
     stalled, began = Stalled(), time.monotonic()
     assert send(app, stalled, CONTENT_LENGTH="9")[0].startswith("503")
-    assert time.monotonic() - began < 0.9, "it has no slot to wait in until its deadline"
+    assert time.monotonic() - began < 0.9, "without a free slot it is refused before its deadline"
     stalled.ended.set()
 
 

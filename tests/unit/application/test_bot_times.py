@@ -51,7 +51,11 @@ def process_with_intervals(deployment: MemoryDeployment) -> Services:
 
 
 def thinking(deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Make each legal move cost 0.1 ms of thinking time; return the list of their numbers."""
+    """
+    Add 0.1 ms of thinking time for each legal move.
+
+    Returns a list that receives the number of legal moves at each decision.
+    """
     thought: list[int] = []
 
     def slowly(game: Game, seat: Seat) -> tuple[Move, ...]:

@@ -60,7 +60,7 @@ def test_the_last_value_triggers_the_deal(services: Services, ada: Player, bob: 
     assert_sound(services, game)
 
 
-def test_a_value_is_given_once(services: Services, ada: Player, bob: Player) -> None:
+def test_a_seat_gives_its_value_once(services: Services, ada: Player, bob: Player) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     give(services, ada, game, value=VALUES[0])
     assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
@@ -73,7 +73,7 @@ def test_a_seat_that_gives_values_does_not_commit(
     assert refused(services, ada, game, commit="00" * 32) == "entropy-refused"
 
 
-def test_reveals_begin_when_every_commitment_is_in(
+def test_a_value_is_refused_before_every_seat_has_committed(
     services: Services, ada: Player, bob: Player
 ) -> None:
     game = opened(services, ada, bob, Entropy.COMMIT)
@@ -81,7 +81,7 @@ def test_reveals_begin_when_every_commitment_is_in(
     assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
     assert refused(services, ada, game, commit=commit_of(game, 0)) == "entropy-refused"
     give(services, bob, game, commit=commit_of(game, 1))
-    assert refused(services, ada, game, value=VALUES[1]) == "entropy-refused", "not what was bound"
+    assert refused(services, ada, game, value=VALUES[1]) == "entropy-refused", "not committed to"
     for seat, player in enumerate((ada, bob)):
         give(services, player, game, value=VALUES[seat])
     assert "cards_dealt" in types_of(services, game)

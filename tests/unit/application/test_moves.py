@@ -104,10 +104,10 @@ def test_a_refusal_by_a_rule_is_recorded_once_and_changes_nothing(
     assert lines_of(services, game) == before
 
 
-def test_a_refusal_cites_the_rules_as_the_table_chose_them(
+def test_a_game_cites_a_rule_only_if_its_options_include_it(
     services: Services, ada: Player, bob: Player
 ) -> None:
-    """P34: a switch that is off makes no rank special, so an eight is a card like any other."""
+    """P34: without its switch an eight is an ordinary card."""
     for switches, rule in (([], None), ([2], "P34")):
         game = open_game(
             services,
@@ -228,8 +228,7 @@ def test_a_store_restored_to_an_older_version_overrides_the_cache(
     """After a restore of the database the cache of this process is outdated."""
     kept = lines_of(services, game)
     post(services, ada, game, READY)
-    stream = deployment.store._streams[game]  # as after a restore
-    stream.lines[:] = kept
+    deployment.store._streams[game].lines[:] = kept  # as a restore would
     entry = services.game_cache.fresh(game)
     assert entry is not None and entry.record.version == len(kept)
     body = services.games.view(Caller(player=bob.id), game)[0]

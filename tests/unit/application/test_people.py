@@ -94,7 +94,9 @@ def test_only_the_player_can_return(services: Services, bob: Player, silent: UUI
     assert stands_in(services, silent)
 
 
-def test_any_move_is_a_return(services: Services, ada: Player, silent: UUID) -> None:
+def test_any_move_of_the_player_ends_the_stand_in(
+    services: Services, ada: Player, silent: UUID
+) -> None:
     while entry_of(services, silent).record.game.turn != 0:
         one_move(services, silent)
     post(services, ada, silent, legal(services, silent, 0)[0])

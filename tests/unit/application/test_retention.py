@@ -61,7 +61,7 @@ def test_unfinished_work_is_never_deleted() -> None:
     assert [len(kept.store.waiting(topic)) for topic in ("log", "statistics")] == [1, 1]
 
 
-def test_unused_players_are_looked_for_once_a_day() -> None:
+def test_unused_players_are_searched_for_once_a_day() -> None:
     kept = RetainedData(replace(SHORT, unused_players=DAY))
     assert "players" in kept.purging.purge()
     kept.world.wait(3600)
@@ -70,7 +70,7 @@ def test_unused_players_are_looked_for_once_a_day() -> None:
     assert kept.purging.purge()["players"] == 1
 
 
-def test_permanent_data_is_never_deleted() -> None:
+def test_refusals_and_unused_players_are_not_deleted_by_default() -> None:
     kept = RetainedData(DEFAULT_RETENTION)
     assert kept.deleted_after(30_000) == {"answers", "wake-ups"}
 

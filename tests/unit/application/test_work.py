@@ -35,7 +35,7 @@ class Accepting:
 
 
 class Meter:
-    """Adds up the work of calls."""
+    """Adds up the work of the calls, in events."""
 
     def __init__(self) -> None:
         self.events = 0
@@ -46,7 +46,7 @@ class Meter:
         yield
 
     def of(self, call: Callable[[], object]) -> int:
-        """Return the work of a call, which may be refused."""
+        """Return the work of a call, even if it is refused."""
         self.events = 0
         with limited_by(self), suppress(Refusal):
             call()
@@ -132,7 +132,7 @@ def test_an_ordinary_hand_needs_no_slot(services: Services) -> None:
     assert listing(entry_of(services, game).record.game) == 0
 
 
-def test_following_every_card_of_a_large_deck_counts_its_cards(services: Services) -> None:
+def test_audits_that_track_every_card_count_the_size_of_the_deck(services: Services) -> None:
     ada, bob = person(services, "Ada"), person(services, "Bob")
     game, meter, caller = large_hands(services, ada, bob), Meter(), Caller(player=ada.id)
     services.games.view_at(caller, game, 1, None)

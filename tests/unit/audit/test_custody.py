@@ -97,7 +97,7 @@ def test_a_seat_gets_the_parts_in_its_own_hand_and_in_no_other() -> None:
         assert parts == [p for p in whole if p["seen_by"] == "all" or 1 in p["seen_by"]]
 
 
-def test_starters_put_under_the_stock_are_seen_there() -> None:
+def test_returned_starters_are_visible_to_all_under_the_stock() -> None:
     """B: a special card turned as the starter goes under the stock, seen by all."""
     ruleset = rules("shit-boot")
     for seed in range(40):
@@ -112,7 +112,7 @@ def test_starters_put_under_the_stock_are_seen_there() -> None:
             assert public["p"] == opening.p
         if dealt.returned:
             return
-    pytest.fail("no starter was put back")
+    pytest.fail("no starter was returned to the stock")
 
 
 def test_a_card_that_is_not_in_the_game_has_no_path() -> None:

@@ -28,7 +28,7 @@ def decisions(history: History) -> Iterator[Json]:
 
 
 def check(history: History, found: Json) -> None:
-    """Check what holds of every decision."""
+    """Check the properties that every decision must have."""
     ruleset = history.games[0].ruleset
     known = definition(ruleset.id)
     assert [effect["seq"] for effect in found["effects"]] == list(
@@ -59,7 +59,7 @@ def check_choice(history: History, found: Json) -> None:
     assert all(line["text"] for line in found["not_legal"])
     laying = game.status is Status.SWAPPING and game.ruleset.deal.layout is not Layout.NONE
     if not laying:
-        # Cards that could be laid out instead are no less legal than those listed.
+        # Not every legal layout is listed, so a card missing in the list need not be illegal.
         assert set(source_cards(game.seats[seat])) <= named | set(not_legal)
     used = [move for move in moves if move["type"] in ("play", "swap", "lay")]
     assert not {card for move in used for card in cards_in(move)} & set(not_legal)
@@ -77,7 +77,7 @@ def canonical(move: Json) -> Any:
 
 
 def variants(known: Definition) -> Iterator[Ruleset]:
-    """Yield a ruleset with each value of each option, for both hands where they differ."""
+    """Yield a ruleset for each value of each option, and for the second hand if it differs."""
     chosen: list[dict[str, object]] = [{}]
     for option in known.options.values():
         several = option.kind != "choice"
@@ -96,7 +96,7 @@ def test_every_event_of_a_sample_belongs_to_a_decision(name: str) -> None:
     assert seqs == list(range(len(history.log)))
     for number, found in enumerate(decisions(history)):
         check(history, found)
-        if number % stride(5) == 0:  # most of the time goes into the schema
+        if number % stride(5) == 0:  # the check of the schema takes most of the time
             assert DecisionSchema().validate(found) == {}
 
 
@@ -126,7 +126,7 @@ def test_leeds_cites_its_own_statements() -> None:
         for rule in line["rules"]
     }
     assert {"L4", "L6", "L7", "L9", "L10", "L11", "L13", "L16", "L20", "L21"} <= cited
-    assert "1-model" in cited  # the steps of the shuffle, of which no ruleset speaks
+    assert "1-model" in cited  # for the steps of the shuffle, which no ruleset mentions
 
 
 def test_private_parts_of_a_decision_are_null_for_others() -> None:
@@ -150,8 +150,8 @@ def test_a_refused_attempt_is_listed_before_the_next_move_of_its_seat() -> None:
     assert attempts == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
 
 
-def test_a_card_that_does_not_fit_names_the_card_that_asks() -> None:
-    """L19: on a seven goes seven or lower."""
+def test_a_card_that_is_too_high_for_a_seven_cites_the_statement_on_sevens() -> None:
+    """L19: after a seven, seven or lower."""
     history = sample("leeds")
     lines = [
         line
@@ -163,7 +163,7 @@ def test_a_card_that_does_not_fit_names_the_card_that_asks() -> None:
     assert any(line["rules"] == ["L19"] for line in lines)
 
 
-def test_a_custom_ruleset_cites_the_statements_it_is_given() -> None:
+def test_a_custom_ruleset_cites_the_statements_passed_with_its_log() -> None:
     """A log pins settings without statements, so by itself it cites the model."""
     known = definition("leeds")
     game = play(replace(known.ruleset({}), cites={}), 3, 8, turn_limit=60)

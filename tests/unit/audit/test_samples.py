@@ -16,7 +16,7 @@ def log_of(name: str) -> tuple[RecordedEvent, ...]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_the_deck_of_a_sample_is_taken_as_it_was_dealt(name: str) -> None:
+def test_the_statistics_of_a_deal_agree_with_the_log(name: str) -> None:
     log = log_of(name)
     deck, dealt = sealed_deck(log), [r for r in log if r.type == "cards_dealt"]
     fact = deal_fact(log, deck, [0])
@@ -68,7 +68,7 @@ def test_the_samples_contain_informative_choices() -> None:
     assert telling > 0
 
 
-def test_positions_dealt_to_people_are_those_of_their_seats() -> None:
+def test_the_dealt_positions_are_the_first_of_the_deck_each_once() -> None:
     dealt = positions(seats=3, dealer=1, down=3, up=3, hand=3)
     everybody = sorted(p for zone in (dealt.down, dealt.up, dealt.hand) for s in zone for p in s)
     assert everybody == list(range(dealt.used))

@@ -122,7 +122,7 @@ def test_peekers_are_found(peeking: float, most: int) -> None:
     """
     A player who always peeks is found within 40 games, at 80 % within 80, at 50 % within 250.
 
-    In nine of ten cases at least; half of them within 10, 17 and 47 games (`--long`).
+    At least nine of ten such players are; half are found within 10, 17 and 47 games (`--long`).
     """
     rng = random.Random(11)
     found = [games_until_found(rng, peeking, most) for _ in range(20)]
@@ -204,7 +204,7 @@ def test_decks_that_are_not_random_are_detected(cheat: str, name: str) -> None:
     assert measure.statistic > measure.high
 
 
-def test_with_few_games_there_is_no_verdict() -> None:
+def test_with_few_games_no_p_value_is_stated() -> None:
     found = tally(random.Random(3), ENOUGH // 2)
     assert all(measure.p is None for measure in found.values())
 

@@ -83,7 +83,7 @@ def test_bots_of_every_kind_can_sit_at_one_table(
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("identity", RULESETS)
 def test_a_bot_ends_its_exchange(identity: str, name: str) -> None:
-    """It never swaps for ever."""
+    """The number of its swaps is bounded."""
     ruleset = rules(identity)
     seats = seat_counts(ruleset)[0]
     for seed in range(5):
@@ -142,7 +142,7 @@ def test_the_random_generator_of_a_turn_is_that_of_earlier_releases() -> None:
     assert bot_rng(b"secret", FACTS.id, 7).getrandbits(64) == 3933888178399349400
 
 
-def test_every_bot_has_a_description() -> None:
+def test_the_bots_are_listed_by_strength_and_described() -> None:
     assert list(bots()) == ["random", "lowest", "greedy", "careful", "expert"]
     assert [bot.strength for bot in bots().values()] == sorted(b.strength for b in bots().values())
     for name, bot in bots().items():

@@ -33,7 +33,7 @@ def view(*, hand: list[str], pile: list[str]) -> dict[str, Any]:
     }
 
 
-def test_the_view_of_a_bot_names_the_settings() -> None:
+def test_a_bot_reads_the_custom_rules_from_its_view() -> None:
     seen = with_settings(view(hand=["4c"], pile=[]), OWN.tree)
     rules = rules_of(seen)
     burning = {str(rank) for rank, rule in rules.ranks.items() if rule.burns}
@@ -48,7 +48,7 @@ def test_cards_are_valued_by_the_rules_of_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", ["greedy"])
-def test_a_bot_retains_burning_cards_of_the_table_and_plays_a_plain_ten(name: str) -> None:
+def test_a_bot_keeps_a_card_that_burns_and_plays_a_ten_that_does_not(name: str) -> None:
     moves = [{"type": "play", "cards": [card]} for card in ("4c", "Tc")]
     seen = with_settings(view(hand=["4c", "Tc"], pile=["3d"]), OWN.tree)
     assert bots()[name].choose(seen, moves, random.Random(1))["cards"] == ["Tc"]

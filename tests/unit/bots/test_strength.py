@@ -38,17 +38,17 @@ def test_a_hand_is_reproducible_and_its_pair_swaps_the_seats() -> None:
     assert all(one is None or one + (other or 0) == 1 for one, other in results)
 
 
-def test_the_interval_is_that_of_whole_deals() -> None:
-    """Of two deals one is lost from both seats and one from neither: hands depend on deals."""
+def test_the_interval_is_computed_from_deals_and_not_from_single_hands() -> None:
+    """The two hands of a deal are not independent."""
     found = share(CELL, {0: 1, 1: 1, 2: 0, 3: 0})
     assert (found.hands, found.share) == (4, 0.5)
     assert found.error == pytest.approx(1.96 * math.sqrt(0.5 / 2))
     assert share(CELL, {0: 1, 1: 0, 2: 1, 3: 0, 4: 1}).error == 0, "the fifth hand has no pair"
-    assert share(CELL, {0: None, 1: 0}).share == 0.25, "a stalemate is a fair share"
+    assert share(CELL, {0: None, 1: 0}).share == 0.25, "a stalemate counts as half a loss"
 
 
 def test_a_rating_follows_from_the_wins() -> None:
-    """Bradley and Terry: three wins of four are 191 points, here with one drawn hand more."""
+    """Bradley-Terry: three wins of four are 191 points; one drawn hand is added to the data."""
     played = {
         Cell(ruleset="leeds", seats=2, first="expert", second="greedy"): dict(enumerate(LOST))
     }
@@ -111,8 +111,8 @@ def test_bots_of_other_projects_play_to_the_end_and_count_in_no_rating() -> None
             assert ratings({cell: {0: 0, 1: 0}}, "shithead") == ratings({}, "shithead")
 
 
-def test_the_strength_that_a_bot_states_is_its_place_in_the_table() -> None:
-    """`GET /v1/bots` has them from 1 to 5, weakest first: by the mean rating of the rulesets."""
+def test_the_stated_strength_of_a_bot_is_its_rank_by_measured_rating() -> None:
+    """`GET /v1/bots` states 1 (weakest) to 5, by the mean of the ratings in all rulesets."""
     played = read(RESULTS / "strength.jsonl")
     every = [ratings(played, ruleset) for ruleset in RULESETS]
     mean = {name: fmean(rating[name] for rating in every) for name in bots()}

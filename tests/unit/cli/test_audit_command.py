@@ -1,4 +1,4 @@
-"""`shithead audit`: answers for a referee who has only a file."""
+"""`shithead audit`: answers about a game from its file alone, without a server."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from schemas.audit import DecisionSchema
 from service.cli.__main__ import MISUSED
 from service.shx.bundle import OPENINGS, REFUSALS, write_bundle
 from service.shx.canonical import canonical
@@ -103,7 +104,9 @@ def test_custody_and_knowledge_are_printed(shithead: Callable[..., CommandOutput
 def test_the_json_is_the_object_of_the_api(shithead: Callable[..., CommandOutput]) -> None:
     status, out, _ = shithead("audit", LEEDS, "--move", "60", "--json")
     assert status == 0
-    assert json.loads(out)["did"] == {"type": "play", "cards": ["Kc", "Kh", "Ks"]}
+    found = json.loads(out)
+    assert DecisionSchema().validate(found) == {}
+    assert found["did"] == {"type": "play", "cards": ["Kc", "Kh", "Ks"]}
 
 
 def test_refused_attempts_of_a_bundle_are_printed(
@@ -134,7 +137,7 @@ def test_the_audit_of_a_running_game_prints_only_public_facts(
     assert shithead("audit", path, "--knowledge", "0")[0] == MISUSED
 
 
-def test_the_audit_of_a_seats_bundle_prints_what_the_seat_saw(
+def test_a_seats_bundle_answers_only_about_the_knowledge_of_that_seat(
     shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
     lines = made_game(Plan(name="audit", stop=9))

@@ -11,7 +11,7 @@ from tests.unit.cli.conftest import CommandOutput
 def test_an_existing_key_file_is_reported_before_the_backup_and_not_overwritten(
     shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
-    """As when the same backup command runs every night."""
+    """The same backup command may run every night."""
     keys, target = tmp_path / "keys.json", tmp_path / "one.backup"
     keys.write_text("those of yesterday")
     status, _, err = shithead("backup", target, "--data", tmp_path, "--keys", keys)

@@ -46,7 +46,7 @@ def test_equal_seeds_give_equal_rows_and_each_names_a_legal_choice(shithead: Shi
 
 
 def test_a_row_has_no_hidden_card(shithead: Shithead) -> None:
-    """Every card is at one place or hidden; hidden ones are counted only."""
+    """Every card of the deck is either visible in one place, or part of a count."""
     for row in rows(shithead(*WORDS)[1]):
         hidden = row["stock"] + row["down"]
         seen = [*row["pile"], *row["burned"], *row["hand"], *chain(*row["up"])]
@@ -192,7 +192,7 @@ def without_nulls(move: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("ruleset", ["covered-queen", "shithead-layout", "leeds"])
 def test_both_formats_have_the_same_rows(shithead: Shithead, tmp_path: Path, ruleset: str) -> None:
-    """Also across groups of rows; twice the same options give the same bytes."""
+    """Equal options give equal bytes."""
     parquet = pytest.importorskip("pyarrow.parquet", reason=WITHOUT)
     from service.simulation.parquet import schema
 

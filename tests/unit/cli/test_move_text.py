@@ -111,12 +111,12 @@ def test_moves_are_listed_by_rank_with_the_pick_up_last() -> None:
 
 
 def test_a_pick_up_includes_the_cards_that_must_go_along() -> None:
-    """A signed move is complete, so nothing is left for the server to add."""
+    """A signed move must be complete, because the server cannot add cards to it."""
     moves = [{"type": "pick_up", "with": ["Kd"]}]
     assert typed("take", moves, swapping=False) == moves[0]
 
 
-def test_automatic_players_choose_as_named() -> None:
+def test_automatic_players_choose_by_their_rule() -> None:
     chosen = {rule: choose(LISTED) for rule, choose in AUTOMATIC.items()}
     assert chosen == {"first": LISTED[0], "greedy": SEVENS, "lowest": SEVENS}
     single = [LISTED[0], LISTED[2], LISTED[3]]

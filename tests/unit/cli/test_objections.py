@@ -17,28 +17,30 @@ from tests.unit.cli.conftest import SAMPLES
 
 LINES = (SAMPLES / "leeds.jsonl").read_bytes().splitlines()
 GAME = UUID(orjson.loads(LINES[0])["game"])
-ELSEWHERE = UUID(int=7)
-OTHER = b"\x07" * 32
-HOUSE = NoteSigner(name="a.test", key=Ed25519PrivateKey.generate())
-STRANGER = NoteSigner(name="b.test", key=Ed25519PrivateKey.generate())
+OTHER_GAME = UUID(int=7)
+OTHER_HEAD = b"\x07" * 32
+SERVER = NoteSigner(name="a.test", key=Ed25519PrivateKey.generate())
+OTHER_SERVER = NoteSigner(name="b.test", key=Ed25519PrivateKey.generate())
 
 
 def receipt(
-    seq: int, *, of: bytes | None = None, by: NoteSigner = HOUSE, game: UUID = GAME
+    seq: int, *, of: bytes | None = None, by: NoteSigner = SERVER, game: UUID = GAME
 ) -> bytes:
-    """Return a receipt for an event, of this history by default."""
+    """Return a receipt for an event; `of` is the head, by default the true one."""
     return issue_receipt(by, game=game, seq=seq, head=of or head(LINES[seq]))
 
 
-def spoken(*notes: bytes, known: tuple[NoteVerifier, ...] = (HOUSE.verifier,)) -> list[EventFault]:
-    """Return the objections of receipts, without the objection of the check itself."""
+def objections_of(
+    *notes: bytes, known: tuple[NoteVerifier, ...] = (SERVER.verifier,)
+) -> list[EventFault]:
+    """Return the objections of receipts, without the event at which the check fails."""
     failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, reason="another history")
     evidence = OutsideEvidence(receipts=notes, server_keys=known)
     return [one for one in against_events([failed], GAME, LINES, evidence) if one.seq != 6]
 
 
 def test_every_event_after_the_last_confirmed_one_is_named() -> None:
-    found = spoken(receipt(6, of=OTHER), receipt(3), receipt(1))
+    found = objections_of(receipt(6, of=OTHER_HEAD), receipt(3), receipt(1))
     assert [one.seq for one in found] == [4, 5]
     assert {one.line for one in found} == {
         "receipts: a receipt agrees up to seq 3, and one for seq 6 is of another history"
@@ -46,25 +48,25 @@ def test_every_event_after_the_last_confirmed_one_is_named() -> None:
 
 
 def test_without_a_confirming_receipt_every_event_from_the_first_is_named() -> None:
-    found = spoken(receipt(6, of=OTHER))
+    found = objections_of(receipt(6, of=OTHER_HEAD))
     assert [one.seq for one in found] == [0, 1, 2, 3, 4, 5]
     assert found[0].reason == "one for seq 6 is of another history"
 
 
 def test_a_second_contradicting_receipt_concerns_events_after_the_first() -> None:
-    found = spoken(receipt(3), receipt(6, of=OTHER), receipt(9, of=OTHER))
+    found = objections_of(receipt(3), receipt(6, of=OTHER_HEAD), receipt(9, of=OTHER_HEAD))
     assert [one.seq for one in found] == [4, 5, 7, 8]
 
 
 def test_notes_by_unknown_signers_or_of_other_games_object_to_no_event() -> None:
-    assert spoken(receipt(6, of=OTHER, by=STRANGER)) == []
-    assert spoken(receipt(6, of=OTHER, game=ELSEWHERE)) == []
-    assert spoken(b"no note at all") == []
-    assert spoken(receipt(len(LINES) - 1), receipt(6)) == []
+    assert objections_of(receipt(6, of=OTHER_HEAD, by=OTHER_SERVER)) == []
+    assert objections_of(receipt(6, of=OTHER_HEAD, game=OTHER_GAME)) == []
+    assert objections_of(b"no note at all") == []
+    assert objections_of(receipt(len(LINES) - 1), receipt(6)) == []
 
 
 def test_without_a_key_the_signer_is_stated_as_unknown() -> None:
-    found = spoken(receipt(3), receipt(6, of=OTHER), known=())
+    found = objections_of(receipt(3), receipt(6, of=OTHER_HEAD), known=())
     unsure = "(if the server signed it, which is not shown)"
     assert [one.reason.endswith(unsure) for one in found] == [True, True]
 

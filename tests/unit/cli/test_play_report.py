@@ -12,7 +12,7 @@ from service.verify.plain import MOST_WORDS
 from tests.tamper import report_on, sample
 
 TABLE = People(names=("Ada", "Bob", "greedy"), me=0)
-SHOWN = report_on(sample("shithead").lines())
+REPORT = report_on(sample("shithead").lines())
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ SHOWN = report_on(sample("shithead").lines())
     ],
 )
 def test_missing_evidence_is_named_by_players(stated: str, sentence: str) -> None:
-    text = "\n".join(closing_lines(replace(SHOWN, missing=(stated,)), TABLE, "game.shx"))
+    text = "\n".join(closing_lines(replace(REPORT, missing=(stated,)), TABLE, "game.shx"))
     assert sentence in text
     assert "seat 0" not in text
 
@@ -34,7 +34,7 @@ def test_missing_evidence_is_named_by_players(stated: str, sentence: str) -> Non
 def test_receipts_are_explained_without_numbers_of_events() -> None:
     agree = "51 receipts agree, up to seq 171 (trusting the key of the server that was supplied)"
     keys = "the keys of seats 0, 1"
-    lines = closing_lines(replace(SHOWN, outside=(agree, keys)), TABLE, "game.shx")
+    lines = closing_lines(replace(REPORT, outside=(agree, keys)), TABLE, "game.shx")
     assert any("The server signed it 51 times" in line for line in lines)
     signed = "You signed your moves with your key. The keys that you entered for Bob match."
     assert f"  {signed}" in lines
@@ -44,7 +44,7 @@ def test_receipts_are_explained_without_numbers_of_events() -> None:
 
 
 def test_moves_after_time_outs_are_named() -> None:
-    made = replace(SHOWN, unproven=("seq 40: done for seat 1 after a time-out",))
+    made = replace(REPORT, unproven=("seq 40: done for seat 1 after a time-out",))
     text = "\n".join(closing_lines(made, TABLE, "game.shx"))
     assert "Event 40: the server moved for Bob, whose time was up." in text
 

@@ -72,7 +72,7 @@ def in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def grow(log: MemoryLog, services: Services, number: int) -> None:
-    """Add a leaf of a game that does not exist."""
+    """Add a leaf for an invented game."""
     log.request(UUID(int=number), 1, bytes(32))
     services.sequencer.run_once()
 
@@ -108,7 +108,7 @@ def test_a_witness_refuses_a_restarted_log(
 def test_a_witness_refuses_a_rolled_back_log_and_stores_the_proof(
     run: Shithead, url: str, log: MemoryLog, services: Services
 ) -> None:
-    """It shows fewer leaves than it signed, which is a finding and not a failed request."""
+    """Fewer leaves than the log has signed are a finding (status 1), not a failed request (2)."""
     words = ("witness", "--log", url, "--once", "--name", "w.example/1")
     for number in (1, 2, 3):
         grow(log, services, number)

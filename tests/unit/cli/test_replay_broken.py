@@ -48,20 +48,20 @@ def test_events_after_a_broken_link_are_shown_and_marked(
     )
 
 
-def no_seat(forgery: Forgery) -> None:
+def unknown_seat(forgery: Forgery) -> None:
     seq = forgery.find("cards_drawn", n=5)
     forgery.data(seq)["seat"] = forgery.events[seq]["by"] = 9
 
 
-def no_stock(forgery: Forgery) -> None:
+def too_many_cards_drawn(forgery: Forgery) -> None:
     forgery.data(forgery.find("cards_drawn", n=3))["count"] = 60
 
 
-def no_slot(forgery: Forgery) -> None:
+def unknown_slot(forgery: Forgery) -> None:
     forgery.data(forgery.find("cards_played", lambda e: e["data"]["zone"] == "down"))["slot"] = 7
 
 
-@pytest.mark.parametrize("forge", [no_seat, no_stock, no_slot])
+@pytest.mark.parametrize("forge", [unknown_seat, too_many_cards_drawn, unknown_slot])
 def test_events_that_cannot_be_folded_are_described_one_by_one(
     forge: Callable[[Forgery], None], shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:
@@ -86,7 +86,7 @@ def test_events_that_cannot_be_folded_are_described_one_by_one(
 def test_a_screen_shows_the_objections_to_its_event() -> None:
     """A reader who steps through a game sees the objections at their events."""
     forgery = Forgery(LINES)
-    no_stock(forgery)
+    too_many_cards_drawn(forgery)
     recording = read_recording(b"\n".join(forgery.lines()) + b"\n")
     steps, fault = steps_of(recording, ALL)
     seq = recording.against[0].seq

@@ -91,7 +91,7 @@ def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
     log = decode_log(LINES[:40])
     own = transcript((r.event for r in log), deck=sealed_deck(decode_log(LINES)), viewer=0)
     out = shithead("replay", bundle)[1]
-    assert "openings  seq 39" in out, "its salts are made up"
+    assert "openings  seq 39" in out, "its salts are false"
     lines = [line for line in out.splitlines() if line and not line.startswith("!")]
     assert lines == own.splitlines()
     assert shithead("replay", bundle, "--as", "1")[0] == MISUSED
@@ -156,7 +156,7 @@ def test_a_server_without_an_answer_is_one_message(
 def test_key_sequences_of_every_terminal_have_names() -> None:
     assert keys_of(b"\x1b[C\x1bOD n\x7f\r") == ["right", "left", " ", "n", "backspace", "enter"]
     assert keys_of(b"\x1b") == ["escape"]
-    assert keys_of(b"\x1b[5~\x01\xc3\xa9") == [], "page up, controls, letters that mean nothing"
+    assert keys_of(b"\x1b[5~\x01\xc3\xa9") == [], "page up, control and non-ASCII keys"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from tests.unit.cli.conftest import ROOT, CommandOutput
 
 NAME = re.compile(r"\bSHITHEAD_[A-Z_]*[A-Z]\b")
 MISSPELT = "SHITHEAD_PROT"
-"""A name in the tests of names that are no settings."""
+"""A misspelt variable, which some tests use."""
 
 ROWS = {row.variable: row for section in settings_page() for row in section.rows}
 

@@ -34,7 +34,7 @@ def test_played_and_verified_hands_are_counted(
     assert lost == counts["endings"].get("shithead", 0)
     logs = sorted(tmp_path.iterdir())
     assert len(logs) == 3
-    assert shithead("verify", *logs)[0] in (0, 2), "the same logs hold for a stranger"
+    assert shithead("verify", *logs)[0] in (0, 2), "the saved logs are valid"
 
 
 def test_the_table_names_each_bot_and_the_result_of_verifying(
@@ -75,7 +75,7 @@ def test_memory_does_not_grow_with_the_number_of_hands(monkeypatch: pytest.Monke
         assert len(begun) <= 2 * parallel.AHEAD
 
 
-def test_tables_have_seeds_of_their_own_and_move_the_bots_on() -> None:
+def test_tables_have_different_seeds_and_rotate_the_bots() -> None:
     tables = list(tables_of(PLAN))
     assert [table.games for table in tables] == [2, 2, 1]
     assert len({table.seed for table in tables}) == 3

@@ -99,7 +99,7 @@ def happened(out: str, claim: str) -> str:
 def test_a_changed_card_names_its_event_and_blames_no_party(
     shithead: Run, tmp_path: Path, kept: int | None
 ) -> None:
-    """With any receipts: those for later events name the bytes of later events."""
+    """Without a receipt, and with one for an earlier or a later event."""
     lines, seq = with_another_card()
     file = bundle(tmp_path, lines)
     words = () if kept is None else note(tmp_path, receipt(TRUE, kept % len(TRUE)))
@@ -158,7 +158,7 @@ def test_without_evidence_of_its_author_a_log_is_attributed_to_its_producer_firs
 def test_events_covered_by_a_server_signature_are_attributed_to_the_server(
     shithead: Run, tmp_path: Path
 ) -> None:
-    """A receipt, even in the bundle, or a checkpoint, signed by a key given from outside."""
+    """By a receipt, even one in the bundle, or by a checkpoint, if its key is supplied."""
     forged, seq = illegal()
     (tmp_path / "game.tlog-proof").write_bytes(proof(forged))
     plain, noted = bundle(tmp_path, forged), tmp_path / "noted.shx"

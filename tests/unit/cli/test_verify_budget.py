@@ -1,4 +1,4 @@
-"""`shithead verify --budget`: what is not checked in time is missing, never passed."""
+"""`shithead verify --budget`: a check not finished in time is missing, never passed."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ def test_the_json_object_lists_unfinished_checks(shithead: Shithead, costly: Pat
     assert report["level"] in (None, "L0")
 
 
-def test_a_budget_of_zero_does_not_crash(shithead: Shithead) -> None:
+def test_with_a_tiny_budget_checks_are_missing(shithead: Shithead) -> None:
     status, out, _ = shithead("verify", LOG, "--budget", "0.000001")
     assert status == 2, out
     assert "missing: budget" in out
 
 
-def test_a_budget_that_suffices_changes_nothing(shithead: Shithead) -> None:
+def test_a_sufficient_budget_does_not_change_the_report(shithead: Shithead) -> None:
     status, out, _ = shithead("verify", LOG, "--budget", "600")
     assert status == 0
     assert out == shithead("verify", LOG)[1]

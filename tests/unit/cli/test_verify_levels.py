@@ -36,8 +36,8 @@ def verify(run: Run, folder: Path, plan: Plan, *words: str) -> CommandOutput:
     return run("verify", log, *options, *words)
 
 
-def without(run: Run, folder: Path, plan: Plan, seat: int) -> None:
-    """Expect that a hand reaches only L2, because this seat's signature is missing."""
+def check_only_l2(run: Run, folder: Path, plan: Plan, seat: int) -> None:
+    """Check that the hand reaches only L2, because the signature of `seat` is missing."""
     status, out, _ = verify(run, folder, plan, "--level", "L3")
     assert status == 2
     assert out.splitlines()[-1].startswith("no evidence of tampering, level L2")
@@ -54,13 +54,13 @@ def test_a_seat_with_moves_only_after_time_outs_limits_the_level_to_l2(
     shithead: Run, tmp_path: Path
 ) -> None:
     """Its key is in the log but signed nothing: the server made every move for it."""
-    without(shithead, tmp_path, replace(SIGNED, silent=1), 1)
+    check_only_l2(shithead, tmp_path, replace(SIGNED, silent=1), 1)
 
 
 def test_a_hand_that_was_aborted_after_the_deal_reaches_no_l3_by_its_keys(
     shithead: Run, tmp_path: Path
 ) -> None:
-    without(shithead, tmp_path, replace(SIGNED, abort=True), 0)
+    check_only_l2(shithead, tmp_path, replace(SIGNED, abort=True), 0)
 
 
 @pytest.mark.parametrize("after", [6, 8])

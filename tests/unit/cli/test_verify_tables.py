@@ -65,7 +65,7 @@ def sequence(run: Run, folder: Path, *games: Lines) -> tuple[int, list[dict[str,
 
 
 def fails(run: Run, folder: Path, *games: Lines) -> str:
-    """Return the reason for which the sequence of the first game fails; it must fail."""
+    """Return the reason of the failed check `sequence` of the first game."""
     status, [check, *_] = sequence(run, folder, *games)
     assert (status, check["result"], check["seq"]) == (1, "fail", 0)
     return str(check["reason"])

@@ -67,7 +67,7 @@ class ForgeableService:
         return NoteSigner(name=ORIGIN, key=self.services.keyring.present.signing_key)
 
     def grow(self, *numbers: int) -> None:
-        """Add leaves of games that do not exist."""
+        """Add leaves for invented games."""
         for number in numbers:
             self.log.request(UUID(int=number), 1, bytes(32))
         self.services.sequencer.run_once()
@@ -115,7 +115,7 @@ def url(port: int) -> str:
 def test_a_retired_key_gets_no_cosignature(
     shithead: Shithead, service: ForgeableService, url: str
 ) -> None:
-    """A thief signs the true tree and three leaves more, a moment after the rotation."""
+    """After the rotation the stolen old key signs the true tree with three more leaves."""
     service.grow(1, 2)
     pinned, stolen = str(service.services.verifier), service.signer
     words = ("witness", "--log", url, *WORDS, "--log-key", pinned)

@@ -21,7 +21,7 @@ GAME = UUID(json.loads(LINES[0])["game"])
 
 
 class Server:
-    """Serves a game at an earlier version, like an operator who wants moves repeated from there."""
+    """Serves a game up to `version`, which a dishonest operator can set back."""
 
     def __init__(self) -> None:
         self.version = 0
@@ -38,7 +38,7 @@ class Server:
 
 
 def test_a_server_that_rolls_back_is_reported(tmp_path: Path) -> None:
-    """Every head is right, but a further move would sign a second history."""
+    """The head is true, but a move signed on it would begin a second history."""
     server: Any = Server()
     hand = Hand(Player(api=server, files=PlayerFolder(tmp_path)), GAME)
     for server.version in (20, 20, 30):

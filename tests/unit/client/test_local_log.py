@@ -36,7 +36,7 @@ def forged(change: Callable[[Forgery], None]) -> tuple[bytes, ...]:
     return forgery.lines()
 
 
-def later(forgery: Forgery) -> None:
+def with_changed_time(forgery: Forgery) -> None:
     forgery.events[20]["at"] = forgery.events[20]["at"][:20] + "999999Z"
 
 
@@ -59,7 +59,7 @@ def test_an_incomplete_line_is_dropped(seen: Seen, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "lines",
-    [LINES[31:], LINES[29:], forged(later)[30:], (b"{}",), sample_lines("leeds")[30:]],
+    [LINES[31:], LINES[29:], forged(with_changed_time)[30:], (b"{}",), sample_lines("leeds")[30:]],
     ids=["a gap", "a repetition", "a changed past", "no event", "another game"],
 )
 def test_events_that_do_not_continue_the_log_are_a_contradiction(
@@ -75,7 +75,7 @@ def test_a_different_head_or_log_is_a_contradiction(seen: Seen) -> None:
         with pytest.raises(Contradicted):
             seen.check_head(version, head)
     seen.add(LINES[30:])
-    for lines in (LINES[:-1], forged(later)):
+    for lines in (LINES[:-1], forged(with_changed_time)):
         with pytest.raises(Contradicted):
             seen.check_whole(lines)
 

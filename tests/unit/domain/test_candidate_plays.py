@@ -96,7 +96,7 @@ def test_fives_and_companions_are_listed_once() -> None:
 
 
 def test_one_set_of_each_size_is_listed_for_many_cards() -> None:
-    """Seven nines: seven sizes."""
+    """Seven nines are listed as seven plays, of one to seven cards."""
     at = table(pile="4c", hands=["9c 9d 9h 9s 9c/2 9d/2 9h/2", "Ks"], decks=2)
     assert [len(laid.split()) for laid in plays(LEEDS, at)] == [1, 2, 3, 4, 5, 6, 7]
 
@@ -110,7 +110,7 @@ def test_runs_are_listed_once_by_suit_and_rank() -> None:
     assert runs == ["2c 3c", "2c 3c 4c", "3c 4c", "Kd Ad", "8h 9h", "8s 9s"]
 
 
-def test_hidden_cards_are_no_play() -> None:
+def test_a_seat_with_hidden_cards_has_no_known_play() -> None:
     """The plays of an unseen hand are unknown, even on an empty pile."""
     game = game_of(SHITHEAD, table(hands=["9c", "9d"]))
     unseen = game.with_seat(0, replace(game.seats[0], hand=(HIDDEN,)))
@@ -119,7 +119,7 @@ def test_hidden_cards_are_no_play() -> None:
 
 
 def test_the_cards_of_a_partial_deck_are_in_the_game_and_no_others() -> None:
-    """S1: an option adds a partial deck instead of the last."""
+    """S1: a partial deck may replace the last one."""
     partial = rules("covered-queen", partial=["4", "9"])
     at = table(pile="8c", hands=["9c/2 3c", "9d", "9h", "9s", "Kc"])
     scenario(partial, given=at, when=play(0, "9c/2"))
@@ -127,7 +127,7 @@ def test_the_cards_of_a_partial_deck_are_in_the_game_and_no_others() -> None:
 
 
 def test_some_runs_of_several_decks_are_listed() -> None:
-    """P34(5), many cards of a suit: each is in a listed run; unlisted runs are legal as well."""
+    """P34(5): with many cards each is in a listed run, and unlisted runs are legal as well."""
     decks = [f"{rank}c{mark}" for rank in "3456789TJQKA" for mark in ("", "/2", "/3", "/4")]
     at = table(hands=[" ".join(decks), "9d"], decks=4)
     runs = [laid for laid in plays(RUNS, at) if len({card[0] for card in laid.split()}) > 1]

@@ -19,15 +19,15 @@ def one_card_each(ruleset: Ruleset, starter: Starter = Starter.NONE) -> Ruleset:
 
 
 def test_the_starter_is_one_of_the_cards_that_a_deal_takes() -> None:
-    """L1: nine cards a seat and the starter."""
+    """L1: nine cards for each seat, and the starter."""
     assert cards_dealt(LEEDS, 5) == 46
     assert cards_dealt(rules("shithead"), 5) == 45
     assert cards_dealt(rules("shit-boot"), 5) == 46
 
 
 @pytest.mark.parametrize(("seats", "decks"), [(51, 1), (52, 1), (53, 2), (104, 2), (105, 3)])
-def test_as_many_decks_as_the_deal_asks_for(seats: int, decks: int) -> None:
-    """L1: if the cards do not suffice, one deck more."""
+def test_a_deck_is_added_if_the_deal_needs_more_cards(seats: int, decks: int) -> None:
+    """L1: as many decks as the cards of all seats and the starter need."""
     assert deck_of(one_card_each(LEEDS), seats) == (decks, 0, ())
     assert deck_of(one_card_each(LEEDS, Starter.ANY), seats - 1) == (decks, 0, ())
 
@@ -39,7 +39,7 @@ def test_half_of_all_cards_stay_in_the_stock(seats: int, decks: int) -> None:
 
 
 def test_one_deck_for_every_four_players_or_part_of_four() -> None:
-    """S1, with a partial deck in place of the last; without effect up to four seats."""
+    """S1: a partial deck may replace the last one, but not the only one."""
     assert [deck_of(QUEEN, seats)[0] for seats in (2, 4, 5, 8, 9, 12)] == [1, 1, 2, 2, 3, 3]
     partial = rules("covered-queen", partial=["9"])
     assert deck_of(partial, 4) == (1, 0, ())

@@ -27,14 +27,14 @@ def asking(**rule: object) -> Ruleset:
     ],
 )
 def test_a_rank_asks_for_at_least_at_most_below_or_anything(asks: Asks, fitting: str) -> None:
-    """Demand: it follows from the rank of the top card."""
+    """The rank of the top card determines the demand."""
     rules = asking(asks=asks)
     demand = demand_of(rules, (Card("Kc"), Card("7c")))
     assert "".join(r for r in rules.order if satisfies(rules, r, demand)) == fitting
 
 
 def test_a_transparent_card_asks_what_the_card_below_asks() -> None:
-    """Demand: read from the top down, passing over transparent cards."""
+    """The demand is read from the top down, passing over transparent cards."""
     rules = asking(asks=Asks.TRANSPARENT)
     assert demand_of(rules, (Card("Jc"), Card("7c"), Card("7d"))).rank == JACK
     assert demand_of(rules, (Card("7c"), Card("Jc"))).rank == JACK
@@ -43,27 +43,27 @@ def test_a_transparent_card_asks_what_the_card_below_asks() -> None:
 
 
 def test_an_exception_bars_a_rank_that_goes_on_anything() -> None:
-    """A normal play: on anything, perhaps with exceptions."""
+    """A rank may be played on anything, perhaps with exceptions."""
     rules = asking(plays=Plays.ANYTHING, not_on=(EIGHT,))
     assert fits(rules, SEVEN, demand_of(rules, (Card("Kc"),)))
     assert not fits(rules, SEVEN, demand_of(rules, (Card("8c"),)))
 
 
 def test_a_rank_that_needs_a_companion_never_fits_alone() -> None:
-    """L18, for any rank."""
+    """As a five under Leeds Rules (L18), here a seven."""
     rules = asking(plays=Plays.WITH_COMPANION)
     assert not fits(rules, SEVEN, demand_of(rules, ()))
 
 
 def test_a_card_may_ask_as_another_rank() -> None:
-    """P34: a joker with the value of a seven."""
+    """P34: a joker may have the value of a seven; here a seven has that of a jack."""
     rules = asking(asks_as=JACK)
     demand = demand_of(rules, (Card("7c"),))
     assert (demand.rank, demand.asked_by) == (JACK, SEVEN)
 
 
 def test_a_pile_that_asks_nothing_names_the_card_and_the_setting() -> None:
-    """Demand: an empty pile, a card that anything beats, and a joker, which has no height."""
+    """An empty pile, a card that anything beats, and a joker, which has no height."""
     rules = asking(asks=Asks.ANYTHING)
     assert demand_of(rules, ()) == Demand(kind=Asks.ANYTHING, setting="model.empty_pile")
     assert demand_of(rules, (Card("7c"),)) == Demand(

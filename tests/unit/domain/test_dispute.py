@@ -497,33 +497,33 @@ def test_a_dispute_is_opened_once() -> None:
         fold_dispute([])
 
 
-def may(court: Court, player: str) -> list[str]:
+def actions(court: Court, player: str) -> list[str]:
     return [act.value for act in acts_of(court.dispute, player)]
 
 
 def test_each_action_is_offered_exactly_to_those_allowed_by_the_rules() -> None:
-    """A refused referee, a stranger, a side and a voter, from the opening to the end."""
+    """For a side, a player of the table, a referee, a refused referee and a stranger."""
     court = Court()
-    assert may(court, "ada") == ["statement", "receipt"], "there is no referee to refuse"
-    assert may(court, "cleo") == [], "she sat at the table"
-    assert may(court, "a") == ["judge"]
+    assert actions(court, "ada") == ["statement", "receipt"], "there is no referee to refuse"
+    assert actions(court, "cleo") == [], "she sat at the table"
+    assert actions(court, "a") == ["judge"]
     court.seat("x", *THREE)
-    assert may(court, "bob") == ["statement", "receipt", "refuse"]
+    assert actions(court, "bob") == ["statement", "receipt", "refuse"]
     court.refused("bob", 0)
-    assert may(court, "x") == [], "refused, so she is not asked again"
-    assert may(court, "a") == []
+    assert actions(court, "x") == [], "refused, so she is not asked again"
+    assert actions(court, "a") == []
     court.wait(DAY)
-    assert may(court, "a") == ["vote"]
-    assert may(court, "d") == [], "the panel is complete"
+    assert actions(court, "a") == ["vote"]
+    assert actions(court, "d") == [], "the panel is complete"
     court.commit(*THREE)
-    assert may(court, "a") == ["reveal"]
+    assert actions(court, "a") == ["reveal"]
     court.reveal(CHEATED, *THREE)
-    assert may(court, "bob") == ["statement", "receipt", "appeal"], "he lost"
-    assert may(court, "ada") == ["statement", "receipt"]
+    assert actions(court, "bob") == ["statement", "receipt", "appeal"], "he lost"
+    assert actions(court, "ada") == ["statement", "receipt"]
     court.then(appeal(court.dispute, "bob"))
-    assert may(court, "a") == [], "she has judged"
-    assert may(court, "d") == ["judge"]
-    assert may(court.wait(31 * DAY), "ada") == []
+    assert actions(court, "a") == [], "she has judged"
+    assert actions(court, "d") == ["judge"]
+    assert actions(court.wait(31 * DAY), "ada") == []
 
 
 def test_a_vote_that_the_server_sealed_is_revealed_by_the_server() -> None:
@@ -531,7 +531,7 @@ def test_a_vote_that_the_server_sealed_is_revealed_by_the_server() -> None:
     for judge in THREE:
         court.then(commit_vote(court.dispute, judge, "aa" * 32, by_server=True))
     assert court.is_in(DisputeState.REVEALING)
-    assert may(court, "a") == []
+    assert actions(court, "a") == []
 
 
 @pytest.mark.parametrize(

@@ -45,13 +45,13 @@ def test_opening_seats_qualify_by_rank_and_zone() -> None:
 
 
 def test_if_no_seat_qualifies_every_seat_may_open() -> None:
-    """T3, with jokers or ranks that do not count: the first rank of the list is asked for."""
+    """T3: the first rank of the list is then required; a short list or jokers can cause this."""
     game = holding(opening_by(THREES, "34"), "9c", "9d")
     assert qualifying(game) == ((0, 1), "3")
 
 
 def test_a_time_out_opens_with_the_first_qualifying_seat_left_of_the_dealer() -> None:
-    """Time-outs: at a first-come opening."""
+    """T3: if nobody opens in time, the first such player left of the dealer does."""
     hands = ("3c", "9c", "3d", "3h")
     assert [default_opener(holding(THREES, *hands, dealer=d)) for d in range(4)] == [2, 2, 3, 0]
     assert default_opener(holding(THREES, "3c", "3d", dealer=0)) == 1
@@ -59,7 +59,7 @@ def test_a_time_out_opens_with_the_first_qualifying_seat_left_of_the_dealer() ->
 
 
 def test_equal_worst_cards_are_decided_by_the_distance_from_the_dealer() -> None:
-    """S3: equal cards of two decks; the dealer is the last."""
+    """S3: of two equal cards the one nearest to the dealer's left opens; the dealer is the last."""
     assert worst_card(holding(QUEEN, "4c", "4c/2", "9c")) == (1, "4c/2")
     assert worst_card(holding(QUEEN, "4c/2", "9c", "4c", dealer=1)) == (2, "4c")
     assert worst_card(holding(QUEEN, "9d", "4c/2 4c")) == (1, "4c")
@@ -67,7 +67,7 @@ def test_equal_worst_cards_are_decided_by_the_distance_from_the_dealer() -> None
 
 
 def test_an_unlisted_card_is_better_than_every_listed_one() -> None:
-    """S3, with jokers or a shorter list: such cards are compared by seat only."""
+    """S3: cards outside the list, such as jokers, are compared by seat only."""
     short = opening_by(QUEEN, "4")
     assert worst_card(holding(short, "9c", "4s", "9d")) == (1, "4s")
     for dealer, first in ((0, 1), (1, 2), (2, 0)):
@@ -75,8 +75,8 @@ def test_an_unlisted_card_is_better_than_every_listed_one() -> None:
     assert worst_card(holding(QUEEN, "X1", "3s")) == (1, "3s")
 
 
-def test_the_opening_play_holds_either_of_two_equal_cards() -> None:
-    """S3: that very card, either of two equal ones in one hand, and not one of another suit."""
+def test_the_opening_play_contains_either_of_two_equal_cards() -> None:
+    """S3: the worst card or its equal from another deck, but not a card of another suit."""
     at = table(hands=["4c 4c/2 4d 9h", "9c"], first_turn=True, decks=2)
     for laid in ("4c", "4c/2", "4d 4c/2"):
         scenario(QUEEN, given=at, when=play(0, laid))
@@ -86,7 +86,7 @@ def test_the_opening_play_holds_either_of_two_equal_cards() -> None:
 
 
 def test_without_a_listed_card_the_seat_left_of_the_dealer_opens() -> None:
-    """P5, with a list of ranks that no seat was dealt."""
+    """P5: no seat was dealt a card of a rank that opens."""
     short = opening_by(SHITHEAD, "2")
     for dealer in range(3):
         hands, up = ["Kc Qc Jc", "Kd Qd Jd", "Kh Qh Jh"], ["8c 8d 8h", "9c 9d 9h", "6c 6d 6h"]
@@ -95,15 +95,15 @@ def test_without_a_listed_card_the_seat_left_of_the_dealer_opens() -> None:
 
 
 def test_without_thrown_cards_the_seat_left_of_the_dealer_opens() -> None:
-    """R, without a rank that is thrown."""
+    """R: here no rank is thrown."""
     reverse = rules("reverse")
-    quiet = replace(reverse, deal=replace(reverse.deal, throws=()))
-    game, events = dealt(quiet, seats=3, dealer=1)
+    without_throws = replace(reverse, deal=replace(reverse.deal, throws=()))
+    game, events = dealt(without_throws, seats=3, dealer=1)
     assert (len(events), opener_of(game)) == (1, 2)
 
 
-def test_before_the_deal_no_seat_may_open() -> None:
-    """The dealer may be drawn; until then there is no seat left of the dealer."""
+def test_before_the_deal_there_is_no_opener() -> None:
+    """The dealer may still have to be drawn, and the opener depends on the dealer."""
     with pytest.raises(ValueError, match="dealt"):
         opener_of(replace(holding(rules("leeds"), "3c", "4c"), dealer=None))
 
@@ -118,12 +118,14 @@ def test_the_seat_on_turn_or_every_qualifying_seat_may_open() -> None:
 
 def test_first_come_openings_are_recognized() -> None:
     """T3, M4: first come, first served."""
-    first_come = {opener for opener in Opener if opens_first_come(holding(_opened(opener), "3c"))}
+    first_come = {
+        opener for opener in Opener if opens_first_come(holding(_with_opener(opener), "3c"))
+    }
     assert first_come == {Opener.FIRST_COME_HAND, Opener.FIRST_COME_TABLE}
 
 
 def test_an_opening_with_companions_begins_with_the_opening_rank() -> None:
-    """T3 with L17: fives and their companions, if a five lets the seat open."""
+    """T3 and L17: if fives open, they are played with their companions."""
     leeds = rules("leeds")
     opening = OpeningSettings(
         opener=Opener.FIRST_COME_HAND, ranks=(Rank("5"),), play=OpeningPlay.THAT_RANK
@@ -134,12 +136,12 @@ def test_an_opening_with_companions_begins_with_the_opening_rank() -> None:
     scenario(fives_open, given=at, when=play(0, "6c"), then=refused())
 
 
-def _opened(opener: Opener) -> Ruleset:
+def _with_opener(opener: Opener) -> Ruleset:
     return replace(THREES, opening=replace(THREES.opening, opener=opener))
 
 
 def test_a_run_is_not_an_opening_of_one_rank() -> None:
-    """T3: the opening play is one or more cards of that rank, also where runs are played."""
+    """T3: the opening play is one or more cards of that rank, even if runs are legal."""
     runs = replace(THREES, turn=replace(THREES.turn, runs=True))
     game, _ = dealt(runs, seats=2, hands=["3c 4c 3d", "Kd Qd Jd"])
     game = all_ready(game)

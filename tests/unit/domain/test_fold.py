@@ -7,6 +7,7 @@ import pytest
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import TimeOut
 from service.domain.decide import decide
+from service.domain.errors import GameOver
 from service.domain.events import (
     AbortCause,
     CardsDrawn,
@@ -66,7 +67,7 @@ def test_a_fold_begins_with_the_creation_and_counts_every_event() -> None:
 
 
 def test_entropy_is_awaited_committed_and_revealed() -> None:
-    """Each seat by how it contributes to the shuffle."""
+    """A seat gives no entropy, a value, or a commitment and then its value."""
     kinds = (Entropy.NONE, Entropy.VALUE, Entropy.COMMIT)
     seats = tuple(SeatSetup(kind="human", bot=None, key=None, entropy=kind) for kind in kinds)
     game = new_game(replace(created(SHITHEAD, 3), seats=seats))
@@ -83,8 +84,9 @@ def test_entropy_is_awaited_committed_and_revealed() -> None:
 
 
 def test_an_aborted_game_is_over() -> None:
-    """No command is accepted after it."""
     game = evolve(playing(), GameAborted(cause=AbortCause.IDLE, seat=0))
+    with pytest.raises(GameOver):
+        decide(play(0, "9c"), game)
     assert (game.status, game.over, game.turn) == (Status.ABORTED, True, None)
     assert game.result is not None
     assert (game.result.cause, game.result.reason) == (AbortCause.IDLE, None)
@@ -127,7 +129,7 @@ def test_a_card_leaves_an_unseen_hand_as_a_hidden_card() -> None:
 
 
 def test_publicly_taken_cards_are_known_until_they_leave_the_hand() -> None:
-    """Swapped-in cards, a pile, a failed try, a blind card that was shown."""
+    """Face-up cards taken in the exchange, a pile that was picked up, and a failed try."""
     game, _ = dealt(SHITHEAD, seats=2, up=["3c 4c 5c"], hands=["Kc Qc Jc"])
     game = scenario(SHITHEAD, given=game, when=[swap(0, "Kc", "3c"), swap(0, "Qc", "4c")])
     assert set(game.seats[0].known) == set(cards("3c 4c"))
@@ -141,8 +143,8 @@ def test_publicly_taken_cards_are_known_until_they_leave_the_hand() -> None:
     assert set(tried.seats[0].known) == set(cards("6c 4c"))
 
 
-def test_a_blind_card_that_is_not_shown_is_not_known() -> None:
-    """L13: the others do not see it; the log opens it only to the seat that turned it."""
+def test_a_failed_blind_card_is_known_only_if_it_was_shown() -> None:
+    """L13: the others do not see it; in all other rulesets they do."""
     game = playing(hands=["", "Kc"], up=[""], down=["3c 3d"])
     hidden = evolve(game, failed(0, 0, "", 1, turn=1))
     assert (hidden.seats[0].known, hidden.seats[0].hand) == (cards("4c"), cards("3c 4c"))
@@ -152,15 +154,15 @@ def test_a_blind_card_that_is_not_shown_is_not_known() -> None:
 
 
 def test_a_new_pile_has_no_previous_player() -> None:
-    """Previous player: after a burn, a pick-up and a pass there is none."""
+    """After a burn or a pick-up no seat has played on the pile."""
     burnt = scenario(SHITHEAD, given=playing(hands=["Tc 9d", "Kc"]), when=play(0, "Tc"))
     assert (burnt.pile, burnt.last_play) == ((), None)
     taken = scenario(SHITHEAD, given=playing(), when=[play(0, "9c"), take(1)])
     assert (taken.pile, taken.last_play) == ((), None)
 
 
-def test_every_action_is_counted_and_resets_the_passes() -> None:
-    """Endless hands: play, follow-up, blind, try, pick-up and pass count one each."""
+def test_plays_pick_ups_and_tries_are_counted_and_reset_the_passes() -> None:
+    """Each counts as one action towards the turn limit."""
     game = scenario(SHITHEAD, given=playing(actions=7), when=play(0, "9c"))
     assert (game.actions, game.passes, game.first_turn) == (8, 0, False)
     game = scenario(SHITHEAD, given=game, when=take(1))
@@ -189,7 +191,7 @@ def test_the_top_card_gives_a_play_its_rank() -> None:
 
 
 def test_a_seat_is_empty_only_without_a_card_in_any_zone() -> None:
-    """Going out: no card left in any zone."""
+    """A player is out without a card in the hand, face-up or face-down."""
     assert SeatState().empty
     assert SeatState(down=(None, None)).zone is None
     assert not SeatState(up=(cards("7c"),)).empty
@@ -198,7 +200,7 @@ def test_a_seat_is_empty_only_without_a_card_in_any_zone() -> None:
 
 
 def test_follow_ups_are_combined_with_their_play() -> None:
-    """S4: with the direction before the first of them, and what is still drawn of it."""
+    """S4: as if all cards had been played at once, from the direction before the first."""
     at = table(pile="8c", hands=["9c Kc", "Jd 6d", "Jh 6h"], stock="9d 9h 4d 4h")
     after = scenario(QUEEN, given=at, when=[play(0, "9c"), play(0, "9d")])
     drawn = cards("9h 4d")
@@ -233,8 +235,8 @@ def test_cards_drawn_by_another_seat_do_not_belong_to_the_last_play() -> None:
     assert evolve(playing(), CardsDrawn(seat=0, count=1)).last_play is None
 
 
-def test_a_pick_up_ends_the_demand_for_a_cover_and_states_the_direction() -> None:
-    """The pile that demanded it is gone."""
+def test_after_a_pick_up_nothing_is_to_be_covered() -> None:
+    """The event also states the direction."""
     game = replace(playing(), covering=True)
     after = evolve(game, took(0, 1, turn=1, direction=-1))
     assert (after.covering, after.direction, after.turn) == (False, -1, 1)
@@ -247,7 +249,7 @@ def test_after_the_end_no_seat_has_the_turn() -> None:
 
 
 def test_a_time_out_makes_the_named_move() -> None:
-    """Time-outs: an auditor accepts any legal move."""
+    """An auditor accepts any legal move after a time-out."""
     game = playing()
     events = decide(TimeOut(seat=0, move=play(0, "9c 9d")), game)
     assert events[1] == played(0, "9c 9d", turn=1)

@@ -7,7 +7,7 @@ import pytest
 from service.domain.commands import Ready
 from service.domain.decide import decide
 from service.domain.events import PlayStarted, SeatReady
-from service.domain.game import Game
+from service.domain.game import Game, new_game
 from service.domain.legal import (
     along_choices,
     follow_up_cards,
@@ -23,7 +23,7 @@ from service.domain.ruleset import Layout, Ruleset, TryStock
 from tests.changed import replace
 from tests.rules.phrases import forfeit, lay, play, ready, swap
 from tests.rules.scenario import moves, not_your_turn, refused, scenario, words
-from tests.rules.tables import Table, all_ready, cards, dealt, game_of, rules, table
+from tests.rules.tables import Table, all_ready, cards, created, dealt, game_of, rules, table
 
 SHITHEAD, LEEDS, KARMA = rules("shithead"), rules("leeds"), rules("karma-radford")
 QUEEN, EGILSSON, BOOT = rules("covered-queen"), rules("egilsson"), rules("shit-boot")
@@ -36,7 +36,7 @@ def listed(ruleset: Ruleset, given: Table | Game, seat: int = 0) -> list[str]:
 
 
 def test_with_only_face_down_cards_no_pick_up_try_or_pass_is_legal() -> None:
-    """Blind play: turning a card is the only action open."""
+    """A seat with face-down cards only can do nothing but turn one."""
     at = table(pile="Kc", hands=["", "9d"], down=["3c 4c"], stock="6c")
     game = game_of(EGILSSON, at)
     assert [may_pick_up(game, 0), may_try(game, 0), may_pass(game, 0)] == [False] * 3
@@ -45,7 +45,7 @@ def test_with_only_face_down_cards_no_pick_up_try_or_pass_is_legal() -> None:
 
 
 def test_a_seat_that_must_cover_cannot_pick_up_try_or_pass() -> None:
-    """Cover: it may not pick up or try the stock."""
+    """A seat that must cover its own card may only play."""
     at = table(pile="Kc", hands=["4c", "9d"], stock="6c", covering=True)
     game = game_of(EGILSSON, at)
     assert [may_pick_up(game, 0), may_try(game, 0), may_pass(game, 0)] == [False] * 3
@@ -54,7 +54,7 @@ def test_a_seat_that_must_cover_cannot_pick_up_try_or_pass() -> None:
 
 
 def test_tries_are_allowed_never_when_unable_or_always() -> None:
-    """P37, B, and all other rulesets."""
+    """P37: always; B: if the seat cannot play; other rulesets: never."""
     able = table(pile="4c", hands=["9c", "9d"], stock="6c")
     unable = table(pile="Kc", hands=["9c", "9d"], stock="6c")
     answers = {
@@ -69,7 +69,7 @@ def test_tries_are_allowed_never_when_unable_or_always() -> None:
 
 
 def test_a_seat_that_can_try_the_stock_cannot_pass() -> None:
-    """Picking up: a seat passes that has no legal play on an empty pile, and nothing else."""
+    """A seat passes only if the pile is empty and no other move is legal."""
     turn = replace(LEEDS.turn, try_stock=TryStock.WHEN_UNABLE)
     trying = replace(LEEDS, turn=turn)
     at = table(hands=["5c 5d", "9d"], stock="6c")
@@ -80,6 +80,7 @@ def test_a_seat_that_can_try_the_stock_cannot_pass() -> None:
 
 def test_outside_play_no_seat_may_act() -> None:
     """Before the deal and after the end."""
+    assert not may_act(new_game(created(SHITHEAD, 2)), 0)
     game, _ = dealt(SHITHEAD, seats=2)
     over = scenario(SHITHEAD, given=all_ready(game), when=forfeit(0))
     assert [may_act(over, seat) for seat in range(2)] == [False, False]
@@ -100,7 +101,7 @@ def test_only_the_seat_that_just_played_may_follow_up() -> None:
 
 
 def test_without_the_follow_up_rule_no_card_is_added_to_a_play() -> None:
-    """P8: drawing a card of the rank just played changes nothing."""
+    """In `shithead` a drawn card of the rank just played may not be added."""
     at = table(pile="8c", hands=["9c Kc Qc", "Jd 6d"], stock="9d 9h")
     after = scenario(SHITHEAD, given=at, when=play(0, "9c"))
     assert [may_act(after, seat) for seat in range(2)] == [False, True]
@@ -154,7 +155,7 @@ def test_a_seat_that_lays_its_cards_cannot_exchange_them() -> None:
 
 
 def test_in_a_layout_deal_the_first_cards_are_laid_then_the_seat_is_ready() -> None:
-    """P21: three of the six; the list names the first three, any others are accepted."""
+    """P21: any three of the six may be laid; only the first three are listed."""
     for ruleset in (KARMA, rules("shithead-layout")):
         game, _ = dealt(ruleset, seats=2, hands=["Ac Kc Qc 9c 8c 6c"])
         assert listed(ruleset, game) == ["lay Ac Kc Qc"]
@@ -191,7 +192,7 @@ def test_without_stacks_nothing_is_added_to_a_laid_table() -> None:
 
 
 def test_only_the_last_play_can_be_followed_up_in_another_seats_turn() -> None:
-    """S4: cards drawn may be added until the next player plays; a burn or a cover is one's own."""
+    """S4: cards drawn for a play may be added until the next player plays."""
     at = table(hands=["5c 9d Jd", "5d", "6h"], stock="Jc Js")
     assert may_be_followed_up(game_of(QUEEN, at)) is False  # no play yet
     assert may_be_followed_up(scenario(QUEEN, given=at, when=play(0, "5c"))) is True

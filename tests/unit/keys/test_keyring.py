@@ -82,7 +82,7 @@ def test_the_first_start_creates_a_private_key_file(path: Path) -> None:
     assert secrets_of(keyring.load_or_create(path)) == secrets_of(made)
 
 
-def test_the_file_is_private_whatever_the_umask(path: Path) -> None:
+def test_the_key_file_is_private_with_any_umask(path: Path) -> None:
     before = os.umask(0)
     try:
         keyring.load_or_create(path)
@@ -98,7 +98,7 @@ def test_a_file_that_others_may_read_is_refused(path: Path) -> None:
         keyring.load_or_create(path)
 
 
-def test_a_missing_file_is_not_made_by_reading(path: Path) -> None:
+def test_reading_a_missing_file_does_not_create_it(path: Path) -> None:
     with pytest.raises(KeyringError):
         keyring.load(path)
     assert not path.exists()
@@ -133,7 +133,7 @@ def test_a_rotation_is_saved_in_the_file(path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
-def test_the_keys_can_come_as_text_as_from_the_environment() -> None:
+def test_keys_are_read_back_from_their_text() -> None:
     keys = Keyring.generate()
     assert secrets_of(Keyring.from_text(keys.to_text())) == secrets_of(keys)
 
@@ -142,7 +142,7 @@ def test_the_keys_can_come_as_text_as_from_the_environment() -> None:
     "change",
     [{"v": 2}, {"current": "k9"}, {"bots": "AAAA"}, {"signing": None}, {"keys": []}, {"more": 1}],
 )
-def test_another_file_is_refused_without_showing_it(change: dict[str, Any]) -> None:
+def test_an_invalid_key_file_is_refused_without_showing_it(change: dict[str, Any]) -> None:
     text = Keyring.generate().to_text()
     with pytest.raises(KeyringError) as caught:
         Keyring.from_text(json.dumps({**json.loads(text), **change}))
@@ -198,7 +198,7 @@ def test_retired_keys_are_kept_in_the_file_and_shown_nowhere(path: Path) -> None
     assert b64encode(private).decode() not in repr(loaded) + repr(loaded.retired)
 
 
-def test_an_old_key_file_is_read_and_written_as_it_was() -> None:
+def test_a_key_file_without_retired_keys_is_written_as_it_was_read() -> None:
     text = Keyring.generate().to_text()
     assert "retired" not in text
     assert Keyring.from_text(text).to_text() == text

@@ -34,7 +34,7 @@ def test_a_rotation_takes_effect_at_the_next_use(path: Path) -> None:
     after = here.seal(b"secret", GAME)
     assert after[0] != before[0]
     assert there.open(*after, GAME) == b"secret", "another process finds the new key as well"
-    assert there.open(*before, GAME) == b"secret", "what was sealed before still opens"
+    assert there.open(*before, GAME) == b"secret", "the old key still opens its values"
     there.check()
 
 

@@ -16,7 +16,7 @@ def fail() -> None:
     raise RecursionError("too deep")
 
 
-def test_failures_are_counted_and_a_standstill_is_not_healthy() -> None:
+def test_failures_are_counted_and_a_poller_that_stopped_is_unhealthy() -> None:
     time, messages = [0.0], list[str]()
     poller = Poller(every=1, report=messages.append, clock=lambda: time[0])
     assert poller.run(lambda: None)
@@ -25,12 +25,12 @@ def test_failures_are_counted_and_a_standstill_is_not_healthy() -> None:
     healthy, facts = poller.health()
     assert (healthy, facts["looks"], facts["failed"], facts["failed_in_a_row"]) == (True, 4, 3, 3)
     time[0] = SHORTEST + 1
-    assert not poller.health()[0], "also if the polling thread has ended"
+    assert not poller.health()[0], "even if the polling thread has ended"
     assert poller.run(lambda: None)
     assert poller.health()[0]
 
 
-def test_a_standstill_is_answered_with_503() -> None:
+def test_the_health_of_a_poller_that_stopped_is_503() -> None:
     time = [0.0]
     poller = Poller(every=1, report=lambda _message: None, clock=lambda: time[0])
     with health_server(poller, "127.0.0.1", 0) as server:

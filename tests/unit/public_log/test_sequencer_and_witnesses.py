@@ -30,7 +30,7 @@ REFUSED = b"HTTP/1.1 422 Unprocessable Entity\r\nContent-Length: 0\r\n\r\n"
 
 
 class Watched:
-    """A log in memory, its sequencer process, and the files that survive a restart."""
+    """A log in memory with its sequencer, and the files that survive a restart."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -55,7 +55,7 @@ class Watched:
         """Return a new process of the sequencer."""
         return LogSequencer(self.services(witnesses, quorum))
 
-    def asks(self, *games: int) -> None:
+    def request(self, *games: int) -> None:
         for game in games:
             self.log.request(UUID(int=game), 1, bytes(32))
 
@@ -64,7 +64,7 @@ class Watched:
         self.log.__init__()  # type: ignore[misc] # the same log, an older copy of it
         self.memory = SignedFile(self.folder / "another" / "log.checkpoint")
         (self.folder / "another").mkdir()
-        self.asks(*games)
+        self.request(*games)
 
     @property
     def signed(self) -> int:
@@ -94,11 +94,11 @@ class Honest:
         self.remote = RemoteWitness(url=f"http://127.0.0.1:{port}", verifier=cosigner.verifier)
         self._port = port
 
-    def come(self) -> None:
+    def start(self) -> None:
         self._server = witness_server(self._witness, "127.0.0.1", self._port)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
-    def go(self) -> None:
+    def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
 
@@ -111,8 +111,8 @@ def honest(watched: Watched) -> Iterator[Callable[[], Honest]]:
         def make() -> Honest:
             one = Honest(watched.folder, watched.keyring, len(made))
             made.append(one)
-            one.come()
-            stack.callback(one.go)
+            one.start()
+            stack.callback(one.stop)
             return one
 
         yield make
@@ -133,7 +133,7 @@ def test_a_faulty_witness_does_not_affect_the_others(
         server.answer = answer
         bad = faulty(server.url)
         for game in (1, 2, 3):
-            watched.asks(game)
+            watched.request(game)
             process = watched.started(bad, good.remote)
             assert process.one_round() == 1
             assert watched.signed == game
@@ -144,18 +144,18 @@ def test_a_faulty_witness_does_not_affect_the_others(
 
 
 def test_a_witness_that_answers_byte_by_byte_delays_nothing(watched: Watched) -> None:
-    watched.asks(1)
+    watched.request(1)
     with malformed() as slow, malformed() as slower:
         for server in (slow, slower):
             server.answer = b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 15
             server.pause = 1.0
         bad = (faulty(slow.url), faulty(slower.url))
         assert watched.started().one_round() == 1
-        watched.asks(2)
+        watched.request(2)
         began = time.monotonic()
         process = watched.started(*bad)
         assert process.one_round() == 1
-        assert time.monotonic() - began < PATIENCE + 3, "both at once, and each at its deadline"
+        assert time.monotonic() - began < PATIENCE + 3, "both are asked at once, up to a deadline"
     assert watched.signed == 2
 
 
@@ -163,15 +163,15 @@ def test_a_larger_size_with_a_checkpoint_signed_here_stops_the_log(
     watched: Watched, honest: Callable[[], Honest]
 ) -> None:
     good = honest()
-    watched.asks(1, 2, 3)
+    watched.request(1, 2, 3)
     process = watched.started(good.remote)
     process.one_round()
     assert process.ask_once(good.remote) < 5
     watched.set_back(1, 2)
     watched.memory = None
-    watched.started().one_round()  # as without any guard
+    watched.started().one_round()  # without the guard against a rollback
     assert watched.signed == 2
-    watched.asks(4)
+    watched.request(4)
     process = watched.started(good.remote)
     assert process.one_round() == 0
     assert watched.signed == 2
@@ -182,48 +182,48 @@ def test_a_witness_that_was_down_at_the_start_stops_the_log_later(
 ) -> None:
     """The log was set back while its only witness was absent; the returning witness stops it."""
     good = honest()
-    watched.asks(1, 2, 3)
+    watched.request(1, 2, 3)
     process = watched.started(good.remote)
     process.one_round()
     process.ask_once(good.remote)
-    good.go()
+    good.stop()
     watched.set_back(1, 2)
     process = watched.started(good.remote)
     assert process.one_round() == 2
     assert watched.signed == 2, "no witness had seen the newer log yet"
-    good.come()
+    good.start()
     assert process.ask_once(good.remote) > 5
-    watched.asks(5)
+    watched.request(5)
     process.one_round()
     assert watched.signed == 2
     with pytest.raises(LogBroken, match="a witness has shown a checkpoint of 3 leaves"):
         watched.services((good.remote,)).sequencer.run_once()
-    good.go()
+    good.stop()
     process = watched.started(good.remote)
     process.one_round()
-    assert watched.signed == 2, "also after a restart, and with the witness away again"
-    good.come()
+    assert watched.signed == 2, "even after a restart while the witness is down"
+    good.start()
 
 
-def test_the_log_goes_on_once_it_continues_what_the_witness_saw(
+def test_the_log_is_signed_again_when_it_continues_the_tree_of_the_witness(
     watched: Watched, honest: Callable[[], Honest]
 ) -> None:
     good = honest()
-    watched.asks(1, 2, 3)
+    watched.request(1, 2, 3)
     process = watched.started(good.remote)
     process.one_round()
     process.ask_once(good.remote)
     newest = watched.log
-    good.go()
+    good.stop()
     watched.log = MemoryLog()
     watched.memory = SignedFile(watched.folder / "log.other")
-    watched.asks(1)
+    watched.request(1)
     process = watched.started()
     process.one_round()
-    good.come()
+    good.start()
     assert watched.started(good.remote).one_round() == 0
     watched.log = newest
-    watched.asks(4)
+    watched.request(4)
     assert watched.started(good.remote).one_round() == 1
     assert watched.signed == 4
     assert watched.memory.contradiction() is None
@@ -235,19 +235,19 @@ def test_the_configured_number_of_witnesses_must_agree_before_a_signature(
 ) -> None:
     three = [honest() for _ in range(3)]
     remotes = [one.remote for one in three]
-    watched.asks(1)
+    watched.request(1)
     process = watched.started(*remotes)
     process.one_round()
     for away in three[up:]:
-        away.go()
-    watched.asks(2)
+        away.stop()
+    watched.request(2)
     process = watched.started(*remotes, quorum=quorum)
     process.one_round()
     assert watched.signed == signed
     for away in three[up:]:
-        away.come()
+        away.start()
     process.one_round()
-    assert watched.signed == 2, "as soon as they are back"
+    assert watched.signed == 2, "as soon as they answer again"
 
 
 def test_a_lost_database_is_noticed_by_the_witness_of_the_old_one(
@@ -255,7 +255,7 @@ def test_a_lost_database_is_noticed_by_the_witness_of_the_old_one(
 ) -> None:
     """A new, empty database under the same name and keys: not even the first leaf is signed."""
     good = honest()
-    watched.asks(1, 2, 3)
+    watched.request(1, 2, 3)
     process = watched.started(good.remote)
     process.one_round()
     process.ask_once(good.remote)
@@ -266,21 +266,21 @@ def test_a_lost_database_is_noticed_by_the_witness_of_the_old_one(
 
 
 def test_a_lost_log_checkpoint_stops_a_log_that_has_been_signed(watched: Watched) -> None:
-    watched.asks(1)
+    watched.request(1)
     assert watched.started().one_round() == 1
     path = watched.folder / "log.checkpoint"
     kept = path.read_bytes()
     path.unlink()
-    watched.asks(2)
+    watched.request(2)
     assert watched.started().one_round() == 0
     assert (watched.signed, path.exists()) == (1, False)
     path.write_bytes(kept)
     process = watched.started()
     assert process.one_round() == 1
     path.unlink()
-    watched.asks(3)
+    watched.request(3)
     process.one_round()
-    assert watched.signed == 2, "nor is it lost unnoticed while the process runs"
+    assert watched.signed == 2, "a running process notices the loss, too"
 
 
 def test_the_setting_may_name_a_monitoring_prefix() -> None:

@@ -116,7 +116,7 @@ def test_a_different_tree_of_equal_size_is_refused_and_saved(witness: Witness, p
 
 @pytest.mark.parametrize("size", [8, 9, 40])
 def test_a_changed_past_is_refused(witness: Witness, size: int) -> None:
-    """Split view: refused with the proof of the forged tree and with that of the true one."""
+    """Refused with the proof of the forged tree, with that of the true one, and without a proof."""
     assert add_checkpoint(witness, 0, 7).status == 200
     for leaves in (FORGED, LEAVES):
         proof = consistency_proof(leaves[:size], 7)
@@ -126,7 +126,7 @@ def test_a_changed_past_is_refused(witness: Witness, size: int) -> None:
 
 
 def test_a_smaller_tree_is_not_cosigned_after_a_greater_one(witness: Witness) -> None:
-    """Rollback."""
+    """A log that was rolled back shows a smaller tree."""
     assert add_checkpoint(witness, 0, 9).status == 200
     assert add_checkpoint(witness, 9, 7, proof=()).status == 400
     assert add_checkpoint(witness, 7, 7).status == 409

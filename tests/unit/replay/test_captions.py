@@ -40,7 +40,7 @@ DECK = cards("9h 7c 5d 4d 8s 8h")
 
 
 def table(identity: str = "leeds", *, hand: str = "9h", pile: str = "6c") -> Game:
-    """Two seats in mid-play; seat 0 has face-down cards 1 and 2, the stock is 3, 4, 5."""
+    """Return a running game of two; seat 0 has face-down cards 1 and 2, the stock is 3, 4, 5."""
     game = replace(new_game(created(rules(identity), 2)), deck=DECK, status=Status.PLAYING)
     mine = SeatState(hand=cards(hand), up=((), ()), down=(1, 2))
     other = SeatState(hand=cards("Kd"), up=((), ()), down=(None, None))
@@ -112,7 +112,7 @@ def test_drawn_cards_are_named_only_to_their_seat() -> None:
     ("viewer", "card"), [(None, "a card unseen"), (0, "7c"), (1, "a card unseen")]
 )
 def test_a_hidden_blind_card_is_named_only_to_its_seat(viewer: Viewer, card: str) -> None:
-    """L13: the others do not get to see it."""
+    """L13: the others do not see it."""
     failed = BlindFailed(seat=0, taker=0, slot=0, opening=None, count=1, turn=1, direction=1)
     assert sentence(failed, viewer=viewer) == (
         f"Seat 0 turns {card} in slot 0, which does not fit, and takes it "
@@ -128,7 +128,7 @@ def test_a_blind_card_that_fails_on_an_empty_pile_is_taken_alone() -> None:
 
 
 def test_both_seats_are_named_if_the_previous_player_takes_the_pile() -> None:
-    """R, second hand."""
+    """R, second hand: if a player cannot play, the previous one takes the pile."""
     picked = PilePickedUp(seat=0, taker=1, count=1, along=(), turn=0, direction=1)
     text = "Seat 0 cannot play, and seat 1 takes the pile of 1 card; it acts again."
     assert sentence(picked) == text

@@ -43,7 +43,7 @@ from tests.rules.tables import cards, dealt, rules
         (failed(1, 2, "7c", 3, turn=0), turn_over(1, 2)),
         (tried(1, "7c", turn=0), try_stock(1)),
         (try_failed(1, "7c", 3, turn=0), try_stock(1)),
-        (replace(turned(1, 2, "7c", turn=0), slot=None), play(1, "7c")),  # no record has these two
+        (replace(turned(1, 2, "7c", turn=0), slot=None), play(1, "7c")),  # no log has these two
         (replace(played(1, "7c", turn=0), slot=2), play(1, "7c")),
         (took(1, 3, turn=0, along="Kd"), take(1, "Kd")),
         (passed(1, turn=0), pass_(1)),

@@ -25,7 +25,7 @@ from tests.unit.playing import RULESETS, cards, created, play, rules
 
 
 def dealt(*, seats: int = 2, dealer: Seat = 0) -> list[Event]:
-    """Two seats, dealer 0: seat 1 gets the even positions, seat 0 the odd ones."""
+    """Return the events of a deal: with dealer 0 seat 1 gets even positions, seat 0 odd ones."""
     first = replace(created(rules("leeds"), seats), dealer=dealer)
     up = [[Opening(p=p, card=cards("2c")[0]) for p in range(6 + s, 12, 2)] for s in (1, 0)]
     deal = CardsDealt(

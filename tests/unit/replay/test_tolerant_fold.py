@@ -28,7 +28,7 @@ def test_the_tolerant_fold_of_a_valid_log_equals_the_fold() -> None:
 
 
 def test_if_the_deck_contradicts_an_event_the_public_fold_continues() -> None:
-    """By the deck the played card is in the stock; the public fold continues."""
+    """The played card is in the stock by the deck, so the deck is ignored from then on."""
     seq = played_from_hand(GAME.events)
     game = fold(GAME.events[:seq], GAME.deck)
     event = GAME.events[seq]
@@ -62,8 +62,8 @@ def test_an_event_of_an_unknown_seat_is_not_folded(seat: int) -> None:
         next_game(game, CardsDrawn(seat=seat, count=1))
 
 
-def test_the_refusal_of_a_card_that_is_not_in_the_hand_is_about_cards() -> None:
-    """Error messages reach players, so they are about cards."""
+def test_the_error_for_a_card_that_is_not_in_the_hand_mentions_cards() -> None:
+    """Players read the message, so it must not be about code."""
     game = fold(GAME.events[: played_from_hand(GAME.events)], GAME.deck)
     other = game.deck[game.stock[0]]
     event = CardsPlayed(

@@ -1,7 +1,7 @@
 """
 Golden transcripts of sample games, which show a change of wording or folding as a diff.
 
-`python -m tests.unit.replay.test_transcripts`, run in the checkout, writes them anew.
+`python -m tests.unit.replay.test_transcripts`, run in the checkout, writes them.
 """
 
 from __future__ import annotations

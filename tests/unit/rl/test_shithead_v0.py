@@ -106,7 +106,7 @@ def test_the_plays_of_one_rank_all_have_actions() -> None:
     assert compared > 5
 
 
-def test_an_observation_has_nothing_hidden() -> None:
+def test_an_observation_does_not_depend_on_hidden_cards() -> None:
     env = shithead_v0.raw_env(ruleset="shithead", seats=2)
     env.reset(seed=4)
     seen = env.observe("player_0")["observation"]

@@ -69,7 +69,7 @@ def test_a_ruleset_is_reproduced_from_its_accepted_settings() -> None:
     assert custom_of(definition("threes"), "Mine", own.settings({})) == own
 
 
-def test_a_custom_ruleset_has_the_options_of_every_ruleset() -> None:
+def test_a_custom_ruleset_has_only_the_options_of_every_ruleset() -> None:
     own = custom_definition(definition("guarducci"), "Mine", {"burn": {"set_size": 3}})
     assert list(own.options) == ["next_dealer"]
     with pytest.raises(OptionError):
@@ -103,7 +103,7 @@ def test_a_log_alone_gives_the_shared_statements_of_a_custom_ruleset() -> None:
     assert cited == ["1-set", "1-demand", "1-pass"]
 
 
-def test_an_option_equal_to_its_default_is_not_recorded() -> None:
+def test_a_log_with_a_default_or_unknown_option_is_invalid() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
     for options in ({"next_dealer": "loser"}, {"next_dealer": "nobody"}, {"joker": "7"}):
         with pytest.raises(Failed):
@@ -127,8 +127,8 @@ def test_a_reading_is_removed_with_its_statement() -> None:
     assert not {"L17", "L18"} & {statement.id for statement in own.statements}
 
 
-def test_parts_of_a_replaced_statement_rest_on_the_model() -> None:
-    """P31 remains for the deal only, and P20 for the opening; neither is cited for plays."""
+def test_parts_of_a_replaced_statement_cite_the_model() -> None:
+    """P31 is then cited for the deal only, and P20 not for the plays of jokers."""
     changes = {"pick_up": {"after": "next"}}
     own = custom_definition(definition("karma-radford"), "Mine", changes)
     assert own.rule_of("deal.layout") == "P31"

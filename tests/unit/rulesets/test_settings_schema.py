@@ -24,7 +24,7 @@ def test_the_settings_of_the_catalogue_are_valid(identity: str) -> None:
     assert VALIDATOR.is_valid(definition(identity).settings({}))
 
 
-def test_random_settings_are_valid_exactly_if_they_are_readable() -> None:
+def test_random_settings_are_readable_and_valid() -> None:
     for seed in range(100):
         changes = random_changes(random.Random(seed))
         check_changes(changes)

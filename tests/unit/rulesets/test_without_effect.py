@@ -94,8 +94,8 @@ def test_a_refill_to_a_size_that_is_not_set_is_refused() -> None:
     assert "no cards would ever be" in refusals("leeds", {"refill": {"to": "size"}})["/refill/size"]
 
 
-def test_a_try_replaces_a_play_from_the_hand() -> None:
-    """P37: a try replaces a play from the hand, so no hand may be empty while there is a stock."""
+def test_tries_are_refused_if_a_hand_can_be_empty_while_there_is_a_stock() -> None:
+    """P37: a try replaces a play from the hand."""
     changes = {
         "deal": {"layout": "plain", "up": 0, "exchange": False, "hand": 3, "starter": "none"},
         "turn": {"try_stock": "always"},

@@ -1,7 +1,7 @@
 """
-Write the golden rules pages anew: `python -m tests.unit.rulesets.write_pages`.
+Write the golden rules pages: `python -m tests.unit.rulesets.write_pages`.
 
-Every page has the statements of its source, so review the diff before committing it.
+Review the diff before committing it: players read these pages.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ def state_of(rules: Rules, game: Game) -> State:
 
 
 def model_move(rules: Rules, game: Game, move: Move) -> ModelMove:
-    """Return a move of a game as the model has it."""
+    """Return a move of the game in the form of the model."""
     match move:
         case Play(seat=seat, cards=cards):
             return PLAY, _parts(rules, game, seat, cards)
@@ -84,7 +84,7 @@ def is_run(rules: Rules, move: ModelMove) -> bool:
 
 
 def compare(rules: Rules, game: Game, state: State) -> None:
-    """Assert that a position of the model is the game's, with the same legal moves."""
+    """Assert that a position of the model equals that of the game."""
     result = game.result
     assert state.over is game.over
     if result is not None:

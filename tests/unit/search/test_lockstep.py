@@ -92,7 +92,7 @@ def test_the_model_keeps_in_step_for_a_million_positions() -> None:
 
 
 def test_single_cards_of_stacks_that_go_along_cannot_be_modelled() -> None:
-    """Counts do not say which of two stacks of one rank such a card leaves."""
+    """The model counts cards by rank, so it does not know from which of two stacks a card came."""
     stacks = replace(rules("shithead"), deal=DealSettings(layout=Layout.STACKS, up=0, hand=6))
     one_rank = replace(stacks, pick_up=PickUpSettings(along=Along.ONE_RANK))
     one_slot = replace(stacks, pick_up=PickUpSettings(along=Along.ONE_SLOT))

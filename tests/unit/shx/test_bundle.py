@@ -244,7 +244,7 @@ def test_an_extra_field_of_a_wrong_length_is_refused(field: bytes) -> None:
 
 
 def test_times_and_owners_in_extra_fields_change_nothing() -> None:
-    """Ordinary programs write such fields."""
+    """Common ZIP programs write such fields."""
     time = struct.pack("<2HBI", 0x5455, 5, 1, 0)
     assert read_bundle(with_extra(time)).lines == LINES
 

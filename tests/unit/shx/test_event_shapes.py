@@ -60,7 +60,7 @@ def at(event: Any, path: tuple[str | int, ...]) -> Any:
     return event
 
 
-def of(kind: str, **want: Any) -> dict[str, Any]:
+def specimen_of(kind: str, **want: Any) -> dict[str, Any]:
     """Return a copy of a specimen of this type with these values in its data."""
     for event in SPECIMENS:
         if event["type"] == kind and want.items() <= event["data"].items():
@@ -111,7 +111,7 @@ def test_no_field_takes_a_value_of_another_kind() -> None:
 
 
 def test_an_unknown_version_and_an_unknown_type_are_different_errors() -> None:
-    event = of("seat_ready")
+    event = specimen_of("seat_ready")
     assert refused({**event, "v": 2}) == "unknown_version"
     assert refused({**event, "v": 3}) == "unknown_version"
     assert refused({**event, "v": True}) == "unknown_version"
@@ -201,7 +201,7 @@ def test_the_refused_attempts_of_a_seal_are_validated(name: str, value: Any) -> 
     ],
 )
 def test_a_value_out_of_its_limits_is_refused(kind: str, path: str, value: Any) -> None:
-    event = of(kind)
+    event = specimen_of(kind)
     *steps, last = [int(step) if step.isdigit() else step for step in path.split("/")]
     at(event, tuple(steps))[last] = value
     assert refused(event) == "bad_field"
@@ -209,13 +209,13 @@ def test_a_value_out_of_its_limits_is_refused(kind: str, path: str, value: Any) 
 
 @pytest.mark.parametrize("code", ["Th", "7c/2", "Ac/12", "2s", "X1", "X12"])
 def test_valid_card_codes_are_accepted(code: str) -> None:
-    event = of("game_sealed")
+    event = specimen_of("game_sealed")
     event["data"]["deck"] = [code]
     check_event(event)
 
 
 def test_only_an_unseen_card_is_opened() -> None:
-    opening = of("cards_played", zone="down")["data"]["opening"]
+    opening = specimen_of("cards_played", zone="down")["data"]["opening"]
     for zone, change in [
         ("hand", {"opening": opening}),
         ("up", {"slot": 0}),
@@ -224,13 +224,13 @@ def test_only_an_unseen_card_is_opened() -> None:
         ("stock", {"opening": None}),
         ("stock", {"slot": 1}),
     ]:
-        event = of("cards_played", zone=zone)
+        event = specimen_of("cards_played", zone=zone)
         event["data"] |= change
         assert refused(event) == "bad_field"
 
 
 def test_only_bots_have_a_name_in_the_log() -> None:
-    event = of("game_created")
+    event = specimen_of("game_created")
     seats = event["data"]["seats"]
     seats[0] |= {"kind": "human", "bot": "greedy"}
     assert refused(event) == "bad_field"
@@ -239,32 +239,32 @@ def test_only_bots_have_a_name_in_the_log() -> None:
 
 
 def test_a_swap_goes_pair_by_pair() -> None:
-    event = of("cards_swapped")
+    event = specimen_of("cards_swapped")
     event["data"]["up"] = [*event["data"]["up"], "2c"]
     assert refused(event) == "bad_field"
 
 
 def test_by_is_the_seat_that_acted_or_null() -> None:
-    ready = of("seat_ready")
+    ready = specimen_of("seat_ready")
     ready.pop("auth", None)
     check_event({**ready, "by": None})
     assert refused({**ready, "by": ready["data"]["seat"] + 1}) == "bad_field"
-    assert refused({**of("game_ended"), "by": 0}) == "bad_field"
-    assert refused({**of("entropy_revealed"), "by": None}) == "bad_field"
+    assert refused({**specimen_of("game_ended"), "by": 0}) == "bad_field"
+    assert refused({**specimen_of("entropy_revealed"), "by": None}) == "bad_field"
 
 
 def test_only_a_players_own_action_is_signed() -> None:
     signed = next(e for e in SPECIMENS if "auth" in e and e["type"] == "cards_played")
     auth = signed["auth"]
     assert refused({**signed, "by": None}) == "bad_field"
-    assert refused({**of("cards_drawn"), "auth": auth}) == "bad_field"
-    assert refused({**of("game_ended", reason="shithead"), "auth": auth}) == "bad_field"
-    assert refused({**of("entropy_revealed"), "auth": auth}) == "bad_field"
-    check_event({**of("game_ended", reason="forfeit"), "auth": auth})
+    assert refused({**specimen_of("cards_drawn"), "auth": auth}) == "bad_field"
+    assert refused({**specimen_of("game_ended", reason="shithead"), "auth": auth}) == "bad_field"
+    assert refused({**specimen_of("entropy_revealed"), "auth": auth}) == "bad_field"
+    check_event({**specimen_of("game_ended", reason="forfeit"), "auth": auth})
 
 
 def test_the_error_names_the_place() -> None:
-    event = of("game_created")
+    event = specimen_of("game_created")
     event["data"]["seats"][1]["key"] = "?"
     with pytest.raises(RecordError, match="/data/seats/1/key: not 32 bytes"):
         check_event(event)
