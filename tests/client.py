@@ -33,7 +33,7 @@ class Client:
     port: int
     host: str = "127.0.0.1"
     token: str | None = None
-    slowest: float = 0.0  # seconds that an answer took
+    slowest: float = 0.0  # seconds of the slowest answer so far
     _connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
     def call(
@@ -43,7 +43,12 @@ class Client:
         body: Any = None,
         headers: Mapping[str, str] | None = None,
     ) -> Answer:
-        """Send a request once; a connection closed by the server is opened again."""
+        """
+        Send a request and return the answer.
+
+        If the server closes the connection, the request is sent once more, except a POST without
+        an Idempotency-Key.
+        """
         own = {"Content-Type": "application/json"} if body is not None else {}
         if self.token is not None:
             own["Authorization"] = f"Bearer {self.token}"
@@ -113,7 +118,7 @@ def chosen(moves: list[dict[str, Any]], rng: random.Random) -> dict[str, Any]:
     """
     Return one of the listed moves: few swaps, and often the lowest card.
 
-    So that the exchange ends, and a hand takes 100 moves; with random cards it takes up to 1,000.
+    So the exchange ends, and a hand takes about 100 moves; with random moves it takes up to 1,000.
     """
     ready = [move for move in moves if move["type"] == "ready"]
     if ready and rng.random() < 0.6:
@@ -125,7 +130,7 @@ def chosen(moves: list[dict[str, Any]], rng: random.Random) -> dict[str, Any]:
 
 
 def _rank(move: dict[str, Any]) -> int:
-    """Return the place of the first card of a move, special cards last."""
+    """Return the sort key of the first card of a move: special cards last, a blind card first."""
     cards = move.get("cards") or [""]
     return "3456789JQKAT2".find(cards[0][:1]) % 14
 

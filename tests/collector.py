@@ -26,8 +26,8 @@ class Exported:
     trace: bytes
     identity: bytes
     parent: bytes
-    begun: int  # nanoseconds since 1970, as `ended`
-    ended: int
+    begun: int  # nanoseconds since 1970
+    ended: int  # nanoseconds since 1970
     values: dict[str, Any]
     links: tuple[tuple[bytes, bytes], ...]  # trace and span
     failed: bool
@@ -35,7 +35,7 @@ class Exported:
 
 @dataclass(kw_only=True)
 class Collector:
-    """What has been exported so far; `requests` are the decoded bodies, `raw` their bytes."""
+    """The export requests so far: `requests` are the decoded bodies, `raw` their bytes."""
 
     port: int = 0
     requests: list[Any] = field(default_factory=list)
@@ -101,7 +101,7 @@ def collecting(*, answers: bool = True) -> Iterator[Collector]:
 
 
 def _exported(span: Any, process: str) -> Exported:
-    assert not span.events  # an exception would be one, with its text
+    assert not span.events  # an exception would be an event, with its text
     assert not span.trace_state
     assert not span.status.message
     assert not any(link.attributes or link.trace_state for link in span.links)

@@ -21,7 +21,7 @@ _MEMORY_NEEDED = 4 << 30
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the switch for a long run."""
+    """Add the switches for long tests and for tests on several machines."""
     parser.addoption(
         "--long", action="store_true", help="run long tests, and properties with more examples"
     )
@@ -47,7 +47,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Exclude modules and tests from garbage collection: each full one would visit them all."""
+    """Exclude modules and tests from garbage collection: each full run would visit all of them."""
     gc.collect()
     gc.freeze()
 
@@ -56,8 +56,8 @@ def heavy_first(items: Sequence[pytest.Item], processes: int) -> list[pytest.Ite
     """
     Return the tests in an order in which each process begins with its share of the heavy ones.
 
-    `--dist worksteal` gives each process one part of the list, all of the same length. Quick
-    tests at the end of each part are what an idle process takes over, so all end together.
+    `--dist worksteal` gives each process one part of the list, all of the same length. An idle
+    process takes over quick tests from the end of another part, so all processes end together.
     """
     heavy = [item for item in items if item.get_closest_marker("heavy")]
     quick = [item for item in items if not item.get_closest_marker("heavy")]
@@ -104,7 +104,7 @@ def database_server(server_folder: Path) -> Iterator[DatabaseServer]:
 
 @pytest.fixture(scope="session")
 def redis_server(server_folder: Path) -> Iterator[str]:
-    """Return the address of a running Redis; `redis_url` is the one that is emptied."""
+    """Return the address of a running Redis; the fixture `redis_url` empties it for each test."""
     with servers.valkey(server_folder / "valkey") as url:
         yield url
 

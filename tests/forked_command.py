@@ -30,7 +30,7 @@ def run_command(
     seconds: float = 300,
 ) -> subprocess.CompletedProcess[str]:
     """
-    Run `shithead` with these words to its end, with `typed` as its standard input.
+    Run `shithead` with these arguments until it exits, with `typed` as its standard input.
 
     Raises TimeoutExpired after `seconds`.
     """

@@ -76,7 +76,7 @@ class HonestTable:
         self.people = [self._new_participant(n) for n in range(6)]
         self.games: list[UUID] = []
         self.signed: set[tuple[UUID, int]] = set()  # seats that signed a move of the game
-        self.table = self._opened(ruleset)
+        self.table = self._open_table(ruleset)
 
     def play(self, hands: int) -> None:
         """Play some hands to their ends, or to an abort."""
@@ -87,7 +87,7 @@ class HonestTable:
                 dealt = self.services.tables.deal(self.people[0].player, self.table, None)
                 game = orjson.loads(dealt.body)["game"]["id"]
             self.games.append(UUID(game))
-            self._hand(UUID(game))
+            self._play_hand(UUID(game))
 
     def report(self, game: UUID, *, profile: str = "public") -> Report:
         """Return the report on the bundle of a game with the evidence of all its players."""
@@ -117,7 +117,7 @@ class HonestTable:
         signed = {seat for seat, person in seated.items() if (game, seat) in self.signed}
         return "L3" if signed == set(seated) else "L2"
 
-    def _hand(self, game: UUID) -> None:
+    def _play_hand(self, game: UUID) -> None:
         gives_up = self.chance.random() < 0.06
         silent = self.chance.random() < 0.3
         for _ in range(MOST_STEPS):
@@ -146,26 +146,28 @@ class HonestTable:
         value = self.world.random(32)
         modes = record.game.setup.seats
         commits = modes[seat].entropy is Entropy.COMMIT
-        unbound = any(
+        uncommitted = any(
             modes[s].entropy is Entropy.COMMIT
             and record.game.seats[s].entropy is EntropyState.WAITING
             for s, _ in waiting
         )
         if commits and record.game.seats[seat].entropy is EntropyState.WAITING:
             self.values[record.identity, seat] = value
-            bound = client_commit(record.identity, seat, value).hex()
-            self._give(person, record.identity, commit=bound)
+            commitment = client_commit(record.identity, seat, value).hex()
+            self._contribute(person, record.identity, commit=commitment)
         elif not commits:
-            self._give(person, record.identity, value=value.hex())
-        elif not unbound:
-            self._give(person, record.identity, value=self.values[record.identity, seat].hex())
+            self._contribute(person, record.identity, value=value.hex())
+        elif not uncommitted:
+            self._contribute(
+                person, record.identity, value=self.values[record.identity, seat].hex()
+            )
 
-    def _give(self, person: Participant, game: UUID, **contribution: str) -> None:
+    def _contribute(self, person: Participant, game: UUID, **contribution: str) -> None:
         values = {"commit": None, "value": None, **contribution}
         answer = self.services.entropy.give(
             self._caller(person), game, commit=values["commit"], value=values["value"]
         )
-        self._keep(person, game, answer.body)
+        self._save_receipt(person, game, answer.body)
 
     def _step(self, entry: GameEntry, *, silent: bool, gives_up: bool) -> None:
         game, clock = entry.record.identity, entry.record.game.setup.clock
@@ -181,7 +183,7 @@ class HonestTable:
         seat, moves = self.chance.choice(able)
         person = seated[seat]
         if gives_up and self.chance.random() < 0.1:
-            self._make(entry, seat, person, {"type": "forfeit"})
+            self._post_move(entry, seat, person, {"type": "forfeit"})
             return
         if stands_in(entry.record.game, seat, back=entry.back) and self.chance.random() < 0.8:
             if self.chance.random() < 0.3:
@@ -190,21 +192,23 @@ class HonestTable:
         ready = [move for move in moves if move["type"] == "ready"]
         chosen = ready if ready and self.chance.random() < 0.5 else moves
         if self.chance.random() < 0.1:
-            self._refused(entry, seat, person)
-        self._make(entry, seat, person, self.chance.choice(chosen))
+            self._post_illegal_move(entry, seat, person)
+        self._post_move(entry, seat, person, self.chance.choice(chosen))
 
-    def _refused(self, entry: GameEntry, seat: int, person: Participant) -> None:
+    def _post_illegal_move(self, entry: GameEntry, seat: int, person: Participant) -> None:
         """Try an illegal move, which is recorded as refused and writes no event."""
         card = self.chance.choice(entry.record.game.deck)
         move = {"type": "play", "cards": [card]}
         if move in legal(self.services, entry.record.identity, seat):
             return
         try:
-            self._make(entry, seat, person, move)
+            self._post_move(entry, seat, person, move)
         except Refusal:
             return
 
-    def _make(self, entry: GameEntry, seat: int, person: Participant, move: dict[str, Any]) -> None:
+    def _post_move(
+        self, entry: GameEntry, seat: int, person: Participant, move: dict[str, Any]
+    ) -> None:
         record, body = entry.record, dict(move)
         if person.key is not None:
             self.nonce += 1
@@ -220,9 +224,9 @@ class HonestTable:
         answer = post(self.services, person.player, record.identity, body)
         if person.key is not None:
             self.signed.add((record.identity, seat))
-        self._keep(person, record.identity, answer.body)
+        self._save_receipt(person, record.identity, answer.body)
 
-    def _keep(self, person: Participant, game: UUID, body: bytes) -> None:
+    def _save_receipt(self, person: Participant, game: UUID, body: bytes) -> None:
         note = orjson.loads(body)["receipt"].encode()
         person.receipts.setdefault(game, []).append(note)
 
@@ -241,19 +245,19 @@ class HonestTable:
             entropy=self.chance.choice(list(Entropy)),
         )
 
-    def _opened(self, ruleset: str | None) -> UUID:
-        rules = self._rules() if ruleset is None else catalogue()[ruleset]
+    def _open_table(self, ruleset: str | None) -> UUID:
+        rules = self._random_ruleset() if ruleset is None else catalogue()[ruleset]
         options = random_options(rules, self.chance)
         players = rules.settings(options)["players"]
         while True:
             most = min(players["max"], players["min"] + 4, 6)
             count = self.chance.randint(players["min"], max(players["min"], most))
             try:
-                return self._sat(rules.id, options, count)
+                return self._open_with_seats(rules.id, options, count)
             except Refusal as refusal:
                 assert refusal.code == "cannot-deal", refusal.code
 
-    def _sat(self, ruleset: str, options: dict[str, Any], count: int) -> UUID:
+    def _open_with_seats(self, ruleset: str, options: dict[str, Any], count: int) -> UUID:
         names = sorted(quick_bots())
         people = min(self.chance.randint(1, count), len(self.people))
         bot_seats = [{"bot": self.chance.choice(names)} for _ in range(count - people)]
@@ -286,7 +290,7 @@ class HonestTable:
             )
         return table
 
-    def _rules(self) -> Definition:
+    def _random_ruleset(self) -> Definition:
         """Return a ruleset of the catalogue or a custom one."""
         base = self.chance.choice(sorted(catalogue()))
         if self.chance.random() < 0.75:

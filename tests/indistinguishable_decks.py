@@ -68,7 +68,7 @@ class RecordedAnswer:
 
 @dataclass(kw_only=True)
 class Service:
-    """A service with a fixed clock, ids and deck, and a table: people have the first seats."""
+    """A service with a fixed clock, ids and deck, and one table whose first seats are people."""
 
     ruleset: str
     people: int
@@ -96,13 +96,13 @@ class Service:
         return entry_of(self.services, self.game).record.game
 
     def make(self, step: Step) -> RecordedAnswer:
-        """Advance the clock by a second, and post a move of a seat with an idempotency key."""
+        """Advance the clock by a second, and post the move with an idempotency key."""
         self.world.wait(1)
         self.made.append(step)
         return self.again(step.seat)
 
     def again(self, seat: Seat) -> RecordedAnswer:
-        """Post the last move again with its idempotency key, as any seat."""
+        """Post the last move with its idempotency key, as any seat."""
         move, key = self.made[-1].move, {"Idempotency-Key": f"step-{len(self.made)}"}
         return self.ask("POST", f"/v1/games/{self.game}/moves", seat, key, json=move)
 
@@ -215,7 +215,7 @@ def twin_of(
 
 
 def changed(twin: Deck, deck: Deck) -> int:
-    """Return how many positions have another card."""
+    """Return the number of positions with a different card."""
     return sum(a != b for a, b in zip(twin, deck, strict=True))
 
 

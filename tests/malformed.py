@@ -16,7 +16,11 @@ SEEN_MORE = b"HTTP/1.1 409 Conflict\r\nContent-Type: text/x.tlog.size\r\n\r\n999
 
 
 class Malformed:
-    """Answers each request with `answer`, `pause` seconds a byte; forwards it if that is None."""
+    """
+    Answers each request with `answer`, or forwards it if `answer` is None.
+
+    If `pause` is not 0, it is the number of seconds between the bytes of the answer.
+    """
 
     def __init__(self, target: int | None = None) -> None:
         self.answer: bytes | None = None
@@ -30,7 +34,7 @@ class Malformed:
         request = _whole_request(connection)
         self.request_count += 1
         if self.answer is None and self._target is not None:
-            self._pass_on(connection, request)
+            self._forward(connection, request)
         elif self.pause:
             for byte in self.answer or b"HTTP/1.1 200 OK\r\nX-Slow: " + b"x" * 10_000:
                 connection.sendall(bytes([byte]))
@@ -38,7 +42,7 @@ class Malformed:
         else:
             connection.sendall(self.answer or b"")
 
-    def _pass_on(self, connection: socket.socket, request: bytes) -> None:
+    def _forward(self, connection: socket.socket, request: bytes) -> None:
         with socket.create_connection(("127.0.0.1", self._target or 0)) as target:
             target.sendall(request)
             while part := target.recv(1 << 16):
@@ -64,7 +68,7 @@ def malformed(target: int | None = None) -> Iterator[Malformed]:
 
 
 def _whole_request(connection: socket.socket) -> bytes:
-    """Return a whole request: its head, and as much body as that announces."""
+    """Return a request: its head, and a body of the length that the head announces."""
     data = b""
     while b"\r\n\r\n" not in data:
         part = connection.recv(1 << 16)

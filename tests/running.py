@@ -36,7 +36,7 @@ class Running:
 
     @property
     def port(self) -> int:
-        """Return where the API listens, on this machine."""
+        """Return the port of the API on this machine."""
         return self.settings.port
 
     def start(self, name: str) -> None:
@@ -55,7 +55,7 @@ class Running:
         child.wait()
 
     def stop(self) -> None:
-        """End all programs with SIGTERM, and after a time with SIGKILL."""
+        """End all programs with SIGTERM, and after 10 seconds with SIGKILL."""
         for child in self.children.values():
             child.terminate()
         for child in self.children.values():
@@ -93,7 +93,7 @@ def running(
         "api_threads": 16,
     }
     settings = Settings(
-        database_url=_narrowest(database_url),
+        database_url=_restricted(database_url),
         redis_url=redis_url,
         workers=workers or 0,
         **known | more,
@@ -111,20 +111,21 @@ def running(
 
 
 def wait_for(condition: Callable[[], object], *, seconds: float) -> None:
-    """Wait until something holds."""
+    """Wait until `condition()` is true; fail after `seconds`."""
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited too long"
+        assert time.monotonic() < end, f"not true after {seconds} seconds: {condition}"
         time.sleep(0.05)
 
 
-def _narrowest(owner_url: str) -> str:
-    narrow = service_url(owner_url)
+def _restricted(owner_url: str) -> str:
+    """Return the address for the restricted role; the owner's if that role cannot connect."""
+    restricted = service_url(owner_url)
     try:
-        psycopg.connect(narrow, connect_timeout=5).close()
+        psycopg.connect(restricted, connect_timeout=5).close()
     except psycopg.OperationalError:
         return owner_url
-    return narrow
+    return restricted
 
 
 def free_port() -> int:

@@ -19,8 +19,8 @@ _POSTGRES_IMAGES = ("postgres:18", "postgres:18-alpine", "postgres:17", "postgre
 _REDIS_IMAGES = ("valkey/valkey:9", "valkey/valkey:8", "redis:8", "redis:7")
 _ENGINE_TIMEOUT = 2  # seconds
 
-# Of testcontainers: no helper container from a registry, addresses of the engine's host, a
-# minute for a server to start.
+# Settings of testcontainers: no helper container from a registry, addresses of the engine's
+# host, a minute for a server to start.
 _WITHOUT_REGISTRY = {
     "TESTCONTAINERS_RYUK_DISABLED": "true",
     "TESTCONTAINERS_CONNECTION_MODE": "docker_host",
@@ -31,7 +31,7 @@ _WITHOUT_REGISTRY = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatabaseServer:
-    """A PostgreSQL for one session of tests; `url` is that of an owner who may create databases."""
+    """A PostgreSQL for one session of tests; the owner in `url` may create databases."""
 
     url: str
     source: str
@@ -39,7 +39,7 @@ class DatabaseServer:
     def create(self, *, template: str | None = None) -> str:
         """Return the address of a new database, empty or a copy of the database `template`."""
         name = f"test_{uuid4().hex[:16]}"
-        # The other strategy logs each page of the template: 1.2 to 5.6 times as slow on disk.
+        # The strategy WAL_LOG logs each page of the template: 1.2 to 5.6 times as slow on disk.
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY FILE_COPY").format(
             sql.Identifier(name), sql.Identifier(template or "template0")
         )

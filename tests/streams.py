@@ -27,7 +27,7 @@ def append(
     kind: StreamKind = StreamKind.GAME,
     summary: Mapping[str, Any] | None = None,
 ) -> StreamAppend:
-    """Return an append with the right head."""
+    """Return an append with the head that follows from its lines."""
     return StreamAppend(
         stream=stream,
         kind=kind,
@@ -99,14 +99,14 @@ def table_summary(**changes: Any) -> dict[str, Any]:
 
 
 def new_game(store: EventStore, **changes: Any) -> UUID:
-    """Enter a game with one event and return its id."""
+    """Store a game with one event and return its id."""
     game = uuid4()
     store.commit(commit(append(game, b'{"seq":0}', summary=game_summary(**changes))))
     return game
 
 
 def new_table(store: EventStore, **changes: Any) -> UUID:
-    """Enter a table with one event and return its id."""
+    """Store a table with one event and return its id."""
     table = uuid4()
     summary = table_summary(**changes)
     store.commit(commit(append(table, b'{"seq":0}', kind=StreamKind.TABLE, summary=summary)))

@@ -37,7 +37,7 @@ class Forgery:
         self.events: list[Event] = [json.loads(line) for line in lines]
 
     def find(self, kind: str, where: Callable[[Event], bool] = lambda _: True, n: int = 0) -> int:
-        """Return the seq of event number `n` of a type for which `where` holds."""
+        """Return the seq of event number `n`, from 0, of those of type `kind` that pass `where`."""
         found = [i for i, e in enumerate(self.events) if e["type"] == kind and where(e)]
         return found[n]
 
@@ -47,18 +47,18 @@ class Forgery:
         return data
 
     def drop(self, first: int, last: int | None = None) -> None:
-        """Leave the events `first` to `last` out."""
+        """Remove the events `first` to `last`."""
         del self.events[first : (first if last is None else last) + 1]
 
     def insert(self, seq: int, kind: str, data: Mapping[str, Any], *, by: int | None) -> None:
-        """Put an event in before `seq`, at the time of the one there."""
+        """Insert an event before the event `seq`, with its time."""
         event = deepcopy(self.events[min(seq, len(self.events) - 1)])
         event.pop("auth", None)
         event.update(type=kind, data=dict(data), by=by)
         self.events.insert(seq, event)
 
     def move_end(self, seq: int) -> int:
-        """Return the last seq of the move that the event belongs to."""
+        """Return the last seq of the move to which the event `seq` belongs."""
         at = self.events[seq]["at"]
         while seq + 1 < len(self.events) and self.events[seq + 1]["at"] == at:
             seq += 1
@@ -90,7 +90,11 @@ class Forgery:
         return derive(UUID(first["game"]), seed, head0, codes, entropy)
 
     def reseed(self, seed: bytes, *, commit: bool) -> None:
-        """Publish another seed with its deck and commitments, and with `commit` commit to it."""
+        """
+        Replace the published seed, its deck and the commitments to the cards.
+
+        With `commit` the server's commitment to the seed is replaced, too.
+        """
         if commit:
             game = UUID(self.events[0]["game"])
             self.data(0)["commit"] = server_commit(game, seed).hex()

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("service", "schemas", "workers")
 
-LINES = (
+LAYERS = (
     ({"domain"},),
     ({"shx", "config", "version", "atomic_files", "metrics", "fork_server", "slots", "tracing"},),
     ({"schemas", "keys"},),
@@ -29,12 +29,12 @@ LINES = (
 """
 The layers, lowest first: packages and modules of `service`, with `schemas` and `workers`.
 
-A part imports parts of lower lines; within a line, those of a group further left. Parts of one
+A part imports parts of lower layers, and of groups further left in its own layer. Parts of one
 group do not import one another.
 """
 
-CLIENT_LINES = 5
-"""`client` imports these lowest lines only: it will be installed without the server."""
+CLIENT_LAYERS = 5
+"""`client` imports only this number of lowest layers: it will be installed without the server."""
 
 LIBRARIES = {
     "psycopg": {"store", "backup", "local"},
@@ -65,25 +65,25 @@ PURE = {
     "operator",
     "typing",
 }
-"""What the game may use: no clock, no chance, no files, no JSON; of msgspec the structs only."""
+"""The imports allowed in `domain`: no clock, randomness, files or JSON; of msgspec only structs."""
 
 IMPURE_NAMES = {"open", "print", "input", "exec", "eval", "__import__"}
 
 MOST_LINES_OF_A_FUNCTION = 40
 MOST_LINES_OF_A_FILE = 600
 
-SWITCH = re.compile(r"# (?:noqa|type: ignore)")
-REASONED = re.compile(r"# (?:noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\]) +(?:--?|#) \S")
+SUPPRESSION = re.compile(r"# (?:noqa|type: ignore)")
+WITH_REASON = re.compile(r"# (?:noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\]) +(?:--?|#) \S")
 
 LONG_FUNCTIONS: dict[str, str] = {
     "service/api/operation.py::operation": (
         "a decorator: three functions inside one another, counted together"
     ),
-    "service/application/tables/view.py::table_json": "one object of the interface, as it stands",
+    "service/application/tables/view.py::table_json": "one JSON object of the API, key by key",
     "service/search/playout.py::playout": (
         "the inner loop of search: calls would cost more than the work between them"
     ),
-    "service/bootstrap.py::compose": "the composition root: one statement a part, in their order",
+    "service/bootstrap.py::compose": "the composition root: one statement for each part",
 }
 """Functions longer than a screen, each with the reason why it is not divided."""
 
@@ -110,7 +110,7 @@ def imports_of(name: str) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name}: a relative import hides where it points"
+            assert node.level == 0, f"{name}: a relative import"
             module = node.module or ""
             inner = [f"{module}.{alias.name}" for alias in node.names]
             yield from (one if one in modules() else module for one in inner)
@@ -123,12 +123,12 @@ def unit_of(module: str) -> str:
 
 
 def rank_of(unit: str) -> tuple[int, int]:
-    """Return the line of a part, from 0, and its group in that line."""
-    for line, groups in enumerate(LINES):
+    """Return the layer of a part, from 0, and its group in that layer."""
+    for layer, groups in enumerate(LAYERS):
         for group, units in enumerate(groups):
             if unit in units:
-                return line, group
-    raise AssertionError(f"{unit} stands on no line: state in LINES what it may import")
+                return layer, group
+    raise AssertionError(f"{unit} is in no layer: add it to LAYERS")
 
 
 def ours(module: str) -> bool:
@@ -143,7 +143,7 @@ def test_modules_import_only_lower_layers(name: str) -> None:
         if ours(imported) and other not in {"service", unit}:
             assert rank_of(other) < rank_of(unit), f"{name} imports {imported}"
             if unit == "client":
-                assert rank_of(other)[0] < CLIENT_LINES, f"{name} imports {imported}"
+                assert rank_of(other)[0] < CLIENT_LAYERS, f"{name} imports {imported}"
 
 
 @pytest.mark.parametrize("name", sorted(modules()))
@@ -152,7 +152,7 @@ def test_the_packages_import_no_tests(name: str) -> None:
 
 
 def test_the_layers_list_exactly_the_existing_parts() -> None:
-    named = [unit for groups in LINES for units in groups for unit in units]
+    named = [unit for groups in LAYERS for units in groups for unit in units]
     assert sorted(named) == sorted({unit_of(name) for name in modules()} - {"service"})
 
 
@@ -170,14 +170,15 @@ def test_the_root_package_imports_nothing() -> None:
     assert list(imports_of("service")) == []
 
 
-def test_the_service_asks_for_jobs_by_name_and_never_imports_workers() -> None:
+def test_only_workers_import_workers() -> None:
+    """The service enqueues jobs by the names of their functions."""
     inside = [name for name in modules() if not name.startswith("workers")]
     assert [n for n in inside if any(unit_of(i) == "workers" for i in imports_of(n))] == []
 
 
 @pytest.mark.parametrize("name", [n for n in sorted(modules()) if unit_of(n) == "domain"])
-def test_the_game_is_pure(name: str) -> None:
-    """No clock, randomness, I/O or JSON: results of the game depend on its arguments only."""
+def test_the_domain_has_no_clock_randomness_or_io(name: str) -> None:
+    """Its results depend only on its arguments."""
     outside = {i for i in imports_of(name) if unit_of(i) != "domain"}
     assert outside <= PURE
     used = {n.id for n in ast.walk(tree_of(modules()[name])) if isinstance(n, ast.Name)}
@@ -231,7 +232,7 @@ def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     return lines
 
 
-def test_functions_have_at_most_40_lines() -> None:
+def test_functions_have_at_most_40_lines_except_the_listed_ones() -> None:
     assert set(long_functions()) == set(LONG_FUNCTIONS), long_functions()
 
 
@@ -252,17 +253,17 @@ def test_every_suppressed_check_states_its_rule_and_reason() -> None:
     bare = []
     for path in [*modules().values(), *sorted((ROOT / "tests").rglob("*.py"))]:
         for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
-            if SWITCH.search(line) and not REASONED.search(line):
+            if SUPPRESSION.search(line) and not WITH_REASON.search(line):
                 bare.append(f"{path.relative_to(ROOT)}:{number}")
     assert bare == []
 
 
-def test_the_top_level_is_as_agreed() -> None:
-    """Eight names, a licence, and names that begin with a dot."""
+def test_the_top_level_has_only_the_agreed_names() -> None:
+    """Names that begin with a dot are not counted."""
     agreed = {
         *("pyproject.toml", "README.md", "LICENSE", "service", "workers", "schemas", "sql"),
         *("tests", "ops"),
     }
-    made = {"build", "dist"}  # by pip, left out by .gitignore
+    made = {"build", "dist"}  # created by pip, ignored by Git
     there = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
     assert {n for n in there - made if not n.endswith(".egg-info")} <= agreed

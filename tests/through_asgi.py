@@ -24,8 +24,8 @@ class ThroughAsgi:
     """
     A WSGI application that passes each request to the stream process's ASGI application.
 
-    The frames of a stream are yielded one by one. A client reads at most `ahead` messages late:
-    then `send` of the ASGI application waits, as it does at a full socket.
+    The frames of a stream are yielded one by one. If `ahead` messages wait for the client, `send`
+    of the ASGI application waits, as it does at a full socket.
     """
 
     def __init__(self, app: Any, loop: asyncio.AbstractEventLoop, *, ahead: int = 100) -> None:

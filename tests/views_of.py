@@ -112,12 +112,12 @@ def live(service: Service, viewer: Viewer, version: int) -> RecordedAnswer:
 
 
 def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterator[RecordedAnswer]:
-    """Return the refusals of moves with cards that the seat does not hold."""
+    """Yield the refusals of illegal moves, and of requests that are refused in a running game."""
     path = f"{game}/moves"
-    tries = list(attempts(service, viewer, version))
-    for move in tries:
+    illegal = list(attempts(service, viewer, version))
+    for move in illegal:
         yield service.ask("POST", path, viewer, json=move)
-    yield service.ask("POST", path, viewer, {"If-Match": '"v1"'}, json=tries[0])
+    yield service.ask("POST", path, viewer, {"If-Match": '"v1"'}, json=illegal[0])
     yield service.ask("POST", f"{game}/entropy", viewer, json={"value": "00" * 32})
     yield service.ask("POST", f"{game}/back", viewer, json={})
     yield service.ask("POST", f"{game}/back", viewer, {"Idempotency-Key": "b"}, json={})
@@ -126,7 +126,7 @@ def _refusals(service: Service, viewer: Seat, game: str, version: int) -> Iterat
 
 
 def attempts(service: Service, viewer: Seat, version: int) -> Iterator[dict[str, Any]]:
-    """Yield moves that are illegal for a seat, for any hands of the others."""
+    """Yield moves that are illegal for a seat, whatever cards the others hold."""
     state = service.entry_game()
     own = {*state.seats[viewer].hand, *state.seats[viewer].up_cards}
     elsewhere = sorted(card for card in state.deck if card not in own)
