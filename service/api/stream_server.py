@@ -28,6 +28,9 @@ OPENINGS = 16
 PIECE = 8192
 """Bytes of frames that are sent at once, as far as whole frames allow."""
 
+_QUERY = "shithead.query"
+"""The key in the scope for the bytes of the query."""
+
 
 class StreamServer:
     """
@@ -60,7 +63,9 @@ class StreamServer:
                 return  # the empty body of the call
             await send(message)
 
-        asked: Any = {**scope, HAND_OVER: hand_over}
+        # a2wsgi decodes only a query in ASCII; the call gets the bytes of `_QUERY`.
+        query = scope["query_string"]
+        asked: Any = {**scope, HAND_OVER: hand_over, _QUERY: query, "query_string": b""}
         is_opening = scope["path"].endswith("/stream")
         try:
             async with self._openings if is_opening else nullcontext():
@@ -81,6 +86,7 @@ def _environ_of_granian(app: Application) -> Any:
         environ["wsgi.input_terminated"] = True  # else a body without length would be ignored
         # `path` has lost the bytes that are no UTF-8.
         environ["PATH_INFO"] = unquote_to_bytes(scope["raw_path"]).decode("latin-1")
+        environ["QUERY_STRING"] = scope[_QUERY].decode("latin-1")
         return app(environ, start_response)
 
     return call

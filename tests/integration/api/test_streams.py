@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from functools import partial
@@ -152,6 +153,17 @@ def test_refused_streams_and_heads_are_answered_alike(service: Running, way: str
     for path in (f"{game[:-1]}x/stream", "/v1/%ff/stream"):
         unknown = ada.call("GET", path)
         assert (unknown.status, unknown.json["type"]) == (404, "/problems/not-found")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_query_that_is_not_ascii_is_malformed(service: Running, way: str) -> None:
+    """Clients have to percent-encode it; http.client refuses to send it otherwise."""
+    asked = "GET /v1/games?status=spüle HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port_of(service, way)), timeout=20) as line:
+        line.sendall(asked.encode())
+        head, _, body = b"".join(iter(partial(line.recv, 65_536), b"")).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["type"] == "/problems/malformed"
 
 
 @pytest.mark.parametrize("way", WAYS)
