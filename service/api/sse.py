@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
+import structlog
 from flask import Response, request
 
 from schemas.games import StreamQuery
@@ -22,6 +23,7 @@ from service.api.parsing import malformed
 from service.application.callers import Caller
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
+from service.store.events import StoreUnavailable, StreamArchived
 
 stream = blueprint("stream", __name__, "A game's events as they happen.")
 
@@ -34,6 +36,11 @@ BATCH = 100
 
 MOST_TRACED = 32
 """Events of a delivery that is traced; a reader who catches up gets more at once."""
+
+FAULTS = (Refusal, StoreUnavailable, StreamArchived)
+"""Errors that end an open stream; its reader returns, and gets the answer with the problem."""
+
+_log = structlog.get_logger("api")
 
 
 @operation(
@@ -146,6 +153,8 @@ class Follower:
         self._games = parts.services.games
         self._notifier = parts.services.notifier
         self._waiting = parts.waiting
+        self._first_reads = parts.services.first_reads
+        self._token = None if caller.read is None else caller.read.token
         self._caller = replace(caller, read=None)
         self._first = first
         self._is_over = entry.record.sealed and first >= entry.version
@@ -194,27 +203,43 @@ class Follower:
     def stream(self) -> Iterator[bytes]:
         """Yield the frames of the stream one by one; the thread that asks for them waits."""
         steps, batch = self.steps(), None
-        while (step := next_step(steps, batch)) is not None:
-            match step:
-                case Send():
-                    yield from step.frames
-                case Read():
-                    batch = batch_of(
-                        *self._games.lines(self._caller, self.game, after=step.after, limit=BATCH)
-                    )
-                case Wait():
-                    batch = None  # not held in memory meanwhile
-                    self._waiting.wait(self.game, step.ticket, step.seconds)
-                case Trace():
-                    self.trace()
+        try:
+            while (step := next_step(steps, batch)) is not None:
+                match step:
+                    case Send():
+                        yield from step.frames
+                    case Read():
+                        batch = self.read(step.after)
+                        if not self.public and batch.frames:
+                            self.check(batch)
+                    case Wait():
+                        batch = None  # not held in memory meanwhile
+                        self._waiting.wait(self.game, step.ticket, step.seconds)
+                    case Trace():
+                        self.trace()
+        except FAULTS as error:
+            self.note_fault(error)
 
     def read(self, after: int) -> Batch:
         """Return a batch for all streams of the game; each of a private game has to check it."""
         return batch_of(*self._games.stored_lines(self.game, after=after, limit=BATCH))
 
     def check(self, batch: Batch) -> None:
-        """Raise Refusal `not-found` if the caller may not see the game now; record the seal."""
+        """
+        Check that the caller may see a batch of a private game now, and record the seal.
+
+        Raises Refusal `unauthorized` if the token has expired, `not-found` if the game is not
+        visible to the caller any more.
+        """
+        if self._token is not None:
+            self._first_reads.check(self._token)
         self._games.check_lines(self._caller, self.game, with_seal=batch.has_seal)
+
+    def note_fault(self, error: Exception) -> None:
+        """Log one of FAULTS, which ends the stream."""
+        problem = error.code if isinstance(error, Refusal) else "unavailable"
+        level = _log.info if isinstance(error, Refusal) else _log.warning
+        level("stream ended", game=str(self.game), problem=problem, reason=str(error))
 
     def trace(self) -> None:
         """

@@ -17,7 +17,18 @@ from service import tracing
 from service.api.call_threads import CallThreads
 from service.api.long_poll import Waiting
 from service.api.request_bodies import Application, Environ, StartResponse
-from service.api.sse import HAND_OVER, Batch, Follower, HandOver, Read, Send, Trace, Wait, next_step
+from service.api.sse import (
+    FAULTS,
+    HAND_OVER,
+    Batch,
+    Follower,
+    HandOver,
+    Read,
+    Send,
+    Trace,
+    Wait,
+    next_step,
+)
 
 READERS = 4
 """Threads that read events from the store for all streams."""
@@ -205,6 +216,14 @@ class _Stream:
         self.bell.set()
 
     async def run(self) -> None:
+        """Send the stream, and end it."""
+        try:
+            await self._carry_out()
+        except FAULTS as error:
+            self._follower.note_fault(error)
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _carry_out(self) -> None:
         """Carry out the steps of the stream."""
         steps, batch = self._follower.steps(), None
         while not self._has_left and (step := next_step(steps, batch)) is not None:
@@ -218,7 +237,6 @@ class _Stream:
                     await self._streams.wait(self.bell, self._follower.game, step)
                 case Trace():
                     await self._streams.trace(self._follower)
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_frames(self, frames: Sequence[bytes]) -> None:
         """Send frames, and wait while the reader has not read enough of the earlier ones."""
