@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -249,4 +250,7 @@ def test_a_backup_made_without_keys_is_reported_as_unsigned(
 
 def test_the_keyring_lists_every_key_that_it_signed_with() -> None:
     one = Keyring.generate()
-    assert one.publics == (one.signing_key.public_key().public_bytes_raw(),)
+    two = one.with_new_signing_key(datetime(2026, 11, 21, tzinfo=UTC), overlap=timedelta(days=1))
+    publics = [each.signing_key.public_key().public_bytes_raw() for each in (two, one)]
+    assert one.publics == (publics[1],)
+    assert two.publics == tuple(publics), "the present key first, then the one before it"
