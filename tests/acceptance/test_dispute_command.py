@@ -276,7 +276,7 @@ def test_the_moves_that_are_offered_fit_the_charge(
     assert "no other seat has taken the pile in this game" in nothing
 
 
-def test_a_number_that_no_listed_move_has_is_asked_again(
+def test_a_number_that_is_not_in_the_list_of_moves_is_asked_for_again(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long list of moves is not repeated in the message."""

@@ -227,7 +227,7 @@ def _try_once(playground: Playground, case: Any) -> None:
 
 
 def _fits(case: Any, part: str) -> bool:
-    """Whether a part of the request was made to fit its schema."""
+    """Return whether a part of the request was made to fit its schema."""
     if case.meta is None:
         return True
     return all(

@@ -55,7 +55,7 @@ def send(service: Running, log: bytes) -> http.client.HTTPConnection:
 
 
 def checked(service: Running, log: bytes) -> dict[str, str]:
-    """Return the result of each check of a log; none if the service gave it up."""
+    """Return the result of each check of a log; none if the service stopped the verification."""
     answer = send(service, log).getresponse()
     result = json.loads(answer.read())
     assert answer.status in (200, 503)
@@ -90,6 +90,8 @@ def test_a_verification_is_stopped_if_the_caller_or_the_server_is_gone(
         connection = send(service, costly())
         wait_for(lambda: children_of(service), seconds=30)
         [child] = children_of(service)
-        os.kill(parent_of(parent_of(child)), signal.SIGKILL)  # the API process that asked
+        os.kill(
+            parent_of(parent_of(child)), signal.SIGKILL
+        )  # the API process for which it verifies
         wait_for(lambda: not Path(f"/proc/{child}").exists(), seconds=20)
         connection.close()

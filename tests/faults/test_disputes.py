@@ -194,7 +194,7 @@ def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
     assert state_of(services, dispute) is DisputeState.VOTING
 
 
-def test_a_deadline_holds_even_if_no_sweeper_runs(
+def test_a_deadline_applies_even_if_no_sweeper_runs(
     deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
     vote(deployment, judges, dispute)

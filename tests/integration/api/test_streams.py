@@ -103,7 +103,7 @@ def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running, way:
     _, game = a_game(port)
     for _ in range(3 * SLOTS):
         # A thread notices that a reader has disconnected when it next sends something.
-        wait_for(partial(_is_let_in, port, game), seconds=60 if way == "API" else 1)
+        wait_for(partial(_gets_a_stream, port, game), seconds=60 if way == "API" else 1)
 
 
 def test_the_streams_process_holds_many_readers_and_sends_every_move(
@@ -178,6 +178,6 @@ def test_bodies_with_and_without_length_are_received(service: Running, way: str)
             assert json.loads(answer.read())["name"].startswith("Ada aa")
 
 
-def _is_let_in(port: int, game: str) -> bool:
+def _gets_a_stream(port: int, game: str) -> bool:
     with reading(port, f"{game}/stream") as stream:
         return stream.status == 200

@@ -60,7 +60,7 @@ def _gone(pid: int, *, within: float = 10.0) -> bool:
     return False
 
 
-def test_postgres_runs_as_any_user_and_keeps_its_rows_after_a_restart(
+def test_postgres_keeps_its_rows_after_a_restart(
     server: EmbeddedPostgres,
 ) -> None:
     url = server.start()
@@ -203,7 +203,7 @@ def test_servers_end_with_their_parent_even_if_it_is_killed(
         "print(*(server.process.pid for server in servers), flush=True)\n"
         "time.sleep(60)\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     program = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=root
     )
