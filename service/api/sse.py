@@ -32,10 +32,10 @@ SEALS = ("game_sealed", "game_aborted")
 """The types of the last event of a log."""
 
 BATCH = 100
-"""Events that are read from the store at once; a reader that does not read holds so many."""
+"""Events that are read from the store at once: the most that a slow reader occupies in memory."""
 
 MOST_TRACED = 32
-"""Events of a delivery that is traced; a reader who catches up gets more at once."""
+"""Most events of a delivery that is traced; a reader that catches up gets more at once."""
 
 FAULTS = (Refusal, StoreUnavailable, StreamArchived)
 """Errors that end an open stream; its reader returns, and gets the answer with the problem."""
@@ -88,7 +88,7 @@ HAND_OVER = "shithead.hand_over"
 
 @dataclass(slots=True)
 class HandOver:
-    """Takes the follower of a stream from the call that opened it, which then ends."""
+    """Receives the follower of a stream from the call that opens it; the call then ends."""
 
     follower: Follower | None = None
 
@@ -141,8 +141,8 @@ class Follower:
     """
     One client that follows a game's log, in a slot for waiting.
 
-    `steps` has the order of a stream, its format and its ends. A thread carries the steps out
-    in the API, and a coroutine in the stream process.
+    `steps` yields what to do, in order: send, read, wait, trace. In the API a thread carries the
+    steps out, in the stream process a coroutine.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class Follower:
                 self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
             after += events
             if self._waiting.ended and not ended:
-                return  # in good order: clients reconnect with Last-Event-ID
+                return  # without `event: end`: clients reconnect with Last-Event-ID
             if events:
                 comment = time.monotonic() + COMMENT_SECONDS
             elif time.monotonic() > comment:
@@ -201,7 +201,7 @@ class Follower:
         yield Send((b"event: end\ndata:\n\n",))
 
     def stream(self) -> Iterator[bytes]:
-        """Yield the frames of the stream one by one; the thread that asks for them waits."""
+        """Yield the frames of the stream one by one; the calling thread waits for them."""
         steps, batch = self.steps(), None
         try:
             while (step := next_step(steps, batch)) is not None:
@@ -221,7 +221,7 @@ class Follower:
             self.note_fault(error)
 
     def read(self, after: int) -> Batch:
-        """Return a batch for all streams of the game; each of a private game has to check it."""
+        """Return a batch for all streams of a game; those of a private game then call `check`."""
         return batch_of(*self._games.stored_lines(self.game, after=after, limit=BATCH))
 
     def check(self, batch: Batch) -> None:
@@ -248,10 +248,10 @@ class Follower:
         Not at once: a reader can be faster than the notification that names the trace.
         """
         deliveries, self._deliveries = self._deliveries, []
-        for one in deliveries:
-            versions = [(self.game, one.first + n) for n in range(1, one.events + 1)]
+        for sent in deliveries:
+            versions = [(self.game, sent.first + n) for n in range(1, sent.events + 1)]
             for trace in self._notifier.traces(versions).values():
-                tracing.delivered(trace, events=one.events, since=one.since, until=one.until)
+                tracing.delivered(trace, events=sent.events, since=sent.since, until=sent.until)
 
 
 def next_step(steps: Generator[Step, Any, None], batch: Batch | None) -> Step | None:
@@ -274,7 +274,7 @@ def batch_of(lines: Sequence[bytes], version: int) -> Batch:
 
 def _first_seq(after: int) -> int:
     """
-    Return the seq to begin with; a returning reader sends the last one that it has.
+    Return the first seq to send: the one after Last-Event-ID, else `after`.
 
     Raises Refusal `malformed` for a Last-Event-ID that is no seq.
     """
