@@ -347,7 +347,7 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
     words = ("--home", str(home), "--token", str(token))
     left = play(service, tmp_path / "unused", *words, "--with", "lowest")
     assert left.returncode == 2, left.stderr
-    again = shlex.split(left.stdout.splitlines()[-1].partition("come back: shithead ")[2])
+    again = shlex.split(left.stdout.splitlines()[-1].partition("to return: shithead ")[2])
     assert again[-4:] == list(words)
     listed = command(service, tmp_path / "unused", "tables", *words, "--mine").stdout
     assert shlex.split(listed.splitlines()[1])[-4:] == list(words)
@@ -356,7 +356,7 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
     assert ended.returncode == 0, ended.stderr
     game = again[1]
     watched = command(service, tmp_path, "watch", game)
-    replayed = shlex.split(watched.stdout.splitlines()[-1].partition("again: shithead ")[2])
+    replayed = shlex.split(watched.stdout.splitlines()[-1].partition("replay it: shithead ")[2])
     assert replayed == ["replay", game]
     transcript = command(service, tmp_path, *replayed, "--text")
     assert transcript.returncode == 0, transcript.stderr
