@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -137,6 +138,20 @@ def test_a_server_that_cannot_start_names_the_reason(
     (server.data / "postgresql.conf").write_text("no_such_setting = 1\n")
     with pytest.raises(EmbeddedError, match="no_such_setting"):
         server.start()
+
+
+def test_a_child_that_cannot_become_its_user_names_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The namespaces of the machine are used up after the first check of them."""
+
+    def used_up(_flags: int) -> int:
+        raise OSError(errno.ENOSPC, "no user namespace")
+
+    monkeypatch.setattr(processes, "_unshare", used_up)
+    wanted = Identity(method=Method.NAMESPACE, uid=1, gid=1, owner=os.getuid())
+    with pytest.raises(EmbeddedError, match=r"true does not start(?s:.*)no user namespace"):
+        start_child(["true"], log=tmp_path / "log", identity=wanted)
 
 
 def test_root_runs_postgres_as_nobody_if_namespaces_are_refused_and_others_as_themselves(
