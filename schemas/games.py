@@ -74,12 +74,12 @@ class GamesQuery(PageQuery):
 
 
 class EventsQuery(Closed):
-    """The first seq, and the maximum number of events."""
+    """The seq of the first event, and the maximum number of events."""
 
     after = QueryInteger(
         load_default=0,
         metadata={
-            "description": "the first seq; the version that a client has selects what it lacks"
+            "description": "the seq of the first event; a client sends its version for newer ones"
         },
     )
     limit = QueryInteger(
@@ -91,10 +91,11 @@ class EventsQuery(Closed):
 
 
 class StreamQuery(Closed):
-    """The first seq."""
+    """The seq of the first event."""
 
     after = QueryInteger(
-        load_default=0, metadata={"description": "the first seq, unless `Last-Event-ID` is sent"}
+        load_default=0,
+        metadata={"description": "the seq of the first event, unless `Last-Event-ID` is sent"},
     )
 
 
@@ -118,7 +119,7 @@ class ReplayQuery(Closed):
 
 
 class LogProofQuery(Closed):
-    """The game whose leaf is to be proved."""
+    """The game whose leaf the proof is for."""
 
     game = fields.UUID(allow_none=False, **described("the id of the game"))
 
@@ -152,7 +153,8 @@ class ValueSchema(Closed):
     """The entropy itself: 32 random bytes of the client."""
 
     value = hex_digits(
-        64, **described("32 random bytes in hex, which must match an earlier commitment")
+        64,
+        **described("32 random bytes in hex; they must match the commitment, if the seat made one"),
     )
 
 
