@@ -230,7 +230,7 @@ class KnownCardSchema(Closed):
 
 
 class KnowledgeSchema(Closed):
-    """What a seat could know; the cards that it could not place are `unseen`."""
+    """The knowledge of a seat; the cards that it could not place are `unseen`."""
 
     seat = _seat("the number of the seat")
     version = Integer(low=1, **described("the version that the answer is about"))

@@ -41,7 +41,7 @@ def _viewer() -> PatternString:
 
 
 class GameQuery(WaitQuery):
-    """Whose view, at which version, and how long to wait for a newer one."""
+    """The viewer, the version, and the time to wait for a newer one."""
 
     as_ = _viewer()
     at = QueryInteger(
@@ -100,7 +100,7 @@ class StreamQuery(Closed):
 
 
 class ReplayQuery(Closed):
-    """Whose view, and the versions of the first and the last frame."""
+    """The viewer, and the versions of the first and the last frame."""
 
     as_ = _viewer()
     from_ = QueryInteger(
@@ -125,7 +125,7 @@ class LogProofQuery(Closed):
 
 
 class AsQuery(Closed):
-    """Whose view."""
+    """The viewer."""
 
     as_ = _viewer()
 

@@ -75,7 +75,7 @@ class SetupSeatSchema(Closed):
 
 
 class DemandSchema(Closed):
-    """What the pile demands of the next play."""
+    """The demand of the pile on the next play."""
 
     kind = Chosen(
         *(asks.value for asks in Asks if asks is not Asks.TRANSPARENT),
@@ -182,7 +182,7 @@ class GameViewSchema(Closed):
     )
     stock = Integer(**described("the number of cards in the stock"))
     pile = card_list(metadata={"description": "the pile, bottom card first"})
-    demand = fields.Nested(DemandSchema, **described("what the pile demands of the next play"))
+    demand = fields.Nested(DemandSchema, **described("the demand of the pile on the next play"))
     burned = card_list(metadata={"description": "the burned cards"})
     seats = fields.List(fields.Nested(SeatViewSchema), **described("the seats, in order"))
     moves = fields.List(
