@@ -111,7 +111,7 @@ class Zones:
             )
 
     def _start(self, data: Data) -> None:
-        """Turn the starter; those turned before it go under the stock."""
+        """Turn the starter; special cards turned before it are put under the stock."""
         under = []
         for opening in data["returned"]:
             position = self._top()
@@ -267,7 +267,7 @@ class Zones:
             self.placed.add(card)
 
     def _whereabouts(self, card: str) -> str:
-        """Return where a card lies instead, as far as that is known."""
+        """Return the place of a card in words, '' if it is unknown."""
         if card in [self.deck[p] for p in self.stock]:
             return ": it lies in the stock"
         if card in self.pile or card in self.burned:

@@ -297,7 +297,7 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
         return Answer(remarks=remarks)
     text = None
     with cursor.collecting_failures():
-        text = _compared(log, sealed, bundle.files.get(REFUSALS))
+        text = _compare_refusals(log, sealed, bundle.files.get(REFUSALS))
     return Answer(text=text, remarks=remarks)
 
 
@@ -306,7 +306,7 @@ def proves_refusals(log: Log) -> bool:
     return log.seal is not None and sealed_refusals(log.seal) is not None
 
 
-def _compared(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | None:
+def _compare_refusals(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | None:
     """
     Return a note if the file of refused attempts is missing; raises Failed if it does not match.
 

@@ -267,7 +267,7 @@ def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
     """An earlier release with other periods may have written such a row."""
     services.dispute_jobs.process(dispute)
     record = record_of(services, dispute)
-    services.directory.put_off_dispute(
+    services.directory.set_dispute_due(
         dispute, version=record.version, wake_at=deployment.world.now()
     )
     assert list(services.dispute_jobs.due(limit=9)) == [dispute]

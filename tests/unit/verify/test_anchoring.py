@@ -76,8 +76,8 @@ def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
     [
         (LAST, listed(LATER), f"begins at {LATER}, after the last event ({TIMES[LAST]})"),
         (40, listed(TIMES[80]), f"begins at {TIMES[80]}, after seq 41 ({TIMES[41]})"),
-        (40, listed(LONG_AGO, LONG_AGO), f"ended at {LONG_AGO}, before that ({TIMES[40]})"),
-        (40, listed(LONG_AGO, TIMES[20]), f"ended at {TIMES[20]}, before that ({TIMES[40]})"),
+        (40, listed(LONG_AGO, LONG_AGO), f"ended at {LONG_AGO}, before seq 40 ({TIMES[40]})"),
+        (40, listed(LONG_AGO, TIMES[20]), f"ended at {TIMES[20]}, before seq 40 ({TIMES[40]})"),
     ],
 )
 def test_a_signature_outside_the_period_of_its_key_gets_a_remark_and_passes(

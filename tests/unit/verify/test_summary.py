@@ -200,7 +200,7 @@ def test_a_false_signature_does_not_count_against_its_player() -> None:
     forgery = sample("shithead-keyed")
     seat = forgery.events[signed_play(forgery)]["by"]
     summary = summary_after(falsify_the_signature, "shithead-keyed")
-    assert "The signature on this move is false" in summary.changed
+    assert "The signature on this move is invalid" in summary.changed
     assert f"nothing shows that the player of seat {seat} made this move." in summary.changed
     assert "the server refuses a move without the right signature" in summary.author
     assert f"It is no proof against the player of seat {seat}" in summary.author
@@ -217,7 +217,7 @@ def test_under_a_right_signature_the_report_names_the_signed_move() -> None:
 def test_a_move_is_called_signed_only_if_the_signature_is_right() -> None:
     """Changing the signed move of a true event must not make the player its author."""
     summary = summary_after(change_the_signed_move, "shithead-keyed")
-    assert "The signature on this move is false" in summary.changed
+    assert "The signature on this move is invalid" in summary.changed
     assert "The player signed" not in summary.changed
 
 
