@@ -201,7 +201,7 @@ class DisputeRepository(Repository):
         return Accusations(made=made, upheld=upheld, running=running, new=new, cad=cad, known=known)
 
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
-        """Return the streams with a notification to send; the rows stay."""
+        """Return the streams of the oldest rows of a topic; the rows are not removed."""
         return [stream for (stream,) in self._database.fetch("outbox_waiting", topic, limit)]
 
     def outbox_since(self, *, topic: str) -> datetime | None:
