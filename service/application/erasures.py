@@ -45,7 +45,7 @@ class ErasureFile:
             try:
                 found[UUID(player)] = parse_time(at)
             except (ValueError, RecordError):
-                raise ValueError(f"{self.path}: line {number} is no erasure") from None
+                raise ValueError(f"{self.path}: line {number} is not an erasure") from None
         return found
 
     def add(self, erasures: Iterable[Erasure]) -> int:

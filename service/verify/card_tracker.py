@@ -100,7 +100,8 @@ class Zones:
         if not data["up"]:
             self.up = [[[] for _ in range(data["down"])] for _ in range(seats)]
         if any(len(faces) != data["up"] for faces in data["face_up"]):
-            raise CardMisplaced("not as many cards lie open as were dealt face up", dealing=True)
+            reason = "the number of cards shown is not the number dealt face up"
+            raise CardMisplaced(reason, dealing=True)
         for _ in range(data["hand"]):
             for seat in order:
                 self._draw(seat, 1)
