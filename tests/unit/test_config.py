@@ -72,6 +72,9 @@ def test_a_missing_setting_is_named() -> None:
     [
         ("database_url", "mysql://h/d"),
         ("redis_url", "localhost:6379"),
+        ("redis_url", "redis://host:99999/0"),
+        ("redis_url", "redis://:secret@host:port/0"),
+        ("redis_url", "redis+sentinel://host:26379,two:99999/main"),
         ("redis_url", "redis+sentinel://host:26379"),
         ("redis_url", "redis+sentinel://host:26379/main/0"),
         ("redis_url", "redis+sentinel://host:26379/main?db=one"),
