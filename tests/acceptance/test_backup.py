@@ -143,7 +143,7 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
             finished = list(load.games)
             taken = shithead("backup", backup, "--data", old, "--keys", keys)
             _, later = checkpoint(port)  # at least as large as the tree in the backup
-            load.wait_for(len(load.games) + 2)
+            load.wait_for(len(load.games) + 1)
         finally:
             load.stop()
         assert taken.returncode == 0, taken.stderr
