@@ -47,8 +47,8 @@ from service.domain.game import Game
 
 
 def listed(words: Iterable[str]) -> str:
-    """Return words as a list: `a`, `a and b`, `a, b and c`."""
-    *most, last = list(words)
+    """Return words as a list: `a`, `a and b`, `a, b and c`; `nothing` without words."""
+    *most, last = list(words) or ["nothing"]
     return f"{', '.join(most)} and {last}" if most else last
 
 
@@ -392,16 +392,24 @@ def _ended(event: GameEnded, say: Wording) -> str:
     is_ = say("is", "was")
     match event.reason:
         case EndReason.SHITHEAD:
-            return f"The hand {is_} over: seat {event.shithead} {is_} the shithead."
+            return f"The hand {is_} over: {_seat(event.shithead)} {is_} the shithead."
         case EndReason.WINNER:
-            return f"The hand {is_} over: seat {event.places[0]} {say('wins', 'won')}."
+            winner = event.places[0] if event.places else None
+            return f"The hand {is_} over: {_seat(winner)} {say('wins', 'won')}."
         case EndReason.STALEMATE:
             return f"The hand {say('ends', 'ended')} as a stalemate, without a shithead."
         case EndReason.FORFEIT:
             gives_up = say("gives up", "gave up")
-            return f"Seat {event.shithead} {gives_up} the hand and {is_} its shithead."
+            return (
+                f"{_seat(event.shithead).capitalize()} {gives_up} the hand and {is_} its shithead."
+            )
         case _:
             assert_never(event.reason)
+
+
+def _seat(seat: Seat | None) -> str:
+    """Return a seat in words, also if a log that contradicts itself names none."""
+    return "no seat" if seat is None else f"seat {seat}"
 
 
 _ABORTED = {

@@ -39,6 +39,30 @@ from tests.unit.playing import RULESETS, cards, created, play, rules, seat_count
 DECK = cards("9h 7c 5d 4d 8s 8h")
 
 
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (TableLaid(seat=0, stacks=((), ()), count=0), "Seat 0 lays nothing face up."),
+        (CardsThrown(seat=1, cards=(), count=0), "Seat 1 throws nothing onto the pile."),
+        (
+            GameEnded(reason=EndReason.WINNER, shithead=None, places=()),
+            "The hand is over: no seat wins.",
+        ),
+        (
+            GameEnded(reason=EndReason.SHITHEAD, shithead=None, places=()),
+            "The hand is over: no seat is the shithead.",
+        ),
+        (
+            GameEnded(reason=EndReason.FORFEIT, shithead=None, places=()),
+            "No seat gives up the hand and is its shithead.",
+        ),
+    ],
+)
+def test_events_of_a_tampered_log_have_captions(event: Event, words: str) -> None:
+    """A replay shows every event, also one that no server writes: the audit objects below it."""
+    assert caption(event, None, None) == words
+
+
 def table(identity: str = "leeds", *, hand: str = "9h", pile: str = "6c") -> Game:
     """Return a running game of two; seat 0 has face-down cards 1 and 2, the stock is 3, 4, 5."""
     game = replace(new_game(created(rules(identity), 2)), deck=DECK, status=Status.PLAYING)
