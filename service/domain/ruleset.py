@@ -174,7 +174,7 @@ class RefillSettings:
     """How hands are refilled."""
 
     to: RefillTo = RefillTo.SIZE
-    size: int = 3
+    size: int = 3  # cards of a refilled hand, also after laying out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,8 +183,8 @@ class TurnSettings:
 
     obligation: Obligation = Obligation.MAY_PICK_UP
     try_stock: TryStock = TryStock.NEVER
-    follow_up: bool = False
-    runs: bool = False
+    follow_up: bool = False  # drawn cards of the same rank may be added out of turn (S4)
+    runs: bool = False  # of one suit (P34)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +194,7 @@ class PickUpSettings:
     taker: Taker = Taker.SELF
     after: After = After.NEXT
     along: Along = Along.NOTHING
-    show_blind: bool = True
+    show_blind: bool = True  # a face-down card that does not fit is shown to all (not in L13)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +202,7 @@ class BurnSettings:
     """When sets burn, and which seat clears the pile."""
 
     set_size: int = 4  # 0: sets do not burn
-    flusher: bool = False
+    flusher: bool = False  # the first seat that burns a pile clears all later ones (P32)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,7 +211,7 @@ class EndSettings:
 
     played_for: PlayedFor = PlayedFor.LOSER
     next_dealer: NextDealer = NextDealer.LOSER
-    paper_bag: bool = False
+    paper_bag: bool = False  # the loser wears one (M14)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

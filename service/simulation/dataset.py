@@ -95,7 +95,10 @@ COLUMNS: Final[Mapping[str, Column]] = {
         " have is absent in NDJSON and null in Parquet",
     ),
     "chosen": _column(INTEGER, "index of the move made in `legal`"),
-    "reason": _column(STRING, "how the hand ended: `shithead`, `winner`, `stalemate`, `forfeit`"),
+    "reason": _column(
+        STRING,
+        "how the hand ended: `shithead`, `winner`, `stalemate`, `forfeit`; null if it was aborted",
+    ),
     "shithead": _column(INTEGER, "1 if the seat became the shithead, else 0; null if no seat did"),
     "place": _column(INTEGER, "place of the seat, from 1; null if it has none"),
 }
