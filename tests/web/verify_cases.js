@@ -8,7 +8,6 @@ import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-import { unbase64 } from "../../service/api/static/verifier/bytes.js";
 import { NotABundle, readFile } from "../../service/api/static/verifier/bundle.js";
 import { readKeys } from "../../service/api/static/verifier/notes.js";
 import { adviceOf, authorOf, verify } from "../../service/api/static/verifier/verify.js";
@@ -18,8 +17,8 @@ globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no gl
 const SENTENCES = new URL("../../service/api/static/app/strings/verify/en.json", import.meta.url);
 const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
 
-/** @param {string} digits */
-const bytes = (digits) => unbase64(digits) ?? new Uint8Array();
+/** @param {string} digits base64 */
+const bytes = (digits) => Uint8Array.from(Buffer.from(digits, "base64"));
 
 /**
  * @param {import("../../service/api/static/verifier/bundle.js").Bundle} bundle
