@@ -55,7 +55,8 @@ def tool(name: str) -> str:
 def check(config: Path, *types: Path) -> str:
     """Return the faults that the compiler finds; `types` are folders with packages of types."""
     roots = ",".join(map(str, [*types, TOOLS / "node_modules" / "@types"]))
-    command = [tool(COMPILER), "--project", str(config), "--typeRoots", roots, "--pretty", "false"]
+    words = ["--project", str(config), "--typeRoots", roots, "--pretty", "false"]
+    command = [tool(COMPILER), *words, "--singleThreaded"]  # which takes half the processor time
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout
 
 
