@@ -44,11 +44,10 @@ from service.domain.table import (
 from service.shx.validators import MAX_SEATS
 
 LONGEST_TURN = 30 * 24 * 3600
-"""Longest time limits, in seconds: 30 days, for correspondence games."""
+"""Seconds; long enough for correspondence games."""
 
 ENTROPY = tuple(mode.value for mode in Entropy)
-LONGEST_INVITE = 200
-"""In characters."""
+INVITE = 200
 
 
 class ClockRequestSchema(Closed):
@@ -165,7 +164,7 @@ class SitSchema(Closed):
         metadata={"description": "the Ed25519 public key of the seat, in base64"},
     )
     invite = Text(
-        longest=LONGEST_INVITE,
+        longest=INVITE,
         allow_none=True,
         load_default=None,
         metadata={"description": "the invite of a private table"},
@@ -272,9 +271,7 @@ class TableSchema(Closed):
     version = Integer(low=1, **described("the number of changes, which is also in the ETag"))
     status = Chosen(
         *(status.value for status in TableStatus),
-        **described(
-            "`open`: seats are free; `between`: no hand runs; `playing`: one runs; `closed`"
-        ),
+        **described("`between` hands, `playing` one, `open` while seats are free, or `closed`"),
     )
     visibility = Chosen(
         "public",

@@ -349,7 +349,7 @@ def compose(
             retention=retention,
             clock_doubt=clock_doubt,
         ),
-        erasures=Erasures(directory, erasure_list, now=world.now),
+        erasures=Erasures(directory, erasure_list),
         readiness=readiness,
         close=close,
     )

@@ -61,15 +61,14 @@ class Archiving:
         self._world = world
 
     def count(self, *, older_than: timedelta) -> int:
-        """Return the number of games that `archive_all` would archive now."""
+        """Return how many games `archive_all` would archive."""
         return len(self._owner.archivable(ended_before=self._world.now() - older_than))
 
     def archive_all(self, *, older_than: timedelta) -> Iterator[ArchivedGame | Refusal]:
         """
         Archive the games that ended at least this long ago; yield each game or its refusal.
 
-        Games with pending notifications, and games that another run has archived meanwhile, are
-        left out.
+        A game that another run has archived meanwhile is left out.
         """
         before = self._world.now() - older_than
         games = self._operating.recorded(

@@ -1,4 +1,4 @@
-"""The opinion of `expert` about the legal moves of a seat: no evidence."""
+"""How `expert` judges the moves that a seat could have made: a bot's opinion, not evidence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The opener of a hand, and the cards of the first play."""
+"""Which seat plays first in a hand, and with which cards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seats that may act, the legal moves of a seat, and reasons for refusals."""
+"""Which seats may act, every legal move of a seat, and why a move is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plays: cards of one rank, with companions, or a run; and the legal ones of a seat."""
+"""Which cards make a play together: of one rank, with companions, or a run."""
 
 from __future__ import annotations
 

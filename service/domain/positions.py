@@ -1,4 +1,4 @@
-"""The positions of the deck that the deal gives to each seat."""
+"""Which positions of the deck the deal gives to each seat."""
 
 from __future__ import annotations
 

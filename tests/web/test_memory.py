@@ -1,4 +1,4 @@
-"""Memory of a page that watches many hands."""
+"""Memory of a page that watches many hands, as for an hour."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Aborted games: an abort that breaks no rule passes, with a remark where it needs one."""
+"""Aborts that break no rule pass, with remarks where needed."""
 
 from __future__ import annotations
 
