@@ -5,8 +5,8 @@ import { NotCanonical, parseCanonical } from "./canonical.js";
 import { HASH, integer, record, TIME, UUID, wrongPlace, MOST_EVENTS } from "./shapes.js";
 
 /**
- * The file is no bundle and no log; `code` names a sentence of the page. Of a bundle with a changed
- * file, `rest` is its log, which can show the place, without the files beside it.
+ * The file is neither a bundle nor a log; `code` is the key of a text. If a file of a bundle was
+ * changed, `rest` is the log without the other files: its checks can show the changed event.
  */
 export class NotABundle extends Error {
   /** @param {string} code @param {Record<string, string | number>} [values] @param {Bundle | null} [rest] */
@@ -25,7 +25,7 @@ export class NotABundle extends Error {
  * @property {Uint8Array[]} lines
  * @property {Map<string, Uint8Array>} files
  * @property {{game: string, profile: string, made_at: string} | null} manifest
- * @property {string[]} unused files of a changed bundle that are not taken as evidence, by name
+ * @property {string[]} unused names of the files of a changed bundle, which are not used as evidence
  */
 
 const MOST_BYTES = 128 * 2 ** 20;
@@ -57,7 +57,7 @@ function crc32(bytes) {
 }
 
 /**
- * Return the content of a file, by its first bytes.
+ * Return the content of a file, whose first bytes determine its format.
  *
  * @param {Uint8Array} data
  * @returns {Promise<Bundle>} throws NotABundle
@@ -67,8 +67,8 @@ export async function readFile(data) {
   if (data[0] !== 0x7b) throw new NotABundle("neither");
   const lines = linesOf(data);
   const bytes = new TextDecoder("latin1");
-  const names = (/** @type {Uint8Array} */ line) => new Set(bytes.decode(line).match(/"(?:prev|seq|type)"/g));
-  if (!lines.some((line) => names(line).size === 3)) throw new NotABundle("neither"); // other JSON
+  const keysIn = (/** @type {Uint8Array} */ line) => new Set(bytes.decode(line).match(/"(?:prev|seq|type)"/g));
+  if (!lines.some((line) => keysIn(line).size === 3)) throw new NotABundle("neither"); // other JSON
   return { lines, files: new Map(), manifest: null, unused: [] };
 }
 
@@ -119,11 +119,11 @@ function linesOf(data) {
 }
 
 /**
- * Return the files of an archive, and the names of those that do not have their checksum.
+ * Return the files of an archive, and the names of those with a wrong checksum.
  *
  * Two readers must never see different files in one archive. So entries are stored, not compressed;
- * they lie one after another up to the directory; each header agrees with the directory; and nothing
- * follows the end.
+ * they follow each other up to the directory without gaps; each header agrees with the directory;
+ * and no bytes follow the end.
  *
  * @param {Uint8Array} data
  * @returns {{files: Map<string, Uint8Array>, damaged: string[]}}
@@ -144,9 +144,9 @@ function readZip(data) {
     const [long, extra, comment] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true));
     const after = at + 46 + long + extra + comment;
     const mode = view.getUint16(at + 40, true);
-    const made = view.getUint8(at + 5);
+    const creator = view.getUint8(at + 5);
     if (after > end || view.getUint16(at + 34, true) || view.getUint8(at + 38) & 0x10) throw bad();
-    if (made === 3 && ![0, 0x8000].includes(mode & 0xf000)) throw bad(); // a link, or another special file
+    if (creator === 3 && ![0, 0x8000].includes(mode & 0xf000)) throw bad(); // a link, or another special file
     checkExtra(view, at + 46 + long, extra);
     entries.push({ central: at, offset: view.getUint32(at + 42, true), name: data.subarray(at + 46, at + 46 + long) });
     at = after;
@@ -173,18 +173,18 @@ function contents(data, view, entries, directory) {
     if (packed !== size || !same || start + size > directory) throw bad();
     if (!equal(name, data.subarray(offset + 30, offset + 30 + long))) throw bad();
     checkExtra(view, offset + 30 + long, extra);
-    const shown = String.fromCharCode(...name);
-    if (shown.length > 200 || !NAME.test(shown) || files.has(shown)) throw bad();
+    const path = String.fromCharCode(...name);
+    if (path.length > 200 || !NAME.test(path) || files.has(path)) throw bad();
     const content = data.subarray(start, start + size);
-    if (crc32(content) !== crc) damaged.push(shown);
-    files.set(shown, content);
+    if (crc32(content) !== crc) damaged.push(path);
+    files.set(path, content);
     expected = start + size;
   }
   if (expected !== directory) throw bad();
   return { files, damaged };
 }
 
-/** Refuse extra fields that give some readers another size or name. @param {DataView} view @param {number} at @param {number} length */
+/** Refuse extra fields in which some readers find another size or name. @param {DataView} view @param {number} at @param {number} length */
 function checkExtra(view, at, length) {
   for (const end = at + length; at < end; ) {
     const whole = at + 4 <= end && at + 4 + view.getUint16(at + 2, true) <= end;
@@ -193,7 +193,7 @@ function checkExtra(view, at, length) {
   }
 }
 
-/** @param {Uint8Array} data @returns {string} text that may not be UTF-8 in whole, "" then */
+/** @param {Uint8Array} data @returns {string} the text, "" if the bytes are not UTF-8 */
 export function looseText(data) {
   try {
     return text(data);

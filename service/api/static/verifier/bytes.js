@@ -92,7 +92,7 @@ export async function taggedMac(key) {
 /** @param {Uint8Array} line @returns {Promise<Uint8Array>} head(seq), the hash of an event's bytes */
 export const headOf = (line) => sha256(concat(new Uint8Array(1), line));
 
-/** This program cannot check signatures: the browser has no Ed25519. */
+/** Signatures cannot be checked: the browser has no Ed25519. */
 export class NoEd25519 extends Error {}
 
 const P = 2n ** 255n - 19n;
@@ -108,8 +108,8 @@ function power(base, exponent) {
 /**
  * Return whether 32 bytes are a valid public key, and not a weak one (RFC 8032, section 5.1.3).
  *
- * For a point of small order, anybody can make signatures without a private key. A second encoding
- * of a point, and a point that is not on the curve, are refused as well.
+ * For a point of small order, signatures can be made without a private key. A second encoding of a
+ * point, and a point that is not on the curve, are refused as well.
  *
  * @param {Uint8Array} key
  */
@@ -127,7 +127,7 @@ export function isStrongKey(key) {
 }
 
 /**
- * Return whether a signature is that of a key over a message.
+ * Return whether a signature of a message was made with a key.
  *
  * @param {Uint8Array} key
  * @param {Uint8Array} signature

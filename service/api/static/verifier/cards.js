@@ -6,23 +6,23 @@ import { canonicalBytes } from "./canonical.js";
 export const RANKS = "23456789TJQKA";
 const SUITS = "cdhs";
 
-/** A card's code: rank and suit or a joker, and from the second deck on the number of the deck. */
+/** A card's code: rank and suit, or a joker; cards of further decks have the number of the deck. */
 export const CARD = /^(?:[2-9TJQKA][cdhs]|X[1-9][0-9]{0,2})(?:\/(?:[2-9]|[1-9][0-9]{1,2}))?$/;
 
 /**
  * Return the codes of a deck in the order before the shuffle.
  *
- * A partial deck carries the next number after the whole decks; the jokers come last.
+ * A partial deck has the next number after the whole decks; the jokers come last.
  *
  * @param {{decks: number, jokers: number, partial: string[]}} deck
  * @returns {string[]}
  */
 export function deckCodes({ decks, jokers, partial }) {
   /** @param {number} number @param {string} ranks */
-  const one = (number, ranks) =>
+  const deckOf = (number, ranks) =>
     [...SUITS].flatMap((suit) => [...ranks].map((rank) => rank + suit + (number > 1 ? `/${number}` : "")));
-  const codes = Array.from({ length: decks }, (_, i) => one(i + 1, RANKS)).flat();
-  if (partial.length) codes.push(...one(decks + 1, [...RANKS].filter((rank) => partial.includes(rank)).join("")));
+  const codes = Array.from({ length: decks }, (_, i) => deckOf(i + 1, RANKS)).flat();
+  if (partial.length) codes.push(...deckOf(decks + 1, [...RANKS].filter((rank) => partial.includes(rank)).join("")));
   for (let i = 1; i <= jokers; i++) codes.push(`X${i}`);
   return codes;
 }
@@ -85,7 +85,7 @@ export const genesis = (game) => taggedHash("shx/1/genesis", uuidBytes(game));
  */
 
 /**
- * Return the shuffle that follows from the seed and what the seats contributed.
+ * Return the shuffle that follows from the seed and the seats' entropy.
  *
  * @param {object} from
  * @param {string} from.game

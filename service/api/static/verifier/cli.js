@@ -24,13 +24,14 @@ const USAGE = [
   "  --json               one line of JSON for each file",
 ].join("\n");
 
-globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
+globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global `crypto`
 
 const SENTENCES = new URL("../app/strings/verify/en.json", import.meta.url);
 /** @type {Record<string, string>} */
 const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
 
-class WrongUse extends Error {}
+/** An invalid command line. */
+class UsageError extends Error {}
 
 /** @param {string} code @param {import("./log.js").Values} [values] */
 function sentence(code, values = {}) {
@@ -44,7 +45,7 @@ async function keysOf(value, witness) {
   const keys = await readKeys(value, witness);
   if (keys.length) return keys;
   const found = await readKeys(readFileSync(value, "utf8"), witness);
-  if (!found.length) throw new WrongUse(`${value}: ${sentence("file.key")}`);
+  if (!found.length) throw new UsageError(`${value}: ${sentence("file.key")}`);
   return found;
 }
 
@@ -60,11 +61,11 @@ function options() {
         json: { type: "boolean", default: false },
       },
     });
-    if (!positionals.length) throw new WrongUse("no file");
-    if (values.quorum !== undefined && !/^[1-9][0-9]*$/.test(values.quorum)) throw new WrongUse("--quorum is a number");
+    if (!positionals.length) throw new UsageError("no file");
+    if (values.quorum !== undefined && !/^[1-9][0-9]*$/.test(values.quorum)) throw new UsageError("--quorum must be a positive integer");
     return { values, files: positionals };
   } catch (error) {
-    throw new WrongUse(error instanceof Error ? error.message : "");
+    throw new UsageError(error instanceof Error ? error.message : "");
   }
 }
 
@@ -81,8 +82,10 @@ async function report(file, outside, json) {
     const sentences = [...(reason ? [reason] : []), ...remarks].map(({ code, values }) => sentence(code, values));
     console.log(`${check.padEnd(12)} ${result.padEnd(8)} ${place}${sentences.join(" ")}`.trimEnd());
   }
-  const author = status === 1 ? [authorOf(findings, outside)] : [];
-  for (const who of author) console.log(`${sentence(`verdict.who.${who}`)}\n${sentence(`verdict.more.${who}`)}`);
+  if (status === 1) {
+    const author = authorOf(findings, outside);
+    console.log(`${sentence(`verdict.who.${author}`)}\n${sentence(`verdict.more.${author}`)}`);
+  }
   console.log(`${sentence("left_out")}\n${file}: ${sentence(`verdict.${status}`)}`);
   return status;
 }
@@ -102,9 +105,9 @@ async function main() {
     try {
       worst = Math.max(worst, await report(file, outside, values.json));
     } catch (error) {
-      const broken = error instanceof NotABundle ? sentence(error.code, error.values) : error instanceof Error && "code" in error ? error.message : null;
-      if (broken === null) throw error;
-      console.error(`${file}: ${broken}`);
+      const message = error instanceof NotABundle ? sentence(error.code, error.values) : error instanceof Error && "code" in error ? error.message : null;
+      if (message === null) throw error;
+      console.error(`${file}: ${message}`);
       worst = 3;
     }
   }
@@ -114,7 +117,7 @@ async function main() {
 try {
   process.exitCode = await main();
 } catch (error) {
-  if (!(error instanceof WrongUse || (error instanceof Error && "code" in error))) throw error;
+  if (!(error instanceof UsageError || (error instanceof Error && "code" in error))) throw error;
   console.error(`${error.message}\n${USAGE}`);
   process.exitCode = 64;
 }

@@ -1,4 +1,4 @@
-/** The checks `deal` and `custody`: where every card lies after every event. */
+/** The checks `deal` and `custody`: the place of every card after every event. */
 
 import { deckCodes } from "./cards.js";
 import { trueShuffle } from "./deck.js";
@@ -11,8 +11,8 @@ import { dealingOf, deckFor } from "./rulesets.js";
 /** @param {Log} log */
 export async function checkDeal(log) {
   const failure = await walk(log);
-  const asked = againstRuleset(log);
-  if (asked && (failure?.seq ?? Infinity) >= (asked.seq ?? 0)) throw asked;
+  const otherDeal = againstRuleset(log);
+  if (otherDeal && (failure?.seq ?? Infinity) >= (otherDeal.seq ?? 0)) throw otherDeal;
   if (failure?.code.startsWith("deal.")) throw failure;
 }
 
@@ -22,7 +22,7 @@ export async function checkCustody(log) {
   if (failure) throw failure;
 }
 
-/** @param {Log} log @returns {Promise<Failure | null>} the first event that does not fit where the cards lie */
+/** @param {Log} log @returns {Promise<Failure | null>} the first event that contradicts the places of the cards */
 async function walk(log) {
   if (!log.first("cards_dealt")) {
     if (log.seal || log.broken) throw new Unanswered("n/a", "not_dealt");
@@ -41,7 +41,7 @@ async function walk(log) {
   return null;
 }
 
-/** @param {Log} log @returns {Failure | null} whether deck and deal are those that the ruleset asks for */
+/** @param {Log} log @returns {Failure | null} the difference of deck or deal from the ruleset, if there is one */
 function againstRuleset(log) {
   const created = log.created?.data;
   const dealt = log.first("cards_dealt");
@@ -52,9 +52,9 @@ function againstRuleset(log) {
     return new Failure(0, "deal.other_deck");
   }
   const { down, up, hand, layout, starter } = dealing.deal;
-  const asked = layout === "none" ? [down, up, hand] : [down, 0, up + hand];
+  const expected = layout === "none" ? [down, up, hand] : [down, 0, up + hand];
   const found = [dealt.data.down, dealt.data.up, dealt.data.hand];
-  if (asked.join() !== found.join()) return new Failure(dealt.seq, "deal.ruleset", { down, up: asked[1], hand: asked[2] });
+  if (expected.join() !== found.join()) return new Failure(dealt.seq, "deal.ruleset", { down, up: expected[1], hand: expected[2] });
   const special = (/** @type {{card: string}} */ opening) => dealing.special.includes(opening.card[0]);
   const { starter: turned, returned } = dealt.data;
   if (returned.length && (starter !== "plain" || !returned.every(special))) return new Failure(dealt.seq, "deal.returned");
@@ -66,8 +66,8 @@ function againstRuleset(log) {
 }
 
 /**
- * Where every card lies. With the deck, which the seal publishes, every face is known. Before, a
- * face is known once it was public, and a seat may play any card that is not known to lie elsewhere.
+ * The place of every card. With the deck, which the seal publishes, every face is known. Before the
+ * seal, a face is known once it was public, and a seat may play any card whose place is unknown.
  */
 class Table {
   /** @param {any} created the data of the first event @param {string[] | null} deck */
@@ -151,7 +151,7 @@ class Table {
     return this.stock.shift() ?? this.fail("deal.empty");
   }
 
-  /** An opening turns this very card. @param {Card} card @param {import("./deck.js").Opening} opening */
+  /** Check that an opening is that of a card, and record its face. @param {Card} card @param {import("./deck.js").Opening} opening */
   see(card, { p, card: code }) {
     if (card.p !== p) this.fail("deal.position", { p, expected: card.p });
     if (card.code !== null && card.code !== code) this.fail("custody.face", { p, card: code });
@@ -184,7 +184,7 @@ class Table {
     return null;
   }
 
-  /** @param {string} code a face that turns up for the first time */
+  /** Check that a face, seen for the first time, is in the deck and in no other place. @param {string} code */
   checkUnseen(code) {
     if (!this.codes.has(code)) this.fail("custody.no_card", { card: code });
     const zone = this.zoneOf(code);
@@ -200,7 +200,7 @@ class Table {
     if (zone) this.fail("custody.not_held", { seat, card: code, ...where(zone) });
     const hidden = hand.findIndex((card) => card.code === null);
     if (hidden < 0 || !this.codes.has(code)) this.fail("custody.no_card", { card: code });
-    hand.splice(hidden, 1); // which of the hidden ones it was stays unknown
+    hand.splice(hidden, 1); // which of the hidden cards it was is unknown
     for (const card of hand) if (card.code === null) card.p = null;
     return { p: null, code };
   }

@@ -1,4 +1,4 @@
-/** The checks `commitments`, `shuffle` and `openings`: was the deck fixed before play, by all? */
+/** The checks `commitments`, `shuffle` and `openings`: was the deck fixed before play? */
 
 import { hex, sha256, unhex } from "./bytes.js";
 import { canonicalBytes, NotCanonical, parseCanonical } from "./canonical.js";
@@ -9,22 +9,22 @@ import { listOf, OPENING, wrongPlace } from "./shapes.js";
 /** @typedef {import("./log.js").Log} Log */
 /** @typedef {{p: number, card: string, salt: string}} Opening */
 
-/** @param {Log} log @returns {import("./log.js").Event} the event that created the game; without one the check fails */
-function begins(log) {
+/** @param {Log} log @returns {import("./log.js").Event} the event that created the game; throws Failure without one */
+function createdEvent(log) {
   if (!log.created) throw new Failure(0, "order.created");
   return log.created;
 }
 
 /** @param {Log} log */
 export async function checkCommitments(log) {
-  const { data, game } = begins(log);
+  const { data, game } = createdEvent(log);
   if (hex(await sha256(canonicalBytes(data.ruleset))) !== data.ruleset_hash) throw new Failure(0, "commitments.ruleset");
-  const promised = new Map();
+  const commitments = new Map();
   for (const [seq, event] of log.events.entries()) {
-    if (event.type === "entropy_committed") promised.set(event.data.seat, event.data.commit);
-    if (event.type !== "entropy_revealed" || !promised.has(event.data.seat)) continue;
-    const made = hex(await seatCommitment(game, event.data.seat, unhex(event.data.value)));
-    if (made !== promised.get(event.data.seat)) throw new Failure(seq, "commitments.seat", { seat: event.data.seat });
+    if (event.type === "entropy_committed") commitments.set(event.data.seat, event.data.commit);
+    if (event.type !== "entropy_revealed" || !commitments.has(event.data.seat)) continue;
+    const commitment = hex(await seatCommitment(game, event.data.seat, unhex(event.data.value)));
+    if (commitment !== commitments.get(event.data.seat)) throw new Failure(seq, "commitments.seat", { seat: event.data.seat });
   }
   if (!log.seal) throw new Unanswered("missing", "unsealed");
   if (hex(await serverCommitment(game, unhex(log.seal.data.seed))) !== data.commit) {
@@ -36,17 +36,17 @@ export async function checkCommitments(log) {
 const derived = new WeakMap();
 
 /**
- * Return the shuffle that follows from the published seed, what the seats revealed and the rules.
+ * Return the shuffle that follows from the published seed and the seats' revealed entropy.
  *
- * All other checks use this deck; the deck that the seal names is compared with it.
+ * All other checks use this deck; the deck in the seal is compared with it.
  *
  * @param {Log} log
  * @returns {Promise<import("./cards.js").Shuffle | null>} null before the seal
  */
 export function trueShuffle(log) {
-  const made = derived.get(log) ?? derive(log);
-  derived.set(log, made);
-  return made;
+  const shuffle = derived.get(log) ?? derive(log);
+  derived.set(log, shuffle);
+  return shuffle;
 }
 
 /** @param {Log} log */
@@ -60,40 +60,40 @@ async function derive(log) {
 
 /** @param {Log} log */
 export async function checkShuffle(log) {
-  const { data } = begins(log);
+  const { data } = createdEvent(log);
   const codes = deckCodes(data.deck);
   const committed = log.first("deck_committed");
   if (committed && committed.data.cards.length !== codes.length) {
     throw new Failure(committed.seq, "shuffle.size", { found: committed.data.cards.length, expected: codes.length });
   }
-  const made = await trueShuffle(log);
-  if (made && committed) {
+  const shuffle = await trueShuffle(log);
+  if (shuffle && committed) {
     for (const [p, commitment] of committed.data.cards.entries()) {
-      if (hex(await made.commitment(p)) !== commitment) throw new Failure(committed.seq, "shuffle.commitment", { p });
+      if (hex(await shuffle.commitment(p)) !== commitment) throw new Failure(committed.seq, "shuffle.commitment", { p });
     }
   }
   const dealt = log.first("cards_dealt");
-  const dealer = data.dealer ?? (await made?.dealer(data.seats.length));
+  const dealer = data.dealer ?? (await shuffle?.dealer(data.seats.length));
   if (dealt && dealer !== undefined && dealt.data.dealer !== dealer) {
     throw new Failure(dealt.seq, "shuffle.dealer", { dealer: dealt.data.dealer, seat: dealer });
   }
-  if (!made || !log.seal) throw new Unanswered("missing", "unsealed");
+  if (!shuffle || !log.seal) throw new Unanswered("missing", "unsealed");
   if (!committed && log.seal.data.deck) throw new Failure(log.seal.seq, "shuffle.no_deck");
   if (!committed) throw new Unanswered("n/a", "no_deck");
-  if (log.seal.data.deck?.join() !== made.deck.join()) throw new Failure(log.seal.seq, "shuffle.deck");
+  if (log.seal.data.deck?.join() !== shuffle.deck.join()) throw new Failure(log.seal.seq, "shuffle.deck");
 }
 
 /** @param {Log} log @returns {{seq: number, opening: Opening}[]} every card that the log opens */
 function openings(log) {
   return log.events.flatMap(({ data }, seq) => {
     const { face_up: shown = [], starter = null, returned = [], opening = null } = data;
-    return [...shown.flat(), starter, ...returned, opening].flatMap((one) => (one ? [{ seq, opening: one }] : []));
+    return [...shown.flat(), starter, ...returned, opening].flatMap((item) => (item ? [{ seq, opening: item }] : []));
   });
 }
 
 /** @param {Log} log @param {import("./bundle.js").Bundle} bundle */
 export async function checkOpenings(log, { files }) {
-  const { game } = begins(log);
+  const { game } = createdEvent(log);
   const found = openings(log);
   const beside = files.get("openings.json");
   if (beside) found.push(...openingsBeside(log, beside));
@@ -106,7 +106,7 @@ export async function checkOpenings(log, { files }) {
   }
 }
 
-/** @param {Log} log @param {Uint8Array} bytes @returns {{seq: number, opening: Opening}[]} what a seat's bundle adds */
+/** @param {Log} log @param {Uint8Array} bytes @returns {{seq: number, opening: Opening}[]} the openings that a seat's bundle adds */
 function openingsBeside(log, bytes) {
   const seq = log.events.length - 1;
   try {

@@ -1,4 +1,4 @@
-/** The checks `bytes`, `chain` and `order`: is this one unbroken history in its proper order? */
+/** The checks `bytes`, `chain` and `order`: is the log one unbroken history in the right order? */
 
 import { hex } from "./bytes.js";
 import { genesis } from "./cards.js";
@@ -20,7 +20,7 @@ export async function checkChain(log, { manifest }) {
     if (event.named !== seq) throw new Failure(seq, "chain.seq", { named: event.named });
     if (event.game !== game) throw new Failure(seq, "chain.game");
     if (!seq && event.prev !== hex(await genesis(game))) throw new Failure(seq, "chain.genesis");
-    // The event before is the one that somebody changed, if all that follows fits together again.
+    // The previous event was changed, if the chain is unbroken after it.
     if (seq && event.prev !== log.headHex(seq - 1)) throw new Failure(seq - 1, "chain.changed", { next: seq });
     if (seq && event.at < log.events[seq - 1].at) throw new Failure(seq, "chain.earlier");
     const start = log.starts[seq];
@@ -28,9 +28,9 @@ export async function checkChain(log, { manifest }) {
   }
 }
 
-/** What only follows from a move, and never begins one. */
+/** Events that follow from a move and never begin one. */
 const FOLLOWING = new Set(["play_started", "cards_drawn", "pile_burned", "seat_out", "game_ended", "game_sealed"]);
-const BY_NOBODY = new Set([
+const BY_SERVER = new Set([
   "game_created", "deck_committed", "cards_dealt", "cards_thrown", "play_started", "game_ended", "game_sealed",
   "game_aborted", "turn_timed_out",
 ]);
@@ -42,7 +42,7 @@ export function checkOrder(log) {
   course.end();
 }
 
-/** Where a game stands: what may come next in set-up, exchange and play. */
+/** The phase of a game, which determines the events that may come next. */
 class Course {
   /** @param {Log} log */
   constructor(log) {
@@ -64,13 +64,13 @@ class Course {
     this.seq = seq;
     if (this.phase === "over") this.fail("after_seal");
     if ((event.type === "game_created") !== (seq === 0)) this.fail("created");
-    if (seq === 0) this.sitters = event.data.seats;
+    if (seq === 0) this.seatEntries = event.data.seats;
     this.checkVersion(event);
     this.checkSeats(event);
-    if (event.type === "cards_dealt" && event.data.face_up.length !== this.sitters.length) this.fail("face_up");
+    if (event.type === "cards_dealt" && event.data.face_up.length !== this.seatEntries.length) this.fail("face_up");
     this.checkMove(event);
     this.checkBy(event);
-    this.go(event);
+    this.advance(event);
   }
 
   end() {
@@ -79,11 +79,11 @@ class Course {
     if (this.isUnfinished(last.seq)) this.fail("incomplete");
   }
 
-  /** @param {number} seq @returns {boolean} whether a move that ends with this event lacks something */
+  /** @param {number} seq @returns {boolean} whether a move that ends with this event is incomplete */
   isUnfinished(seq) {
     const { type } = this.log.events[seq];
     if (type === "game_ended" || type === "turn_timed_out") return true;
-    return type === "seat_ready" && this.ready.size === this.sitters.length;
+    return type === "seat_ready" && this.ready.size === this.seatEntries.length;
   }
 
   /** @param {Event} event */
@@ -97,7 +97,7 @@ class Course {
   checkSeats(event) {
     const { seat, taker, turn, shithead, cleared_by: cleared, dealer, places } = event.data;
     for (const named of [event.by, seat, taker, turn, shithead, cleared, dealer, ...(places ?? [])]) {
-      if (Number.isInteger(named) && named >= this.sitters.length) this.fail("no_seat", { seat: named });
+      if (Number.isInteger(named) && named >= this.seatEntries.length) this.fail("no_seat", { seat: named });
     }
   }
 
@@ -114,14 +114,14 @@ class Course {
   /** @param {Event} event */
   checkBy(event) {
     const start = this.log.events[this.log.starts[this.seq]];
-    const nobody = BY_NOBODY.has(event.type) || start.type === "turn_timed_out" || isForfeit(start);
+    const byServer = BY_SERVER.has(event.type) || start.type === "turn_timed_out" || isForfeit(start);
     const acting = start.data.seat ?? null;
-    const expected = nobody ? null : EXCHANGES.has(start.type) || PLAYS.has(start.type) ? acting : event.data.seat;
+    const expected = byServer ? null : EXCHANGES.has(start.type) || PLAYS.has(start.type) ? acting : event.data.seat;
     if (event.by !== expected) this.fail("by");
   }
 
   /** @param {Event} event */
-  go({ type, data }) {
+  advance({ type, data }) {
     if (type === "game_created") this.phase = "shuffling";
     else if (type === "entropy_committed" || type === "entropy_revealed") this.contribute(type, data.seat);
     else if (type === "deck_committed") this.commit();
@@ -142,14 +142,14 @@ class Course {
 
   /** @param {string} kind @returns {number[]} the seats with an entropy of this kind */
   seats(kind) {
-    return this.sitters.flatMap((/** @type {any} */ one, /** @type {number} */ seat) => (one.entropy === kind ? [seat] : []));
+    return this.seatEntries.flatMap((/** @type {any} */ entry, /** @type {number} */ seat) => (entry.entropy === kind ? [seat] : []));
   }
 
   allCommitted() {
     return this.seats("commit").every((seat) => this.committed.has(seat));
   }
 
-  /** @returns {number[]} the seats that have not revealed what they contribute */
+  /** @returns {number[]} the seats that have to reveal entropy and have not */
   outstanding() {
     return [...this.seats("value"), ...this.seats("commit")].filter((seat) => !this.revealed.has(seat));
   }
@@ -157,7 +157,7 @@ class Course {
   /** @param {string} type @param {number} seat */
   contribute(type, seat) {
     this.expect(["shuffling"]);
-    const kind = this.sitters[seat].entropy;
+    const kind = this.seatEntries[seat].entropy;
     const done = type === "entropy_committed" ? this.committed : this.revealed;
     if (kind === "none" || (type === "entropy_committed" && kind !== "commit")) this.fail("entropy", { seat });
     if (done.has(seat)) this.fail("entropy_twice", { seat });
@@ -187,7 +187,7 @@ class Course {
   }
 
   start() {
-    if (this.phase !== "exchange" || this.ready.size !== this.sitters.length) this.fail("early_start");
+    if (this.phase !== "exchange" || this.ready.size !== this.seatEntries.length) this.fail("early_start");
     this.phase = "playing";
   }
 

@@ -1,4 +1,4 @@
-/** A log as it was read: lines, events, heads, and which events belong to one move. */
+/** A parsed log: lines, events, heads, and the events of each move. */
 
 import { headOf, hex } from "./bytes.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
@@ -13,16 +13,16 @@ import { LONGEST_LINE, MOST_EVENTS, wrongPlace, checkEvent } from "./shapes.js";
  * @property {any} data
  * @property {string} game
  * @property {string} prev
- * @property {number} seq its place in the log, from 0
+ * @property {number} seq the position in the log, from 0
  * @property {number} named the `seq` that it states
  * @property {string} type
  * @property {number} v
  * @property {{intent: any, sig: string}} [auth]
  */
 
-/** @typedef {Record<string, string | number | null>} Values the words to fill into a sentence */
+/** @typedef {Record<string, string | number | null>} Values to fill into a text, by name */
 
-/** A check fails here: the event, a sentence by its name in strings.js, and the values in it. */
+/** A failed check: the event, the key of a text in `strings/verify`, and the values in it. */
 export class Failure extends Error {
   /** @param {number | null} seq @param {string} code @param {Values} [values] */
   constructor(seq, code, values = {}) {
@@ -33,7 +33,7 @@ export class Failure extends Error {
   }
 }
 
-/** A check cannot be made or does not apply; this is no fault of the log. */
+/** A check that cannot be made or does not apply; this is no fault of the log. */
 export class Unanswered extends Error {
   /** @param {"missing" | "n/a"} result @param {string} code @param {Values} [values] */
   constructor(result, code, values = {}) {
@@ -48,7 +48,7 @@ export class Unanswered extends Error {
 export const EXCHANGES = new Set(["cards_swapped", "table_laid", "seat_ready"]);
 export const PLAYS = new Set(["cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"]);
 
-/** What follows from a move, and the events after which it can come. @type {Record<string, Set<string>>} */
+/** Events that follow from a move, with the types of events that they can follow. @type {Record<string, Set<string>>} */
 const AFTER = {
   play_started: new Set(["seat_ready"]),
   cards_drawn: new Set(["cards_played"]),
@@ -62,7 +62,7 @@ const AFTER = {
 export const isForfeit = (event) => event.type === "game_ended" && event.data.reason === "forfeit";
 
 /**
- * Return whether an event belongs to the same move as the ones before it (section 2).
+ * Return whether an event belongs to the same move as the event before it (SHX/1, section 2).
  *
  * @param {Event[]} events
  * @param {number} seq
@@ -93,7 +93,7 @@ function read(line) {
   return { code: /^\/(type|v)$/.test(where) ? "bytes.unknown" : "bytes.shape", where };
 }
 
-/** The lines of a log, and the events up to the first line that is none. */
+/** The lines of a log, and the events up to the first line that is not an event. */
 export class Log {
   /** @param {Uint8Array[]} lines @param {Uint8Array[]} heads */
   constructor(lines, heads) {
@@ -101,9 +101,9 @@ export class Log {
     this.heads = heads;
     /** @type {Event[]} */
     this.events = [];
-    /** @type {Failure | null} what is wrong with the first line that is no event */
+    /** @type {Failure | null} the fault of the first line that is not an event */
     this.broken = null;
-    /** @type {number | null} the first event that a check of the lines or of the chain found changed */
+    /** @type {number | null} the first event that the check `bytes` or `chain` found changed */
     this.doubt = null;
     for (const [seq, line] of lines.entries()) {
       const found = seq < MOST_EVENTS ? read(line) : { code: "bytes.many", where: "" };
@@ -130,7 +130,7 @@ export class Log {
     return new Log(lines, heads);
   }
 
-  /** The first event, if it is one that begins a game. */
+  /** The first event, if it creates a game. */
   get created() {
     return this.events[0]?.type === "game_created" ? this.events[0] : null;
   }
@@ -146,7 +146,7 @@ export class Log {
     return this.events.find((event) => event.type === type);
   }
 
-  /** @param {number} seq @returns {number} the first event from which the chain leads to this one without a break */
+  /** @param {number} seq @returns {number} the first event of the unbroken chain that leads to this one */
   linkedFrom(seq) {
     let first = seq;
     while (first > 0 && this.events[first]?.prev === this.headHex(first - 1)) first -= 1;
@@ -158,7 +158,7 @@ export class Log {
     return this.heads[seq] && hex(this.heads[seq]);
   }
 
-  /** @returns {(string | null)[]} for each seat what it revealed, in hex */
+  /** @returns {(string | null)[]} the revealed entropy of each seat, in hex */
   revealed() {
     const values = (this.created?.data.seats ?? []).map(() => null);
     for (const { type, data, seq } of this.events) {

@@ -3,7 +3,7 @@
 import { base64, concat, equal, hex, sha256, signedBy, text, uint, unbase64, utf8 } from "./bytes.js";
 
 /**
- * A key that signs notes: of a server (algorithm 1) or of a witness (algorithm 4).
+ * A key that signs notes: a server's (algorithm 1) or a witness's (algorithm 4).
  *
  * @typedef {object} NoteKey
  * @property {string} name
@@ -77,7 +77,7 @@ async function cosigned(note, key, blob) {
  *
  * @param {string} source
  * @param {boolean} [witness]
- * @returns {Promise<NoteKey[]>} empty if there is none, or one whose id does not match its key
+ * @returns {Promise<NoteKey[]>} empty if the text has no key, or a line that is not a valid key
  */
 export async function readKeys(source, witness = false) {
   /** @type {NoteKey[]} */
@@ -148,7 +148,7 @@ export function parseProof(bytes) {
   const checkpoint = parseNote(utf8(source.slice(split + 2)));
   const [, origin, size, root] = /^([^\n]+)\n(0|[1-9][0-9]{0,18})\n([^\n]+)\n/.exec(checkpoint?.body ?? "") ?? [];
   const rootBytes = root ? unbase64(root) : null;
-  if (!index || extra === null || hashes.some((one) => one?.length !== 32) || hashes.length > 63) return null;
+  if (!index || extra === null || hashes.some((hash) => hash?.length !== 32) || hashes.length > 63) return null;
   if (!checkpoint || rootBytes?.length !== 32) return null;
   let entry = null;
   try {

@@ -9,7 +9,7 @@ import { includes, keySigned, parseNote, parseProof, parseReceipt, receiptBody }
 /** @typedef {import("./notes.js").NoteKey} NoteKey */
 
 /**
- * What the person who verifies got from elsewhere than the file.
+ * Evidence that the user has from other sources than the file.
  *
  * @typedef {object} Outside
  * @property {Uint8Array[]} receipts
@@ -20,7 +20,7 @@ import { includes, keySigned, parseNote, parseProof, parseReceipt, receiptBody }
 
 /** @typedef {(code: string, values?: import("./log.js").Values) => void} Remark */
 
-/** @typedef {{from: number, to: number}} Range the events for which a check counts, if not for all */
+/** @typedef {{from: number, to: number}} Range the events that a check covers, if it does not cover all */
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} outside @param {Remark} remark */
 export async function checkReceipts(log, bundle, outside, remark) {
@@ -43,13 +43,13 @@ export async function checkReceipts(log, bundle, outside, remark) {
   else remark("receipts.up_to", { seq: reach });
 }
 
-/** @param {string} what @param {number} from @param {number} to @param {Remark} remark @returns {Range} */
-function confirmed(what, from, to, remark) {
-  remark(`${what}.part`, { from, to });
+/** @param {string} check @param {number} from @param {number} to @param {Remark} remark @returns {Range} */
+function confirmed(check, from, to, remark) {
+  remark(`${check}.part`, { from, to });
   return { from, to };
 }
 
-/** @param {Log} log @param {Uint8Array} bytes @param {NoteKey[]} keys @returns {Promise<Failure | number>} the event that it names */
+/** @param {Log} log @param {Uint8Array} bytes @param {NoteKey[]} keys @returns {Promise<Failure | number>} the seq that the receipt names, or its fault */
 async function judgeReceipt(log, bytes, keys) {
   const note = parseNote(bytes);
   const receipt = note && parseReceipt(note.body);
@@ -105,7 +105,7 @@ export async function checkWitness(log, bundle, { witnessKeys, quorum }) {
   const proof = parseProof(proofIn(bundle) ?? new Uint8Array());
   if (!proof) throw withoutProof(bundle, log);
   const signed = await Promise.all(witnessKeys.map((key) => keySigned(proof.checkpoint, key)));
-  const count = signed.filter((one) => one === true).length;
+  const count = signed.filter((isValid) => isValid === true).length;
   if (signed.includes(false)) throw new Failure(null, "witness.signature");
   if (count < quorum) throw new Unanswered("missing", "too_few_witnesses", { count, quorum });
 }
@@ -129,7 +129,7 @@ export async function checkSeal(log, bundle, _outside, remark) {
   }
 }
 
-/** One log alone: what its first event says about the hand before. @param {Log} log @param {Bundle} _bundle @param {Outside} _outside @param {Remark} remark */
+/** Check the statements of the first event about the previous hand; other logs are not read. @param {Log} log @param {Bundle} _bundle @param {Outside} _outside @param {Remark} remark */
 export async function checkSequence(log, _bundle, _outside, remark) {
   if (!log.created) throw new Failure(0, "order.created");
   const { hand, dealer, prev_game: previous } = log.created.data;

@@ -10,10 +10,10 @@
  * @property {"fixed" | "to_fit" | "half_in_stock" | "by_seats"} count how the number of decks follows from the seats
  * @property {number} decks the minimum number of decks
  * @property {number} jokers
- * @property {number | null} [jokers_from_seats] the number of seats from which on there are `jokers_then`
+ * @property {number | null} [jokers_from_seats] with this number of seats or more there are `jokers_then` jokers
  * @property {number} [jokers_then]
  * @property {number} [seats_per_deck]
- * @property {string[]} [partial] ranks of a partial deck that stands for the last one
+ * @property {string[]} [partial] ranks of a partial deck that replaces the last one
  */
 
 /**
@@ -21,8 +21,8 @@
  * @property {number} down
  * @property {number} up
  * @property {number} hand
- * @property {string} layout "none", or players lay their own face-up cards
- * @property {"none" | "any" | "plain"} starter a card turned from the stock; "plain": special ones are put back
+ * @property {string} layout "none" if the face-up cards are dealt; else players lay them
+ * @property {"none" | "any" | "plain"} starter the card turned to start the pile; "plain": special cards are put back
  */
 
 /** @typedef {{deck: DeckSettings, deal: DealSettings, special: string[]}} Dealing */
@@ -58,15 +58,15 @@ for (const id of [
 ]) CATALOGUE[id] = [THREES, deck()];
 
 /**
- * Return how a ruleset deals; null if it is neither in the catalogue nor has such settings.
+ * Return the deal of a ruleset; null for an unknown ruleset without settings.
  *
  * @param {{id: string, options: any, settings: any}} ruleset
  * @returns {Dealing | null}
  */
 export function dealingOf({ id, options, settings }) {
   if (Object.hasOwn(CATALOGUE, id)) {
-    const [dealt, known] = CATALOGUE[id];
-    const chosen = { ...known };
+    const [dealt, defaults] = CATALOGUE[id];
+    const chosen = { ...defaults };
     if (id === "guarducci" && Array.isArray(options.switches) && !options.switches.includes(4)) chosen.jokers = 0;
     if (options.jokers === 2) chosen.jokers = 2;
     else if (options.jokers !== undefined) return null; // a log never names defaults: such options are invalid
@@ -85,8 +85,8 @@ export function dealingOf({ id, options, settings }) {
  */
 export function deckFor({ deck: rule, deal: dealt }, seats) {
   const cards = seats * (dealt.down + dealt.up + dealt.hand) + (dealt.starter === "none" ? 0 : 1);
-  const wanted = { fixed: 0, to_fit: cards / 52, half_in_stock: cards / 26, by_seats: seats / (rule.seats_per_deck || 1) };
-  const decks = rule.count === "fixed" ? rule.decks : Math.max(rule.decks, Math.ceil(wanted[rule.count] ?? 0));
+  const needed = { fixed: 0, to_fit: cards / 52, half_in_stock: cards / 26, by_seats: seats / (rule.seats_per_deck || 1) };
+  const decks = rule.count === "fixed" ? rule.decks : Math.max(rule.decks, Math.ceil(needed[rule.count] ?? 0));
   const jokers = rule.jokers_from_seats && seats >= rule.jokers_from_seats ? rule.jokers_then ?? 0 : rule.jokers;
   const partial = rule.partial?.length && decks > 1 ? [...rule.partial] : [];
   return { decks: partial.length ? decks - 1 : decks, jokers, partial };

@@ -12,22 +12,22 @@ export const LONGEST_LINE = 2 ** 20;
 const LONGEST_TEXT = 300;
 const MOST_CARDS = 65_535;
 
-/** A value has a wrong form; the message is its path. */
+/** A value has the wrong shape; the message is its path. */
 export class Misshapen extends Error {}
 
-/** @param {(value: any) => boolean} is @returns {Shape} */
-const such = (is) => (value, path) => {
-  if (!is(value)) throw new Misshapen(path);
+/** @param {(value: any) => boolean} test @returns {Shape} */
+const satisfying = (test) => (value, path) => {
+  if (!test(value)) throw new Misshapen(path);
 };
 
 /** @param {number} low @param {number} high */
-export const integer = (low, high) => such((value) => Number.isInteger(value) && value >= low && value <= high);
+export const integer = (low, high) => satisfying((value) => Number.isInteger(value) && value >= low && value <= high);
 
 /** @param {RegExp} pattern */
-const matching = (pattern) => such((value) => typeof value === "string" && pattern.test(value));
+const matching = (pattern) => satisfying((value) => typeof value === "string" && pattern.test(value));
 
 /** @param {Json[]} values */
-const oneOf = (...values) => such((value) => values.includes(value));
+const oneOf = (...values) => satisfying((value) => values.includes(value));
 
 /** @param {Shape} shape @returns {Shape} */
 const orNull = (shape) => (value, path) => value === null || shape(value, path);
@@ -58,7 +58,7 @@ export const record = (fields, optional = {}) => (value, path) => {
 
 export const HASH = matching(/^[0-9a-f]{64}$/);
 export const UUID = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-export const TEXT = such((value) => typeof value === "string" && [...value].length <= LONGEST_TEXT);
+export const TEXT = satisfying((value) => typeof value === "string" && [...value].length <= LONGEST_TEXT);
 const CODE = matching(CARD);
 const CARDS = listOf(CODE);
 const SEAT = integer(0, MOST_SEATS - 1);
@@ -68,14 +68,14 @@ const DIRECTION = oneOf(1, -1);
 const POSITION = integer(0, MOST_CARDS);
 const NONCE = matching(/^[0-9a-f]{32}$/);
 
-export const TIME = such((value) => {
+export const TIME = satisfying((value) => {
   if (typeof value !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value)) return false;
-  const read = new Date(`${value.slice(0, 19)}Z`); // a day that does not exist becomes another
-  return !Number.isNaN(read.getTime()) && read.toISOString().slice(0, 19) === value.slice(0, 19);
+  const date = new Date(`${value.slice(0, 19)}Z`); // 30 February becomes 1 or 2 March
+  return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19);
 });
 
 /** @param {number} size */
-const bytes = (size) => such((value) => typeof value === "string" && unbase64(value)?.length === size);
+const bytes = (size) => satisfying((value) => typeof value === "string" && unbase64(value)?.length === size);
 
 export const OPENING = record({ p: POSITION, card: CODE, salt: HASH });
 
@@ -97,7 +97,7 @@ const object = (value, path) => {
 };
 
 /** @type {Shape} */
-const sitter = (value, path) => {
+const seatEntry = (value, path) => {
   record({ kind: oneOf("human", "bot"), bot: orNull(TEXT), key: orNull(bytes(32)), entropy: oneOf("commit", "value", "none") })(value, path);
   if ((value.kind === "bot") !== (value.bot !== null)) throw new Misshapen(`${path}/bot`);
 };
@@ -110,23 +110,23 @@ const partial = (value, path) => {
   }
 };
 
-/** @param {Record<string, Shape>} fields @param {(data: any) => string | null} wrong the field that contradicts others @returns {Shape} */
-const agreeing = (fields, wrong) => (value, path) => {
+/** @param {Record<string, Shape>} fields @param {(data: any) => string | null} contradiction returns the field that contradicts others @returns {Shape} */
+const consistent = (fields, contradiction) => (value, path) => {
   record(fields)(value, path);
-  const field = wrong(value);
+  const field = contradiction(value);
   if (field) throw new Misshapen(`${path}/${field}`);
 };
 
 const REFUSALS = { refusals: record({ count: integer(0, MOST_EVENTS), sha256: HASH }) };
 
-const CREATED = agreeing({
+const CREATED = consistent({
   table: UUID,
   hand: integer(1, 2 ** 31),
   ruleset: record({ id: TEXT, options: object, settings: orNull(object) }),
   ruleset_hash: HASH,
   deck: record({ decks: integer(1, 99), jokers: COUNT, partial }),
   engine: record({ name: TEXT, version: TEXT }),
-  seats: listOf(sitter, 1, MOST_SEATS),
+  seats: listOf(seatEntry, 1, MOST_SEATS),
   dealer: orNull(SEAT),
   prev_game: orNull(UUID),
   commit: HASH,
@@ -149,14 +149,14 @@ const DATA = {
     face_up: listOf(listOf(OPENING), 1, MOST_SEATS), starter: orNull(OPENING), returned: listOf(OPENING),
   }),
   cards_thrown: record({ seat: SEAT, cards: CARDS, count: COUNT }),
-  cards_swapped: agreeing(
+  cards_swapped: consistent(
     { seat: SEAT, up: listOf(CODE, 1), hand: listOf(CODE, 1) },
     ({ up, hand }) => (up.length === hand.length ? null : "hand"),
   ),
   table_laid: record({ seat: SEAT, stacks: listOf(CARDS), count: COUNT }),
   seat_ready: record({ seat: SEAT }),
   play_started: record({ turn: orNull(SEAT) }),
-  cards_played: agreeing(
+  cards_played: consistent(
     { seat: SEAT, zone: oneOf("hand", "up", "down", "stock"), cards: listOf(CODE, 1), slot: orNull(COUNT), opening: orNull(OPENING), ...NEXT },
     ({ zone, slot, opening }) => {
       if ((zone === "down") !== (slot !== null)) return "slot";
@@ -217,18 +217,18 @@ const ENVELOPE = record(
   { auth: AUTH },
 );
 
-/** The types of events that no seat makes, and of those that follow from a seat's move. */
-const BY_NOBODY = /^(?:game_|deck_|cards_dealt|cards_thrown|play_started|turn_timed_out)/;
+/** The types of the events of the server, and of those that can follow a move of any seat. */
+const BY_SERVER = /^(?:game_|deck_|cards_dealt|cards_thrown|play_started|turn_timed_out)/;
 const FOLLOWING = /^(?:cards_drawn|pile_burned|seat_out)$/;
 
-/** @param {any} event @returns {boolean} whether `by` can be right, as far as this event alone shows */
-function mayBeBy({ type, by, data }) {
+/** @param {any} event @returns {boolean} whether `by` is possible for this event, without those before it */
+function isPossibleBy({ type, by, data }) {
   if (by === null) return !type.startsWith("entropy_");
-  return FOLLOWING.test(type) || (by === data.seat && !BY_NOBODY.test(type));
+  return FOLLOWING.test(type) || (by === data.seat && !BY_SERVER.test(type));
 }
 
 /**
- * Check that a value has the form of an event of a known type and version.
+ * Check that a value has the shape of an event of a known type and version.
  *
  * @type {Shape}
  */
@@ -240,13 +240,13 @@ export const checkEvent = (value, path) => {
   if (!shape) throw new Misshapen(`${path}/v`);
   ENVELOPE(value, path);
   shape(value.data, `${path}/data`);
-  if (!mayBeBy(value)) throw new Misshapen(`${path}/by`);
+  if (!isPossibleBy(value)) throw new Misshapen(`${path}/by`);
 };
 
-/** @param {string} shown @param {Shape} shape @param {any} value @returns {string | null} the path of the value that has a wrong form */
-export function wrongPlace(shown, shape, value) {
+/** @param {string} path @param {Shape} shape @param {any} value @returns {string | null} the path of the first value with a wrong shape */
+export function wrongPlace(path, shape, value) {
   try {
-    shape(value, shown);
+    shape(value, path);
     return null;
   } catch (error) {
     if (error instanceof Misshapen) return error.message;

@@ -1,4 +1,4 @@
-/** The check `signatures`: is every move of a seat with a key signed, for this moment of this game? */
+/** The check `signatures`: is every move of a seat with a key signed for its position in this game? */
 
 import { concat, isStrongKey, signedBy, unbase64, utf8 } from "./bytes.js";
 import { canonicalBytes } from "./canonical.js";
@@ -44,7 +44,8 @@ export async function checkSignatures(log) {
 }
 
 /**
- * Check that the log has the event and head that the seat had seen, and no action that counts since.
+ * Check that the log has the event and head that the signature names, and no later action that makes
+ * it stale.
  *
  * @param {Log} log @param {number} seq @param {any} intent @param {boolean} forfeit
  */

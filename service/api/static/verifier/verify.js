@@ -22,7 +22,7 @@ import { checkSignatures } from "./signatures.js";
  * @property {number | null} seq
  * @property {Sentence | null} reason
  * @property {Sentence[]} remarks observations that fail no check, for the reader to judge
- * @property {import("./outside.js").Range | null} part the events for which a pass counts, null if for all
+ * @property {import("./outside.js").Range | null} part the events that a pass covers, null if it covers all
  */
 
 /** @type {[string, (log: Log, bundle: Bundle, outside: Outside, remark: import("./outside.js").Remark) => unknown][]} */
@@ -43,8 +43,8 @@ const CHECKS = [
   ["sequence", checkSequence],
 ];
 
-/** The checks that look at all entries, and stop before one that is none. */
-const OF_THE_LOG = new Set(["chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "signatures", "seal"]);
+/** Checks that read all events; they stop before a line that is not an event. */
+const LOG_CHECKS = new Set(["chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "signatures", "seal"]);
 
 export const NAMES = CHECKS.map(([name]) => name);
 
@@ -55,17 +55,17 @@ export const LEFT_OUT = ["legality", "hidden"];
 export const NOTHING_FROM_OUTSIDE = { receipts: [], serverKeys: [], witnessKeys: [], quorum: 0 };
 
 /**
- * Verify a log or bundle; every finding is given as soon as it is made.
+ * Verify a log or bundle; each finding is reported as soon as its check ends.
  *
  * @param {Bundle} bundle
  * @param {Outside} [outside]
- * @param {object} [follow]
- * @param {(fraction: number) => void} [follow.progress] of the work, from 0 to 1
- * @param {(finding: Finding) => unknown} [follow.found] awaited, so that a page can show it
+ * @param {object} [callbacks]
+ * @param {(fraction: number) => void} [callbacks.progress] receives the part of the work done, from 0 to 1
+ * @param {(finding: Finding) => unknown} [callbacks.found] is awaited, so that a page can show the finding
  * @returns {Promise<{log: Log, findings: Finding[]}>}
  */
 export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress = () => {}, found = () => {} } = {}) {
-  const share = 0.2; // of reading the lines
+  const share = 0.2; // the part of the progress for reading the lines
   const log = await Log.read(bundle.lines, (fraction) => progress(fraction * share));
   const findings = [];
   for (const [i, [check, run]] of CHECKS.entries()) {
@@ -74,7 +74,7 @@ export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress 
       if (!log.events.length && check !== "bytes") throw new Unanswered("missing", "nothing_read");
       return run(log, bundle, outside, remark);
     });
-    limit(finding, log);
+    limitToIntactPart(finding, log);
     findings.push(finding);
     await found(finding);
   }
@@ -83,17 +83,17 @@ export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress 
 }
 
 /**
- * Say of a finding that it counts only for the events before the first one that is in doubt: one
- * that cannot be read, or one at which the chain breaks.
+ * Limit a finding to the events before the first doubtful one, which cannot be read or does not
+ * continue the chain.
  *
  * @param {Finding} finding
  * @param {Log} log
  */
-function limit(finding, log) {
+function limitToIntactPart(finding, log) {
   const { check, result, seq } = finding;
   if (check === "bytes") log.doubt = log.broken?.seq ?? null;
   if (check === "chain" && result === "fail" && seq !== null) log.doubt = Math.min(seq, log.doubt ?? seq);
-  if (log.doubt === null || !OF_THE_LOG.has(check)) return;
+  if (log.doubt === null || !LOG_CHECKS.has(check)) return;
   if (result === "pass") {
     finding.part = { from: 0, to: log.doubt - 1 };
     finding.remarks.push({ code: log.broken ? "part.unread" : "part.chain", values: { seq: log.doubt } });
@@ -133,13 +133,13 @@ async function finish(check, run) {
   return finding;
 }
 
-/** Failures of the check `chain` that leave the links between the events whole. */
-const WRITTEN_SO = new Set(["chain.earlier", "chain.time"]);
+/** Failures of the check `chain` with intact links: the server wrote the event in this way. */
+const INTACT_LINKS = new Set(["chain.earlier", "chain.time"]);
 
 /**
- * Return who can have changed a log that fails, as far as the checks show: `operator` if the server
- * signed the log with the failing entry, `other` if it signed another log, `damaged` if the log was
- * changed after it was written, else `open`.
+ * Return the possible author of the changes in a log that fails: `operator` if the server signed the
+ * log with the failing event, `other` if it signed another log, `damaged` if the log was changed
+ * after it was written, else `open`.
  *
  * @param {Finding[]} findings
  * @param {Outside} [outside]
@@ -150,14 +150,14 @@ export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const codes = new Set(failed.map(({ reason }) => reason?.code));
   const signedOther = codes.has("receipts.head") || codes.has("receipts.beyond");
   if (signedOther && outside.serverKeys.length) return "other";
-  if (failed.some(({ check, reason }) => check === "bytes" || (check === "chain" && !WRITTEN_SO.has(reason?.code ?? "")))) return "damaged";
+  if (failed.some(({ check, reason }) => check === "bytes" || (check === "chain" && !INTACT_LINKS.has(reason?.code ?? "")))) return "damaged";
   const receipts = findings.find(({ check, result }) => check === "receipts" && result === "pass");
   const reach = receipts?.remarks.map(({ code, values }) => (code === "receipts.whole" ? Infinity : Number(values?.seq)))[0] ?? -1;
   return Math.min(...failed.map(({ seq }) => seq ?? Infinity)) <= reach ? "operator" : "open";
 }
 
 /**
- * Return the result of all checks together, as an exit status of SHX/1 (section 8).
+ * Return the result of all checks as an exit status of SHX/1 (section 8).
  *
  * @param {Finding[]} findings
  * @param {Outside} [outside]
@@ -166,26 +166,26 @@ export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
 export function resultOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const results = new Map(findings.map((finding) => [finding.check, finding.result]));
   if ([...results.values()].includes("fail")) return 1;
-  const asked = ["signatures", "seal"];
-  if (outside.receipts.length) asked.push("receipts");
-  if (outside.witnessKeys.length) asked.push("anchor", "witness");
-  return asked.some((check) => results.get(check) === "missing") ? 2 : 0;
+  const required = ["signatures", "seal"];
+  if (outside.receipts.length) required.push("receipts");
+  if (outside.witnessKeys.length) required.push("anchor", "witness");
+  return required.some((check) => results.get(check) === "missing") ? 2 : 0;
 }
 
-/** Failures of evidence beside the log, behind which can be a mistake of the person who chose it. */
-const MIXED_UP = /^(?:receipts\.(?:malformed|signature|game)|anchor\.(?:malformed|other|proof|signature)|witness\.signature)$/;
+/** Failures of evidence beside the log that also a wrong file or key of the user can cause. */
+const WRONG_EVIDENCE = /^(?:receipts\.(?:malformed|signature|game)|anchor\.(?:malformed|other|proof|signature)|witness\.signature)$/;
 
 /**
- * Return the name of the sentence that says of one failure who can have caused it, and what to do next.
+ * Return the key of the text that states who can have caused a failure, and what to do next.
  *
- * @param {Finding} finding that failed
- * @param {Author} author of the changes, as far as all checks show
+ * @param {Finding} finding of a failed check
+ * @param {Author} author from `authorOf`
  * @returns {string | null}
  */
 export function adviceOf({ check, reason }, author) {
   const code = reason?.code ?? "";
   if (code === "stopped") return null;
-  if (MIXED_UP.test(code)) return "next.evidence";
+  if (WRONG_EVIDENCE.test(code)) return "next.evidence";
   if (check === "anchor") return "next.anchor";
   const unsigned = check === "signatures" && code !== "signatures.weak" && author === "open";
   return unsigned ? "next.signatures" : `next.${author}`;

@@ -1,29 +1,29 @@
 /**
  * The service worker of /verify: it stores the page with its scripts and styles, so that the page
- * verifies files while the server is switched off. Nothing else of the site goes through it.
+ * verifies files while the server is switched off. It handles no other page.
  */
 
 const worker = /** @type {any} */ (self);
 const STORE = "shithead.verify";
 const PAGE = "/verify";
 
-/** Store the page as the server has it now, with everything that it names. */
+/** Store the present page of the server, with all files that it links. */
 async function store() {
   const page = await fetch(PAGE, { cache: "no-cache", credentials: "omit" });
   if (!page.ok) throw new Error(`status ${page.status}`);
-  const named = [...(await page.clone().text()).matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)];
-  const needed = new Set(named.map(([, path]) => path));
+  const links = [...(await page.clone().text()).matchAll(/(?:href|src)="(\/static\/[^"]+)"/g)];
+  const paths = new Set(links.map(([, path]) => path));
   const cache = await caches.open(STORE);
-  await cache.addAll([...needed]);
+  await cache.addAll([...paths]);
   await cache.put(PAGE, page);
-  const build = [...needed][0].split("/", 3).join("/"); // the page itself stores the texts of its language
+  const build = [...paths][0].split("/", 3).join("/"); // the page's script stores the texts of its language
   for (const { url } of await cache.keys()) {
     const { pathname } = new URL(url);
     if (pathname !== PAGE && !pathname.startsWith(build)) await cache.delete(url);
   }
 }
 
-/** Return the page from the server, and store it if it is a new one; without a server the stored one. */
+/** Return the page from the server, and store it if it is new; without a server return the stored page. */
 async function newest(/** @type {any} */ event) {
   const stored = await caches.match(PAGE);
   try {
