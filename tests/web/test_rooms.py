@@ -179,7 +179,7 @@ def test_only_moves_that_fit_the_charge_can_be_chosen(
 def test_charges_that_the_chosen_event_excludes_are_listed_apart(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
-    """Choosing one of them brings another event, and the page says so."""
+    """The choice of one of them selects another event, and the page states it."""
     (ada, _), game = hand
     log = ada.get(f"/v1/games/{game}/events")["items"]
     taken = next(one["seq"] for one in log if one["by"] == 1 and one["type"] == "pile_picked_up")
@@ -193,7 +193,7 @@ def test_charges_that_the_chosen_event_excludes_are_listed_apart(
     expect(choice(page, "Move")).to_have_value(str(before["seq"]))
     assert [one.get_attribute("value") for one in others.all()] == apart
     choice(page, "Charge").select_option("collusion")
-    expect(page.get_by_role("status").filter(has_text="Another move is chosen")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Another move is selected")).to_be_visible()
     expect(choice(page, "Move")).not_to_have_value(str(before["seq"]))
     assert faults_of(page) == []
 
@@ -381,11 +381,11 @@ def test_only_referees_see_the_link_to_the_room(
     (ada, _), _ = hand
     dispute, (judge,) = panel.dispute, panel.pages(1)
     judge.locator("#room").get_by_role("link", name="The dispute").click()
-    judge.get_by_role("link", name="Look at it together").click()
+    judge.get_by_role("link", name="Review it together").click()
     expect(judge.locator("#room")).to_contain_text("No referee leads.")
     side = page_of(visits, ada, f"/disputes/{dispute}")
     side.locator(".statements").wait_for()
-    expect(side.get_by_role("link", name="Look at it together")).to_have_count(0)
+    expect(side.get_by_role("link", name="Review it together")).to_have_count(0)
     replay = judge.url.partition("?")[0]
     side.goto(f"{replay}?dispute={dispute}")
     side.locator("#scrub").wait_for()
@@ -410,6 +410,31 @@ def test_a_dispute_is_opened_with_the_keyboard_alone(
     page.keyboard.type("And at that.")
     tab_to(page, "[data-key='court.say']")
     page.keyboard.press("Space")
+    expect(page.locator(".statements li")).to_have_count(2)
+    expect(page.locator("textarea")).to_have_value("")
+
+
+def test_a_refused_statement_stays_in_its_field(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    visits.expect("422")
+    (ada, _), game = hand
+    accusation = {"accused": None, "seq": 2, "charge": "altered_log", "statement": "Not so."}
+    dispute = ada.post(f"/v1/games/{game}/disputes", accusation)
+    page = page_of(visits, ada, f"/disputes/{dispute['id']}")
+    problem = {"type": "/problems/invalid-body", "title": "Invalid", "detail": "not accepted"}
+    page.route(
+        "**/statements",
+        lambda r: r.fulfill(
+            status=422, content_type="application/problem+json", body=json.dumps(problem)
+        ),
+    )
+    page.get_by_label("Statement").fill("A long statement.")
+    page.get_by_role("button", name="Add the statement").click()
+    expect(page.get_by_role("alert")).to_contain_text("not accepted")
+    expect(page.locator("textarea")).to_have_value("A long statement.")
+    page.unroute("**/statements")
+    page.get_by_role("button", name="Add the statement").click()
     expect(page.locator(".statements li")).to_have_count(2)
     expect(page.locator("textarea")).to_have_value("")
 
@@ -445,7 +470,7 @@ def test_the_statistics_are_plots_with_their_text(
         lambda route: route.fulfill(json={**choices, "n": 0, "e_value": 1}),
     )
     page.goto("/statistics")
-    plot = page.get_by_role("img", name="1 of 2 figures lie in the range")
+    plot = page.get_by_role("img", name="1 of 2 figures are in the range")
     expect(plot.locator(".dot.out")).to_have_count(1)
     page.get_by_text("The numbers").click()
     expect(page.locator("tbody tr")).to_have_count(2)

@@ -147,7 +147,7 @@ def test_a_player_changes_name_and_recovery_code_in_the_lobby(visits: Visits) ->
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
     other = visits.open("/")
     other.get_by_role("button", name="You: Guest").click()
-    other.get_by_text("Play on as a player you have already").click()
+    other.get_by_text("Continue as an existing player").click()
     other.get_by_label("Recovery code", exact=True).fill(code)
     other.get_by_role("button", name="Recover", exact=True).click()
     expect(other.get_by_role("button", name="You: Ada")).to_be_visible()
@@ -157,7 +157,7 @@ def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visi
     first, second = visits.open("/"), visits.open("/")
     made = call(first, "POST", "/v1/players", {"name": "Ada"})
     second.get_by_role("button", name="You: Guest").click()
-    second.get_by_text("Play on as a player you have already").click()
+    second.get_by_text("Continue as an existing player").click()
     second.get_by_label("Recovery code").fill(made["recovery"])
     second.get_by_role("button", name="Recover").click()
     expect(second.get_by_role("button", name="You: Ada")).to_be_visible()
@@ -174,7 +174,7 @@ def test_a_browser_reports_that_its_player_moved_and_takes_the_player_back(visit
     call(page, "POST", "/v1/players/recover", {"recovery": code})
     page.get_by_role("button", name="Ready").click()
     notice = page.locator(".notice.lost")
-    expect(notice).to_contain_text("Guest is played in another browser now")
+    expect(notice).to_contain_text("recovery code of Guest was used in another browser")
     page.reload()
     expect(notice).to_be_visible()
     expect(page.locator("h1")).to_have_count(1)  # the table is drawn after the notice
@@ -218,7 +218,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     shorten(ada)
     ada.locator("#ruleset").select_option("shithead")
     ada.get_by_label("Players in all").select_option("2")
-    ada.get_by_label("of them bots").select_option("0")
+    ada.get_by_label("Bots among them").select_option("0")
     ada.get_by_role("button", name="Start", exact=True).click()
     ada.get_by_text("Waiting for 1 more player").wait_for()
     bob.reload()
@@ -242,7 +242,7 @@ def test_a_private_table_is_joined_by_its_address(visits: Visits) -> None:
     ada = visits.open("/")
     shorten(ada)
     ada.get_by_label("Players in all").select_option("2")
-    ada.get_by_label("of them bots").select_option("0")
+    ada.get_by_label("Bots among them").select_option("0")
     ada.get_by_label("Only for people with the address").check()
     ada.get_by_role("button", name="Start", exact=True).click()
     address = ada.get_by_label("Share this address").last.input_value()
@@ -401,6 +401,29 @@ def test_a_lost_connection_is_shown_and_resumed(visits: Visits) -> None:
     seqs = page.locator("#log li").evaluate_all("(all) => all.map((one) => one.value)")
     assert len(seqs) == len(set(seqs))
     expect(page.locator(".notice")).to_have_count(0)
+
+
+def test_a_hand_is_followed_without_a_stream_if_the_server_is_busy(visits: Visits) -> None:
+    """The log is fetched instead: a failed attempt is repeated, and the seal ends it."""
+    visits.expect("503")
+    busy = json.dumps({"type": "/problems/unavailable", "title": "Busy", "detail": "too many"})
+    failures = iter([True])
+
+    def refuse(route: Route) -> None:
+        route.fulfill(status=503, content_type="application/problem+json", body=busy)
+
+    page = visits.open("/")
+    page.route("**/stream", refuse)
+    page.route("**/events?after=*", lambda r: refuse(r) if next(failures, False) else r.fallback())
+    shorten(page)
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="Ready").wait_for()
+    expect(page.locator("#log li").first).to_be_attached()
+    expect(page.locator(".notice")).to_have_count(0)
+    game = page.url.rsplit("/", 1)[1]
+    with page.expect_request("**/receipt", timeout=20_000):
+        call(page, "POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
+    page.locator(".result").wait_for()
 
 
 def test_a_log_that_contradicts_a_receipt_is_reported(visits: Visits) -> None:

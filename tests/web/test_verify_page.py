@@ -8,7 +8,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import FilePayload, Page, expect
+from playwright.sync_api import FilePayload, Page, Route, expect
 
 from service.shx.bundle import write_bundle
 from tests.client import open_table, register
@@ -109,11 +109,11 @@ def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) 
     seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
     changed = LINES[seq].replace(b'"direction":1', b'"direction":-1')
     choose_file(page, "events.jsonl", log_of((*LINES[:seq], changed, *LINES[seq + 1 :])))
-    expect(page.locator("#verdict h2")).to_have_text("This record does not hold")
+    expect(page.locator("#verdict h2")).to_have_text("This record is invalid")
     chain = page.locator("#check-chain")
     expect(chain).to_have_class("fail")
     expect(chain.locator(".reason")).to_have_text(
-        f"Event {seq}. This event is not the one that stood here when event {seq + 1} was "
+        f"Event {seq}. This event is not the one that was here when event {seq + 1} was "
         f"written: it was changed, or the events from {seq + 1} on come from another record."
     )
     expect(chain.locator("pre").first).to_contain_text('"direction": -1')
@@ -134,7 +134,7 @@ def test_a_card_not_held_is_named_even_if_all_hashes_are_recomputed(visits: Visi
     rank = {"2c": "two", "3c": "three", "4c": "four"}[other]
     seat = 1 + json.loads(LINES[seq])["data"]["seat"]
     expect(reason).to_contain_text(
-        f"Seat {seat} played the {rank} of clubs, and did not hold it at that moment"
+        f"Seat {seat} played the {rank} of clubs, but did not hold it at that moment"
     )
     expect(page.locator("#check-custody h4")).to_have_text(
         f"Event {seq}: Seat {seat} played {rank} of clubs"
@@ -175,6 +175,25 @@ def test_a_game_of_this_server_is_fetched_by_its_id(visits: Visits, service: Run
     page.locator("#game").fill("nothing")
     page.get_by_role("button", name="Fetch and check").click()
     expect(page.locator("#verdict")).to_contain_text("not the id of a game")
+
+
+def test_a_fetched_game_does_not_replace_a_file_chosen_later(
+    visits: Visits, service: Running
+) -> None:
+    """The answer to an earlier request arrives after the later file was checked."""
+    game = open_table([register(service.port, "Ada")], ruleset="shithead", bots=("lowest",))
+    page = visits.open("/verify")
+    waiting: list[Route] = []
+    page.route("**/evidence", lambda route: waiting.append(route))
+    page.locator("#game").fill(game)
+    with page.expect_request("**/evidence"):
+        page.get_by_role("button", name="Fetch and check").click()
+    choose_file(page, "later.shx", write_bundle(LINES))
+    with page.expect_response("**/evidence"):
+        waiting[0].fallback()
+    page.wait_for_timeout(500)
+    expect(page.locator("#name")).to_have_text("later.shx")
+    expect(page.locator("#save")).to_be_hidden()
 
 
 def test_the_page_works_with_the_server_switched_off(visits: Visits, service: Running) -> None:

@@ -1,7 +1,7 @@
 /**
  * Calls of the public API: the player's token, errors, retries with an idempotency key, live events.
  *
- * The token is in this browser's storage and in the Authorization header, never in an address.
+ * The token is in this browser's storage and in the Authorization header, never in a URL.
  */
 
 const IDENTITY = "shithead.player";
@@ -9,8 +9,10 @@ const ATTEMPTS = 5;
 const TIMEOUT = 20_000; // milliseconds
 /** The server sends a comment every 15 s; after this silence the connection counts as lost. */
 const SILENCE = 40_000;
+/** The types of the last event of a game. */
+const SEALS = new Set(["game_sealed", "game_aborted"]);
 
-/** An answer that is an error (RFC 9457), or no answer: then the status is 0. */
+/** An error that the server answered (RFC 9457); the status 0 means no answer. */
 export class Problem extends Error {
   /** @param {Partial<Api["Problem"]>} body @param {number} status */
   constructor(body, status) {
@@ -98,12 +100,12 @@ const isTemporary = (/** @type {Problem} */ { status }) => status === 0 || statu
  * @param {AbortSignal} [signal]
  */
 async function repeated(attempt, signal) {
-  for (let tried = 1; ; tried += 1) {
+  for (let attempts = 1; ; attempts += 1) {
     try {
       return await attempt();
     } catch (problem) {
-      if (tried >= ATTEMPTS || !(problem instanceof Problem) || !isTemporary(problem) || signal?.aborted) throw problem;
-      await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** tried));
+      if (attempts >= ATTEMPTS || !(problem instanceof Problem) || !isTemporary(problem) || signal?.aborted) throw problem;
+      await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** attempts));
     }
   }
 }
@@ -146,8 +148,8 @@ export async function post(path, body, how = {}) {
 
 /** @param {number} bytes @returns {string} random bytes as hex */
 export function randomHex(bytes) {
-  const drawn = crypto.getRandomValues(new Uint8Array(bytes));
-  return Array.from(drawn, (one) => one.toString(16).padStart(2, "0")).join("");
+  const random = crypto.getRandomValues(new Uint8Array(bytes));
+  return Array.from(random, (one) => one.toString(16).padStart(2, "0")).join("");
 }
 
 /**
@@ -158,7 +160,7 @@ export function randomHex(bytes) {
  * Yield the events of a game as they happen, from seq `after` until the seal.
  *
  * A lost connection is opened again from the next event (`Last-Event-ID`). If the server has no
- * room for another stream (503), the log is fetched every few seconds instead.
+ * slot for another stream (503), the log is fetched every few seconds instead.
  *
  * @param {string} game
  * @param {number} after
@@ -179,12 +181,14 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof Problem && [401, 403, 404].includes(error.status)) throw error;
-      if (error instanceof Problem && error.status === 503) {
-        for (const event of await missed(game, next)) {
-          next = event.seq + 1;
-          yield event;
-        }
-      } else onstate(false);
+      const isBusy = error instanceof Problem && error.status === 503;
+      const events = isBusy ? await missed(game, next).catch(() => null) : null;
+      onstate(Boolean(events));
+      for (const event of events ?? []) {
+        next = event.seq + 1;
+        yield event;
+        if (SEALS.has(event.type)) return;
+      }
     }
     failures += 1;
     await Promise.race([pause(Math.min(8000, 300 * 2 ** failures)), woken(signal)]);

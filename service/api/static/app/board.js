@@ -1,28 +1,28 @@
 /**
- * The table as a view shows it: seats, stock, pile, what it asks for, and the cards that lie open.
+ * The table of a view: seats, stock, pile, the demand of the pile, and face-up cards.
  *
- * Everything is drawn from one view; the replay can show any version with it.
+ * All parts are drawn from one view, so the replay can show any version.
  */
 
 import { brief, picture, printed, sorted, spelled } from "./cards.js";
-import { asked, seatName } from "./captions.js";
+import { demandText, seatName } from "./captions.js";
 import { h, svg } from "./dom.js";
 import { listed, t } from "./i18n.js";
 
-/** Cards of the pile that are drawn; the rest is a number, and a list on request. */
+/** Cards of the pile that are drawn; for the others there is a number, and a list on request. */
 const SHOWN = 5;
 
 /**
  * @typedef {Object} Scene
  * @property {Api["GameView"]} view
- * @property {(seat: number) => string} [did] what a seat did lately, in a few signs
+ * @property {(seat: number) => string} [did] the recent actions of a seat, as a short text
  * @property {number | null} [bag] the seat that wears the paper bag
  * @property {string[]} [order] ranks, low to high
- * @property {boolean} [open] whether the cards of a hand are drawn that the view names
+ * @property {boolean} [open] whether the known cards of hands are drawn
  */
 
 /**
- * Return the seats of the others, clockwise from the viewer's left, by the side of the table.
+ * Return the other seats by the side of the table, clockwise from the viewer's left.
  *
  * @param {Api["GameView"]} view
  * @param {boolean} round whether there is room at the sides
@@ -42,11 +42,11 @@ export function sides(view, round) {
 }
 
 /** @param {number} others @returns {string} the class that chooses the size of the seats */
-export const crowd = (others) =>
+export const sizeClass = (others) =>
   others <= 3 ? "few" : others <= 5 ? "some" : others <= 11 ? "many" : "crowd";
 
 /**
- * One slot in front of a seat: a face-down card and what lies open on it.
+ * One slot in front of a seat: a face-down card and the face-up cards on it.
  *
  * @param {Api["SeatView"]} seat @param {number} at @param {boolean} small
  */
@@ -60,7 +60,7 @@ function slot(seat, at, small) {
   ]);
 }
 
-/** @param {string} card @returns {HTMLElement} the card in a few signs */
+/** @param {string} card @returns {HTMLElement} the card as a short text */
 export const chip = (card) =>
   h("span", { class: `chip ${"dh".includes(card[1]) && card[0] !== "X" ? "red" : ""}`, "data-card": card }, [brief(card)]);
 
@@ -132,7 +132,7 @@ export function plaque(seat, scene, small) {
   );
 }
 
-/** The cards of a hand as far as the view names them. @param {Api["SeatView"]} seat @param {Scene} scene @param {boolean} small */
+/** The cards of a hand that the view names. @param {Api["SeatView"]} seat @param {Scene} scene @param {boolean} small */
 function openHand(seat, scene, small) {
   const cards = sorted(seat.hand.cards ?? seat.hand.known, scene.order);
   const tight = small || cards.length > 12;
@@ -155,14 +155,14 @@ export const outcome = ({ result, seats }, heading) =>
       : null,
   ]);
 
-/** @param {Api["GameView"]} view @returns {HTMLElement} stock, pile, what it asks for, direction, burned cards */
+/** @param {Api["GameView"]} view @returns {HTMLElement} stock, pile, demand, direction, burned cards */
 export function middle(view) {
   const pile = view.pile;
   const shown = pile.slice(-SHOWN);
   const top = shown.at(-1);
   const words = [
     pile.length ? t("pile.words", { n: pile.length, card: top ? spelled(top) : "" }) : t("pile.empty.words"),
-    view.status === "playing" ? t("pile.asks", { demand: asked(view.demand) }) : "",
+    view.status === "playing" ? t("pile.asks", { demand: demandText(view.demand) }) : "",
     t("stock.words", { n: view.stock }),
     t(view.direction === 1 ? "direction.1" : "direction.2"),
   ].join(" ");
@@ -192,7 +192,7 @@ function demand(view) {
   const ranks = sorted(view.demand.ranks.map((rank) => (rank === "X" ? "X1" : `${rank}s`)));
   const all = view.demand.kind === "anything";
   return h("p", { class: "demand", "aria-hidden": "true" }, [
-    h("strong", null, [asked(view.demand)]),
+    h("strong", null, [demandText(view.demand)]),
     all ? null : h("span", { class: "ranks" }, [ranks.map((card) => printed(card[0])).join(" ")]),
   ]);
 }

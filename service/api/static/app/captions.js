@@ -1,7 +1,7 @@
 /**
  * Events in words: one sentence each, in the language of the page.
  *
- * An event states what happened; the next seat and the demand of the pile are in the view.
+ * A sentence describes only the event; the next seat and the demand of the pile are in the view.
  */
 
 import { brief, spelled } from "./cards.js";
@@ -25,11 +25,11 @@ export function seatName(seat) {
 }
 
 /**
- * Return what the pile asks of the next play: "seven or lower".
+ * Return the demand of the pile in words: "seven or lower".
  *
  * @param {Api["Demand"]} demand of a view
  */
-export function asked({ kind, rank }) {
+export function demandText({ kind, rank }) {
   return rank === null ? t("demand.anything") : t(`demand.${kind}`, { rank: t(`rank.${rank}`) });
 }
 
@@ -63,7 +63,7 @@ const SENTENCES = {
       : t("did.blind.hidden", values),
   stock_failed: (data, values) => t("did.stock", { ...values, card: values.name(data.opening.card) }),
   seat_out: (data, values) => t("did.out", { ...values, n: data.place }),
-  game_ended: (data, values, voice) => ended(data, voice),
+  game_ended: (data, values, voice) => resultText(data, voice),
   game_aborted: (data) => t(`did.aborted.${data.cause}`),
 };
 
@@ -93,15 +93,15 @@ export function caption(event, voice) {
   return has(`did.${event.type}`) ? t(`did.${event.type}`, values) : event.type;
 }
 
-/** @param {Api["Result"]} result @param {Voice} voice */
-export function ended(result, voice) {
+/** @param {Api["Result"]} result @param {Voice} voice @returns {string} the result of a hand in words */
+export function resultText(result, voice) {
   const key = `result.${result.reason}`;
   const who = result.reason === "winner" ? result.places[0] : result.shithead;
   const name = who === null || who === undefined ? "" : voice.who(who);
   return t(name === t("you") ? `${key}.you` : key, { who: name });
 }
 
-/** @param {Api["Move"]} move @param {Api["GameView"]} view @returns {string} a move that can be made: the words on its button */
+/** @param {Api["Move"]} move @param {Api["GameView"]} view @returns {string} a possible move in words, for its button */
 export function moveInWords(move, view) {
   const names = (/** @type {string[]} */ cards) => cards.map(brief).join(" ");
   switch (move.type) {
@@ -121,19 +121,19 @@ export function moveInWords(move, view) {
 }
 
 /** Types of the events that are shown beside the seat that they name. */
-const DEEDS = new Set([
+const ACTIONS = new Set([
   "cards_thrown", "cards_swapped", "table_laid", "seat_ready", "cards_played", "pile_burned",
   "pile_picked_up", "blind_failed", "stock_failed", "turn_passed", "turn_timed_out", "seat_out",
 ]); // prettier-ignore
 
 /**
- * Return the acts of a seat in some events, as short text: "7♣ 7♥ · burned".
+ * Return the last three actions of a seat in some events as a short text: "7♣ 7♥ · burned 4".
  *
  * @param {Api["Event"][]} events
  * @param {number} seat
  */
-export function deeds(events, seat) {
-  const found = events.filter(({ type, data }) => DEEDS.has(type) && "seat" in data && data.seat === seat);
+export function recentActions(events, seat) {
+  const found = events.filter(({ type, data }) => ACTIONS.has(type) && "seat" in data && data.seat === seat);
   return found
     .slice(-3)
     .map(({ type, data }) =>

@@ -62,7 +62,7 @@ export function sorted(cards, order = ORDER) {
   );
 }
 
-/** The drawings made so far; a picture on the page is a copy. @type {Map<string, SVGElement>} */
+/** Cached drawings by code; pictures on the page are copies. @type {Map<string, SVGElement>} */
 const drawn = new Map();
 
 /** @param {string} code of a card, "" for a back */

@@ -1,4 +1,4 @@
-/** The pages of disputes: the list, opening one, and its file with findings, statements and votes. */
+/** The pages of disputes: the list, the form to open one, and the file with findings and votes. */
 
 import { hex, taggedHash, uint, unhex, uuidBytes } from "../verifier/bytes.js";
 import { Problem, get, identity, post, randomHex } from "./api.js";
@@ -9,14 +9,14 @@ import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { canHash, receiptsOf } from "./record.js";
 
-const VOTE = "shithead.vote."; // of a dispute: a vote with its salt, until it is revealed
-const SHOWN = 20; // disputes of the list at a time
-const BEFORE = 30; // events up to the selected one that the form offers
+const VOTE = "shithead.vote."; // prefix of the key of a vote and its salt, until it is revealed
+const SHOWN = 20; // disputes that are fetched at once
+const BEFORE = 30; // events in the form, up to the selected one
 const LONGEST = 4000; // characters of a statement
 const EVERY = 10_000; // milliseconds between polls of an open dispute
 /** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
-const OF_THE_SERVER = ["wrong_deal", "altered_log"];
+const CHARGES_AGAINST_SERVER = ["wrong_deal", "altered_log"];
 const TAKES_THE_PILE = ["pile_picked_up", "blind_failed", "stock_failed"];
 const STATES = ["open", "voting", "revealing", "ruled", "appealed", "final"];
 /** @type {Record<string, string>} */
@@ -26,26 +26,26 @@ const root = find("#court");
 const { dispute: id = "" } = root.dataset;
 const query = new URLSearchParams(location.search);
 
-/** What the page shows now. @type {{file: Api["Dispute"], game: Api["GameView"], event: Api["Event"]}} */
+/** The dispute on the page, its game, and the disputed event. @type {{file: Api["Dispute"], game: Api["GameView"], event: Api["Event"]}} */
 const court = /** @type {any} */ ({ file: null, game: null, event: null });
 
 const who = (/** @type {number | null} */ seat) => (seat === null ? t("court.server") : seatName(court.game.seats[seat]));
 const side = (/** @type {"accuser" | "accused"} */ name) => `${t(`side.${name}`)} (${who(name === "accuser" ? court.file.by : court.file.accused)})`;
 const may = (/** @type {NonNullable<Api["Dispute"]["you"]>["may"][number]} */ act) => Boolean(court.file.you?.may.includes(act));
 
-/** Replace the seats in a text of the verifier by names, and the cards by signs. @param {string} text */
-const named = (text) => text
+/** Replace the seats in a text of the verifier by names, and the cards by symbols. @param {string} text */
+const withNames = (text) => text
   .replace(/\bseat (\d+)/gi, (found, seat) => (court.game.seats[seat] ? who(Number(seat)) : found))
   .replace(/\b[2-9TJQKA][cdhs]\b/g, brief);
 
-/** A length of time in whole units of the largest one that fits: "3 days". @param {number} seconds */
-function lasting(seconds) {
+/** A duration in whole units, the largest unit possible: "3 days". @param {number} seconds */
+function durationText(seconds) {
   const size = [86400, 3600, 60].find((one) => seconds >= one) ?? 1;
   const unit = { 86400: "day", 3600: "hour", 60: "minute" }[size] ?? "second";
   return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(Math.floor(seconds / size));
 }
 
-/** Run a request, and show the problem with which the server refuses it. @param {() => Promise<unknown>} work */
+/** Run a request, and show the problem if the server refuses it. @param {() => Promise<unknown>} work */
 async function attempt(work) {
   replace(find("#fault"));
   try {
@@ -103,22 +103,22 @@ const listed = (/** @type {Api["Dispute"]} */ file) => h("li", { class: "row" },
 
 // ---- opening one
 
-/** The event that the reader came from, null if from none; links of earlier releases name the version after it. */
-function cameFrom() {
+/** The event in the address, null without one; links of earlier releases name the version after it. */
+function selectedEvent() {
   const event = query.get("event") ?? (query.has("version") ? Number(query.get("version")) - 1 : null);
   return event === null ? null : Math.max(0, Math.round(Number(event)) || 0);
 }
 
 /**
- * Return the charge that fits an event best. For the reader's own move, as for a step of the server,
- * only the server can be accused.
+ * Return the most likely charge for an event. For a move of the reader, or a step of the server, only
+ * the server can be accused.
  *
  * @param {Api["Event"]} event
- * @param {boolean} ofOther whether another seat made it
+ * @param {boolean} isOfOther whether it is a move of another seat
  * @returns {Api["Accusation"]["charge"]}
  */
-function chargeFor({ type }, ofOther) {
-  if (!ofOther) return ["deck_committed", "cards_dealt", "cards_thrown"].includes(type) ? "wrong_deal" : "altered_log";
+function chargeFor({ type }, isOfOther) {
+  if (!isOfOther) return ["deck_committed", "cards_dealt", "cards_thrown"].includes(type) ? "wrong_deal" : "altered_log";
   if (TAKES_THE_PILE.includes(type)) return "false_pick_up";
   return type === "turn_timed_out" ? "time" : "illegal_move";
 }
@@ -126,19 +126,19 @@ function chargeFor({ type }, ofOther) {
 /** @param {string} game */
 async function accuse(game) {
   court.game = await get(`/v1/games/${game}`);
-  const from = cameFrom();
-  const version = Math.min(from === null ? court.game.version : from + 1, court.game.version);
+  const selected = selectedEvent();
+  const version = Math.min(selected === null ? court.game.version : selected + 1, court.game.version);
   const { as } = court.game;
   if (typeof as !== "number") {
     replace(root, h("p", null, [t("court.seats_only")]));
     return;
   }
-  const shortly = Math.max(0, version - BEFORE);
-  const { items } = await get(`/v1/games/${game}/events?after=${shortly}&limit=${version - shortly}`);
+  const first = Math.max(0, version - BEFORE);
+  const { items } = await get(`/v1/games/${game}/events?after=${first}&limit=${version - first}`);
   const events = items.reverse();
   const seatOf = (/** @type {Api["Event"]} */ { by, data }) => by ?? ("seat" in data ? data.seat : null);
-  const ofOther = (/** @type {Api["Event"]} */ event) => ![as, null].includes(seatOf(event));
-  const shown = (from === null && events.find(ofOther)) || events[0];
+  const isOfOther = (/** @type {Api["Event"]} */ event) => ![as, null].includes(seatOf(event));
+  const shown = (selected === null && events.find(isOfOther)) || events[0];
   const option = (/** @type {string | number} */ value, /** @type {string} */ text, /** @type {boolean} */ chosen) => h("option", { value, selected: chosen }, [text]);
   const seq = h("select");
   const accused = h("select", null, [
@@ -147,23 +147,23 @@ async function accuse(game) {
   ]);
   const charge = h("select");
   const statement = h("textarea", { rows: 5, maxlength: LONGEST, required: "" });
-  const about = h("p", { class: "quiet", role: "status" });
-  const ofServer = () => OF_THE_SERVER.includes(charge.value);
-  const fits = (/** @type {Api["Event"]} */ event, one = charge.value) => OF_THE_SERVER.includes(one) || (ofOther(event) && (one !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
+  const notice = h("p", { class: "quiet", role: "status" });
+  const isAgainstServer = () => CHARGES_AGAINST_SERVER.includes(charge.value);
+  const fits = (/** @type {Api["Event"]} */ event, one = charge.value) => CHARGES_AGAINST_SERVER.includes(one) || (isOfOther(event) && (one !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
   const chosen = () => events.find((event) => event.seq === Number(seq.value)) ?? shown;
-  /** Offer the charges that fit the event first; each of the others brings another event. */
-  const charges = (/** @type {string} */ wanted) => {
-    const offered = (/** @type {boolean} */ now) => CHARGES.filter((one) => fits(chosen(), one) === now).map((one) => option(one, t(`charge.${one}`), one === wanted));
-    const others = offered(false);
-    charge.replaceChildren(...offered(true), ...(others.length ? [h("optgroup", { label: t("court.charge.other") }, others)] : []));
+  /** List the charges that fit the event first; the choice of another charge selects another event. */
+  const listCharges = (/** @type {string} */ initial) => {
+    const options = (/** @type {boolean} */ fitting) => CHARGES.filter((one) => fits(chosen(), one) === fitting).map((one) => option(one, t(`charge.${one}`), one === initial));
+    const others = options(false);
+    charge.replaceChildren(...options(true), ...(others.length ? [h("optgroup", { label: t("court.charge.other") }, others)] : []));
   };
   const explain = () => {
-    about.textContent = !seq.value ? t("court.no_move") : accused.value === "" && !ofServer() ? t("court.of_server") : "";
+    notice.textContent = !seq.value ? t("court.no_move") : accused.value === "" && !isAgainstServer() ? t("court.of_server") : "";
   };
   const follow = () => {
-    charges(charge.value);
+    listCharges(charge.value);
     const seat = seatOf(chosen());
-    if (ofServer()) accused.value = "";
+    if (isAgainstServer()) accused.value = "";
     else if (seat !== null && seat !== as) accused.value = String(seat);
     explain();
   };
@@ -171,9 +171,9 @@ async function accuse(game) {
     const before = seq.value || String(shown.seq);
     seq.replaceChildren(...events.filter((event) => fits(event)).map((event) => option(event.seq, `${event.seq}: ${caption(event, { who })}`, String(event.seq) === before)));
     follow();
-    if (seq.value && seq.value !== before) about.textContent = t("court.moved");
+    if (seq.value && seq.value !== before) notice.textContent = t("court.moved");
   };
-  charges(chargeFor(shown, ofOther(shown)));
+  listCharges(chargeFor(shown, isOfOther(shown)));
   offer();
   seq.addEventListener("change", follow);
   accused.addEventListener("change", explain);
@@ -189,7 +189,7 @@ async function accuse(game) {
   replace(root,
     h("p", null, [t("court.opening")]),
     h("div", { class: "sheet form" }, [
-      field("court.event", seq), field("court.accused", accused), field("court.charge", charge), about,
+      field("court.event", seq), field("court.accused", accused), field("court.charge", charge), notice,
       field("court.statement", statement),
       h("p", { class: "buttons" }, [button("court.open", open, { class: "main" }), h("a", { class: "button", href: `/play/${game}` }, [t("court.back")])]),
     ]),
@@ -199,15 +199,20 @@ async function accuse(game) {
 // ---- the file
 
 /**
- * Post to the dispute, and show the file with which each of these calls answers.
+ * Post to the dispute, and show the file in the answer.
  *
  * @template {"statements" | "receipts" | "referees" | "votes" | "appeal"} Part
  * @param {Part} part
  * @param {Posted<"POST", `/v1/disputes/{}/${Part}`>} [body]
+ * @param {() => void} [onaccepted] called before the file is shown
  */
-const call = (part, body) => attempt(async () => show(/** @type {any} */ (await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body))));
+const call = (part, body, onaccepted) => attempt(async () => {
+  const file = await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body);
+  onaccepted?.();
+  show(/** @type {any} */ (file));
+});
 
-/** The reader's own place among the referees, null if there is none. */
+/** The reader as a referee, null if the reader is none. */
 function own() {
   const me = identity()?.id;
   return (me && court.file.referees.find((one) => one.player === me && one.state !== "recused")) || null;
@@ -229,8 +234,8 @@ function show(file) {
   court.file = file;
   const game = `/replay/${file.game}?event=${file.seq}`;
   find("h1").textContent = t(`charge.${file.charge}`);
-  const typed = document.querySelector("textarea")?.value ?? "";
-  const opened = document.querySelector("details")?.open ?? false;
+  const draft = document.querySelector("textarea")?.value ?? "";
+  const isOpen = document.querySelector("details")?.open ?? false;
   const vote = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
   const facts = [
     ["court.state", t(`state.${file.state}`)],
@@ -248,24 +253,24 @@ function show(file) {
     ruling(file), findings(file), statements(file), receipts(file), panel(file),
   );
   const field = document.querySelector("textarea");
-  if (field) field.value = typed;
-  document.querySelector("details")?.toggleAttribute("open", opened);
-  const again = vote && document.querySelector(`input[name=vote][value=${vote}]`);
-  if (again instanceof HTMLInputElement) again.checked = true;
+  if (field) field.value = draft;
+  document.querySelector("details")?.toggleAttribute("open", isOpen);
+  const radio = vote && document.querySelector(`input[name=vote][value=${vote}]`);
+  if (radio instanceof HTMLInputElement) radio.checked = true;
 }
 
 /** The conditions and periods of a dispute in words. */
 const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.are", {
   hands: of.referee_hands,
-  ...Object.fromEntries(["referee_account", "referee_seated", "vote", "appeal", "dispute"].map((one) => [one, lasting(of[`${one}_seconds`])])),
+  ...Object.fromEntries(["referee_account", "referee_seated", "vote", "appeal", "dispute"].map((one) => [one, durationText(of[`${one}_seconds`])])),
 });
 
 /** @param {Api["Dispute"]} file */
 function ruling(file) {
-  const standing = ["appealable", "final"];
+  const present = ["appealable", "final"];
   const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : file.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(file.accused) });
   return section("court.ruling",
-    file.rulings.map((one) => h("p", { class: standing.includes(one.state) ? "verdict" : "quiet" }, [
+    file.rulings.map((one) => h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
       verdict(one), ` · ${moment(one.at)} · `, t(`ruling.${one.state}`, { until: file.deadline && moment(file.deadline) }),
     ])),
     file.rulings.length ? null : quiet(t(file.state === "final" ? "court.no_ruling" : "court.unruled", { who: who(file.accused) })),
@@ -279,17 +284,17 @@ function findings(file) {
   const rules = `/rules/${court.game.ruleset.id}`;
   const rows = (/** @type {Api["Finding"][]} */ some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what" }, [
-      h("strong", { lang: "en" }, [`${SIGNS[one.result]} ${named(one.plain)}`]),
+      h("strong", { lang: "en" }, [`${SIGNS[one.result]} ${withNames(one.plain)}`]),
       h("span", { class: "quiet" }, [
-        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, one.plain.toLowerCase() === `${one.text}.` ? " " : [" · ", h("span", { lang: "en" }, [named(one.text.replace(/; allowed by .*/, ""))]), " "],
+        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, one.plain.toLowerCase() === `${one.text}.` ? " " : [" · ", h("span", { lang: "en" }, [withNames(one.text.replace(/; allowed by .*/, ""))]), " "],
         one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,
       ]),
     ]),
   ])));
-  const speaks = (/** @type {Api["Finding"]} */ one) => one.seq !== null || one.result === "fail"; // of the move, or against somebody
-  const further = file.findings.filter((one) => !speaks(one));
+  const isMain = (/** @type {Api["Finding"]} */ one) => one.seq !== null || one.result === "fail"; // on an event, or a failure
+  const further = file.findings.filter((one) => !isMain(one));
   return section("court.findings",
-    rows(file.findings.filter(speaks)),
+    rows(file.findings.filter(isMain)),
     further.length ? h("details", null, [h("summary", { "data-key": "further" }, [t("court.further", { n: further.length })]), rows(further)]) : null,
     file.findings.length ? null : quiet(t("court.no_findings")),
   );
@@ -301,8 +306,10 @@ function statements(file) {
   const submit = async () => {
     const statement = text.value.trim();
     if (!statement) return text.focus();
-    text.value = "";
-    await call("statements", { text: statement });
+    await call("statements", { text: statement }, () => {
+      const field = document.querySelector("textarea");
+      if (field) field.value = "";
+    });
   };
   return section("court.statements",
     h("ol", { class: "statements" }, file.statements.map((one) => h("li", null, [
@@ -329,8 +336,8 @@ function receipts(file) {
   );
 }
 
-/** What a referee has done, and when. @param {Api["Referee"]} one */
-function done(one) {
+/** The state of a referee with its time, in words. @param {Api["Referee"]} one */
+function refereeState(one) {
   const at = one.revealed_at ?? one.voted_at;
   const state = one.refused_by ? t("referee.refused", { who: side(one.refused_by) }) : t(`referee.${one.state}`);
   return [state, one.state !== "recused" && at ? moment(at) : "", one.sealed_by ? t(`sealed.${one.sealed_by}`) : ""].filter(Boolean).join(" · ");
@@ -346,7 +353,7 @@ function panel(file) {
       ? h("ul", { class: "rows" }, file.referees.map((one) => h("li", { class: "row" }, [
           h("span", { class: "what" }, [
             h("strong", null, [t("court.referee", { n: one.referee + 1 }), one === referee ? ` (${t("you")})` : ""]),
-            h("span", { class: "quiet" }, [done(one)]),
+            h("span", { class: "quiet" }, [refereeState(one)]),
           ]),
           may("refuse") && one.state === "seated" ? refuse(one.referee) : null,
         ])))
@@ -354,7 +361,7 @@ function panel(file) {
     file.state === "final" ? null : quiet(t("court.unanimous", { who: who(file.accused) })),
     waiting && (may("judge") || !file.you) ? h("p", null, [
       file.you ? button("court.offer", () => call("referees")) : null, " ",
-      h("span", { class: "quiet" }, [t("court.offer.about", { n: file.periods.referee_hands, age: lasting(file.periods.referee_account_seconds) })]),
+      h("span", { class: "quiet" }, [t("court.offer.about", { n: file.periods.referee_hands, age: durationText(file.periods.referee_account_seconds) })]),
     ]) : null,
     file.voting_from && referee && !file.votes.some((one) => one.referee === referee.referee)
       ? h("p", null, [

@@ -1,30 +1,30 @@
 /**
- * Panels of the replay room: the decision behind a move, and the way of a card through the hand.
+ * Panels of the replay room: the decision behind a move, and the path of a card through the hand.
  *
- * Both show answers of the audit. Statements of the rules and reasons stay English.
+ * Both show answers of the audit. Statements of the rules and reasons are in English.
  */
 
-import { asked, caption, moveInWords } from "./captions.js";
+import { caption, demandText, moveInWords } from "./captions.js";
 import { picture, sorted, spelled } from "./cards.js";
 import { h } from "./dom.js";
 import { listed, t } from "./i18n.js";
-import { lasting } from "./timeline.js";
+import { secondsText } from "./timeline.js";
 
 /**
- * @typedef {Object} Room what the panels need of the page
+ * @typedef {Object} Room the data and functions of the page that the panels use
  * @property {(seat: number) => string} who the name of a seat
  * @property {(rule: string) => string} statement the text of a rule, "" if it is not known yet
  * @property {string} rules the address of the rules page
  * @property {(version: number, as?: string) => void} go show a version, as a viewer saw it
- * @property {(card: string) => void} follow show a card's way
+ * @property {(card: string) => void} follow show a card's path
  * @property {(as: string) => boolean} may whether a viewer's replay can be shown
  * @property {Api["Frame"][]} frames
- * @property {(version: number, seat: number) => Api["Knowledge"] | null | undefined} knowledge what a seat could know, null until it is there
- * @property {boolean} knows whether that is shown
- * @property {(on: boolean) => void} know show or hide it
+ * @property {(version: number, seat: number) => Api["Knowledge"] | null | undefined} knowledge the knowledge of a seat, null until it is loaded
+ * @property {boolean} knows whether the knowledge is shown
+ * @property {(on: boolean) => void} know show or hide the knowledge
  */
 
-/** @param {string} id @param {Room} room @returns {HTMLElement} a link to a statement, which is its title */
+/** @param {string} id @param {Room} room @returns {HTMLElement} a link to a statement, with its text as the title */
 export const ruleLink = (id, room) =>
   h("a", { class: "rule", href: `${room.rules}#${id}`, target: "_blank", rel: "noopener", title: room.statement(id) || null }, [id]);
 
@@ -35,7 +35,7 @@ export const statements = (rules, room) =>
 /** @param {string[]} rules @param {Room} room */
 const links = (rules, room) => h("span", { class: "rules", lang: "en" }, rules.map((id) => ruleLink(id, room)));
 
-/** A card that can be followed. @param {string} code @param {Room} room */
+/** A card as a button that shows its path. @param {string} code @param {Room} room */
 const card = (code, room, note = "") =>
   h("button", { type: "button", class: "card", "aria-label": [spelled(code), note].filter(Boolean).join(", "), title: note || null, "data-card": code, onclick: () => room.follow(code) }, [
     picture(code, { label: "" }).firstChild,
@@ -46,7 +46,7 @@ const cards = (codes, room, note = () => "") =>
   codes.length ? h("p", { class: `cardrow${codes.length > 8 ? " many" : ""}` }, codes.map((code) => card(code, room, note(code)))) : h("p", { class: "quiet" }, [t("no.cards")]);
 
 /** Whether two moves are the same, up to the order of the cards. @param {Api["Move"]} one @param {Api["Move"]} other */
-const alike = (one, other) => {
+const isSame = (one, other) => {
   const plain = (/** @type {Api["Move"]} */ move) => JSON.stringify(Object.entries({ with: [], ...move }).sort().map(([name, value]) => [name, name === "cards" || name === "with" ? [...value].sort() : value]));
   return plain(one) === plain(other);
 };
@@ -65,7 +65,7 @@ export function decisionPanel(decision, room) {
   const who = seat === null ? "" : room.who(seat);
   const facts = [
     t("replay.events.of", { first, last, n: last - first + 1 }),
-    decision.milliseconds !== null && seat !== null ? t("replay.took", { time: lasting(decision.milliseconds) }) : "",
+    decision.milliseconds !== null && seat !== null ? t("replay.took", { time: secondsText(decision.milliseconds) }) : "",
     decision.timed_out ? t("replay.late") : "",
   ];
   return [
@@ -75,7 +75,7 @@ export function decisionPanel(decision, room) {
     saw && did && refused?.length ? attempts(decision, refused, saw, room) : null,
     saw && did && seat !== null ? seen(saw, first, seat, room, who) : null,
     legal && did && saw ? section(t("replay.could", { who }), h("ul", { class: "could" }, legal.map((one) => {
-      const done = alike(one.move, did);
+      const done = isSame(one.move, did);
       return h("li", { class: done ? "done" : "" }, [moveInWords(one.move, saw), " ", done ? h("b", null, [t("replay.did")]) : null, links(one.rules, room)]);
     }))) : null,
     decision.not_legal && did ? section(t("replay.not"), decision.not_legal.length
@@ -89,7 +89,7 @@ export function decisionPanel(decision, room) {
   ];
 }
 
-/** What the rules refused to the seat before its move. @param {Api["Decision"]} decision @param {Api["Refused"][]} refused @param {Api["GameView"]} saw @param {Room} room */
+/** The attempts of the seat that were refused before its move. @param {Api["Decision"]} decision @param {Api["Refused"][]} refused @param {Api["GameView"]} saw @param {Room} room */
 function attempts({ unproven }, refused, saw, room) {
   return section(
     t("replay.refused", { n: refused.length }),
@@ -111,7 +111,7 @@ function seen(saw, first, seat, room, who) {
     h("p", null, [
       saw.pile.length ? t("pile.words", { n: saw.pile.length, card: spelled(saw.pile[saw.pile.length - 1]) }) : t("pile.empty.words"),
       " ",
-      saw.status === "playing" ? t("pile.asks", { demand: asked(saw.demand) }) : "",
+      saw.status === "playing" ? t("pile.asks", { demand: demandText(saw.demand) }) : "",
     ]),
     room.may(String(seat)) ? h("p", null, [h("button", { type: "button", class: "plain", "data-key": "look", onclick: look }, [t("replay.look", { who })])]) : null,
     h("details", { id: "knowledge", open: room.knows || null, ontoggle: (/** @type {any} */ event) => room.know(event.target.open) }, [
@@ -121,18 +121,18 @@ function seen(saw, first, seat, room, who) {
   );
 }
 
-/** Where the cards are that a seat could know of, each with the event that showed it, and the cards it never saw. @param {Api["Knowledge"] | null | undefined} found @param {Room} room @param {string} who */
+/** The known cards by place, each with the event that showed it, and the cards that the seat never saw. @param {Api["Knowledge"] | null | undefined} found @param {Room} room @param {string} who */
 function known(found, room, who) {
   if (!found) return h("p", { class: "quiet" }, ["…"]);
   const places = [...new Set(found.cards.map(placeOf))].sort();
   return [
     ...places.map((place) => {
-      const some = found.cards.filter((one) => placeOf(one) === place);
-      const how = new Map(some.map((one) => [one.card, t("know.since", { n: one.since_seq, how: t(`by.${one.by}`) })]));
-      const { zone, seat } = some[0];
+      const here = found.cards.filter((one) => placeOf(one) === place);
+      const notes = new Map(here.map((one) => [one.card, t("know.since", { n: one.since_seq, how: t(`by.${one.by}`) })]));
+      const { zone, seat } = here[0];
       return [
         h("h4", null, [t(`zone.${zone}`, { who: seat === null ? "" : room.who(seat) })]),
-        cards(sorted([...how.keys()]), room, (code) => how.get(code)),
+        cards(sorted([...notes.keys()]), room, (code) => notes.get(code)),
       ];
     }),
     h("h4", null, [t("know.unseen", { who, n: found.unseen.length })]),
@@ -142,11 +142,11 @@ function known(found, room, who) {
 
 const PLACES = ["hand", "up", "down", "pile", "burned", "stock"];
 
-/** A place as a text that sorts. @param {Api["KnownCard"]} card */
+/** A place as a sort key. @param {Api["KnownCard"]} card */
 const placeOf = ({ zone, seat }) => `${PLACES.indexOf(zone)} ${String(seat ?? "").padStart(2, "0")}`;
 
 /**
- * Return the way of a card through the hand.
+ * Return the path of a card through the hand.
  *
  * @param {Api["Custody"]} custody
  * @param {number} version shown now

@@ -1,7 +1,7 @@
 /**
- * The document: making elements, replacing them without losing the focus, and announcements.
+ * Functions for the document: create elements, replace them without losing the focus, announce texts.
  *
- * Text only ever becomes text nodes: nothing here parses HTML.
+ * Texts become text nodes; HTML is never parsed.
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -74,26 +74,26 @@ export function find(selector) {
 export function replace(parent, ...children) {
   const active = document.activeElement;
   const key = active && parent.contains(active) ? active.getAttribute("data-key") : null;
-  const kept = children.flat(9).filter((child) => child !== null && child !== undefined && child !== false);
-  parent.replaceChildren(...kept);
+  const present = children.flat(9).filter((child) => child !== null && child !== undefined && child !== false);
+  parent.replaceChildren(...present);
   if (key === null) return;
-  const again = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
-  if (again instanceof HTMLElement) again.focus({ preventScroll: true });
+  const successor = parent.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  if (successor instanceof HTMLElement) successor.focus({ preventScroll: true });
 }
 
 /**
  * Announce a text to screen readers, after the text that they are reading.
  *
  * @param {string} text
- * @param {{urgent?: boolean}} [how] urgent: at once
+ * @param {{urgent?: boolean}} [options] urgent: interrupt that text
  */
-export function announce(text, how = {}) {
+export function announce(text, options = {}) {
   if (!text) return;
-  const region = document.getElementById(how.urgent ? "alert-region" : "live-region");
+  const region = document.getElementById(options.urgent ? "alert-region" : "live-region");
   if (!region) return;
   region.append(h("p", null, [text]));
   while (region.childElementCount > 8) region.firstElementChild?.remove();
 }
 
 /** @returns {boolean} whether the reader prefers reduced motion */
-export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+export const reducesMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

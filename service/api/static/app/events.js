@@ -1,8 +1,8 @@
 /**
  * The list of events beside the table of a replay, each with the statement that decided it.
  *
- * Statements come with the decisions of the audit, which are fetched for the rows in sight. An event
- * has the number that it has in the record, from 0; it is shown with the version after it.
+ * Statements come with the decisions of the audit, which are fetched for the visible rows. The number
+ * of an event is its seq in the record, from 0; it is shown with the version after it.
  */
 
 import { get } from "./api.js";
@@ -12,52 +12,52 @@ import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 
 /**
- * @typedef {Object} Page what the list needs of the page
+ * @typedef {Object} Page the data and functions of the page that the list uses
  * @property {string} game
  * @property {(seat: number) => string} who the name of a seat
  * @property {() => import("./decision.js").Room} room
- * @property {(version: number) => void} pick a row was clicked
- * @property {() => void} sighted rows came into sight
- * @property {(seq: number) => void} explained the decision of an event was fetched
+ * @property {(version: number) => void} onpick called after a click on a row
+ * @property {() => void} onvisible called after other rows became visible
+ * @property {(seq: number) => void} ondecision called after the decision of an event was fetched
  */
 
 /** @param {Page} page */
-export function eventList({ game, who, room, pick, sighted, explained }) {
+export function eventList({ game, who, room, onpick, onvisible, ondecision }) {
   /** Decisions by event. @type {Map<number, Api["Decision"]>} */
   const decisions = new Map();
   /** @type {Map<number, Promise<Api["Decision"]>>} */
   const inFlight = new Map();
-  /** The events in sight. @type {Set<number>} */
-  const sight = new Set();
+  /** The visible events. @type {Set<number>} */
+  const visible = new Set();
   const watch = new IntersectionObserver((entries) => {
     for (const { target, isIntersecting } of entries) {
       const seq = Number(target.getAttribute("value"));
-      if (isIntersecting) sight.add(seq);
-      else sight.delete(seq);
+      if (isIntersecting) visible.add(seq);
+      else visible.delete(seq);
     }
-    sighted();
+    onvisible();
   }, { rootMargin: "80px" });
 
   /** Show the rows of all events. @param {Api["Frame"][]} frames */
   function fill(frames) {
     watch.disconnect();
-    sight.clear();
-    const made = frames.map(({ version, at, event }, index) => {
+    visible.clear();
+    const rows = frames.map(({ version, at, event }, index) => {
       const same = frames[index - 1]?.at === at;
       return h("li", { value: event.seq, class: same ? "same" : "" }, [
-        h("button", { type: "button", class: "event", tabindex: -1, "data-key": `row ${event.seq}`, onclick: () => pick(version) }, [
+        h("button", { type: "button", class: "event", tabindex: -1, "data-key": `row ${event.seq}`, onclick: () => onpick(version) }, [
           h("span", { class: "n" }, [event.seq]),
           h("span", null, [caption(event, { who })]),
         ]),
         h("span", { class: "rules", lang: "en" }),
       ]);
     });
-    replace(find("#rows"), made);
-    made.forEach((row) => watch.observe(row));
+    replace(find("#rows"), rows);
+    rows.forEach((row) => watch.observe(row));
     cite();
   }
 
-  /** @param {number} seq @returns {string[]} the statements behind an event, the deciding one first; none while unknown */
+  /** @param {number} seq @returns {string[]} the statements behind an event, the deciding one first; none before the decision is fetched */
   const rulesOf = (seq) => decisions.get(seq)?.effects.find((one) => one.seq === seq)?.rules ?? [];
 
   /** Show the deciding statement in the rows of some events, and how many attempts were refused before. */
@@ -75,26 +75,26 @@ export function eventList({ game, who, room, pick, sighted, explained }) {
   function decisionOf(seq) {
     const known = decisions.get(seq);
     if (known) return Promise.resolve(known);
-    let made = inFlight.get(seq);
-    if (!made) {
-      made = get(`/v1/games/${game}/audit/moves/${seq}`).then((found) => {
+    let request = inFlight.get(seq);
+    if (!request) {
+      request = get(`/v1/games/${game}/audit/moves/${seq}`).then((found) => {
         for (let at = found.first; at <= found.last; at += 1) {
           decisions.set(at, found);
           cite([at]);
-          explained(at);
+          ondecision(at);
         }
         return found;
       }).finally(() => inFlight.delete(seq));
-      inFlight.set(seq, made);
+      inFlight.set(seq, request);
     }
-    return made;
+    return request;
   }
 
-  /** Fetch the decisions of the rows in sight, the nearest first, while `stays` returns true. @param {number} seq @param {() => boolean} stays */
-  async function explain(seq, stays) {
-    const far = (/** @type {number} */ one) => Math.abs(one - seq);
-    while (stays()) {
-      const next = [...sight].filter((one) => !decisions.has(one) && !inFlight.has(one)).sort((a, b) => far(a) - far(b))[0];
+  /** Fetch the decisions of the visible rows, the nearest first, while `isCurrent` returns true. @param {number} seq @param {() => boolean} isCurrent */
+  async function explain(seq, isCurrent) {
+    const distance = (/** @type {number} */ one) => Math.abs(one - seq);
+    while (isCurrent()) {
+      const next = [...visible].filter((one) => !decisions.has(one) && !inFlight.has(one)).sort((a, b) => distance(a) - distance(b))[0];
       if (next === undefined) return;
       await decisionOf(next);
     }

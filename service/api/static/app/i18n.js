@@ -8,7 +8,7 @@
 
 import { find, h } from "./dom.js";
 
-/** Languages with their own names for themselves. */
+/** Languages, each with its own name for itself. */
 const LANGUAGES = { en: "English", sv: "Svenska", ja: "日本語" };
 const CHOICE = "shithead.language";
 
@@ -21,7 +21,7 @@ export let language =
     .map((one) => (one ?? "").slice(0, 2))
     .find((one) => one in LANGUAGES) ?? "en";
 
-/** @param {string} code a language @param {string} [part] a folder of strings; none: those of all pages */
+/** @param {string} code a language @param {string} [part] a folder of texts; without one, the texts of all pages */
 async function load(code, part = "") {
   const answer = await fetch(address(code, part));
   if (!answer.ok) throw new Error(`status ${answer.status}`);
@@ -31,8 +31,8 @@ async function load(code, part = "") {
 /** @param {string} code @param {string} part */
 const address = (code, part) => new URL(`./strings/${part}${code}.json`, import.meta.url).href;
 
-const general = load(language); // at once, while the other scripts of the page are still loading
-general.catch(() => {}); // start tries another language
+const general = load(language); // begins while the other scripts of the page are loading
+general.catch(() => {}); // `start` then loads another language
 
 /** @param {string} code a language @param {string[]} parts folders of strings */
 async function loadAll(code, parts) {
@@ -43,8 +43,8 @@ async function loadAll(code, parts) {
 /**
  * Return a text with its values filled in; a missing value becomes a dash.
  *
- * A value `n` chooses between forms separated by `|`: for one, and for other numbers. Languages
- * without that distinction have one form.
+ * If a text has two forms, separated by `|`, the first is for the value 1 of `n`, and the second for
+ * other numbers. Languages without a plural have one form.
  *
  * @param {string} key
  * @param {Record<string, any>} [values]
@@ -60,7 +60,7 @@ export function t(key, values = {}) {
 /** @param {string} key @returns {boolean} whether there is a text with this key */
 export const has = (key) => key in strings;
 
-/** @param {string[]} words @returns {string} the words as a list: "a, b and c" */
+/** @param {string[]} words @returns {string} the list in words: "a, b and c" */
 export const listed = (words) =>
   new Intl.ListFormat(language, { style: "long", type: "conjunction" }).format(words);
 
@@ -69,10 +69,10 @@ export const moment = (at) =>
   new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
 
 /**
- * Load the texts of the reader's language, and replace the English ones in the page by them.
+ * Load the texts of the reader's language, and replace the English texts in the page.
  *
  * @param {string[]} parts folders of strings that this page needs
- * @returns {Promise<string[]>} the addresses of the files with these words
+ * @returns {Promise<string[]>} the addresses of the files with these texts
  */
 export async function start(...parts) {
   for (const code of new Set([language, ...Object.keys(LANGUAGES)])) {

@@ -1,22 +1,22 @@
 /**
- * A signing key of this browser: Ed25519, made by WebCrypto, kept in IndexedDB, never extractable.
+ * The signing key of this browser: Ed25519, from WebCrypto, stored in IndexedDB, not extractable.
  *
- * A player who asks for it signs each move together with the head of the log before it (protocol,
- * section 5). Another browser of the same player has no such key and cannot move at that table.
+ * A player who turns it on signs each move together with the head of the log before it (SHX/1,
+ * section 5). Another browser of the same player does not have the key and cannot move at that table.
  */
 
 import { base64, utf8 } from "../verifier/bytes.js";
 import { canonical } from "../verifier/canonical.js";
 import { randomHex } from "./api.js";
 
-const WANTED = "shithead.sign";
+const SIGNING = "shithead.sign";
 const ALGORITHM = { name: "Ed25519" };
 
-/** @returns {boolean} whether the player asked to sign moves */
-export const signing = () => localStorage.getItem(WANTED) === "yes";
+/** @returns {boolean} whether the player has turned on signing */
+export const signing = () => localStorage.getItem(SIGNING) === "yes";
 
-/** @param {boolean} wanted */
-export const setSigning = (wanted) => localStorage.setItem(WANTED, wanted ? "yes" : "no");
+/** @param {boolean} on */
+export const setSigning = (on) => localStorage.setItem(SIGNING, on ? "yes" : "no");
 
 const done = (/** @type {IDBRequest} */ request) =>
   new Promise((resolve, reject) => {
@@ -33,18 +33,18 @@ async function store(mode) {
 }
 
 /** @returns {Promise<CryptoKeyPair | undefined>} the key of this browser, if there is one */
-const found = async () => done((await store("readonly")).get("player"));
+const storedPair = async () => done((await store("readonly")).get("player"));
 
 /** @returns {Promise<CryptoKeyPair>} */
 async function keyPair() {
-  const known = await found();
-  if (known) return known;
-  const made = /** @type {CryptoKeyPair} */ (await crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"]));
-  await done((await store("readwrite")).put(made, "player"));
-  return made;
+  const stored = await storedPair();
+  if (stored) return stored;
+  const pair = /** @type {CryptoKeyPair} */ (await crypto.subtle.generateKey(ALGORITHM, false, ["sign", "verify"]));
+  await done((await store("readwrite")).put(pair, "player"));
+  return pair;
 }
 
-/** @returns {Promise<boolean>} whether this browser can make and keep such a key */
+/** @returns {Promise<boolean>} whether this browser can create such a key */
 export async function canSign() {
   try {
     await crypto.subtle.generateKey(ALGORITHM, false, ["sign"]);
@@ -54,7 +54,7 @@ export async function canSign() {
   }
 }
 
-/** @returns {Promise<{key?: string}>} what to add when taking a seat: the public key, or nothing */
+/** @returns {Promise<{key?: string}>} the fields to add to a request for a seat: the public key, or none */
 export async function seatKey() {
   if (!signing() || !(await canSign())) return {};
   const { publicKey } = await keyPair();
@@ -65,14 +65,14 @@ export async function seatKey() {
  * Return the move as it is posted: signed if the seat has a key and it is in this browser.
  *
  * @param {Api["Move"]} move
- * @param {Api["GameView"]} view what the player saw
- * @param {string | undefined} head of the last event seen, as this browser worked it out
+ * @param {Api["GameView"]} view that the player saw
+ * @param {string | undefined} head of the last event seen, as this browser computed it
  * @returns {Promise<Api["Move"]>}
  */
 export async function signed(move, view, head) {
   const seat = view.as;
   if (typeof seat !== "number" || !view.seats[seat].key) return move;
-  const pair = await found();
+  const pair = await storedPair();
   if (!pair) return move;
   const full = /** @type {Api["SignedMove"]} */ (move.type === "pick_up" ? { with: [], ...move } : move);
   const seen = { seq: view.version - 1, head: head ?? view.head };

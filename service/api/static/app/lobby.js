@@ -1,4 +1,4 @@
-/** The lobby: play at once, start or join a table, return to a game, watch one. */
+/** The lobby: play at once, open or join a table, return to a game, watch a game. */
 
 import { Problem, get, identity, post } from "./api.js";
 import { seatName } from "./captions.js";
@@ -10,15 +10,15 @@ import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
 
 const KNOWN = "shithead.known-ruleset";
-const FIRST_BOT = "greedy"; // chosen at first: the stronger ones think longer
-const EVERY = 15_000; // milliseconds between looks at the lists
+const FIRST_BOT = "greedy"; // the default: stronger bots think longer
+const EVERY = 15_000; // milliseconds between updates of the lists
 /** Seconds a turn, and for the exchange. @type {Record<string, [number, number] | null>} */
 const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
 
 const rulesets = find("#ruleset");
 const nameOf = (/** @type {string} */ id) => [...rulesets.options].find((option) => option.value === id)?.text ?? id;
 
-/** Show in place why the server refused. @param {Event} event of a button @param {() => Promise<void>} work */
+/** Run a request, and show the problem if the server refuses it. @param {Event} event of a button @param {() => Promise<void>} work */
 async function attempt(event, work) {
   const button = /** @type {HTMLButtonElement} */ (event.currentTarget);
   button.disabled = true;
@@ -54,14 +54,14 @@ find("#now").addEventListener("click", (event) =>
 );
 find("#now").disabled = false;
 
-// ---- a table of one's own
+// ---- a new table
 
 const seats = find("#seats");
-const machines = find("#bots");
+const botCount = find("#bots");
 
-/** Fill a select with numbers, and keep the choice where it still is one. @param {HTMLSelectElement} select @param {number} low @param {number} high @param {number} wanted */
-function offer(select, low, high, wanted) {
-  const value = Math.min(high, Math.max(low, Number(select.value || wanted)));
+/** Fill a select with numbers; the chosen number remains if it is among them. @param {HTMLSelectElement} select @param {number} low @param {number} high @param {number} initial */
+function offer(select, low, high, initial) {
+  const value = Math.min(high, Math.max(low, Number(select.value || initial)));
   select.replaceChildren(...Array.from({ length: high - low + 1 }, (_, n) => new Option(String(low + n), String(low + n))));
   select.value = String(value);
 }
@@ -73,21 +73,22 @@ function offerSeats() {
 }
 
 function offerBots() {
-  offer(machines, 0, Number(seats.value) - 1, 2);
-  const open = Number(seats.value) - 1 - Number(machines.value);
+  offer(botCount, 0, Number(seats.value) - 1, 2);
+  const open = Number(seats.value) - 1 - Number(botCount.value);
   find("#free").textContent = open ? t("start.free", { n: open }) : t("start.none");
 }
 
-let described = 0;
+let descriptions = 0;
 
+/** Show the options of the chosen ruleset, and its differences from a known one. */
 async function describe() {
-  const mine = (described += 1);
+  const own = (descriptions += 1);
   const id = rulesets.value;
   find("#rules-link").setAttribute("href", `/rules/${id}`);
   const ruleset = await get(`/v1/rulesets/${id}`);
   const from = localStorage.getItem(KNOWN) ?? "shithead";
   const differs = from === id ? [] : (await get(`/v1/rulesets/${id}/differences?from=${from}`)).items;
-  if (mine !== described) return;
+  if (own !== descriptions) return;
   replace(find("#options"), ...Object.entries(ruleset.options).map(([name, option]) => optionField(name, option)));
   const known = h("select", { "aria-label": t("start.known"), "data-key": "known", onchange: () => {
     localStorage.setItem(KNOWN, known.value);
@@ -106,7 +107,7 @@ async function describe() {
   );
 }
 
-/** A control for one option of the ruleset; a list of values is a set of boxes. @param {string} name @param {Api["Option"]} option */
+/** A control for one option of the ruleset; for a list of values, a set of checkboxes. @param {string} name @param {Api["Option"]} option */
 function optionField(name, { values, default: usual }) {
   if (!values.length) return null;
   const label = t(`option.${name}`);
@@ -140,10 +141,10 @@ function chosenOptions() {
 find("#deal").addEventListener("click", (event) =>
   attempt(event, () => {
     const clock = CLOCKS[find("#clock").value];
-    const open = Number(seats.value) - 1 - Number(machines.value);
+    const open = Number(seats.value) - 1 - Number(botCount.value);
     return openTable({
       ruleset: rulesets.value,
-      seats: ["me", ...Array(open).fill("open"), ...bots(Array(Number(machines.value)).fill(find("#strength").value))],
+      seats: ["me", ...Array(open).fill("open"), ...bots(Array(Number(botCount.value)).fill(find("#strength").value))],
       options: chosenOptions(),
       clock: clock && { turn_seconds: clock[0], swap_seconds: clock[1] },
       visibility: find("#private").checked ? "private" : "public",
@@ -164,11 +165,11 @@ async function offerStrengths() {
 
 // ---- lists
 
-/** Who plays, in a few words: people by name, bots by number. @param {(Api["TableSeat"] | Api["GameSeat"])[]} some */
+/** The players in words: the names of people, the number of bots. @param {(Api["TableSeat"] | Api["GameSeat"])[]} some */
 function players(some) {
   const people = some.filter((seat) => seat.kind === "human").map(seatName);
-  const machines = some.filter((seat) => seat.kind === "bot").length;
-  return listed([...people, ...(machines ? [t("players.bots", { n: machines })] : [])]);
+  const bots = some.filter((seat) => seat.kind === "bot").length;
+  return listed([...people, ...(bots ? [t("players.bots", { n: bots })] : [])]);
 }
 
 /** @param {string} title @param {string} detail @param {HTMLElement[]} links */
@@ -256,7 +257,7 @@ rulesets.addEventListener("change", () => {
   describe();
 });
 seats.addEventListener("change", offerBots);
-machines.addEventListener("change", offerBots);
+botCount.addEventListener("change", offerBots);
 offerSeats();
 await checkPlayer();
 await Promise.all([describe(), offerStrengths(), showLists()]);

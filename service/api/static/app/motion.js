@@ -1,13 +1,13 @@
 /**
- * Motion that shows where cards came from and went. It runs beside the game and delays nothing.
+ * Animation of cards that move between places. It runs beside the game and delays nothing.
  */
 
 import { picture } from "./cards.js";
-import { h, still } from "./dom.js";
+import { h, reducesMotion } from "./dom.js";
 
-const FLIGHT = 420; // milliseconds
-const BETWEEN = 130;
-const MOST = 14; // flights of one update; a longer update, as after an absence, is not animated
+const FLIGHT = 420; // milliseconds of one flight
+const BETWEEN = 130; // milliseconds between the starts of two flights
+const MOST = 14; // flights of one update; a larger update is not animated
 
 /** @typedef {{cards: (string | null)[], from: string, to: string}} Flight places are selectors */
 
@@ -60,25 +60,25 @@ export function places() {
 }
 
 /**
- * Let cards fly; where an own card lay before the change is taken from `before`.
+ * Animate flights; `before` returns the rectangles of own cards before the change.
  *
  * @param {Flight[]} flights
  * @param {(selector: string) => DOMRect | null} before
  */
 export function fly(flights, before) {
-  if (still() || document.hidden || !flights.length || flights.length > MOST) return;
+  if (reducesMotion() || document.hidden || !flights.length || flights.length > MOST) return;
   const sky = document.getElementById("sky") ?? document.body.appendChild(h("div", { id: "sky", "aria-hidden": "true" }));
   flights.forEach((flight, order) => {
     flight.cards.forEach((card, at) => {
       const from = (card && before(`own ${card}`)) ?? before(flight.from);
       const to = document.querySelector(flight.to)?.getBoundingClientRect();
       if (!from || !to) return;
-      const shown = picture(card, { label: "" });
-      sky.append(shown);
-      const size = shown.getBoundingClientRect();
+      const moving = picture(card, { label: "" });
+      sky.append(moving);
+      const size = moving.getBoundingClientRect();
       const place = (/** @type {DOMRect} */ box) =>
         `translate(${box.x + box.width / 2 - size.width / 2 + at * 9}px, ${box.y + box.height / 2 - size.height / 2}px)`;
-      const flown = shown.animate(
+      const animation = moving.animate(
         [
           { transform: place(from), opacity: 1 },
           { transform: place(to), opacity: 1, offset: 0.85 },
@@ -86,7 +86,7 @@ export function fly(flights, before) {
         ],
         { duration: FLIGHT, delay: order * BETWEEN, easing: "ease-in-out", fill: "both" },
       );
-      flown.finished.then(() => shown.remove(), () => shown.remove());
+      animation.finished.then(() => moving.remove(), () => moving.remove());
     });
   });
 }

@@ -1,8 +1,8 @@
 /**
  * Turns the cards that the player chose, with a pointer or keys, into a move to post.
  *
- * The server lists the legal moves; nothing here knows a rule. Any other choice may be posted as
- * well: the server refuses it and names the rule.
+ * The server lists the legal moves; this module knows no rules. Any other choice can be posted too:
+ * the server refuses it and names the rule.
  */
 
 import { rankOf } from "./cards.js";
@@ -46,8 +46,8 @@ export function playable(view, chosen) {
 }
 
 /**
- * Return the cards with which a listed play begins: not those that may only go along with them,
- * such as the companion of a five. The server lists the main card of a play first.
+ * Return the cards with which a listed play begins, without those that only accompany them, such as
+ * the companion of a five. The server lists the main card of a play first.
  *
  * @param {Api["GameView"]} view
  * @returns {Set<string>}
@@ -100,8 +100,8 @@ export function playOf(view, chosen) {
   if (exact) return { type: "play", cards: exact };
   const alike = plays(view).find((cards) => ranksOf(cards) === ranksOf(chosen));
   if (!alike) return { type: "play", cards: chosen };
-  const left = [...chosen];
-  const cards = alike.map((card) => left.splice(left.findIndex((one) => rankOf(one) === rankOf(card)), 1)[0]);
+  const unused = [...chosen];
+  const cards = alike.map((card) => unused.splice(unused.findIndex((one) => rankOf(one) === rankOf(card)), 1)[0]);
   return { type: "play", cards };
 }
 
@@ -112,7 +112,7 @@ export const isListed = (view, chosen) =>
     plays(view).some((cards) => ranksOf(cards) === ranksOf(chosen)) &&
     chosen.every((card) => playable(view, []).has(card)));
 
-/** @param {Api["GameView"]} view @param {string[]} chosen @returns {boolean} whether more cards make it a play that the server lists */
+/** @param {Api["GameView"]} view @param {string[]} chosen @returns {boolean} whether the cards are part of a play that the server lists */
 export const isPart = (view, chosen) => plays(view).some((cards) => chosen.every((card) => cards.includes(card)));
 
 /**
@@ -135,7 +135,7 @@ export function rowsOf(count, width, card) {
  *
  * @param {string[][]} staged cards chosen for each slot so far
  * @param {string} card
- * @param {number | null} slot null: the next free one, else a stack of the card's rank
+ * @param {number | null} slot null: the next free slot; without one, a stack of the card's rank
  * @param {string[][]} up the cards that lie in the slots already
  */
 export function stagedAfter(staged, card, slot, up) {

@@ -1,6 +1,6 @@
 /**
- * A bot's opinion of a hand that is over: the chance of each seat after its moves, as a curve, with
- * the largest mistakes. It is an opinion and no evidence; the server computes it on request.
+ * A bot's opinion of a finished hand: the chance of each seat after its moves, as a curve, with the
+ * largest mistakes. It is an opinion and no evidence; the server computes it on request.
  */
 
 import { get } from "./api.js";
@@ -13,11 +13,11 @@ const MISTAKES = 3; // that are marked and listed
 
 const percent = (/** @type {number} */ share) => new Intl.NumberFormat(language, { style: "percent" }).format(share);
 
-/** @typedef {{first: number, seat: number, saw: Api["GameView"], made: Judgement, best: Judgement}} Judged a move that was made, with the best one */
+/** @typedef {{first: number, seat: number, saw: Api["GameView"], made: Judgement, best: Judgement}} Judged a move and the best one, each with its chance */
 /** @typedef {Api["Judgement"]} Judgement */
 
 /**
- * Fetch the opinion of each move, one after another, and show what is there so far.
+ * Fetch the opinion of each move, one after another, and show those fetched so far.
  *
  * @param {string} id the game
  * @param {Api["Frame"][]} frames of its replay
@@ -33,18 +33,18 @@ export async function judge(id, frames, place, room) {
     const made = opinion?.moves.find((one) => one.made);
     if (opinion && made && saw && seat !== null) found.push({ first, seat, saw, made, best: opinion.moves[0] });
     seq = last + 1;
-    if (found.length) replace(place, ...drawn(found, frames.length, room), seq < frames.length ? h("progress", { max: frames.length, value: seq }) : null);
+    if (found.length) replace(place, ...plot(found, frames.length, room), seq < frames.length ? h("progress", { max: frames.length, value: seq }) : null);
   }
   if (!found.length) replace(place, h("p", { class: "quiet" }, [t("replay.opinion.none")]));
 }
 
 /** @param {Judged[]} found @param {number} length of the log @param {import("./decision.js").Room} room */
-function drawn(found, length, room) {
+function plot(found, length, room) {
   const x = (/** @type {number} */ at) => Math.round((at / Math.max(1, length - 1)) * WIDTH);
   const y = (/** @type {number} */ chance) => Math.round(98 - chance * 96);
-  const worse = (/** @type {Judged} */ one) => one.best.chance - one.made.chance;
+  const loss = (/** @type {Judged} */ one) => one.best.chance - one.made.chance;
   const clear = found.filter((one) => one.best.low > one.made.high);
-  const worst = clear.sort((a, b) => worse(b) - worse(a)).slice(0, MISTAKES);
+  const worst = clear.sort((a, b) => loss(b) - loss(a)).slice(0, MISTAKES);
   const seats = [...new Set(found.map((one) => one.seat))];
   return [
     h("p", { class: "quiet" }, [t("replay.opinion.what")]),

@@ -1,8 +1,8 @@
 /**
- * The reader's own cards: choosing by pointer, keys and drag, and the moves that can be made.
+ * The reader's own cards: choice by pointer, keys and drag, and the buttons of possible moves.
  */
 
-import { asked, moveInWords, seatName } from "./captions.js";
+import { demandText, moveInWords, seatName } from "./captions.js";
 import { brief, button, picture, rankOf, sorted, spelled } from "./cards.js";
 import { find, h } from "./dom.js";
 import { listed, t } from "./i18n.js";
@@ -11,7 +11,7 @@ import { chosenAfter, isListed, isPart, leading, listedMoves, ownSeat, playOf, p
 const DRAG = 8; // pixels before a press becomes a drag
 
 /**
- * @typedef {Object} Choice what the reader has chosen and not posted yet
+ * @typedef {Object} Choice the choice of the reader that is not posted yet
  * @property {string[]} cards
  * @property {number | null} blind a face-down slot
  * @property {string[][]} staged by slot, when laying cards face-up
@@ -28,7 +28,7 @@ export const noChoice = () => ({ cards: [], blind: null, staged: [] });
 const settingsOf = ({ settings }) => /** @type {Settings} */ (/** @type {unknown} */ (settings));
 
 /** @param {Api["GameView"]} view of a player who has a seat */
-const mine = (view) => /** @type {Api["SeatView"]} */ (ownSeat(view));
+const ownOf = (view) => /** @type {Api["SeatView"]} */ (ownSeat(view));
 
 /** @param {Game} game @returns {boolean} whether cards are being laid face-up */
 export const laying = ({ view, ruleset }) =>
@@ -49,7 +49,7 @@ export function press(game, cards, act) {
   const { view, choice } = game;
   choice.blind = null;
   if (laying(game)) {
-    const own = mine(view);
+    const own = ownOf(view);
     const slots = choice.staged.length ? choice.staged : own.down.map(() => []);
     if (own.hand.cards?.includes(cards[0])) choice.staged = stagedAfter(slots, cards[0], null, own.up);
   } else if (swapping(game)) exchange(game, cards[0], act);
@@ -59,7 +59,7 @@ export function press(game, cards, act) {
 /** @param {Game} game @param {string} card @param {Act} act */
 function exchange(game, card, act) {
   const { view, choice } = game;
-  const held = (/** @type {string} */ one) => mine(view).hand.cards?.includes(one);
+  const held = (/** @type {string} */ one) => ownOf(view).hand.cards?.includes(one);
   const other = choice.cards.find((one) => held(one) !== held(card));
   if (other === undefined) {
     choice.cards = choice.cards.includes(card) ? [] : [card];
@@ -69,9 +69,9 @@ function exchange(game, card, act) {
   act({ type: "swap", up: [up], hand: [hand] });
 }
 
-/** Put a dragged card on the slot `at`: exchanged with what lies there, or laid. @param {Game} game @param {string} card @param {number} at @param {Act} act */
+/** Put a dragged card on the slot `at`: exchange it with the card there, or lay it. @param {Game} game @param {string} card @param {number} at @param {Act} act */
 function drop(game, card, at, act) {
-  const own = mine(game.view);
+  const own = ownOf(game.view);
   if (laying(game)) {
     const slots = game.choice.staged.length ? game.choice.staged : own.down.map(() => []);
     game.choice.staged = stagedAfter(slots, card, at, own.up);
@@ -96,11 +96,11 @@ export function chosenMove({ view, choice }) {
   return along && !isListed(view, choice.cards) ? along : playOf(view, choice.cards);
 }
 
-/** Whether the chosen cards are no legal play: posting them shows the rule against it. @param {Game} game */
+/** Whether the chosen cards are an illegal play; a post of it shows the rule that forbids it. @param {Game} game */
 const asksWhy = (game) => chosenMove(game)?.type === "play" && !isPart(game.view, game.choice.cards) && !isListed(game.view, game.choice.cards);
 
 /**
- * Return the buttons of the moves that can be made now; the first is the one chosen.
+ * Return the buttons of the possible moves; the first is that of the chosen cards.
  *
  * @param {Game} game
  * @param {Act} act
@@ -110,14 +110,14 @@ export function actions(game, act) {
   const chosen = chosenMove(game);
   const found = [];
   /** @param {Api["Move"]} move @param {object} [options] @param {string | null} [words] */
-  const made = (move, options, words) =>
+  const actButton = (move, options, words) =>
     h("button", { disabled: game.busy, onclick: () => act(move), ...options }, [words ?? moveInWords(move, view)]);
   if (chosen) {
-    const whole = game.choice.staged.every((cards, at) => cards.length || mine(view).up[at]?.length);
-    const main = (chosen.type === "lay" && whole) || chosen.type === "pick_up" || chosen.type === "play_blind" || isListed(view, game.choice.cards);
+    const isComplete = game.choice.staged.every((cards, at) => cards.length || ownOf(view).up[at]?.length);
+    const main = (chosen.type === "lay" && isComplete) || chosen.type === "pick_up" || chosen.type === "play_blind" || isListed(view, game.choice.cards);
     // A play that is not legal can be posted: the server answers with the rule that forbids it.
     const words = main || chosen.type !== "play" ? null : t(isPart(view, chosen.cards) ? "act.why.alone" : "act.why", { cards: chosen.cards.map(brief).join(" ") });
-    found.push(made(chosen, { class: main ? "main" : "", "data-key": "chosen" }, words));
+    found.push(actButton(chosen, { class: main ? "main" : "", "data-key": "chosen" }, words));
   }
   const pickUps = listedMoves(view, "pick_up");
   const only = view.moves.every((move) => move.type === "pick_up") ? "main" : "";
@@ -125,14 +125,14 @@ export function actions(game, act) {
     found.push(h("button", { class: only, "data-key": "pick_up", disabled: game.busy, onclick: () => chooseAlong(pickUps, view, act) }, [
       t("act.pick_up.which", { n: view.pile.length }),
     ]));
-  } else found.push(...pickUps.map((move) => made(move, { class: only, "data-key": "pick_up" })));
+  } else found.push(...pickUps.map((move) => actButton(move, { class: only, "data-key": "pick_up" })));
   for (const type of /** @type {const} */ (["ready", "try_stock", "pass"])) {
-    found.push(...listedMoves(view, type).map((move) => made(move, { class: type === "ready" && !chosen ? "main" : "", "data-key": type })));
+    found.push(...listedMoves(view, type).map((move) => actButton(move, { class: type === "ready" && !chosen ? "main" : "", "data-key": type })));
   }
   return found;
 }
 
-/** Ask which face-up cards go along with the pile. @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
+/** Show the dialog for the face-up cards to pick up with the pile. @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
 function chooseAlong(moves, view, act) {
   const choose = (/** @type {Api["Move"]} */ move) => {
     dialog.close();
@@ -153,7 +153,7 @@ function chooseAlong(moves, view, act) {
 /** Return the slots in front of the reader. @param {Game} game @param {Handlers} handlers */
 export function slots(game, handlers) {
   const { view, choice } = game;
-  const own = mine(view);
+  const own = ownOf(view);
   const open = swapping(game) ? new Set(own.up.flat()) : choice.cards.length ? playable(view, choice.cards) : leading(view);
   const blind = new Set(listedMoves(view, "play_blind").map((move) => move.slot));
   return own.down.map((down, at) => {
@@ -188,7 +188,7 @@ export function slots(game, handlers) {
 /** Return the sorted hand, in rows that overlap if the width requires it. @param {Game} game @param {Handlers} handlers */
 export function hand(game, handlers) {
   const { view, choice } = game;
-  const own = mine(view);
+  const own = ownOf(view);
   const staged = choice.staged.flat();
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
   const all = view.status === "swapping" && !own.ready ? new Set(cards) : leading(view);
@@ -196,15 +196,15 @@ export function hand(game, handlers) {
   const fits = beside.size ? beside : all; // after a choice that fits nothing, the legal cards stay highlighted
   return cards.map((card, at) => {
     const chosen = choice.cards.includes(card);
-    const made = button(card, {
+    const element = button(card, {
       key: `card ${card}`,
       class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${fits.has(card) || chosen ? "" : " dull"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
       label: fits.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
       pressed: chosen,
       onclick: () => handlers.press([card]),
     });
-    made.setAttribute("data-own", card);
-    return made;
+    element.setAttribute("data-own", card);
+    return element;
   });
 }
 
@@ -309,7 +309,7 @@ const swallow = (/** @type {Event} */ event) => {
   event.preventDefault();
 };
 
-/** @param {Game} game @returns {string} what the reader can do now, or what all wait for */
+/** @param {Game} game @returns {string} a sentence on the possible actions of the reader, or on the seat that must act */
 export function situation(game) {
   const { view } = game;
   const own = ownSeat(view);
@@ -323,7 +323,7 @@ export function situation(game) {
       if (own && !own.ready) return t(!laying(game) ? "now.swap" : own.up.flat().length ? "now.laid" : "now.lay");
       return t("now.waiting", { who: names(view.seats.filter((seat) => !seat.ready)) });
     case "playing": {
-      const demand = asked(view.demand);
+      const demand = demandText(view.demand);
       if (own && view.turn === view.as) {
         const yours = t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
         return asksWhy(game) && !game.refusal ? `${yours} ${t("now.why")}` : yours;

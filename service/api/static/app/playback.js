@@ -1,12 +1,12 @@
-/** Playing a hand back: buttons, speeds, keys, and the time between events. */
+/** Playback of a hand: buttons, speeds, keys, and the time between events. */
 
 import { find, h, replace, svg } from "./dom.js";
 import { t } from "./i18n.js";
 
 /** @type {Record<string, number>} */
 const SPEEDS = { "0.5": 2000, 1: 1000, 2: 500, 4: 250, 8: 125, real: 0 }; // milliseconds an event
-const PAUSES = [150, 5000]; // the shortest and the longest at the speed of the play itself
-const FLYING = 500; // milliseconds between events from which on cards are seen to move
+const PAUSES = [150, 5000]; // the shortest and the longest pause at the original speed, in milliseconds
+const FLYING = 500; // the shortest pause with moving cards, in milliseconds
 
 const ICONS = {
   first: "M5 5v14M19 5v14L8 12z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z", pause: "M7 5v14M17 5v14",
@@ -21,7 +21,7 @@ const control = (key, onclick) =>
   h("button", { type: "button", id: key, "aria-label": t(`replay.${key}`), title: t(`replay.${key}`), onclick }, [icon(key)]);
 
 /**
- * @typedef {Object} Tape what is played back
+ * @typedef {Object} Source the replay that is played back
  * @property {() => number} version shown now
  * @property {() => number} last
  * @property {(version: number) => number} time of its event, in milliseconds
@@ -29,9 +29,9 @@ const control = (key, onclick) =>
  */
 
 /**
- * Return what plays a tape: its buttons, its keys, and a step by hand, which ends the playing.
+ * Return the playback of a replay: its buttons, its key handler, and `step`, which stops it.
  *
- * @param {Tape} tape
+ * @param {Source} source
  */
 export function playback({ version, last, time, go }) {
   let playing = false;
@@ -42,19 +42,19 @@ export function playback({ version, last, time, go }) {
     clearTimeout(timer);
     playing = on;
     if (on && version() === last()) go(1);
-    if (on) later();
+    if (on) scheduleNext();
     const button = find("#play");
     button.setAttribute("aria-label", t(on ? "replay.pause" : "replay.play"));
     replace(button, icon(on ? "pause" : "play"));
   }
 
-  function later() {
+  function scheduleNext() {
     const gap = time(Math.min(last(), version() + 1)) - time(version());
     const pause = SPEEDS[speed] || Math.min(PAUSES[1], Math.max(PAUSES[0], gap));
     timer = setTimeout(() => {
       if (version() === last()) return play(false);
       go(version() + 1, pause >= FLYING);
-      later();
+      scheduleNext();
     }, pause);
   }
 

@@ -10,8 +10,8 @@ import { t } from "./i18n.js";
 const ME = "/v1/players/me";
 const NAME = "shithead.name";
 /**
- * The former player of this browser, stored for the recovery code; `lost` if the token is invalid,
- * for example after a recovery in another browser.
+ * The former player of this browser, stored with the recovery code; `lost` is true if the server
+ * rejected the token, for example after a recovery in another browser.
  */
 const FORMER = "shithead.former";
 
@@ -26,13 +26,13 @@ export const playerName = () => identity()?.name ?? localStorage.getItem(NAME) ?
 export async function ensurePlayer() {
   const known = identity();
   if (known) return known;
-  const made = await post("/v1/players", { name: playerName() }, { once: true });
-  setIdentity(made);
+  const player = await post("/v1/players", { name: playerName() }, { once: true });
+  setIdentity(player);
   showAccount();
-  return made;
+  return player;
 }
 
-/** Forget the player if the server rejects the token, and show it; the pages work without a player. */
+/** Forget the player and show a notice if the server rejects the token; the pages work without a player. */
 export async function checkPlayer() {
   const known = identity();
   if (!known) {
@@ -52,7 +52,7 @@ export async function checkPlayer() {
   }
 }
 
-/** Show why this browser has lost its player, and how to play on. @param {import("./api.js").Identity} former */
+/** Show why this browser has lost its player, and how to continue. @param {import("./api.js").Identity} former */
 function showLost({ name, recovery: code }) {
   const fault = h("p", { class: "fault", role: "alert", lang: "en" });
   const close = () => {
@@ -70,7 +70,7 @@ function showLost({ name, recovery: code }) {
   find("main").prepend(notice);
 }
 
-/** Play on as the player of a recovery code; the former token becomes invalid. @param {string} code */
+/** Continue as the player of a recovery code; the former token becomes invalid. @param {string} code */
 async function recover(code) {
   const { token } = await post("/v1/players/recover", { recovery: code }, { once: true });
   setIdentity({ id: "", name: "", token, recovery: code });
@@ -92,9 +92,9 @@ function openDialog() {
   const fault = h("p", { class: "fault", role: "alert" });
   const dialog = h("dialog", { class: "panel", "aria-labelledby": "account-title" }, [
     h("h2", { id: "account-title" }, [t("account.title")]),
-    ...(player ? registered(player, fault) : [h("p", null, [t("account.new")]), naming(fault)]),
-    signature(),
-    h("details", null, [h("summary", null, [t("account.recover")]), ...recovery(fault)]),
+    ...(player ? playerFields(player, fault) : [h("p", null, [t("account.new")]), nameField(fault)]),
+    signingBox(),
+    h("details", null, [h("summary", null, [t("account.recover")]), ...recoveryField(fault)]),
     fault,
     h("p", { class: "buttons" }, [
       h("button", { onclick: () => dialog.close() }, [t("close")]),
@@ -114,7 +114,7 @@ function field(label, attributes) {
 }
 
 /** A box that turns signed moves on; hidden if the browser cannot make a key. */
-function signature() {
+function signingBox() {
   const box = h("input", { type: "checkbox", checked: signing() || null, onchange: () => setSigning(box.checked) });
   const label = h("label", { class: "box", hidden: "" }, [box, t("account.sign")]);
   canSign().then((can) => (label.hidden = !can));
@@ -122,7 +122,7 @@ function signature() {
 }
 
 /** A field for the name, with a button that saves it on the server, or here until the registration. @param {HTMLElement} fault */
-function naming(fault) {
+function nameField(fault) {
   const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
   const save = async () => {
     const value = name.querySelector("input")?.value.trim() ?? "";
@@ -147,7 +147,7 @@ async function attempt(fault, work) {
 }
 
 /** @param {import("./api.js").Identity} player @param {HTMLElement} fault */
-function registered(player, fault) {
+function playerFields(player, fault) {
   const code = h("div");
   const show = (/** @type {string | null} */ recovery) => replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]),
     recovery ? h("p", null, [h("code", { class: "code" }, [recovery])]) : null);
@@ -159,7 +159,7 @@ function registered(player, fault) {
   show(player.recovery);
   return [
     h("p", null, [t("account.is", { name: player.name })]),
-    naming(fault),
+    nameField(fault),
     code,
     h("p", { class: "buttons" }, [
       h("button", { onclick: () => attempt(fault, renew) }, [t("account.renew")]),
@@ -177,7 +177,7 @@ function leave() {
 }
 
 /** @param {HTMLElement} fault */
-function recovery(fault) {
+function recoveryField(fault) {
   const code = field(t("account.recovery"), { autocomplete: "off", spellcheck: "false" });
   const value = () => code.querySelector("input")?.value.trim() ?? "";
   return [code, h("p", null, [h("button", { onclick: () => attempt(fault, () => recover(value())) }, [t("account.recover.do")])])];

@@ -1,4 +1,4 @@
-/** Plots as SVG: values in the range that chance leaves them, one row each, with their text. */
+/** Plots as SVG: values with the range that chance explains, one row each, and their texts. */
 
 import { h, svg } from "./dom.js";
 import { language } from "./i18n.js";
@@ -6,7 +6,7 @@ import { language } from "./i18n.js";
 const ROW = 64;
 const LEFT = 2;
 const MARK = 44; // pixels that a number on an axis needs
-/** As wide as the page lets a plot be: text is never made smaller. */
+/** The width that the page has for a plot; the text is never scaled down. */
 const width = () => Math.min(640, document.documentElement.clientWidth - 40);
 /** @param {number} x @param {number} y @param {string} words @param {Record<string, any>} [more] */
 const text = (x, y, words, more = {}) => svg("text", { x, y, ...more }, [words]);
@@ -14,20 +14,20 @@ const text = (x, y, words, more = {}) => svg("text", { x, y, ...more }, [words])
 /**
  * @typedef {Object} Row
  * @property {string} label
- * @property {number} low the lower end of the range that chance leaves
+ * @property {number} low the lower end of the range that chance explains
  * @property {number} high its upper end
  * @property {number} value
  * @property {string} note the value in words, at the right
  */
 
 /**
- * Return a plot: for each row the range as a band and the value as a dot, at a scale of its own.
+ * Return a plot: for each row the range as a band and the value as a dot, each row with its own scale.
  *
- * Bands of all rows lie under each other, so that a dot outside of its band stands out. A value
- * that is far away is drawn at the edge; the note has its number.
+ * The bands of all rows are aligned, so that a dot outside its band is conspicuous. A value far
+ * outside is drawn at the edge; the note has its number.
  *
  * @param {Row[]} rows
- * @param {string} words what the plot shows, for readers who do not see it
+ * @param {string} words the plot in words, for readers who cannot see it
  */
 export function ranges(rows, words) {
   const WIDTH = width();
@@ -52,11 +52,11 @@ export function ranges(rows, words) {
 }
 
 /**
- * Return a plot of one positive value on a scale of powers of ten, with the limit it is compared to.
+ * Return a plot of one positive value on a logarithmic scale, with the limit that it is compared to.
  *
  * @param {number} value
  * @param {number} limit
- * @param {string} words what the plot shows, for readers who do not see it
+ * @param {string} words the plot in words, for readers who cannot see it
  */
 export function powers(value, limit, words) {
   const WIDTH = width();

@@ -1,5 +1,5 @@
 /**
- * Evidence in this browser to check the server: the chain of the log, receipts, its own entropy.
+ * Evidence in this browser against the server: the chain of the log, receipts, its own entropy.
  *
  * Receipts are stored as JSON under `shithead.receipts.<game>`: a list of signed notes, the oldest
  * first. Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`, the newest
@@ -16,7 +16,7 @@ const KEYS = "shithead.server-keys";
 const NOTES = 12; // receipts stored for one game
 const GAMES = 60; // games with stored receipts
 
-/** Hashes need a secure context: https, or this machine. */
+/** Whether this page can hash: that needs a secure context, https or localhost. */
 export const canHash = () => Boolean(globalThis.crypto?.subtle);
 
 /** The mode of entropy that this browser supports. */
@@ -31,8 +31,8 @@ export function receiptsOf(game) {
   }
 }
 
-/** Store a receipt; of a game the first and the newest ones are retained. @param {string} game @param {string} note */
-export function keepReceipt(game, note) {
+/** Store a receipt; if there are too many, the first one and the newest ones remain. @param {string} game @param {string} note */
+export function storeReceipt(game, note) {
   const notes = receiptsOf(game).filter((one) => one !== note);
   notes.push(note);
   if (notes.length > NOTES) notes.splice(1, notes.length - NOTES);
@@ -51,7 +51,7 @@ export function keepReceipt(game, note) {
 
 /** Fetch and store the receipt of the present head. @param {string} game */
 export async function fetchReceipt(game) {
-  keepReceipt(game, await get(`/v1/games/${game}/receipt`, { as: "text" }));
+  storeReceipt(game, await get(`/v1/games/${game}/receipt`, { as: "text" }));
 }
 
 /** The keys of the server, fetched once. @type {Promise<import("../verifier/notes.js").NoteKey[]> | undefined} */
@@ -75,12 +75,12 @@ async function signedByServer(receipt) {
     return signed.includes(true);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    serverKeys = undefined; // no answer: tried again with the next comparison
+    serverKeys = undefined; // no answer: fetched again with the next comparison
     return null;
   }
 }
 
-/** The log of one game as it arrives, compared with itself and with the receipts. */
+/** The chain of a game's log as its events arrive; it is compared with the stored receipts. */
 export class Chain {
   /** @param {string} game @param {(fault: {kind: string, seq: number}) => void} onfault */
   constructor(game, onfault) {
@@ -92,7 +92,7 @@ export class Chain {
     this.faulty = false;
     /** Whether this browser can check signatures. */
     this.checks = true;
-    /** Receipts that agree with the log, and whose signature was checked. @type {Set<string>} */
+    /** Receipts that agree with the log and have a valid signature. @type {Set<string>} */
     this.proven = new Set();
   }
 
@@ -136,7 +136,7 @@ export class Chain {
     }
   }
 
-  /** Report if the log names another number than the one this browser contributed. @param {Api["Event"]} event */
+  /** Report if the log has another entropy value than this browser contributed. @param {Api["Event"]} event */
   contributed(event) {
     if (event.type !== "entropy_revealed") return;
     const own = localStorage.getItem(`${ENTROPY}${this.game}.${event.data.seat}`);
@@ -151,14 +151,14 @@ export class Chain {
 }
 
 /**
- * Send the contribution of this player's seat to the shuffle that is due now, if any.
+ * Send the entropy of this player's seat, or its commitment, if the set-up waits for it.
  *
- * The number is drawn and stored before its commitment is sent, so that it can be revealed after
- * the page was closed. It is revealed only after every seat has committed, so that no seat can
- * choose its number by those of the others.
+ * The value is drawn and stored before its commitment is sent, so that it can be revealed after the
+ * page was closed. It is revealed only after every seat has committed, so that no seat can choose its
+ * value by those of the others.
  *
  * @param {Api["GameView"]} view of the caller's seat, during the set-up
- * @returns {Promise<Api["Moved"] | null>} the answer of the server, null if there was nothing to do
+ * @returns {Promise<Api["Moved"] | null>} the answer of the server, null if nothing was sent
  */
 export async function contribute(view) {
   const seat = view.as;

@@ -1,13 +1,13 @@
 /**
- * The replay room: a hand, event by event, as the public, a seat, or after its end everybody saw it.
+ * The replay room: a hand, event by event, as the public or a seat saw it, or with all cards.
  *
  * The frames of a viewer are fetched once; every step is drawn from them. Rules and decisions come
- * from the audit, for the rows of the list that are in sight.
+ * from the audit, for the visible rows of the list.
  */
 
 import { Problem, get, live } from "./api.js";
-import { crowd, middle, outcome, plaque, sides } from "./board.js";
-import { caption, deeds, ended, seatName } from "./captions.js";
+import { middle, outcome, plaque, sides, sizeClass } from "./board.js";
+import { caption, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
 import { announce, find, h, replace } from "./dom.js";
@@ -16,16 +16,16 @@ import { start, t } from "./i18n.js";
 import { flightsOf, fly, places } from "./motion.js";
 import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";
-import { figuresOf, inWords, lanes, legend } from "./timeline.js";
+import { figuresOf, lanes, legend, plotTable } from "./timeline.js";
 
-const QUIET = 250; // milliseconds of rest before the address changes and rules are fetched
+const QUIET = 250; // milliseconds without a step before the address changes and rules are fetched
 
 const root = find("#replay");
 const id = root.dataset.game ?? "";
 /** The dispute whose referees look at the hand together, if any. */
 const dispute = new URLSearchParams(location.search).get("dispute");
-/** What the room of the referees does after each step. */
-let moved = () => {};
+/** Called after each step; set by the referees' room. */
+let onmove = () => {};
 
 const room = {
   /** The present view, which has the names. @type {Api["GameView"]} */ game: /** @type {any} */ (null),
@@ -38,7 +38,6 @@ const room = {
   /** Whether the decision is shown. */ why: false,
   /** Whether the knowledge of a seat is shown beside its decision. */ knows: false,
   /** @type {import("./timeline.js").Figures | null} */ figures: null,
-  fault: "",
 };
 /** Frames by viewer, once the hand is over. @type {Map<string, Api["Frame"][]>} */
 const fetched = new Map();
@@ -69,12 +68,12 @@ const list = eventList({
   game: id,
   who: name,
   room: () => forPanels(),
-  pick,
-  sighted: () => rest(),
-  explained: (seq) => seq === room.version - 1 && now(),
+  onpick: pick,
+  onvisible: () => updateLater(),
+  ondecision: (seq) => seq === room.version - 1 && now(),
 });
 
-/** What the panels need of this page. @returns {import("./decision.js").Room} */
+/** The data and functions of this page that the panels use. @returns {import("./decision.js").Room} */
 const forPanels = () => ({
   who: name,
   statement,
@@ -92,7 +91,7 @@ const forPanels = () => ({
   },
 });
 
-/** The text of a rule; once play has begun without its statements about the deal, if it has others. @param {string} rule */
+/** The text of a rule; after the exchange, its statements about the deal are omitted if it has others. @param {string} rule */
 function statement(rule) {
   const all = room.ruleset?.statements.filter((one) => one.id === rule) ?? [];
   const later = all.filter((one) => one.section !== "deal");
@@ -103,34 +102,34 @@ function statement(rule) {
 // ---- loading
 
 async function open() {
-  const wanted = new URLSearchParams(location.search);
+  const query = new URLSearchParams(location.search);
   room.game = await get(`/v1/games/${id}`);
   const rules = get(`/v1/rulesets/${room.game.ruleset.id}`);
-  const asked = wanted.get("as");
-  room.as = asked && viewers().includes(asked) ? asked : over() || own() === null ? viewers()[0] : String(own());
+  const requested = query.get("as");
+  room.as = requested && viewers().includes(requested) ? requested : over() || own() === null ? viewers()[0] : String(own());
   await load();
   const begin = room.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
-  const event = wanted.get("event");
-  const version = event ? Number(event) + 1 : Number(wanted.get("version")); // of an earlier release
-  room.version = within(version || (over() ? begin : last()));
+  const event = query.get("event");
+  const version = event ? Number(event) + 1 : Number(query.get("version")); // in links of earlier releases
+  room.version = clamped(version || (over() ? begin : last()));
   frame();
-  if (asked && asked !== room.as) complain(t("replay.sealed"));
+  if (requested && requested !== room.as) showNotice(t("replay.sealed"));
   show();
-  rules.then(ruled, report);
-  if (dispute) meet(dispute).catch(report);
+  rules.then(showRuleset, report);
+  if (dispute) joinRoom(dispute).catch(report);
   if (!over()) await following();
 }
 
 /** Join the room of a dispute's referees; its script is loaded only here. @param {string} dispute */
-async function meet(dispute) {
+async function joinRoom(dispute) {
   const { join } = await import("./room.js");
-  moved = await join(dispute, find("#room"), { here, go: led, signal: leaving.signal });
+  onmove = await join(dispute, find("#room"), { here, go: showLeader, signal: leaving.signal });
 }
 
 const here = () => ({ version: room.version, as: room.as, selected: room.why ? room.version - 1 : null });
 
 /** Show the leader's position, with this reader's own rights. @param {Api["Position"]} position */
-async function led({ version, as, selected = null }) {
+async function showLeader({ version, as, selected = null }) {
   tape.stop();
   room.why = selected !== null;
   if (as !== room.as && viewers().includes(as)) await view(as, version);
@@ -138,7 +137,7 @@ async function led({ version, as, selected = null }) {
 }
 
 /** @param {Api["Ruleset"]} ruleset */
-function ruled(ruleset) {
+function showRuleset(ruleset) {
   room.ruleset = ruleset;
   const title = t("replay.title", { ruleset: ruleset.name, n: room.game.hand });
   document.title = title;
@@ -235,20 +234,20 @@ async function follow(code) {
 
 // ---- stepping
 
-const within = (/** @type {number} */ version) => Math.min(last(), Math.max(1, Math.round(version) || 1));
+const clamped = (/** @type {number} */ version) => Math.min(last(), Math.max(1, Math.round(version) || 1));
 
-/** Show a version; one step forward lets its cards fly. @param {number} version */
+/** Show a version; with `moving`, one step forward is animated. @param {number} version */
 function go(version, moving = false) {
   const before = places();
-  const step = within(version) === room.version + 1;
-  room.version = within(version);
+  const isStep = clamped(version) === room.version + 1;
+  room.version = clamped(version);
   show();
-  if (moving && step) fly(flightsOf(frameAt(room.version).event, null), before);
-  // The scrubber reads its value itself; nobody can follow words at a high speed.
+  if (moving && isStep) fly(flightsOf(frameAt(room.version).event, null), before);
+  // Screen readers read the value of the scrubber, and cannot follow a playback at high speed.
   if (document.activeElement !== find("#scrub") && (moving || !tape.isPlaying())) announce(caption(frameAt(room.version).event, voice(true)));
 }
 
-// ---- what the page shows
+// ---- rendering
 
 /** Create the parts of the page. */
 function frame() {
@@ -281,7 +280,7 @@ function frame() {
       h("div", { class: "lanes" }, [h("div", { id: "lanes" }), scrub]),
       h("div", { id: "legend" }),
       h("details", null, [h("summary", null, [t("replay.words")]), h("div", { id: "words" })]),
-      h("details", { id: "opinion", ontoggle: judged }, [h("summary", null, [t("replay.opinion")]), h("div")]),
+      h("details", { id: "opinion", ontoggle: loadOpinion }, [h("summary", null, [t("replay.opinion")]), h("div")]),
     ]),
     h("aside", { id: "side" }, [
       h("section", { id: "events", "aria-label": t("replay.events") }, [h("ol", { id: "rows" })]),
@@ -314,7 +313,7 @@ function toggle(on) {
   panels();
   now();
   list.mark(room.version - 1);
-  // On a small screen the decision is a sheet over the page, which is closed before going on.
+  // On a small screen the decision covers the page, so its close button gets the focus.
   find(on && !wide.matches ? "#why .head button" : "#ask").focus({ preventScroll: true });
 }
 
@@ -343,7 +342,7 @@ function offerCards() {
   find("#follow").value = room.card ?? "";
 }
 
-/** The list of events, and the plot: all that changes with the frames only. */
+/** Show the list of events and the plot, which depend only on the frames. */
 function rows() {
   list.fill(room.frames);
   find("#scrub").max = String(last() - 1);
@@ -358,12 +357,12 @@ function pick(version) {
   go(version);
 }
 
-/** Ask for a bot's opinion of the hand, once it is over and the reader wants it. @param {{currentTarget: HTMLDetailsElement}} event */
-async function judged({ currentTarget: details }) {
+/** Fetch a bot's opinion of a finished hand, when the reader opens the panel. @param {{currentTarget: HTMLDetailsElement}} event */
+async function loadOpinion({ currentTarget: details }) {
   const place = details.lastElementChild;
-  if (!place || !details.open || details.dataset.asked) return;
+  if (!place || !details.open || details.dataset.loaded) return;
   if (!over()) return replace(place, h("p", { class: "quiet" }, [t("replay.opinion.later")]));
-  details.dataset.asked = "true";
+  details.dataset.loaded = "true";
   replace(place, h("progress"));
   const { judge } = await import("./opinion.js");
   await judge(id, room.frames, place, forPanels()).catch(report);
@@ -372,7 +371,7 @@ async function judged({ currentTarget: details }) {
 function plot() {
   if (!room.figures) return;
   replace(find("#lanes"), lanes(room.figures, room.custody?.path ?? null));
-  replace(find("#words"), inWords(room.figures, room.game.seats));
+  replace(find("#words"), plotTable(room.figures, room.game.seats));
 }
 
 const wide = matchMedia("(min-width: 60rem) and (min-height: 34rem)");
@@ -383,18 +382,18 @@ const low = matchMedia("(max-height: 33.99rem)");
 function show() {
   const past = frameAt(room.version).view;
   const seats = past.seats.map((seat, at) => ({ ...seat, name: room.game.seats[at].name }));
-  const shown = { ...past, seats };
-  board(shown);
+  const named = { ...past, seats };
+  board(named);
   now();
   const scrub = find("#scrub");
   scrub.value = String(room.version - 1);
   scrub.setAttribute("aria-valuetext", `${room.version - 1}: ${caption(frameAt(room.version).event, voice(true))}`);
   find("#position").textContent = `${room.version - 1} / ${last() - 1}`;
   find("#as").value = room.as;
-  replace(find("#legend"), legend(shown));
+  replace(find("#legend"), legend(named));
   panels();
   list.mark(room.version - 1);
-  rest();
+  updateLater();
 }
 
 /** @param {Api["GameView"]} view with names */
@@ -402,10 +401,10 @@ function board(view) {
   const base = typeof view.as === "number" ? view.as : (own() ?? 0);
   const found = sides({ ...view, as: base }, wide.matches);
   const others = view.seats.length - 1;
-  const size = crowd(others);
+  const size = sizeClass(others);
   const since = room.version - 3 * view.seats.length;
   const recent = room.frames.slice(Math.max(0, since), room.version).map((one) => one.event);
-  const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (room.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => deeds(recent, seat) };
+  const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (room.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
   const small = size === "crowd" || low.matches || (!wide.matches && others > (spacious.matches ? 5 : 3));
   const side = (/** @type {"left" | "top" | "right"} */ key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
@@ -414,11 +413,11 @@ function board(view) {
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
   const end = done ? [...room.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
-  replace(find("#middle"), done ? outcome(view, view.result ? ended(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view));
+  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view));
   mark();
 }
 
-/** Mark the cards of the event, and the card that is followed. */
+/** Highlight the cards of the event, and the followed card. */
 function mark() {
   const data = /** @type {{cards?: string[], up?: string[], opening?: {card: string} | null}} */ (frameAt(room.version).event.data);
   const moved = new Set([data.cards, data.up, data.opening?.card].flat());
@@ -451,18 +450,18 @@ function panels() {
     replace(find("#why-body"), decisionPanel(decision, forPanels()));
   }
   find("#why").setAttribute("aria-busy", String(room.why && !decision));
-  moved();
+  onmove();
   if (!room.card) return;
   find("#way-title").textContent = t("replay.way.of", { card: spelled(room.card) });
   replace(find("#way-body"), room.custody ? cardPanel(room.custody, room.version, forPanels()) : []);
 }
 
-let resting = 0;
+let updating = 0;
 
 /** After QUIET without a step, update the address and fetch the rules of the visible rows. */
-function rest() {
-  clearTimeout(resting);
-  resting = setTimeout(() => {
+function updateLater() {
+  clearTimeout(updating);
+  updating = setTimeout(() => {
     const event = `event=${room.version - 1}`;
     const address = `?${event}&as=${room.as}`;
     history.replaceState(null, "", `${address}${dispute ? `&dispute=${dispute}` : ""}${location.hash}`);
@@ -483,7 +482,7 @@ async function explain() {
 }
 
 /** @param {string} text */
-function complain(text) {
+function showNotice(text) {
   replace(find("#complaint"), h("p", { class: "notice" }, [text]));
 }
 

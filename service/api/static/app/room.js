@@ -5,14 +5,14 @@ import { announce, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
 
 const WAIT = 25; // seconds of a long poll
-const REPEAT = 10_000; // milliseconds between two equal positions of a leader
-const PAUSE = 500; // milliseconds in which steps are collected to one position
-const REST = 2000; // milliseconds between polls of a room without a change
+const REPEAT = 10_000; // milliseconds after which a leader sends the position again
+const PAUSE = 500; // milliseconds of steps that are sent as one position
+const REST = 2000; // milliseconds between polls of an unchanged room
 
 /** @typedef {Api["Position"]} Position */
 
 /**
- * Join the room, if the reader is one of the referees who judge.
+ * Join the room, if the reader is a referee of the present panel.
  *
  * @param {string} dispute
  * @param {Element} place where leader and buttons are shown
@@ -33,7 +33,7 @@ export async function join(dispute, place, { here, go, signal }) {
   let last = ""; // the position last sent, or received from the leader
   let timer = 0;
   let fault = "";
-  let over = false; // the reader is no longer a judge
+  let over = false; // the reader is no longer a referee of the panel
 
   const leads = () => room.leader === me;
   const at = () => JSON.stringify(here());
@@ -51,7 +51,7 @@ export async function join(dispute, place, { here, go, signal }) {
     }
   }
 
-  /** Show the present room; an answer older than the last one is ignored. @param {Api["Room"] | null} next */
+  /** Show the state of the room; an answer older than the last one is ignored. @param {Api["Room"] | null} next */
   async function take(next) {
     if (!next || (next.number && next.number < room.number)) return;
     const before = room;

@@ -1,4 +1,4 @@
-/** The page of statistics: shuffles, blind choices, and a player's hands. */
+/** The page of statistics: shuffles, blind choices, and the hands of a player. */
 
 import { Problem, get, identity } from "./api.js";
 import { seatName } from "./captions.js";
@@ -7,9 +7,9 @@ import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { numbers, powers, ranges } from "./plots.js";
 
-const HANDS = 200; // newest hands that the tally counts
-const SHOWN = 10;
-const SURE = 2.576; // standard deviations within which 99 of 100 values lie, by the normal curve
+const HANDS = 200; // the newest hands that are counted
+const SHOWN = 10; // hands that are listed
+const DEVIATIONS = 2.576; // standard deviations of the 99 % interval of the normal distribution
 /** @type {Record<string, string>} */
 const FIGURES = {
   "position of each card": "position",
@@ -22,7 +22,7 @@ const number = (/** @type {number} */ value, digits = 1) =>
   new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
 const quiet = (/** @type {string} */ text, more = {}) => h("p", { class: "quiet", ...more }, [text]);
 
-/** Fill a section; a refusal of the server is shown in its place. @param {string} selector @param {() => Promise<any[]>} work */
+/** Fill a section; if the server refuses, the section shows the problem. @param {string} selector @param {() => Promise<any[]>} work */
 async function fill(selector, work) {
   try {
     replace(find(selector), ...(await work()));
@@ -75,10 +75,10 @@ async function choices() {
 /** @typedef {Api["GameItem"] & {result: {shithead: number}}} Ended a hand with a shithead */
 
 /**
- * Return how often chance alone would leave a player last, with the range of 99 in 100.
+ * Return how often a player is the shithead by chance alone: the mean, and its 99 % interval.
  *
- * Each hand with a shithead counts 1/n for its n seats; the range is that of the normal curve with
- * the same variance.
+ * Each hand counts 1/n for its n seats; the interval is that of the normal distribution with the
+ * same variance.
  *
  * @param {Ended[]} games
  */
@@ -86,7 +86,7 @@ function expected(games) {
   const shares = games.map((game) => 1 / game.seats.length);
   const mean = shares.reduce((sum, share) => sum + share, 0);
   const deviation = Math.sqrt(shares.reduce((sum, share) => sum + share * (1 - share), 0));
-  return { mean, low: Math.max(0, mean - SURE * deviation), high: mean + SURE * deviation };
+  return { mean, low: Math.max(0, mean - DEVIATIONS * deviation), high: mean + DEVIATIONS * deviation };
 }
 
 /** @returns {Promise<Finished[]>} */
@@ -115,7 +115,7 @@ async function hands() {
   ];
 }
 
-/** At which of the reader's tables the player wears the paper bag, in a sentence. @param {{tables?: string[]}} profile of the caller: others see no tables */
+/** A sentence on the number of tables at which the player wears the paper bag. @param {{tables?: string[]}} profile with tables only for the player */
 async function bags(profile) {
   if (!profile.tables) return t("bag.unknown");
   const tables = await Promise.all(profile.tables.slice(0, 20).map((table) => get(`/v1/tables/${table}`)));

@@ -1,8 +1,8 @@
-/** The page of one table: a hand as it is played, its end, and the time between hands. */
+/** The page of a table: the hand being played, its end, and the time between hands. */
 
 import { Problem, get, identity, live, post } from "./api.js";
-import { crowd, middle, outcome, plaque, sides, spread } from "./board.js";
-import { caption, deeds, ended, seatName } from "./captions.js";
+import { middle, outcome, plaque, sides, sizeClass, spread } from "./board.js";
+import { caption, recentActions, resultText, seatName } from "./captions.js";
 import { brief, spelled } from "./cards.js";
 import { announce, find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
@@ -11,9 +11,9 @@ import { flightsOf, fly, places } from "./motion.js";
 import { ownSeat } from "./moves.js";
 import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation, slots } from "./own.js";
 import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
-import { Chain, contribute, entropyMode, fetchReceipt, keepReceipt, receiptsOf } from "./record.js";
+import { Chain, contribute, entropyMode, fetchReceipt, receiptsOf, storeReceipt } from "./record.js";
 
-const LOGGED = 80; // captions shown
+const LOGGED = 80; // captions that are shown
 const root = find("#table");
 
 /** The state of the page. */
@@ -26,11 +26,11 @@ const game = {
   busy: false,
   dragging: false,
   connected: true,
-  /** Events before this seq were there when the page was opened. */
+  /** Events before this seq existed when the page was opened. */
   began: 0,
   /** The version at which the reader last moved: events from this seq on are shown as new. */
   looked: 0,
-  /** The cards of events up to this seq have been moved. */
+  /** Events before this seq have been animated and announced. */
   moved: 0,
   /** @type {Problem | null} */ refusal: null,
   /** @type {string[]} */ warnings: [],
@@ -43,7 +43,7 @@ let chain;
 let leaving = new AbortController();
 /** @type {Promise<void> | null} */
 let refreshing = null;
-let again = false;
+let isStale = false; // a view has been requested since the last fetch began
 
 // ---- loading and following
 
@@ -88,12 +88,12 @@ async function follow(id, signal) {
   await finish(signal);
 }
 
-/** Fetch the view; a call during a fetch makes one more fetch follow. */
+/** Fetch the view; after a call during a fetch, it is fetched once more. */
 async function refresh() {
-  again = true;
+  isStale = true;
   refreshing ??= (async () => {
-    while (again) {
-      again = false;
+    while (isStale) {
+      isStale = false;
       const id = game.view.id;
       const view = await get(`/v1/games/${id}`, { signal: leaving.signal });
       if (view.id === game.view.id) take(view);
@@ -104,7 +104,7 @@ async function refresh() {
   return refreshing;
 }
 
-/** Take a newer view. @param {Api["GameView"]} view */
+/** Show a view, unless it is older than the present one. @param {Api["GameView"]} view */
 function take(view) {
   if (view.version < game.view.version) return;
   const held = new Set([...(ownSeat(view)?.hand.cards ?? []), ...(ownSeat(view)?.up.flat() ?? [])]);
@@ -142,7 +142,7 @@ async function nextHand(signal) {
   }
 }
 
-// ---- what the reader does
+// ---- actions of the reader
 
 /** Post a move; a refusal is shown with its rule. @param {Api["Move"]} move */
 async function act(move) {
@@ -157,7 +157,7 @@ async function act(move) {
     await chain.work;
     const body = await signed(move, view, chain.heads[version - 1]);
     const answer = await post(`/v1/games/${id}/moves`, body, { seen });
-    keepReceipt(id, answer.receipt);
+    storeReceipt(id, answer.receipt);
     game.choice = noChoice();
     game.looked = version;
     game.busy = false;
@@ -174,14 +174,14 @@ async function act(move) {
 /** @param {unknown} problem */
 function refused(problem) {
   if (!(problem instanceof Problem)) throw problem;
-  if (problem.status === 401 && identity()) return location.reload(); // another browser has taken over the player
+  if (problem.status === 401 && identity()) return location.reload(); // the token was replaced in another browser
   game.refusal = problem;
   announce([problem.message, problem.body.rule_text].filter(Boolean).join(" "), { urgent: true });
   if (problem.status === 0 || problem.status === 412 || problem.status === 409) refresh();
 }
 
-/** Send this seat's share of the shuffle; the reader need not do anything. */
 let contributing = false;
+/** Send this seat's entropy for the shuffle, without an action of the reader. */
 act.entropy = async () => {
   if (contributing || typeof game.view.as !== "number") return;
   contributing = true;
@@ -190,7 +190,7 @@ act.entropy = async () => {
     while (game.view.status === "shuffling") {
       const answer = await contribute(game.view);
       if (!answer) break;
-      keepReceipt(game.view.id, answer.receipt);
+      storeReceipt(game.view.id, answer.receipt);
       take(answer.game);
     }
   } catch (problem) {
@@ -245,7 +245,7 @@ const handlers = {
   changed: () => render(),
 };
 
-// ---- what the page shows
+// ---- rendering
 
 const spacious = () => matchMedia("(min-width: 40rem) and (min-height: 34rem)").matches;
 const low = () => matchMedia("(max-height: 33.99rem) and (min-width: 34rem)").matches;
@@ -273,32 +273,32 @@ function frame() {
   });
 }
 
-/** Between pressing and releasing, nothing is replaced under the pointer: the click would be lost. */
+/** Whether the pointer is pressed: elements under it are not replaced, or the click would be lost. */
 let pressing = false;
-let late = false;
+let isPostponed = false;
 
 function release() {
   setTimeout(() => {
     pressing = false;
-    if (late) render();
+    if (isPostponed) render();
   });
 }
 
 function render() {
   if (!document.getElementById("felt")) return;
-  late = pressing || game.dragging;
-  if (late) return;
+  isPostponed = pressing || game.dragging;
+  if (isPostponed) return;
   const before = places();
   const focused = find("#own").contains(document.activeElement);
   const { view } = game;
-  const did = (/** @type {number} */ seat) => deeds(game.events.filter((event) => event.seq >= since()), seat);
+  const did = (/** @type {number} */ seat) => recentActions(game.events.filter((event) => event.seq >= since()), seat);
   const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
   const scene = { view, did, bag };
   const own = ownSeat(view);
   const wide = round();
   const found = sides(view, wide);
   const others = found.left.length + found.top.length + found.right.length;
-  const size = crowd(others);
+  const size = sizeClass(others);
   root.dataset.others = String(others);
   root.className = `${size} ${own ? "seated" : "watching"} ${view.status}`;
   const side = (/** @type {"left" | "top" | "right"} */ name) =>
@@ -327,7 +327,7 @@ function refocus() {
 
 const over = () => ["ended", "aborted"].includes(game.view.status);
 
-/** The seq from which deeds are shown: since the reader's last move, or the last round. */
+/** The seq from which actions are shown: since the reader's last move, or the last round. */
 function since() {
   if (ownSeat(game.view)) return game.looked;
   return game.view.version - 3 * game.view.seats.length;
@@ -409,7 +409,7 @@ function showCards(title, cards) {
 function result() {
   const { view } = game;
   const event = game.events.find((one) => one.type === "game_aborted");
-  return outcome(view, view.result ? ended(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted"));
+  return outcome(view, view.result ? resultText(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted"));
 }
 
 function afterwards() {
@@ -472,7 +472,7 @@ function report(problem) {
   else replace(root, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]), h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
 }
 
-/** Move the cards of new events, and read them aloud. @param {(selector: string) => any} before */
+/** Animate the cards of new events, and announce the events. @param {(selector: string) => any} before */
 function announceEvents(before) {
   const { view } = game;
   const fresh = game.events.filter((event) => event.seq >= game.moved && event.seq < view.version);

@@ -1,7 +1,7 @@
 /**
- * A hand as a plot over its events: pile, hands, burns and pick-ups, thinking times, a card's way.
+ * A hand as a plot over its events: pile, hands, burns and pick-ups, thinking times, a card's path.
  *
- * Everything is counted from the frames of a replay; a table beside the plot has the same numbers.
+ * All figures are counted from the frames of a replay; a table beside the plot has the same numbers.
  */
 
 import { seatName } from "./captions.js";
@@ -11,20 +11,20 @@ import { language, t } from "./i18n.js";
 export const WIDTH = 1000; // units of a lane, stretched to the available width
 export const DASHES = ["", "7 3", "2 3", "9 3 2 3"];
 
-/** Event types with which a pile comes to a hand. */
+/** Types of the events that add the pile to a hand. */
 const PICKED = new Set(["pile_picked_up", "blind_failed", "stock_failed"]);
 
-/** @param {number} milliseconds @returns {string} that time in words: "3.2 seconds" */
-export const lasting = (milliseconds) =>
+/** @param {number} milliseconds @returns {string} the time in words: "3.2 seconds" */
+export const secondsText = (milliseconds) =>
   new Intl.NumberFormat(language, { style: "unit", unit: "second", unitDisplay: "long", maximumFractionDigits: 1 }).format(milliseconds / 1000);
 
 /**
- * @typedef {Object} Figures what a plot shows, counted from frames
+ * @typedef {Object} Figures the numbers in a plot, counted from frames
  * @property {number[]} pile by frame
  * @property {number[][]} hands by seat, then by frame
  * @property {{at: number, count: number, seat: number}[]} burns at: index of the frame
  * @property {{at: number, count: number, seat: number}[]} picks
- * @property {{at: number, ms: number, seat: number}[]} waits time before each move of a seat
+ * @property {{at: number, ms: number, seat: number}[]} waits milliseconds before each event of a seat
  */
 
 /** @param {Api["Frame"][]} frames @returns {Figures} */
@@ -35,10 +35,10 @@ export function figuresOf(frames) {
   frames.forEach(({ event, at }, index) => {
     const { type } = event;
     const data = /** @type {{seat?: number, taker?: number, count?: number}} */ (event.data);
-    const noted = { at: index, count: data.count ?? 0, seat: data.taker ?? data.seat ?? 0 };
-    if (type === "pile_burned") found.burns.push(noted);
-    if (PICKED.has(type) && data.count) found.picks.push(noted);
-    // The events of a move have one time. What the server did, such as the deal, is no move.
+    const mark = { at: index, count: data.count ?? 0, seat: data.taker ?? data.seat ?? 0 };
+    if (type === "pile_burned") found.burns.push(mark);
+    if (PICKED.has(type) && data.count) found.picks.push(mark);
+    // The events of a move have one time. An event without a seat, such as the deal, is no move.
     const before = frames[index - 1]?.at ?? at;
     if (at !== before && typeof data.seat === "number") found.waits.push({ at: index, ms: Date.parse(at) - Date.parse(before), seat: data.seat });
   });
@@ -47,7 +47,7 @@ export function figuresOf(frames) {
 
 /** @typedef {(value: number) => number} Scale */
 
-/** A line that keeps its height until it changes. @param {number[]} values @param {Scale} x @param {Scale} y */
+/** A step line: horizontal up to each change of the value. @param {number[]} values @param {Scale} x @param {Scale} y */
 const steps = (values, x, y) =>
   values.reduce((path, value, at) => (value === values[at - 1] ? path : `${path}H${x(at)}V${y(value)}`), `M0 ${y(values[0])}`) + `H${WIDTH}`;
 
@@ -70,27 +70,27 @@ export function lanes(figures, path) {
   const last = Math.max(1, figures.pile.length - 1);
   const x = (/** @type {number} */ at) => Math.round((Math.min(at, last) / last) * WIDTH * 10) / 10;
   const most = Math.max(1, ...figures.pile, ...figures.hands.flat());
-  const high = (/** @type {number} */ value) => 100 - (value / most) * 96;
-  const moved = Math.max(1, ...[...figures.burns, ...figures.picks].map((one) => one.count));
+  const y = (/** @type {number} */ value) => 100 - (value / most) * 96;
+  const mostCards = Math.max(1, ...[...figures.burns, ...figures.picks].map((one) => one.count));
   const longest = Math.max(1000, ...figures.waits.map((one) => one.ms));
-  // Bots answer in parts of a second, people in minutes: a linear scale would show only the longest time.
-  const long = (/** @type {number} */ ms) => 100 * (Math.log1p(ms / 250) / Math.log1p(longest / 250));
+  // Bots answer within a second, people within minutes: a linear scale would show only the longest time.
+  const height = (/** @type {number} */ ms) => 100 * (Math.log1p(ms / 250) / Math.log1p(longest / 250));
   /** @template {{at: number}} One @param {One[]} some @param {number} from @param {(one: One) => number} length */
   const bars = (some, from, length) => some.map((one) => `M${x(one.at)} ${from}V${from + length(one)}`).join("");
   return [
     lane("sizes", 100, t("replay.sizes"), [
-      svg("path", { class: "pile-area", d: `${steps(figures.pile, x, high)}V100H0z` }),
+      svg("path", { class: "pile-area", d: `${steps(figures.pile, x, y)}V100H0z` }),
       ...figures.hands.map((values, seat) =>
-        svg("path", { class: "hand-line", "--seat": seat, "stroke-dasharray": DASHES[seat % 4], d: steps(values, x, high) }),
+        svg("path", { class: "hand-line", "--seat": seat, "stroke-dasharray": DASHES[seat % 4], d: steps(values, x, y) }),
       ),
     ], t("replay.most", { n: most })),
     lane("marks", 100, t("replay.marks"), [
-      svg("path", { class: "burns", d: bars(figures.burns, 50, (one) => -14 - (36 * one.count) / moved) }),
-      svg("path", { class: "picks", d: bars(figures.picks, 50, (one) => 14 + (36 * one.count) / moved) }),
+      svg("path", { class: "burns", d: bars(figures.burns, 50, (one) => -14 - (36 * one.count) / mostCards) }),
+      svg("path", { class: "picks", d: bars(figures.picks, 50, (one) => 14 + (36 * one.count) / mostCards) }),
     ]),
     lane("waits", 100, t("replay.waits"), [
-      svg("path", { class: "wait", d: bars(figures.waits, 100, (one) => -long(one.ms)) }),
-    ], t("replay.longest", { time: lasting(longest) })),
+      svg("path", { class: "wait", d: bars(figures.waits, 100, (one) => -height(one.ms)) }),
+    ], t("replay.longest", { time: secondsText(longest) })),
     path
       ? lane("way", 10, t("replay.way"), path.map((one) =>
           svg("rect", { class: `zone-${one.zone}`, x: x(one.from_seq), y: 0, width: Math.max(3, x(one.to_seq + 1) - x(one.from_seq)), height: 10 }),
@@ -99,7 +99,7 @@ export function lanes(figures, path) {
   ];
 }
 
-/** @param {Api["GameView"]} view with names @returns {HTMLElement} what the lines mean, with the numbers now */
+/** @param {Api["GameView"]} view with names @returns {HTMLElement} the meaning of the lines, with the numbers of this view */
 export const legend = (view) =>
   h("ul", { class: "legend" }, [
     h("li", null, [h("span", { class: "swatch pile-area" }), `${t("replay.pile")} `, h("b", null, [view.pile.length])]),
@@ -124,7 +124,7 @@ const longestOf = (some) => some.reduce((best, one) => (best && best.ms >= one.m
  * @param {Figures} figures
  * @param {Api["SeatView"][]} seats with names
  */
-export function inWords(figures, seats) {
+export function plotTable(figures, seats) {
   const pile = Math.max(...figures.pile);
   const cell = (/** @type {string} */ text) => h("td", null, [text]);
   const row = (/** @type {Api["SeatView"]} */ seat) => {
@@ -136,7 +136,7 @@ export function inWords(figures, seats) {
       h("th", { scope: "row" }, [seatName(seat)]),
       cell(t("replay.at", { count: most, n: figures.hands[seat.seat].indexOf(most) })),
       ...[figures.burns, figures.picks].map((some) => cell(t("replay.times", { n: own(some).length, count: sum(own(some)) }))),
-      cell(wait ? t("replay.at", { count: lasting(wait.ms), n: wait.at }) : "–"),
+      cell(wait ? t("replay.at", { count: secondsText(wait.ms), n: wait.at }) : "–"),
     ]);
   };
   return [
