@@ -419,7 +419,8 @@ def test_a_refused_statement_stays_in_its_field(
 ) -> None:
     visits.expect("422")
     (ada, _), game = hand
-    accusation = {"accused": None, "seq": 2, "charge": "altered_log", "statement": "Not so."}
+    last = ada.get(f"/v1/games/{game}")["version"] - 1  # no other test disputes this event
+    accusation = {"accused": None, "seq": last, "charge": "wrong_deal", "statement": "Not so."}
     dispute = ada.post(f"/v1/games/{game}/disputes", accusation)
     page = page_of(visits, ada, f"/disputes/{dispute['id']}")
     problem = {"type": "/problems/invalid-body", "title": "Invalid", "detail": "not accepted"}
