@@ -87,7 +87,9 @@ def _chance(text: str) -> fields.Float:
 class JudgementSchema(Closed):
     """How a bot judges a legal move from what the seat knew then."""
 
-    move = fields.Nested(MoveSchema, **described("the move, also for others of equal ranks"))
+    move = fields.Nested(
+        MoveSchema, **described("the move; moves that differ only in suits are judged as one")
+    )
     chance = _chance(
         "the chance not to be the shithead, or to win if the ruleset plays for a winner"
     )
@@ -205,30 +207,30 @@ class CustodySchema(Closed):
 
 
 class KnowledgeQuery(Closed):
-    """The seat whose knowledge is asked for, and the version."""
+    """The seat whose knowledge is returned, and the version."""
 
     seat = QueryInteger(
         high=MAX_SEATS - 1,
         load_default=None,
-        metadata={"description": "the caller's seat if left out"},
+        metadata={"description": "a seat; by default the caller's"},
     )
     at = QueryInteger(
-        low=1, load_default=None, metadata={"description": "a version; the present if left out"}
+        low=1, load_default=None, metadata={"description": "a version; by default the present one"}
     )
 
 
 class KnownCardSchema(Closed):
-    """A card that a seat could know, since which event and from what."""
+    """A card that a seat could know, from which event on, and how."""
 
     card = card_field(**described("the card"))
     zone = Chosen(*ZONES, **described("the zone in which it lies"))
     seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
-    since_seq = Integer(**described("the event since which the seat could know it"))
+    since_seq = Integer(**described("the event from which on the seat could know it"))
     by = Chosen("own", "table", "pile", "shown", "drawn", **described("how the seat could know it"))
 
 
 class KnowledgeSchema(Closed):
-    """What a seat could know; the cards that it could not place are `unseen`."""
+    """The knowledge of a seat; the cards that it could not place are `unseen`."""
 
     seat = _seat("the number of the seat")
     version = Integer(low=1, **described("the version that the answer is about"))

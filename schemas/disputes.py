@@ -149,7 +149,7 @@ class VoteRequestSchema(OneOf):
 
 
 class PositionSchema(Closed):
-    """A place in the replay of the disputed hand, which each follower fetches with own rights."""
+    """A position in the replay of the disputed hand; followers fetch it with their own tokens."""
 
     version = Integer(low=1, high=MOST_EVENTS, **described("a version of the game"))
     as_ = viewer_field(
@@ -164,7 +164,7 @@ class PositionSchema(Closed):
 
 
 class LeadSchema(PositionSchema):
-    """The position of a referee who leads or, with `take`, leads from now on."""
+    """The position of the leading referee; with `take` the caller becomes the leader."""
 
     take = Boolean(
         load_default=False,
@@ -178,7 +178,9 @@ class RoomQuery(Closed):
     number = QueryInteger(
         high=(1 << 53) - 1,
         load_default=0,
-        metadata={"description": "with `wait`: the `number` that the caller has, until another"},
+        metadata={
+            "description": "with `wait`: the caller's `number`; the answer waits for another one"
+        },
     )
     wait = QueryInteger(
         high=30, load_default=0, metadata={"description": "seconds to wait, at most 30"}
@@ -200,13 +202,15 @@ class RoomSchema(Closed):
 
 
 class FindingSchema(Closed):
-    """A finding of the machine, with the statement of the ruleset that decides it."""
+    """A finding of the verifier, with the statement of the ruleset that decides it."""
 
     check = fields.String(**described("the name of the check"))
     result = Chosen("pass", "fail", "missing", "n/a", **described("how the check ended"))
     seq = Integer(allow_none=True, **described("the event that the finding is about, or null"))
-    plain = fields.String(**described("what the finding means, in one sentence for everybody"))
-    text = fields.String(**described("the finding in the terms of the format"))
+    plain = fields.String(
+        **described("what the finding means, in one sentence without technical terms")
+    )
+    text = fields.String(**described("the finding in the terms of SHX/1"))
     rule = fields.String(
         allow_none=True, **described("the statement of the ruleset that decides it, or null")
     )
@@ -228,7 +232,7 @@ class DisputeReceiptSchema(Closed):
 
     by = Chosen(*(side.value for side in Party), **described("the side that handed it in"))
     at = time_field(**described("the time at which it was handed in"))
-    seq = Integer(**described("the event whose head the server confirmed with it"))
+    seq = Integer(**described("the event whose head the receipt names"))
     note = fields.String(**described("the receipt, a signed note"))
 
 
@@ -318,7 +322,9 @@ class PeriodsSchema(Closed):
     referee_seated_seconds = Integer(**described("how long a new referee can be refused"))
     vote_seconds = Integer(**described("time to vote, and again to reveal the vote"))
     appeal_seconds = Integer(**described("time to appeal after a ruling"))
-    dispute_seconds = Integer(**described("time to complete a panel, from the seal"))
+    dispute_seconds = Integer(
+        **described("time to complete a panel, from the latest of seal, opening and appeal")
+    )
 
 
 class CallerSchema(Closed):

@@ -89,7 +89,7 @@ class ProblemSchema(Closed):
     )
     title = fields.String(**described("the problem type in words"))
     status = Integer(low=400, high=599, **described("the HTTP status"))
-    detail = fields.String(**described("why this request was refused, and what would be right"))
+    detail = fields.String(**described("why this request was refused, and what would be accepted"))
     instance = fields.String(**described("the path of the request"))
     errors = fields.List(
         fields.Nested(FaultSchema),

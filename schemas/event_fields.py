@@ -221,7 +221,7 @@ class PlayStartedData(Closed):
 
 
 class CardsPlayedData(Closed):
-    """Cards go on the pile; also a follow-up of a seat that is not on turn."""
+    """A seat plays cards on the pile, on turn or as a follow-up."""
 
     seat = _acting()
     zone = Chosen(*(zone.value for zone in Zone), **described("the zone that the cards come from"))

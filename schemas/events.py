@@ -53,9 +53,9 @@ RulesetReader = Callable[[Mapping[str, Any], int], Ruleset]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Secrets:
     """
-    Secrets of a deck that events reveal: salts of opened cards, at the end seed and deck.
+    Secrets of a deck that events publish: salts of opened cards, and with the seal seed and deck.
 
-    `refusals` is the part about refused attempts in a seal of version 2, None for version 1.
+    `refusals` is the field of the same name in a seal of version 2, None for version 1.
     """
 
     salt: Callable[[int], str]
@@ -66,9 +66,10 @@ class Secrets:
 
 def data_of(event: Event, secrets: Secrets | None = None) -> Data:
     """
-    Return the `data` of every event but `game_created`, which the application composes.
+    Return the `data` of an event, except of `game_created`, which the application composes.
 
-    `secrets` is needed for events that open a card or publish the seed.
+    `secrets` is needed for events that open a card or publish the seed; without it, and for
+    `game_created`, it raises ValueError.
     """
     if isinstance(event, PlayEvent):
         return _play_data(event, secrets)
@@ -81,10 +82,10 @@ def data_of(event: Event, secrets: Secrets | None = None) -> Data:
 
 def event_of(type_: str, data: Mapping[str, Any], read_ruleset: RulesetReader) -> Event:
     """
-    Return the domain event of a type and its data, which has passed the check of fields.
+    Return the domain event of a type and its data, whose fields have been checked.
 
-    `read_ruleset` turns the pinned ruleset of a `game_created` and the hand's
-    number into the rules to play by. Raises KeyError for an unknown type.
+    `read_ruleset` returns the rules for the pinned ruleset of a `game_created` and the number
+    of the hand. Raises KeyError for an unknown type.
     """
     if type_ == "game_created":
         return _created(data, read_ruleset)
@@ -99,7 +100,7 @@ def type_of(event: Event) -> str:
 def _setup_data(event: SetupEvent) -> Data:
     match event:
         case GameCreated():
-            raise ValueError("game_created carries what only the application knows")
+            raise ValueError("only the application can compose the data of game_created")
         case EntropyCommitted():
             return {"seat": event.seat, "commit": event.commit}
         case EntropyRevealed():

@@ -41,7 +41,7 @@ def _viewer() -> PatternString:
 
 
 class GameQuery(WaitQuery):
-    """Whose view, at which version, and how long to wait for a newer one."""
+    """The viewer, the version, and the time to wait for a newer one."""
 
     as_ = _viewer()
     at = QueryInteger(
@@ -74,12 +74,12 @@ class GamesQuery(PageQuery):
 
 
 class EventsQuery(Closed):
-    """The first seq, and the maximum number of events."""
+    """The seq of the first event, and the maximum number of events."""
 
     after = QueryInteger(
         load_default=0,
         metadata={
-            "description": "the first seq; the version that a client has selects what it lacks"
+            "description": "the seq of the first event; a client sends its version for newer ones"
         },
     )
     limit = QueryInteger(
@@ -91,15 +91,16 @@ class EventsQuery(Closed):
 
 
 class StreamQuery(Closed):
-    """The first seq."""
+    """The seq of the first event."""
 
     after = QueryInteger(
-        load_default=0, metadata={"description": "the first seq, unless `Last-Event-ID` is sent"}
+        load_default=0,
+        metadata={"description": "the seq of the first event, unless `Last-Event-ID` is sent"},
     )
 
 
 class ReplayQuery(Closed):
-    """Whose view, and the versions of the first and the last frame."""
+    """The viewer, and the versions of the first and the last frame."""
 
     as_ = _viewer()
     from_ = QueryInteger(
@@ -118,13 +119,13 @@ class ReplayQuery(Closed):
 
 
 class LogProofQuery(Closed):
-    """The game whose leaf is to be proved."""
+    """The game whose leaf the proof is for."""
 
     game = fields.UUID(allow_none=False, **described("the id of the game"))
 
 
 class AsQuery(Closed):
-    """Whose view."""
+    """The viewer."""
 
     as_ = _viewer()
 
@@ -152,7 +153,8 @@ class ValueSchema(Closed):
     """The entropy itself: 32 random bytes of the client."""
 
     value = hex_digits(
-        64, **described("32 random bytes in hex, which must match an earlier commitment")
+        64,
+        **described("32 random bytes in hex; they must match the commitment, if the seat made one"),
     )
 
 

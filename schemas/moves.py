@@ -34,6 +34,10 @@ from service.domain.commands import (
 from service.shx.validators import MAX_SEATS
 
 MOST_CARDS = 1000
+"""Most cards of a move, and the highest number of a slot."""
+
+MOST_SLOTS = 64
+"""Most slots on which cards can be laid."""
 
 
 def listed_moves(moves: Iterable[Move]) -> list[dict[str, Any]]:
@@ -67,7 +71,7 @@ def move_json(move: Move) -> dict[str, Any]:
 
 
 def move_of(data: Mapping[str, Any], seat: Seat) -> Move:
-    """Return the move that a checked object asks for; raises KeyError for an unknown type."""
+    """Return the move of a validated object; raises KeyError for an unknown type."""
     kind = data["type"]
     match kind:
         case "play":
@@ -163,7 +167,7 @@ class LayIntent(Closed):
     type = _named("lay")
     stacks = fields.List(
         _codes(),
-        validate=validate.Length(min=1, max=MAX_SEATS),
+        validate=validate.Length(min=1, max=MOST_SLOTS),
         **described("for each slot the cards added, in order"),
     )
 
@@ -257,6 +261,6 @@ MOVES: Mapping[str, type[Schema]] = {
 
 
 class MoveSchema(OneOfTypes):
-    """A move: listed ones are ready to be posted; a seat with a key adds `auth`."""
+    """A move. A listed one can be posted unchanged; a seat with a key adds `auth`."""
 
     types = MOVES

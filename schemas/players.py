@@ -55,7 +55,9 @@ class RegisteredSchema(Closed):
     id = fields.UUID(**described("the id of the player"))
     name = fields.String(**described("the name, in normal form NFC"))
     token = fields.String(**described("the bearer token, stored only as a hash"))
-    recovery = fields.String(**described("the code that replaces a lost token, shown only now"))
+    recovery = fields.String(
+        **described("the code that replaces a lost token, shown only in this answer")
+    )
 
 
 class TokenSchema(Closed):
@@ -67,7 +69,9 @@ class TokenSchema(Closed):
 class RecoveryCodeSchema(Closed):
     """A new recovery code; the previous one has expired."""
 
-    recovery = fields.String(**described("the code that replaces a lost token, shown only now"))
+    recovery = fields.String(
+        **described("the code that replaces a lost token, shown only in this answer")
+    )
 
 
 class AccusationsSchema(Closed):
@@ -88,7 +92,7 @@ class PlayerSchema(Closed):
     name = fields.String(allow_none=True, **described("the name; null once the player is erased"))
     created_at = time_field(**described("the time of registration"))
     games = Integer(**described("finished hands"))
-    shithead = Integer(**described("hands (in `reverse`, matches) that the player lost"))
+    shithead = Integer(**described("hands that the player lost"))
     cad = Boolean(**described("whether a final ruling found that the player cheated"))
     accusations = fields.Nested(
         AccusationsSchema, **described("the disputes that the player opened")

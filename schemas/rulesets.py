@@ -65,11 +65,11 @@ class DifferenceSchema(Closed):
     from_ = fields.Raw(
         allow_none=True,
         data_key="from",
-        **described("the value in the ruleset to compare with; null if it has none"),
+        **described("the value in the ruleset to compare with, which may be null"),
     )
-    to = fields.Raw(allow_none=True, **described("the value in this ruleset; null if it has none"))
+    to = fields.Raw(allow_none=True, **described("the value in this ruleset, which may be null"))
     rule = fields.String(allow_none=True, **described("the id of the statement about the setting"))
-    text = fields.String(allow_none=True, **described("the text of that statement"))
+    text = fields.String(allow_none=True, **described("the difference in words"))
 
 
 class RulesetSchema(Closed):
@@ -96,7 +96,7 @@ class RulesetSchema(Closed):
     source = fields.Nested(
         SourceSchema,
         allow_none=True,
-        **described("the document that the rules come from; null for a custom ruleset"),
+        **described("the document that the rules come from; of a custom ruleset, that of its base"),
     )
     reconstruction = Boolean(
         **described("whether the source names the game without describing its rules")
@@ -130,7 +130,10 @@ class RulesetSchema(Closed):
     )
 
 
-RulesetPageSchema: type[Schema] = page_of(RulesetSchema)
+RulesetPageSchema: type[Schema] = page_of(
+    RulesetSchema,
+    order="the catalogue, then rulesets known by name only, then custom ones, newest first",
+)
 
 
 class DifferencesQuery(Closed):
@@ -141,7 +144,7 @@ class DifferencesQuery(Closed):
     )
 
 
-DifferencePageSchema: type[Schema] = page_of(DifferenceSchema)
+DifferencePageSchema: type[Schema] = page_of(DifferenceSchema, order="by section of the settings")
 
 
 class RulesetRequestSchema(Closed):
@@ -164,7 +167,7 @@ class BotSchema(Closed):
     strength = Integer(low=1, high=5, **described("the strength, from 1 (weakest) to 5"))
 
 
-BotPageSchema: type[Schema] = page_of(BotSchema)
+BotPageSchema: type[Schema] = page_of(BotSchema, order="weakest first")
 
 
 class JsonSchemaSchema(Schema):

@@ -106,7 +106,7 @@ def merged(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
 
 
 def check_tree(tree: Any) -> None:
-    """Raise SettingsError unless `tree` is a full, readable tree of settings."""
+    """Raise SettingsError unless `tree` is valid, with the sections `players` and `order`."""
     _check_branch(tree, "")
     for name in ("players", "order"):
         if name not in tree:
@@ -202,7 +202,8 @@ def _value(kind: Any, value: Any, at: str) -> Any:
         return Rank(value)
     if kind is bool or kind is int:
         if type(value) is not kind or (kind is int and not 0 <= value <= 1000):
-            raise SettingsError(at, "is not " + ("true or false" if kind is bool else "a count"))
+            wanted = "true or false" if kind is bool else "an integer from 0 to 1000"
+            raise SettingsError(at, f"is not {wanted}")
         return value
     if kind is str:
         if not isinstance(value, str) or sorted(value) not in ([], sorted("cdhs")):

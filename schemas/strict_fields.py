@@ -39,7 +39,7 @@ def described(text: str) -> dict[str, Any]:
 
 
 class BoundedList(fields.List[Any]):
-    """A JSON list whose length is checked first, so that a long list costs no work."""
+    """A JSON list whose length is checked before its items, so that a long list costs nothing."""
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
         if isinstance(value, list):
@@ -63,7 +63,7 @@ class Integer(fields.Integer):
 
 
 class QueryInteger(fields.Integer):
-    """An integer in a query, by default a version: digits only."""
+    """An integer in a query, by default a version: decimal digits, perhaps after a minus sign."""
 
     def __init__(self, *, low: int = 0, high: int = MOST_EVENTS, **more: Any) -> None:
         super().__init__(validate=validate.Range(min=low, max=high), allow_none=False, **more)
@@ -93,7 +93,7 @@ class QueryBoolean(fields.Boolean):
 
 
 class Text(fields.String):
-    """A string of at most `longest` characters."""
+    """A string of `shortest` to `longest` characters, without NUL."""
 
     def __init__(self, *, shortest: int = 0, longest: int = MAX_TEXT, **more: Any) -> None:
         more.setdefault("allow_none", False)
@@ -165,7 +165,7 @@ ID_PATTERN = "[A-Za-z0-9_-]{1,60}"
 
 
 def name_field(what: str, **more: Any) -> PatternString:
-    """Return a field for the name of a ruleset or bot."""
+    """Return a field for the id of a ruleset or the name of a bot; `what` is in the message."""
     return PatternString(f"^{ID_PATTERN}$", f"is not the name of a {what}", **more)
 
 
@@ -297,7 +297,7 @@ class PageQuery(Closed):
     """Pagination: page size and cursor."""
 
     limit = QueryInteger(
-        low=1, high=200, load_default=50, metadata={"description": "the largest number of items"}
+        low=1, high=200, load_default=50, metadata={"description": "the maximum number of items"}
     )
     cursor = PatternString(
         CURSOR,
@@ -307,14 +307,13 @@ class PageQuery(Closed):
     )
 
 
-def page_of(item: type[Schema], **more: Any) -> type[Schema]:
-    """Return the schema of a page of items."""
+def page_of(item: type[Schema], *, order: str = "newest first") -> type[Schema]:
+    """Return the schema of a page of items; `order` is described to the caller."""
     members: dict[str, Any] = {
         "__doc__": f"A page of items like {item.__name__.removesuffix('Schema')}.",
-        "items": fields.List(fields.Nested(item), **described("the items, newest first")),
+        "items": fields.List(fields.Nested(item), **described(f"the items, {order}")),
         "next": fields.String(
             allow_none=True, **described("the `cursor` of the next page; null at the end")
         ),
-        **more,
     }
     return type(f"{item.__name__.removesuffix('Schema')}PageSchema", (Closed,), members)

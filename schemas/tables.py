@@ -44,10 +44,11 @@ from service.domain.table import (
 from service.shx.validators import MAX_SEATS
 
 LONGEST_TURN = 30 * 24 * 3600
-"""Seconds; long enough for correspondence games."""
+"""Longest time limits, in seconds: 30 days, for correspondence games."""
 
 ENTROPY = tuple(mode.value for mode in Entropy)
-INVITE = 200
+LONGEST_INVITE = 200
+"""In characters."""
 
 
 class ClockRequestSchema(Closed):
@@ -164,7 +165,7 @@ class SitSchema(Closed):
         metadata={"description": "the Ed25519 public key of the seat, in base64"},
     )
     invite = Text(
-        longest=INVITE,
+        longest=LONGEST_INVITE,
         allow_none=True,
         load_default=None,
         metadata={"description": "the invite of a private table"},
@@ -271,7 +272,9 @@ class TableSchema(Closed):
     version = Integer(low=1, **described("the number of changes, which is also in the ETag"))
     status = Chosen(
         *(status.value for status in TableStatus),
-        **described("`between` hands, `playing` one, `open` while seats are free, or `closed`"),
+        **described(
+            "`open`: seats are free; `between`: no hand runs; `playing`: one runs; `closed`"
+        ),
     )
     visibility = Chosen(
         "public",

@@ -80,8 +80,12 @@ class ServerKeySchema(Closed):
     id = fields.String(**described("the key id: the first 4 bytes of a hash, in hex"))
     name = fields.String(**described("the name of the key, which is the server's origin"))
     public = fields.String(**described("the Ed25519 public key, in base64"))
-    from_ = time_field(allow_none=True, data_key="from", **described("since when the key signs"))
-    to = time_field(allow_none=True, **described("until when it signed; null for the present key"))
+    from_ = time_field(
+        allow_none=True, data_key="from", **described("the time from which the key signs")
+    )
+    to = time_field(
+        allow_none=True, **described("the time until which it signed; null for the present key")
+    )
     signed_by_previous = fields.String(
         allow_none=True,
         **described("the signature of the key before it, in base64; null for the first"),
@@ -97,19 +101,19 @@ class RetirementSchema(Closed):
     """
 
     id = fields.String(
-        required=True, metadata={"description": "The id of the retired key, one of `items`."}
+        required=True, metadata={"description": "the id of the retired key, one of `items`"}
     )
     to = fields.String(
         required=True,
         metadata={
-            "description": "The time from which signatures of the key are invalid.",
+            "description": "the time from which signatures of the key are invalid",
             "format": "date-time",
         },
     )
     signed_by = fields.String(
-        required=True, metadata={"description": "The id of the key that signed this."}
+        required=True, metadata={"description": "the id of the key that signed the retirement"}
     )
-    signature = fields.String(required=True, metadata={"description": "The signature, in base64."})
+    signature = fields.String(required=True, metadata={"description": "the signature, in base64"})
 
 
 class ServerKeysSchema(Closed):
@@ -119,6 +123,6 @@ class ServerKeysSchema(Closed):
     retirements = fields.List(
         fields.Nested(RetirementSchema),
         required=True,
-        metadata={"description": "The signed retirements of keys, newest first."},
+        metadata={"description": "the signed retirements of keys, newest first"},
     )
     next = fields.String(allow_none=True, **described("always null"))

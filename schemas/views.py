@@ -57,7 +57,7 @@ class ClockSchema(Closed):
     """The time limits of a game."""
 
     turn_seconds = Integer(**described("seconds for a turn"))
-    swap_seconds = Integer(**described("seconds for the exchange phase"))
+    swap_seconds = Integer(**described("seconds for set-up and exchange phase"))
 
 
 class SetupSeatSchema(Closed):
@@ -75,14 +75,14 @@ class SetupSeatSchema(Closed):
 
 
 class DemandSchema(Closed):
-    """What the pile demands of the next play."""
+    """The demand of the pile on the next play."""
 
     kind = Chosen(
         *(asks.value for asks in Asks if asks is not Asks.TRANSPARENT),
         **described("the kind of demand"),
     )
     rank = _rank("the rank that the demand refers to, null for `anything`", allow_none=True)
-    ranks = fields.List(_rank("a rank"), **described("the ranks that satisfy the demand"))
+    ranks = fields.List(_rank("a rank"), **described("the ranks with which a play may begin"))
 
 
 class HandSchema(Closed):
@@ -168,7 +168,9 @@ class GameViewSchema(Closed):
     )
     window_until = time_field(
         allow_none=True,
-        **described("the end of a window in which any seat may act, or null"),
+        **described(
+            "until when bots wait so that players can open or follow up; null if they do not"
+        ),
     )
     clock = fields.Nested(ClockSchema, allow_none=True, **described("the time limits, or null"))
     commit = hex_digits(64, **described("the server's commitment to its seed"))
@@ -180,7 +182,7 @@ class GameViewSchema(Closed):
     )
     stock = Integer(**described("the number of cards in the stock"))
     pile = card_list(metadata={"description": "the pile, bottom card first"})
-    demand = fields.Nested(DemandSchema, **described("what the pile demands of the next play"))
+    demand = fields.Nested(DemandSchema, **described("the demand of the pile on the next play"))
     burned = card_list(metadata={"description": "the burned cards"})
     seats = fields.List(fields.Nested(SeatViewSchema), **described("the seats, in order"))
     moves = fields.List(
@@ -282,8 +284,8 @@ def _demand(game: Game) -> Json:
     """
     Return what the pile asks of the next play.
 
-    A card that has to be covered asks nothing of its cover. Ranks that need a
-    companion count as fitting: they never need to fit themselves.
+    A card that has to be covered asks nothing of its cover. Ranks that need a companion are
+    always listed, because they need not satisfy the demand themselves.
     """
     ruleset = game.ruleset
     demand = ANYTHING if game.covering else demand_of(ruleset, game.pile)

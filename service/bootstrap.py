@@ -349,7 +349,7 @@ def compose(
             retention=retention,
             clock_doubt=clock_doubt,
         ),
-        erasures=Erasures(directory, erasure_list),
+        erasures=Erasures(directory, erasure_list, now=world.now),
         readiness=readiness,
         close=close,
     )

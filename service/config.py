@@ -62,6 +62,11 @@ def uses_sentinel(redis_url: str) -> bool:
 
 def _redis_url(value: str) -> str:
     parts = urlsplit(value)
+    for host in parts.netloc.rpartition("@")[2].split(","):
+        try:
+            _ = urlsplit(f"//{host}").port
+        except ValueError:
+            raise ValueError("has a port that is not a number from 0 to 65535") from None
     if uses_sentinel(value):
         if not re.fullmatch(r"/[^/]+/?", parts.path):
             raise ValueError("must have the name of the master, and nothing else, as its path")

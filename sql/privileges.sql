@@ -27,7 +27,7 @@ BEGIN
             EXECUTE format('CREATE ROLE %I %s', wanted.name, wanted.login);
         EXCEPTION
             WHEN duplicate_object OR unique_violation THEN
-                NULL;  -- made at the same moment from another database
+                NULL;  -- created at the same moment from another database
         END;
     END LOOP;
 END

@@ -31,7 +31,7 @@ CREATE TABLE applied_files (
 CREATE TABLE streams (
     stream_id  uuid     NOT NULL,
     kind       text     NOT NULL,  -- StreamKind; only games are public
-    version    integer  NOT NULL,  -- number of events; what an append compares and sets
+    version    integer  NOT NULL,  -- number of events; an append compares and sets it
     head       bytea    NOT NULL,  -- SHA-256(0x00 || last line)
     CONSTRAINT streams_pkey PRIMARY KEY (stream_id),
     CONSTRAINT streams_kind_known CHECK (kind IN ('game', 'table', 'dispute', 'access')),
@@ -53,16 +53,16 @@ CREATE TABLE archived (
     stream_id    uuid         NOT NULL,
     version      integer      NOT NULL,  -- of the whole stream
     head         bytea        NOT NULL,  -- of the whole stream
-    bundle       bytea        NOT NULL,  -- SHA-256 of the bundle that holds it now
+    bundle       bytea        NOT NULL,  -- SHA-256 of the bundle with its events
     archived_at  timestamptz  NOT NULL DEFAULT now(),
     CONSTRAINT archived_pkey PRIMARY KEY (stream_id),
     CONSTRAINT archived_bundle_is_hash CHECK (octet_length(bundle) = 32)
 );
 
--- The server seeds of running games, encrypted by the service; gone with the seal.
+-- The server seeds of running games, encrypted by the service; deleted with the seal.
 CREATE TABLE secrets (
     game_id     uuid   NOT NULL,
-    key_id      text   NOT NULL,  -- which key of the key file
+    key_id      text   NOT NULL,  -- of a key in the key file
     ciphertext  bytea  NOT NULL,  -- AES-256-GCM, the game id as associated data
     CONSTRAINT secrets_pkey PRIMARY KEY (game_id)
 );
@@ -72,7 +72,7 @@ CREATE TABLE answers (
     caller       uuid         NOT NULL,
     request_key  bytea        NOT NULL,  -- SHA-256 over path and key
     body_hash    bytea        NOT NULL,  -- SHA-256 over the body
-    sealed       bytea        NOT NULL,
+    sealed       bytea        NOT NULL,  -- the answer, encrypted
     created_at   timestamptz  NOT NULL DEFAULT now(),
     CONSTRAINT answers_pkey PRIMARY KEY (caller, request_key)
 );
@@ -82,13 +82,13 @@ CREATE INDEX answers_by_age ON answers (created_at);
 CREATE TABLE outbox (
     stream_id   uuid         NOT NULL,
     version     integer      NOT NULL,  -- the stream's version after the commit
-    topic       text         NOT NULL,  -- to whom
+    topic       text         NOT NULL,  -- the receiver: game, log, statistics
     created_at  timestamptz  NOT NULL DEFAULT now(),
     CONSTRAINT outbox_pkey PRIMARY KEY (stream_id, version, topic)
 );
 CREATE INDEX outbox_by_age ON outbox (topic, created_at);
 
--- The events as JSON, for SQL sessions; derived from the bytes, which alone count.
+-- The events as JSON, for SQL sessions; derived from `line`, which is the record.
 CREATE VIEW event_log AS
 SELECT
     e.stream_id,
@@ -99,7 +99,7 @@ JOIN streams s ON s.stream_id = e.stream_id
 WHERE s.kind = 'game';
 
 
--- The directory: what lists, pages and the sweeper ask for without folding a stream.
+-- The directory: data for lists, pages and the sweeper that needs no fold of a stream.
 --
 -- `games`, `game_seats`, `tables` and `table_seats` are summaries, written by the append that
 -- changes them. Names of players are stored here and in no stream, so that they can be erased.
@@ -137,9 +137,9 @@ CREATE TABLE games (
     shithead    integer,                -- seat
     places      jsonb,                  -- seats in the order in which they went out
     public      boolean      NOT NULL,
-    wake_kind   text,                   -- what the sweeper has to do: bot, stand_in, time_out, entropy, …
-    wake_at     timestamptz,            -- and when
-    wake_seat   integer,                -- and for whom
+    wake_kind   text,                   -- the next scheduled action: bot, time_out, entropy
+    wake_at     timestamptz,            -- its time
+    wake_seat   integer,                -- its seat; no longer used
     back        jsonb,                  -- seats whose players came back while a bot stood in
     CONSTRAINT games_pkey PRIMARY KEY (game_id),
     CONSTRAINT games_status_known CHECK (
@@ -155,7 +155,7 @@ CREATE TABLE game_seats (
     seat       integer  NOT NULL,
     kind       text     NOT NULL,  -- human, bot
     bot        text,               -- its name
-    player_id  uuid,               -- stays when the player is erased
+    player_id  uuid,               -- also after the player was erased
     CONSTRAINT game_seats_pkey PRIMARY KEY (game_id, seat)
 );
 CREATE INDEX game_seats_by_player ON game_seats (player_id) WHERE player_id IS NOT NULL;
@@ -187,7 +187,7 @@ CREATE TABLE table_seats (
 );
 CREATE INDEX table_seats_by_player ON table_seats (player_id) WHERE player_id IS NOT NULL;
 
--- Moves that were refused, encrypted by the service: an attempt tells what is in a hand.
+-- Refused moves, encrypted by the service: an attempt reveals cards of a hand.
 -- `arrival` numbers the attempts of a game; null in rows from before migration 0009.
 CREATE TABLE refusals (
     game_id     uuid         NOT NULL,
@@ -200,19 +200,19 @@ CREATE TABLE refusals (
     CONSTRAINT refusals_pkey PRIMARY KEY (game_id, refusal_id)
 );
 
--- Who read something not public about a game that was not theirs to know.
+-- Access log: reads of a game's private data by callers who do not own it.
 CREATE TABLE readings (
     game_id     uuid         NOT NULL,
     reading_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
     at          timestamptz  NOT NULL,
     reader      uuid,                   -- player; null for a caller with the invite and no token
     what        text         NOT NULL,
-    version     integer,                -- of the game; null where none was noted
+    version     integer,                -- of the game; null in rows from before migration 0008
     CONSTRAINT readings_pkey PRIMARY KEY (game_id, reading_id)
 );
 CREATE INDEX readings_by_time ON readings (game_id, at, reading_id);
 
--- Rulesets of the players' own; the id is the hash of the settings, so a row never changes.
+-- Custom rulesets. The id is the hash of the settings, so a row never changes.
 CREATE TABLE rulesets_custom (
     ruleset_id  text         NOT NULL,
     name        text         NOT NULL,
@@ -223,7 +223,7 @@ CREATE TABLE rulesets_custom (
 );
 CREATE INDEX rulesets_custom_by_owner ON rulesets_custom (owner);
 
--- A game with its seats and the names of those who sit there.
+-- Games with their seats and the names of their players.
 CREATE VIEW game_rows AS
 SELECT
     g.*,
@@ -240,7 +240,7 @@ SELECT
     ) AS seats
 FROM games g;
 
--- A table with its seats and the names of those who sit there.
+-- Tables with their seats and the names of their players.
 CREATE VIEW table_rows AS
 SELECT
     t.*,
@@ -260,8 +260,8 @@ FROM tables t;
 
 -- Disputes: summaries of their streams, texts, votes and findings.
 --
--- Words and names stay out of the streams, so that they can be erased; what a stream says of
--- them are commitments. The frozen evidence is the public bundle: it holds no secret.
+-- Texts and names are not in the streams, so that they can be erased; a stream has commitments to
+-- the texts. The frozen evidence is the public bundle, which has no secret.
 
 CREATE TABLE disputes (
     dispute_id  uuid         NOT NULL,
@@ -273,8 +273,8 @@ CREATE TABLE disputes (
     charge      text         NOT NULL,
     verdict     text,                             -- of the newest ruling
     opened_at   timestamptz  NOT NULL,
-    found_at    integer      NOT NULL DEFAULT 0,  -- the game's version the findings are about
-    wake_at     timestamptz,                      -- when silence leads to something
+    found_at    integer      NOT NULL DEFAULT 0,  -- version of the game that the findings judge
+    wake_at     timestamptz,                      -- end of the next period
     move        integer,                          -- first event of the move; null in older rows
     proven      boolean,                          -- the newest ruling is against the server
     CONSTRAINT disputes_pkey PRIMARY KEY (dispute_id),
@@ -299,7 +299,7 @@ CREATE TABLE dispute_referees (
 );
 CREATE INDEX dispute_referees_by_player ON dispute_referees (player_id);
 
--- What the sides say. Words and salt go when their author is erased.
+-- Statements of the sides. Text and salt are deleted when their author is erased.
 CREATE TABLE dispute_texts (
     dispute_id  uuid     NOT NULL,
     seq         integer  NOT NULL,  -- the event with the commitment
@@ -317,7 +317,7 @@ CREATE TABLE dispute_bundles (
     CONSTRAINT dispute_bundles_pkey PRIMARY KEY (dispute_id)
 );
 
--- What the machine found, encrypted by the service.
+-- Findings of the verifier, encrypted by the service.
 CREATE TABLE dispute_findings (
     dispute_id  uuid     NOT NULL,
     found_at    integer  NOT NULL,  -- the game's version
@@ -348,10 +348,10 @@ WHERE p.erased_at IS NULL
     AND NOT EXISTS (SELECT FROM dispute_referees r WHERE r.player_id = p.player_id);
 
 
--- Facts about games that are over, taken from their logs once; statistics are made of them.
+-- Data for statistics, taken once from the logs of finished games.
 --
--- Derived, and made again from the logs should they be lost. A row is written together with the
--- end of the outbox row that asked for it, so no game is counted twice or forgotten.
+-- They can be computed again from the logs. A row is inserted in the transaction that deletes the
+-- outbox row that requested it, so no game is counted twice or left out.
 
 CREATE TABLE shuffled_decks (
     game_id     uuid         NOT NULL,
@@ -371,23 +371,22 @@ CREATE TABLE blind_choices (
     player_id  uuid         NOT NULL,
     slots      integer      NOT NULL,  -- face-down cards to choose from
     playable   integer      NOT NULL,  -- of these, cards that fitted
-    fitted     boolean      NOT NULL,  -- whether the one chosen did
+    fitted     boolean      NOT NULL,  -- whether the chosen card fitted
     ended_at   timestamptz  NOT NULL,
     CONSTRAINT blind_choices_pkey PRIMARY KEY (game_id, seq)
 );
 CREATE INDEX blind_choices_by_player ON blind_choices (player_id, ended_at, game_id, seq);
 
 
--- The public log: one Merkle tree over all games, its tiles, its heads and who signed them.
+-- The public log: one Merkle tree over all games, its tiles, heads and signatures.
 --
--- There is one writer at a time, and rows are only ever added: what a head says of the leaves
--- before it stays true for ever. A head is written together with the leaves that make it, and
--- signed afterwards, so that no signature can stand under a tree that is not here.
+-- There is one writer at a time, and rows are only added, so a head stays true. A head is inserted
+-- with its newest leaves and signed afterwards, so that no tree is signed that is not stored.
 
 CREATE TABLE log_leaves (
     leaf_index  bigint       NOT NULL,  -- from 0, without gaps
     game_id     uuid         NOT NULL,
-    version     integer      NOT NULL,  -- of the game's log that the leaf names the head of
+    version     integer      NOT NULL,  -- of the game, whose head is in the leaf
     data        bytea        NOT NULL,  -- the body of a receipt
     added_at    timestamptz  NOT NULL,
     CONSTRAINT log_leaves_pkey PRIMARY KEY (leaf_index),
@@ -395,7 +394,7 @@ CREATE TABLE log_leaves (
     CONSTRAINT log_leaves_fit_a_bundle CHECK (octet_length(data) < 65536)
 );
 
--- The hashes that stand in tiles: level 0 the leaves, above it one for each full tile below.
+-- The hashes in tiles: at level 0 those of the leaves, above it one for each full tile below.
 CREATE TABLE log_hashes (
     level     integer  NOT NULL,
     position  bigint   NOT NULL,  -- within the level, from 0
@@ -404,7 +403,7 @@ CREATE TABLE log_hashes (
     CONSTRAINT log_hashes_is_hash CHECK (octet_length(hash) = 32)
 );
 
--- The tree after each batch. A head has its note once it is signed; the newest signed one is served.
+-- The tree after each batch. `note` is null until it is signed; the newest signed head is served.
 CREATE TABLE log_heads (
     size     bigint       NOT NULL,
     root     bytea        NOT NULL,
@@ -422,7 +421,7 @@ CREATE TABLE log_heads (
 );
 CREATE INDEX log_heads_signed ON log_heads (size) WHERE note IS NOT NULL;
 
--- What witnesses put under a checkpoint: evidence against a second tree, so it stays.
+-- Cosignatures of checkpoints by witnesses: evidence against a second tree, so they stay.
 CREATE TABLE log_cosignatures (
     size     bigint       NOT NULL,
     witness  text         NOT NULL,  -- its key: name+id+key
@@ -432,30 +431,30 @@ CREATE TABLE log_cosignatures (
 );
 CREATE INDEX log_cosignatures_by_witness ON log_cosignatures (witness, size DESC);
 
--- Games that may need a leaf in between.
+-- Running games, which may need further leaves.
 CREATE INDEX games_running ON games (game_id) WHERE status IN ('shuffling', 'swapping', 'playing');
 
 -- The tree before the first leaf.
 INSERT INTO log_heads (size, root, made_at) VALUES (0, sha256(''), now());
 
 
--- The trail: what operators did with `shithead admin`. Rows are only ever added.
+-- The trail: actions of operators with `shithead admin`. Rows are only added.
 --
 -- Players appear here by id only, so an erasure in `players` covers these rows too.
 
 CREATE TABLE trail (
     entry_id  uuid         NOT NULL DEFAULT gen_random_uuid(),
     at        timestamptz  NOT NULL,
-    operator  text         NOT NULL,  -- a user of the system, or what --as says
+    operator  text         NOT NULL,  -- the system user, or the value of --as
     act       text         NOT NULL,  -- the command: rename, abort, archive, …
-    target    uuid,                   -- the player, table or game; null where none is meant
+    target    uuid,                   -- the player, table or game; null if there is none
     outcome   text         NOT NULL,  -- done, or why it was refused
     CONSTRAINT trail_pkey PRIMARY KEY (entry_id),
     CONSTRAINT trail_says_who CHECK (operator <> '')
 );
 CREATE INDEX trail_by_age ON trail (at DESC, entry_id DESC);
 
--- Refused moves are forgotten by age.
+-- Refused moves are deleted by age.
 CREATE INDEX refusals_by_age ON refusals (at);
 
 
@@ -463,7 +462,8 @@ CREATE INDEX refusals_by_age ON refusals (at);
 --
 -- `expected` is the version at which the caller decided. SH409 if a stream has moved on (DETAIL:
 -- the stream and its version): the caller reads and decides again. SH410 if the request has been
--- answered meanwhile.
+-- answered meanwhile, SH429 if a quota is reached, SH401 if a player was erased, SH400 for a wrong
+-- head or kind of stream.
 --
 -- An unknown or expired token is refused first (SH403). The answer is written before the events, so
 -- a repeated request gets SH410, never SH409 or SH429 because of its own first execution. Streams
@@ -534,8 +534,8 @@ $$;
 -- Returns null after a commit; else {"refused": SH409 (a stream moved on), SH410 (the request has
 -- been answered), SH403 (the token has expired) or SH401 (a player was erased), "detail": as
 -- raised, "lines": for SH409 of a game its events since the expected version}, with nothing
--- written. A raised error would be logged by PostgreSQL, and two moves at the same time are no
--- error; the caller that lost decides again without reading.
+-- written. PostgreSQL would log a raised error, but concurrent moves are no error. With the lines
+-- the caller can decide again without a read.
 --
 -- An ordinary move, one append to a game that goes on, takes the shorter path of append_move.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
@@ -586,14 +586,14 @@ END
 $$;
 
 
--- append_move: what append_events does, for one append to a running game: a move, and no more.
+-- append_move: append_events for an ordinary move, which is one append to a game that goes on.
 --
--- Returns as try_append_events does, which calls it. One body without a subtransaction: nested
--- functions and exception handlers cost as much as the writes. A refusal is found before anything
--- is written, except that the answer, which comes first (append_events says why), is deleted
--- again if the stream has moved on.
+-- Called by try_append_events, and returns the same. One body without a subtransaction: nested
+-- functions and exception handlers cost as much as the writes. Refusals are found before anything is
+-- written, except SH409: the answer was inserted first (for the reason in append_events), and is
+-- deleted again.
 --
---   the command of append_events, if try_append_events finds that it is an ordinary move
+--   the command of append_events
 CREATE OR REPLACE FUNCTION append_move(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -675,6 +675,8 @@ $$;
 
 -- append_stream: compare the version of one stream, add its lines, update its summary row.
 --
+-- SH409 if the stream is at another version, SH400 for a wrong head or kind.
+--
 -- The lines are text in the argument and their UTF-8 bytes in the table. The head is computed
 -- again here, so a receipt can never name bytes that are not stored.
 --
@@ -726,8 +728,8 @@ $$;
 -- archive_stream: delete the events of a sealed game and keep its head; for the owner only.
 --
 -- `bundle_hash` is the SHA-256 of the bundle that replaces the events and the refused moves.
--- Returns the number of events deleted. SH425 while outbox rows for the public log or the
--- statistics wait: both read the events here.
+-- Returns the number of events deleted. SH425 while the stream has outbox rows, because their
+-- receivers read its events. SH400 for an unknown stream, SH403 for one that is no sealed game.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -842,10 +844,10 @@ AS $$
 $$;
 
 
--- come_back: give a seat back from the stand-in bot to its player; returns whether it took effect.
+-- come_back: store the seats that players took back from stand-in bots, and the game's next action.
 --
--- Not an event, because the game does not change. No effect if the game has moved on from version
--- `seen`. Sets the next action of the sweeper as well.
+-- `seats` replaces the stored seats. Not an event, because the game does not change. No effect if the
+-- game has moved on from version `seen`; returns whether it took effect.
 CREATE OR REPLACE FUNCTION come_back(
     game uuid, seen integer, seats jsonb, next_kind text, next_at timestamptz
 ) RETURNS boolean
@@ -908,8 +910,9 @@ $$;
 
 -- erase_player: remove the personal data of a player; the id stays, because games refer to it.
 --
--- SH423 during a hand, which needs the player. The row is locked first, and a deal locks its players
--- (hold_players) until its commit: if both happen at the same time, the second one is refused.
+-- Returns false for an unknown player or one erased before. SH423 during a hand, which needs the
+-- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
+-- both happen at the same time, the second one is refused.
 --
 -- The player's stored answers and texts in disputes are deleted too. The streams keep commitments
 -- to these texts, which reveal nothing without the salt.
@@ -1013,13 +1016,14 @@ AS $$
     )
 $$;
 
--- look_up: what a request needs first, in one round trip: its player, stored answer and game.
+-- look_up: the data that a request needs first, in one round trip: its player, answer and game.
 --
--- STABLE: all statements see one snapshot; on a distributed database (decision 0060) each sees its
--- own, so no event is returned that `version` does not count. A function with small statements, because the plan of
--- one join over all tables would depend on which arguments are null and be made anew each time.
--- Each argument may be null: then nothing is read for it. `beside` adds what is not in the log of
--- the game: its secret, table, players with their names, and the first event of the table.
+-- STABLE: all statements see one snapshot. On a distributed database (decision 0060) each sees its
+-- own; therefore events that `version` does not count are left out. Small statements instead of one
+-- join over all tables, whose plan would depend on which arguments are null.
+--
+-- Each argument may be null: then nothing is read for it. `beside` adds data that is not in the log
+-- of the game: its secret, table, players with their names, and the first event of the table.
 CREATE OR REPLACE FUNCTION look_up(
     token bytea, its_request_key bytea, game uuid, after_seq integer, named uuid[], beside boolean,
     OUT player_id uuid, OUT name text, OUT body_hash bytea, OUT sealed bytea,
@@ -1077,10 +1081,10 @@ BEGIN
 END
 $$;
 
--- may_see_game: whether a player, or the holder of an invite, may see a hand of a private table.
+-- may_see_game: whether a player, or a caller with an invite, may see a hand of a private table.
 --
 -- True for its seats, the present seats of its table, the host, referees of disputes about it, and
--- holders of the invite (by its SHA-256). access.py has the same rule for single calls.
+-- callers with the invite (by its SHA-256). access.py has the same rule for single calls.
 CREATE OR REPLACE FUNCTION may_see_game(viewer uuid, invite bytea, game uuid, its_table uuid)
 RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
@@ -1213,7 +1217,8 @@ $$;
 --
 -- Returns false, and stores nothing, if the game is over or unknown. Locks the row of the stream: the
 -- append that seals the game comes either before, and this returns false, or after, and counts this
--- attempt (see check_refusals). Only the first 200 attempts of a seat are stored.
+-- attempt (see check_refusals). Only the first 200 attempts of a seat are stored; for later ones it
+-- also returns true.
 CREATE OR REPLACE FUNCTION record_attempt(
     game uuid, attempt uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS boolean
@@ -1260,7 +1265,7 @@ AS $$
 $$;
 
 
--- record_refusal: store a refused move, encrypted by the caller.
+-- record_refusal: store a refused move, encrypted by the caller; for processes of earlier releases.
 --
 -- Only the first 200 of a seat are stored: all go into the game's bundle, which must stay small
 -- enough to be read.
@@ -1309,7 +1314,7 @@ CREATE OR REPLACE TRIGGER streams_never_go BEFORE DELETE OR TRUNCATE ON streams
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 ALTER TABLE streams ENABLE ALWAYS TRIGGER streams_never_go;
 
--- The condition keeps the function out of the way of an append, which only ever goes forward.
+-- The condition avoids a function call in each append, because an append increases the version.
 CREATE OR REPLACE TRIGGER streams_only_grow BEFORE UPDATE ON streams
     FOR EACH ROW WHEN (
         NEW.version <= OLD.version OR NEW.stream_id <> OLD.stream_id OR NEW.kind <> OLD.kind
@@ -1520,9 +1525,9 @@ $$;
 
 -- summarise_dispute: set the columns of a dispute's summary row that `summary` names, and its version.
 --
--- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle`,
--- `findings` and `votes` are inserted in the transaction of the events that name them.
--- The append of the ruling deletes the votes, since its events reveal them.
+-- The first append inserts the row. `referees` replaces all referees; `texts`, `bundle`, `findings`
+-- and `votes` are inserted in the transaction of the events that refer to them. The append of the
+-- ruling deletes the votes, because its events reveal them.
 CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1593,7 +1598,7 @@ $$;
 
 -- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats. Its players are
+-- The first append with a summary inserts the row; `seats` replaces all seats. Their players are
 -- locked (hold_players), so no hand is dealt to a player who is erased at the same moment.
 CREATE OR REPLACE FUNCTION summarise_game(game uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
@@ -1633,8 +1638,8 @@ $$;
 
 -- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats. The players
--- of its seats and its host are locked (hold_players) against a concurrent purge_players.
+-- The first append with a summary inserts the row; `seats` replaces all seats. New players of the
+-- seats, and the host, are locked (hold_players) against a concurrent purge_players.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1677,8 +1682,8 @@ $$;
 -- `size` is the size of the tree on which the caller built. SH409 if the tree has grown (DETAIL:
 -- its size): the caller reads and builds again. The lock serialises callers.
 --
--- The outbox rows that requested the leaves are deleted in the same transaction, so a crash loses
--- no leaf and doubles none. The hashes of leaves are computed here from the stored bytes.
+-- The outbox rows that requested the leaves are deleted in the same transaction, so a crash neither
+-- loses nor repeats a leaf. The hashes of leaves are computed here from the stored bytes.
 --
 --   {"size", "root" (base64), "at", "leaves": [{game, version, data: text}],
 --    "hashes": [{level from 1, position, hash (base64)}], "done": [{stream, version}]}
@@ -1738,6 +1743,8 @@ $$;
 
 
 -- keep_cosignature: store a witness's cosignature of a checkpoint; the first one stays.
+--
+-- Returns whether it was stored: false too if the tree is unknown or not signed.
 CREATE OR REPLACE FUNCTION keep_cosignature(of_size bigint, by_witness text, signed text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -1836,7 +1843,7 @@ BEGIN
             EXECUTE format('CREATE ROLE %I %s', wanted.name, wanted.login);
         EXCEPTION
             WHEN duplicate_object OR unique_violation THEN
-                NULL;  -- made at the same moment from another database
+                NULL;  -- created at the same moment from another database
         END;
     END LOOP;
 END

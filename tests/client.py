@@ -116,7 +116,7 @@ def open_table(
 
 def chosen(moves: list[dict[str, Any]], rng: random.Random) -> dict[str, Any]:
     """
-    Return one of the listed moves: few swaps, and often the lowest card.
+    Return one of the listed moves: few swaps, and usually the lowest card.
 
     So the exchange ends, and a hand takes about 100 moves; with random moves it takes up to 1,000.
     """
@@ -124,7 +124,7 @@ def chosen(moves: list[dict[str, Any]], rng: random.Random) -> dict[str, Any]:
     if ready and rng.random() < 0.6:
         return ready[0]
     plays = [move for move in moves if move["type"] in ("play", "play_blind", "lay")]
-    if plays and rng.random() < 0.5:
+    if plays and rng.random() < 0.9:
         return min(plays, key=_rank)
     return rng.choice(plays if plays and rng.random() < 0.9 else moves)
 

@@ -24,6 +24,11 @@ def examples(number: int) -> settings:
     return settings(max_examples=number * _TIMES[settings.get_current_profile_name()])
 
 
+def repeated(number: int) -> int:
+    """Return how often a race is repeated: `number` times in `ci`, four times that in `long`."""
+    return number * (1 if settings.get_current_profile_name() == "ci" else 4)
+
+
 def stride(number: int) -> int:
     """Return the step through similar cases: `number` in `ci`, 1 in `long`."""
     return number if settings.get_current_profile_name() == "ci" else 1

@@ -274,7 +274,7 @@ class HonestTable:
             public=True,
             entropy=host.entropy,
             key=None if host.key is None else public_text(host.key),
-            turn_limit=self.chance.choice((15, 200, 500)),
+            turn_limit=self.chance.choice((15, 100, 300)),
             deal=True,
         )
         table = UUID(orjson.loads(self.services.tables.open(host.player, request).body)["id"])

@@ -20,7 +20,7 @@ from service.tracing import Step
 INTERVAL = 0.5  # seconds between two rounds
 BATCH = 500  # rows of a round
 OLDER_THAN = timedelta(seconds=1)
-"""Minimum age of a row: the process that committed it has most likely notified the readers."""
+"""Minimum age of a row: its commit has most likely notified the readers, so it can wait."""
 
 
 class Relay:

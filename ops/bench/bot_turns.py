@@ -43,8 +43,8 @@ Line = dict[str, Any]
 def hands_of_bots(client: Client, url: str) -> tuple[int, float]:
     """Return how many turns the bots of all tables took, and the seconds from first to last."""
     seats = [{"bot": name} for name in BOTS]
-    wish = {"ruleset": "shithead", "seats": seats, "window_seconds": 0}
-    games = [client.post("/v1/tables", wish)["game"] for _ in range(TABLES)]
+    body = {"ruleset": "shithead", "seats": seats, "window_seconds": 0}
+    games = [client.post("/v1/tables", body)["game"] for _ in range(TABLES)]
     with psycopg.connect(url, autocommit=True) as connection:
 
         def running_hands() -> int:
@@ -62,8 +62,8 @@ def answers_to_a_person(client: Client) -> list[float]:
     """Return the seconds from each move of a person to the move of the bot whose turn came."""
     found: list[float] = []
     while len(found) < ANSWERS:
-        wish = {"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}], "window_seconds": 0}
-        game = client.post("/v1/tables", wish)["game"]
+        body = {"ruleset": "shithead", "seats": ["me", {"bot": "greedy"}], "window_seconds": 0}
+        game = client.post("/v1/tables", body)["game"]
         play(client, game)
         log = [line for line in log_of(client, game) if line["type"] in ACTIONS]
         found += [

@@ -39,7 +39,7 @@ MOST = 1.10
 
 @dataclass(slots=True, kw_only=True)
 class Level:
-    """The figures of both sides with so many events stored in the filled database."""
+    """The figures of both sides at one number of events in the filled database."""
 
     events: int
     size: int  # bytes of the filled database

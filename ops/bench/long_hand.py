@@ -87,14 +87,14 @@ def _tried(
 def opened(services: Services, players: Sequence[Player], ruleset: str) -> GameEntry:
     """Return a hand between players that has been dealt."""
     host, *guests = players
-    wish = replace(
+    request = replace(
         plain_table(ruleset, ("me", *("open" for _ in guests))), turn_limit=MAX_TURN_LIMIT
     )
-    table = orjson.loads(services.tables.open(host, wish).body)
+    table = orjson.loads(services.tables.open(host, request).body)
     for guest in guests:
         table = orjson.loads(
             services.tables.sit(
-                guest, UUID(table["id"]), seat=None, entropy=wish.entropy, key=None, invite=None
+                guest, UUID(table["id"]), seat=None, entropy=request.entropy, key=None, invite=None
             ).body
         )
     entry = services.game_cache.fresh(UUID(table["game"]))

@@ -178,7 +178,7 @@ def create_stream_app() -> Flask:
 
 
 def _wrap(app: Flask, settings: Settings, shares: ThreadShares) -> None:
-    """Add the WSGI middleware: bodies with a deadline, and the headers of trusted proxies."""
+    """Add the WSGI middleware: a deadline for bodies, and the headers of trusted proxies."""
     slots = BodySlots(
         arriving=Slots("bodies", shares.bodies, per_address=shares.bodies * 5 // 7),
         slow=Slots("slow bodies", shares.slow_bodies),

@@ -24,7 +24,7 @@ STYLE = "style.css"
 STRINGS = "app/strings/"
 """The texts of the pages, one file per language.
 
-The files of this folder are for all pages, those of each subfolder for some pages."""
+The files in the folder itself are for all pages, those of a subfolder for some pages."""
 
 KINDS = {
     ".css": "text/css; charset=utf-8",
@@ -56,8 +56,8 @@ def loaded() -> Assets:
     Return the files as this process serves them.
 
     One hash covers all of them and is a part of every address. So a module that imports
-    `./cards.js` gets the file of its own build, without its name being rewritten. Comments,
-    spaces and long names are left out (`compact.py`): they are 40 % of the scripts.
+    `./cards.js` gets the file of its own build, and imports need not be rewritten. Comments,
+    spaces and long names are removed (`compact.py`): they are half of the scripts.
     """
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     paths.remove(FOLDER / "package.json")  # for Node.js
@@ -68,31 +68,31 @@ def loaded() -> Assets:
         if name not in compact:
             compact[name] = COMPACT[Path(name).suffix](text)
     files = {name: compact[name].encode() for name in texts}
-    whole = hashlib.sha256()
+    build = hashlib.sha256()
     for name, content in files.items():
-        whole.update(f"{name}\n{len(content)}\n".encode() + content)
-    return Assets(files=files, build=whole.hexdigest()[:16])
+        build.update(f"{name}\n{len(content)}\n".encode() + content)
+    return Assets(files=files, build=build.hexdigest()[:16])
 
 
 @cache
 def strings(language: str = "en") -> Mapping[str, str]:
     """Return the texts of all pages in one language by key."""
-    words: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, content in loaded().files.items():
         if name.startswith(STRINGS) and name.endswith(f"/{language}.json"):
-            words |= orjson.loads(content)
-    return words
+            texts |= orjson.loads(content)
+    return texts
 
 
-def word(key: str) -> Markup:
+def translatable(key: str) -> Markup:
     """Return an English text of the pages, marked for a script that translates it."""
     return Markup('<span data-t="{}">{}</span>').format(key, strings()[key])
 
 
 def register(app: Flask) -> None:
-    """Serve the files; templates get `asset(path)` and `t(key)`."""
+    """Serve the files; templates get `asset(path)`, `t(key)` and `plain(key)`."""
     app.add_template_global(lambda path: loaded().address(path), "asset")
-    app.add_template_global(word, "t")
+    app.add_template_global(translatable, "t")
     app.add_template_global(lambda key: escape(strings()[key]), "plain")
     app.register_blueprint(assets)
 
@@ -100,10 +100,10 @@ def register(app: Flask) -> None:
 @assets.get("/static/<build>/<path:path>")
 def asset(build: str, path: str) -> Response:
     """
-    Return a script or style sheet: cached without limit under the present build.
+    Return a script or style sheet; caches store that of the present build permanently.
 
-    The address of another build is that of a page from before or after an upgrade. It gets
-    the present file, which caches revalidate.
+    A page loaded before or after an upgrade requests the file of another build. It gets the
+    present file, which caches revalidate.
     """
     content = loaded().files.get(path)
     if content is None:

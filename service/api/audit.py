@@ -83,12 +83,12 @@ def card(call: Call, game_id: UUID, card: str) -> Response:
 )
 def knowledge(call: Call, game_id: UUID) -> Response:
     """
-    List the cards that a seat could know at a version, since which event and from what.
+    List the cards that a seat could know at a version, with the event and source of each.
 
     Before the seal, only for the caller's own seat.
     """
-    asked = call.query
-    found = services().auditing.knowledge(call.caller, game_id, asked["seat"], asked["at"])
+    query = call.query
+    found = services().auditing.knowledge(call.caller, game_id, query["seat"], query["at"])
     return private(json_response(found))
 
 
@@ -149,6 +149,6 @@ def blind_choices(call: Call) -> Response:
 
     Only that player, and referees of disputes against the player, may read it.
     """
-    asked = call.query["player"]
-    player = call.by.id if asked == "me" else UUID(asked)
+    requested = call.query["player"]
+    player = call.by.id if requested == "me" else UUID(requested)
     return private(json_response(services().statistics.blind_choices(call.by, player)))

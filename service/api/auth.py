@@ -31,11 +31,12 @@ def bearer_token() -> str | None:
 
 def admit(read: FirstRead, *, deferred: bool = False) -> Player | None:
     """
-    Return the player of a first read, None without a token; counts a call of the player.
+    Return the player of a first read, None without a token; count the call for its rate limit.
 
     A deferred read leaves the check of the token to the commit, if token and game are cached.
-    Raises `unauthorized` for an unknown or expired token, also if the operation needs no
-    token: otherwise its owner would mistake the public view for their own.
+    Raises `unauthorized` for an unknown or expired token, even if the operation needs no
+    token: otherwise its owner would mistake the public view for their own. Raises
+    `rate-limited` above the player's limit.
     """
     if read.token is None:
         return None
@@ -60,6 +61,6 @@ def caller_of(player: Player | None, read: FirstRead) -> Caller:
     present = present_request()
     invite: str | None = present.environ.get(_INVITE)
     query = present.query_string.decode("utf-8", "replace")
-    what = (f"{present.path}?{query}" if query else present.path)[:LOGGED_PATH]
+    path = (f"{present.path}?{query}" if query else present.path)[:LOGGED_PATH]
     identity = player.id if player else None
-    return Caller(player=identity, invite=invite, what=what, read=read)
+    return Caller(player=identity, invite=invite, what=path, read=read)

@@ -69,16 +69,16 @@ class CallThreads(Executor):
     def _work(self) -> None:
         while (run := self._next()) is not None:
             run()
-            del run  # its arguments are not held while the thread is idle
+            del run  # so that its arguments are freed while the thread is idle
 
     def _next(self) -> Callable[[], None] | None:
-        """Wait for a call; None if this thread ends instead."""
+        """Return the next call, after a wait; None if this thread has to end."""
         with self._changed:
             self.idle += 1
             try:
                 while not self._due:
-                    in_time = self._changed.wait(self._idle_seconds)
-                    if not in_time and not self._due and self.idle > MOST_IDLE:
+                    notified = self._changed.wait(self._idle_seconds)
+                    if not notified and not self._due and self.idle > MOST_IDLE:
                         self._threads -= 1
                         return None
                 return self._due.popleft()

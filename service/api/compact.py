@@ -1,4 +1,4 @@
-"""Compact scripts, style sheets and JSON: no comments, no spaces, short names."""
+"""Minification of scripts, style sheets and JSON: no comments, no spaces, short names."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ _TOKEN = re.compile(
         |\+\+|--|\*\*|&&|\|\||\?\?|<<|>>|[-+*/%&|^<>=!]=|[-+*/%&|^<>=!~?:;,.(){}\[\]])""",
     re.VERBOSE | re.DOTALL,
 )
-_LATER = re.compile(r"const \{([^}]*)\} = await import\(")
+_DYNAMIC_IMPORT = re.compile(r"const \{([^}]*)\} = await import\(")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _REGEX = re.compile(r"/(?![/*])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
 
 
-def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
-_WORDS = _words(
+_KEYWORDS = _words(
     """arguments as async await break case catch class const constructor continue debugger default
     delete do else enum export extends false finally for from function get if import in instanceof
     let new null of return set static super switch this throw true try typeof undefined var void
     while with yield NaN Infinity"""
 )
-"""Words of the language, which are no names of a script."""
+"""Keywords and built-in words of JavaScript, which are never renamed."""
 
 _SHORTER = {"true": "!0", "false": "!1"}
-"""Values in fewer signs; behind `.`, `{` and `,` the word could be the name of a property."""
+"""Shorter spellings of values; after `.`, `{` and `,` the word could be the name of a property."""
 
-_OF_THE_BROWSER = _words(
+_BROWSER_NAMES = _words(
     """CSS Date Error Event Intl JSON Map Math Node Number Object Option Promise Set String URL
     addEventListener announce caches close confirm crypto document event fetch find focus history
     location matchMedia name navigator open parent performance print screen scroll self status stop
     top localStorage length origin process frames"""
 )
-"""Names with a meaning of their own, which are neither replaced nor used as replacements."""
+"""Names that the browser defines; they are neither replaced nor used as replacements."""
 
 _BEFORE_REGEX = _words("( , = : [ ! & | ? { } ; => && || ?? + - * % ~ < > return typeof")
 _BEFORE_BLOCK = frozenset(("=>", ")", "else", "try", "finally", "do", "catch", ";", ""))
@@ -62,21 +62,21 @@ class _Token:
     text: str
     is_name: bool
     new_line: bool
-    use: str = ""  # of a name: "refers", "short" (`{name}`), "imported", or "" for a property
-    key: str = ""  # of a short property: its name, if the variable has another one
+    use: str = ""  # of a name: "refers", "short" for `{name}`, "imported", or "" for a property
+    key: str = ""  # of a short property: its name, if the variable was renamed
     frame: str = ""  # of a bracket: what it encloses
-    partner: int = -1  # of a bracket: the index of the other one
+    partner: int = -1  # of a bracket: the index of the matching one
 
 
 def compact_script(source: str) -> str:
     r"""
     Return a script with the same meaning in fewer bytes.
 
-    Comments and spaces are left out, and names that only this file declares become short. Names of
-    properties, imports and exports stay. One name becomes the same short name everywhere in the
-    file, and no two become the same, so scopes need not be known. A comment `/*! … */`, such as a
-    licence, stays. Statements must end with a semicolon: a line break stays only where an
-    expression could end.
+    Comments and spaces are removed, and names that only this file declares become short. Names of
+    properties, imports and exports are unchanged. A name becomes the same short name everywhere in
+    the file, and no two names become the same, so the scopes need not be known. A comment
+    `/*! … */`, such as a licence, is not removed. Statements must end with a semicolon: a line
+    break remains only where an expression could end.
 
     >>> compact_script("const total = (first, second) =>\n  first + second; // a sum\n")
     'const c=(a,b)=>a+b;'
@@ -95,9 +95,9 @@ def compact_scripts(sources: Sequence[str]) -> list[str]:
     """
     Return scripts that import each other as `compact_script` does, with short names of exports.
 
-    The short name of an export is the same in every script. A module that is imported while the
-    page runs (`import(…)`) is read by the names of its properties, so those that it exports keep
-    their names: they are the names that follow `const` before such an import.
+    The short name of an export is the same in every script. The exports of a module that is
+    imported while the page runs (`const { name } = await import(…)`) are not renamed, because
+    such an import reads them as properties.
 
     >>> compact_scripts(["export const shown = 1;", 'import { shown } from "./a.js";'])
     ['export const $a=1;', 'import{$a}from"./a.js";']
@@ -106,13 +106,13 @@ def compact_scripts(sources: Sequence[str]) -> list[str]:
     fixed = {
         name
         for source in sources
-        for names in _LATER.findall(source)
+        for names in _DYNAMIC_IMPORT.findall(source)
         for name in _NAME.findall(names)
     }
-    found = set().union(*(_exported(tokens) for tokens in parsed)) - fixed - _OF_THE_BROWSER
+    found = set().union(*(_exported(tokens) for tokens in parsed)) - fixed - _BROWSER_NAMES
     uses = Counter(token.text for tokens in parsed for token in tokens if token.use)
-    often = sorted(found, key=lambda name: (-uses[name], name))
-    exported = {name: f"${short}" for name, short in zip(often, _names(), strict=False)}
+    by_use = sorted(found, key=lambda name: (-uses[name], name))
+    exported = {name: f"${short}" for name, short in zip(by_use, _names(), strict=False)}
     return [_compacted(tokens, exported) for tokens in parsed]
 
 
@@ -120,7 +120,7 @@ def compact_style(source: str) -> str:
     r"""
     Return a style sheet without comments and spaces around punctuation.
 
-    A text in it must not contain punctuation of CSS. A test sees to that.
+    A string in it must not contain punctuation of CSS; a test checks this.
 
     >>> compact_style("/* alarm */\n.red, b > i {\n  color: red;\n}\n")
     '.red,b>i{color:red}'
@@ -142,7 +142,7 @@ def compact_json(source: str) -> str:
 
 
 def _parsed(source: str) -> list[_Token]:
-    """Return the tokens of a script, with what the brackets enclose and how names are used."""
+    """Return the tokens of a script, each bracket with its content and each name with its use."""
     tokens = list(_tokens(source))
     _match_brackets(tokens)
     _find_uses(tokens)
@@ -156,19 +156,19 @@ def _compacted(tokens: list[_Token], exported: Mapping[str, str]) -> str:
 
 
 def _rename(tokens: list[_Token], exported: Mapping[str, str]) -> None:
-    """Give the names of exports and imports that this script has their new names."""
+    """Replace the names of the exports and imports of a script by those in `exported`."""
     own = (_declared(tokens) | _exported(tokens)) & exported.keys()
     for index, token in enumerate(tokens):
-        outer = not token.use and token.is_name and tokens[index + 1 : index + 2]
-        named_again = outer and tokens[index + 1].text == "as" and tokens[index - 1].text in "{,"
-        if (token.use and token.text in own) or (named_again and token.text in exported):
+        unused = not token.use and token.is_name and tokens[index + 1 : index + 2]
+        has_alias = unused and tokens[index + 1].text == "as" and tokens[index - 1].text in "{,"
+        if (token.use and token.text in own) or (has_alias and token.text in exported):
             token.key = token.text if token.use == "short" else ""
             token.text = exported[token.text]
 
 
 def _tokens(source: str) -> Iterator[_Token]:
     at, new_line, before = 0, False, ""
-    inside: list[int] = []  # of templates: how many braces are open in `${`
+    inside: list[int] = []  # for each open template, the number of open braces in its `${`
     while at < len(source):
         if source[at] == "`" or (source[at] == "}" and inside and inside[-1] == 0):
             if source[at] == "}":
@@ -197,7 +197,7 @@ def _tokens(source: str) -> Iterator[_Token]:
 
 
 def _end_of_template(source: str, at: int) -> int:
-    """Return the end of a part of a template: after its last sign, or after the next `${`."""
+    """Return the end of a part of a template: after its closing backtick or the next `${`."""
     while source[at] != "`":
         if source.startswith("${", at):
             return at + 2
@@ -206,9 +206,9 @@ def _end_of_template(source: str, at: int) -> int:
 
 
 def _match_brackets(tokens: list[_Token]) -> None:
-    """Note for each opening bracket its partner and what it encloses."""
+    """Set for each bracket the matching one, and for an opening one what it encloses."""
     opened: list[int] = []
-    cases = 0  # `case` and `default` whose colon is still to come
+    cases = 0  # `case` and `default` whose colon has not been reached
     for index, token in enumerate(tokens):
         before = tokens[index - 1].text if index else ""
         if token.text in ("case", "default") and before != ".":
@@ -248,14 +248,14 @@ def _frame(tokens: list[_Token], index: int, opened: list[int]) -> str:
 
 
 def _find_uses(tokens: list[_Token]) -> None:
-    """Note for each name whether it refers to a variable, and in which way."""
+    """Set the use of each name."""
     opened: list[_Token] = []
     for index, token in enumerate(tokens):
         if _closes(token):
             opened.pop()
         if _opens(token):
             opened.append(token)
-        if token.is_name and token.text[0] != "#" and token.text not in _WORDS:
+        if token.is_name and token.text[0] != "#" and token.text not in _KEYWORDS:
             frame = opened[-1].frame if opened else BLOCK
             token.use = _use(tokens, index, frame)
 
@@ -282,17 +282,17 @@ def _use(tokens: list[_Token], index: int, frame: str) -> str:
 
 
 def _short_names(tokens: list[_Token]) -> dict[str, str]:
-    """Return the short name for each name that it makes the file smaller for."""
-    declared = _declared(tokens) - _OF_THE_BROWSER
+    """Return the short names by name, of those names whose replacement saves bytes."""
+    declared = _declared(tokens) - _BROWSER_NAMES
     uses = Counter((token.text, token.use) for token in tokens if token.use)
-    often = sorted(
+    by_use = sorted(
         declared, key=lambda name: (-sum(uses[name, use] for use in ("refers", "short")), name)
     )
-    taken = {name for name, _ in uses} | _WORDS | _OF_THE_BROWSER
+    taken = {name for name, _ in uses} | _KEYWORDS | _BROWSER_NAMES
     free = (name for name in _names() if name not in taken)
     found: dict[str, str] = {}
     short = next(free)
-    for name in often:
+    for name in by_use:
         costs = uses[name, "short"] * (len(short) + 1) + uses[name, "imported"] * (len(short) + 4)
         if uses[name, "refers"] * (len(name) - len(short)) > costs:
             found[name] = short
@@ -307,36 +307,35 @@ def _names() -> Iterator[str]:
 
 
 def _declared(tokens: list[_Token]) -> set[str]:
-    """Return the names that the file declares for itself alone: not those that it exports."""
-    return _declarations(tokens)[0] - _exported(tokens) - _WORDS
+    """Return the names that the file declares and does not export."""
+    return _declarations(tokens)[0] - _exported(tokens) - _KEYWORDS
 
 
 def _exported(tokens: list[_Token]) -> set[str]:
-    """Return the names that the file declares for others."""
-    return _declarations(tokens)[1] - _WORDS
+    """Return the names that the file exports."""
+    return _declarations(tokens)[1] - _KEYWORDS
 
 
 def _declarations(tokens: list[_Token]) -> tuple[set[str], set[str]]:
-    """Return the names that the file declares, and those of them that it exports."""
+    """Return the names that the file declares, without and with `export`."""
     found: set[str] = set()
     exported: set[str] = set()
     for index, token in enumerate(tokens):
         following = tokens[index + 1 : index + 3]
         if token.text in _DECLARING and following:
             name = following[0]
-            outside = _is_exported(tokens, index)
             if name.partner >= 0:
-                names = _named(tokens, index + 1)
+                names = _names_within(tokens, index + 1)
             else:
                 names = {name.text} if name.is_name else set()
-            (exported if outside else found).update(names)
+            (exported if _is_exported(tokens, index) else found).update(names)
         elif token.frame == MODULE:
             imports = tokens[index - 1].text == "import"
-            (found if imports else exported).update(_named(tokens, index))
+            (found if imports else exported).update(_names_within(tokens, index))
         elif token.text == "=>" and tokens[index - 1].is_name:
             found.add(tokens[index - 1].text)
         elif token.text == "(" and _has_parameters(tokens, index):
-            found |= _named(tokens, index)
+            found |= _names_within(tokens, index)
         elif token.text == "as" and tokens[index - 1].text == "*":
             found.add(following[0].text)
     return found, exported
@@ -347,7 +346,7 @@ def _is_exported(tokens: list[_Token], index: int) -> bool:
     return words[-1:] == ["export"] or words == ["export", "async"]
 
 
-def _named(tokens: list[_Token], start: int) -> set[str]:
+def _names_within(tokens: list[_Token], start: int) -> set[str]:
     """Return the names in a pattern, a list of parameters or a list of imports."""
     inside = tokens[start : tokens[start].partner]
     return {token.text for token in inside if token.use}
@@ -365,7 +364,7 @@ def _has_parameters(tokens: list[_Token], index: int) -> bool:
         after == "{"
         and tokens[index - 1].is_name
         and not tokens[index - 1].use
-        and before not in _WORDS - {"constructor"}
+        and before not in _KEYWORDS - {"constructor"}
     )
 
 
@@ -402,17 +401,17 @@ def _joined(tokens: list[_Token], short: dict[str, str]) -> str:
 
 
 def _written(token: _Token, name: str) -> str:
-    """Return a name as it is written: a property or an import keeps the name that others know."""
-    known = token.key or token.text
-    if name == known or token.use == "refers":
+    """Return the text of a name; a renamed property or import is written with its old name too."""
+    original = token.key or token.text
+    if name == original or token.use == "refers":
         return name
-    return f"{known}:{name}" if token.use == "short" else f"{known} as {name}"
+    return f"{original}:{name}" if token.use == "short" else f"{original} as {name}"
 
 
 def _joined_constants(tokens: list[_Token]) -> set[int]:
     """Return the semicolons between two declarations of constants, which a comma can replace."""
     found: set[int] = set()
-    begins = [""]  # of the statement at hand, in each open bracket
+    begins = [""]  # the first token of the current statement, for each open bracket
     for index, token in enumerate(tokens):
         if _closes(token):
             begins.pop()
@@ -430,14 +429,14 @@ def _joined_constants(tokens: list[_Token]) -> set[int]:
 
 
 def _ends_a_list(tokens: list[_Token], index: int) -> bool:
-    """Return whether a token is a comma behind the last item of a list."""
+    """Return whether a token is a comma after the last item of a list."""
     if tokens[index].text != "," or index + 1 == len(tokens):
         return False
     return tokens[index + 1].text in (")", "]", "}") and tokens[index - 1].text not in (",", "[")
 
 
 def _brackets_of_single_parameters(tokens: list[_Token]) -> set[int]:
-    """Return the indexes of the round brackets in `(name) =>`, which mean nothing."""
+    """Return the indexes of the round brackets in `(name) =>`, which are optional."""
     found: set[int] = set()
     for index, token in enumerate(tokens):
         single = index > 2 and tokens[index - 1].partner == index - 3 and tokens[index - 2].is_name

@@ -25,15 +25,15 @@ _TEXTS: Final = frozenset(
         *("text/html", "text/css", "text/javascript", "text/plain", "image/svg+xml"),
     }
 )
-"""Media types that are compressed. Bundles and streams are none of them."""
+"""Media types that are compressed; those of bundles and streams are not among them."""
 
 
 def leave_uncompressed() -> None:
     """
     Exclude the answer of this request, because it has a token, recovery code or invite.
 
-    The length of a compressed answer could reveal a secret next to text that somebody else
-    chose. Problems contain no secret, so they are compressed even then.
+    The length of a compressed answer could reveal a secret that is next to text chosen by an
+    attacker. Problems contain no secret, so they are compressed even then.
     """
     g.leave_uncompressed = True
 

@@ -1,4 +1,4 @@
-"""Client connections: how many an address may hold, and which clients have disconnected."""
+"""Client connections: a limit for each address, and the detection of disconnected clients."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class ConnectionLimit:
     """
     Limits the connections of one address to a quarter of those that this process accepts.
 
-    Further ones are closed while more than half of all are in use. Behind trusted proxies
-    nothing is closed, because all connections come from the proxies, which limit their clients.
+    Connections above the limit are closed while more than half of all are in use. Behind trusted
+    proxies none is closed: all connections come from the proxies, which limit their clients.
     """
 
     def __init__(self, settings: Settings, *, connections: int = CONNECTIONS) -> None:
@@ -48,7 +48,7 @@ class ConnectionLimit:
             threading.Thread(target=self._run, name="connections", daemon=True).start()
 
     def enforce(self) -> Counter[str]:
-        """Close the connections above the limit; return how many were closed by address."""
+        """Close the connections above the limit; return the number closed for each address."""
         closed = Counter[str]()
         if len(os.listdir(_DESCRIPTORS)) <= self._most:  # noqa: PTH208 - no Path for each of 4,096
             return closed
@@ -129,7 +129,7 @@ def _connections(address: str | None, received: int) -> Iterator[socket.socket]:
             connection = _socket(int(entry.name))
             if connection is None:
                 continue
-            if _may_be(connection, address, received):
+            if _may_belong(connection, address, received):
                 yield connection
             else:
                 connection.close()
@@ -140,28 +140,29 @@ def _socket(number: int) -> socket.socket | None:
     try:
         if not stat.S_ISSOCK(os.fstat(number).st_mode):
             return None
-        twin = os.dup(number)
+        duplicate = os.dup(number)
     except OSError:
         return None
     try:
-        return socket.socket(fileno=twin)
+        return socket.socket(fileno=duplicate)
     except OSError:  # another thread closed it, and its number was reused
-        os.close(twin)
+        os.close(duplicate)
         return None
 
 
-def _may_be(connection: socket.socket, address: str, received: int) -> bool:
+def _may_belong(connection: socket.socket, address: str, received: int) -> bool:
+    """Return whether a connection may be that of a request from an address with such a body."""
     try:
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
             return False
-        return _plain(connection.getpeername()[0]) == _plain(address) and (
+        return _canonical(connection.getpeername()[0]) == _canonical(address) and (
             _received(connection) >= received
         )
     except (OSError, ValueError):
         return False
 
 
-def _plain(address: str) -> str:
+def _canonical(address: str) -> str:
     """Return an address in canonical form; an IPv4-mapped IPv6 address as IPv4."""
     parsed = ip_address(address.partition("%")[0])
     return str(getattr(parsed, "ipv4_mapped", None) or parsed)

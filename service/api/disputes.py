@@ -157,9 +157,9 @@ def hand_in(call: Call, dispute_id: UUID) -> Response:
     """
     Hand in a receipt of the disputed game as accuser or accused, until the dispute is final.
 
-    A key of this server has to have signed it: otherwise 422 `invalid-body` at `/receipt`, as for
-    a receipt of another game or one handed in before. A side hands in at most ten. The findings
-    are made again with it: a receipt that contradicts the log is a failed check `receipts`.
+    It must be signed with a key of this server, belong to this game, and not be handed in
+    already: otherwise 422 `invalid-body` at `/receipt`. A side can hand in at most ten. The
+    verifier runs again with it: a receipt that contradicts the log fails the check `receipts`.
     """
     return change_response(
         services().disputes.hand_in(
@@ -243,7 +243,7 @@ def vote(call: Call, dispute_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def appeal(call: Call, dispute_id: UUID) -> Response:
-    """Appeal against a ruling, once, as the side that lost; other referees judge then."""
+    """Appeal against a ruling, once, as the side that lost; then other referees judge."""
     return change_response(
         services().disputes.appeal(call.caller, call.by, dispute_id, call.repeat)
     )

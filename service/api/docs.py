@@ -43,7 +43,7 @@ SPECIFIED = {
 """The files of the specification that are served, with their subjects."""
 
 LONGEST_EXAMPLE = 8_000
-"""Characters of an example up to which it stands on the page; a longer one is linked."""
+"""Characters of the longest example that is shown on the page; a longer one is linked."""
 
 _STEP = re.compile(r"^(?:#|//) == (\w+): (.*)\n", re.MULTILINE)
 
@@ -89,9 +89,9 @@ def guide() -> tuple[Step, ...]:
             title=titles[step],
             text=_TEXTS[step],
             calls=_CALLS[step],
-            code=tuple(shown),
+            code=tuple(by_language),
         )
-        for step, shown in code.items()
+        for step, by_language in code.items()
     )
 
 
@@ -109,7 +109,7 @@ def example_named(name: str, document: Json) -> Any:
     """
     Return the example of a call's body or answer, None if there is none.
 
-    The name has the operation id, `body` or the status, and the second part of the media type,
+    The name is the operation id, `body` or the status, and the second part of the media type,
     such as `games.game.200.json`.
     """
     operation, _, rest = name.rpartition(".")
@@ -145,14 +145,14 @@ def register(app: Flask, document: Document) -> None:
     @docs.get("/docs/<text>")
     def plain(text: str) -> Response:
         if text in SPECIFIED:
-            shown = (SPECIFICATION / text).read_text("utf-8")
+            content = (SPECIFICATION / text).read_text("utf-8")
         elif text in LANGUAGES:
-            shown = client_source(text)
+            content = client_source(text)
         elif text in EXAMPLES:
-            shown = example_source(text)
+            content = example_source(text)
         else:
             raise not_found("page")
-        return revalidated(Response(shown, content_type=f"{PLAIN}; charset=utf-8"))
+        return revalidated(Response(content, content_type=f"{PLAIN}; charset=utf-8"))
 
     @docs.get("/problems/<code>")
     def problem_page(code: str) -> Response:
@@ -170,7 +170,7 @@ def register(app: Flask, document: Document) -> None:
 
 
 def _add_interface(docs: Blueprint, document: Document) -> None:
-    """Add the pages that are made from the document: an index, a page a tag, and the schemas."""
+    """Add the pages generated from the document: an index, a page for each tag, the schemas."""
 
     @docs.get("/docs")
     def page() -> Response:
@@ -180,7 +180,7 @@ def _add_interface(docs: Blueprint, document: Document) -> None:
 
     @docs.get("/docs/calls/<tag>")
     def calls(tag: str) -> Response:
-        found = next((one for one in document.value["tags"] if one["name"] == tag), None)
+        found = next((t for t in document.value["tags"] if t["name"] == tag), None)
         if found is None:
             raise not_found("page")
         return html_page(
@@ -245,15 +245,15 @@ _TEXTS: Mapping[str, str] = {
         "specified at `/docs/shx-1.md`."
     ),
     "receipt": (
-        "A log by itself reaches level L1: the operator could have replaced it as a whole. Your "
-        "own receipts show that it is the game that you played, which is level L2. The receipt of "
+        "A log alone reaches level L1: the operator could have replaced all of it. Your own "
+        "receipts show that it is the game that you played, which is level L2. The receipt of "
         "a move covers the game up to this move; `/receipt` after the end covers all of it. The "
         "signatures and the rules are checked by `POST /v1/verify` of this or any other server, "
         "or offline by `shithead verify game.shx --level L2 --receipt mine.note --server-key "
         "keys.json`."
     ),
     "again": (
-        "A table plays hand after hand, and any player who sits there deals the next one. In the "
+        "A table plays one hand after another, and any seated player can deal the next one. In the "
         "answer to a move or a deal, `game` is the hand as you see it (`GameView`), with its id in "
         "`game.id`. In a table `game` is the id itself. To play several hands, put the steps from "
         "the entropy on into a loop."

@@ -127,11 +127,11 @@ replay = blueprint("replay", __name__, "Replays of games: frames with captions, 
     replica=True,
 )
 def frames(call: Call, game_id: UUID) -> Response:
-    """Return the frames of versions `from` to `to`, inclusive, at most 1000."""
-    asked = call.query
+    """Return the frames of versions `from` to `to`, inclusive, at most 1,000."""
+    query = call.query
     entry = services().games.entry(call.caller, game_id)
     items, next_ = services().games.frames(
-        call.caller, game_id, asked["as_"], asked["from_"], asked["to"]
+        call.caller, game_id, query["as_"], query["from_"], query["to"]
     )
     return _with_caching(call, entry, json_response(page(items, next_)))
 

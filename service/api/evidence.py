@@ -167,12 +167,12 @@ def verify(_call: Call) -> Response:
     proof of the public log as `proof`. A verification that exceeds the time limit of the
     server (5 seconds by default) is answered with `unavailable`.
     """
-    # A slow sender holds a slot for slow bodies, but no slot for verification.
+    # A slow upload occupies a slot for slow bodies, but no slot for verification.
     with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
         with _disk_space():
-            is_whole = _received(file)
+            is_single = _received(file)
         with _slot(context().uploads):
-            found = _verified(_whole(file.read()) if is_whole else _multipart())
+            found = _verified(_single(file.read()) if is_single else _multipart())
     return private(json_response(found))
 
 
@@ -200,7 +200,7 @@ def _disk_space() -> Iterator[None]:
 
 
 def _received(file: IO[bytes]) -> bool:
-    """Read the whole body; return whether it is a single file, copied to `file`, or multipart."""
+    """Read the body; return true for a single file, copied to `file`, and false for multipart."""
     request.max_content_length = context().settings.max_bundle_bytes
     if request.mimetype in (ZIP, NDJSON, OCTETS):
         copy_body(file)
@@ -232,7 +232,7 @@ def _verified(upload: Upload) -> object:
         return services().verifying.verify(upload, callers)
 
 
-def _whole(raw: bytes) -> Upload:
+def _single(raw: bytes) -> Upload:
     """Return an upload that is a single file."""
     if not raw:
         raise malformed("the body is empty: send a bundle or a log")

@@ -157,17 +157,17 @@ def back(call: Call, game_id: UUID) -> Response:
 
 
 def _past(call: Call, game_id: UUID, at: int) -> Response:
-    """Return a view of a past version; after the seal it never changes."""
+    """Return a view of a past version; with an explicit `as` it never changes after the seal."""
     entry = services().games.entry(call.caller, game_id)
     as_ = call.query["as_"]
     response = json_response(services().games.view_at(call.caller, game_id, at, as_))
-    fixed = as_ is not None and entry.record.sealed
-    marked = immutable(response, public=entry.public) if fixed else private(response)
-    return conditional(marked, at)
+    is_final = as_ is not None and entry.record.sealed
+    cached = immutable(response, public=entry.public) if is_final else private(response)
+    return conditional(cached, at)
 
 
 def _wait(call: Call, game_id: UUID, as_: str | None) -> None:
-    """Wait for a new version of a game, unless the view asked for is that of another seat."""
+    """Wait for a new version of a game, unless the view of another seat is requested."""
     entry = services().games.entry(call.caller, game_id)
     version, seat = entry.record.version, entry.seat_of(call.caller.player)
     after = version if call.query["after"] is None else call.query["after"]

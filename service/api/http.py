@@ -92,7 +92,7 @@ def register(app: Flask, settings: Settings) -> None:
         ):
             response.headers.pop("Content-Type", None)  # there is no body
         headers = response.headers
-        names = {name for name, _ in headers}  # case matters: this service spells them alike
+        names = {name for name, _ in headers}  # as spelled: this service uses one spelling
         policy = PAGE_POLICY if response.mimetype == "text/html" else DATA_POLICY
         headers.extend(
             [
@@ -112,7 +112,7 @@ def register(app: Flask, settings: Settings) -> None:
 
 def _register_cors(app: Flask, origins: frozenset[str]) -> None:
     """
-    Permit pages of these origins to call.
+    Permit pages of these origins to call the API.
 
     There are no cookies, so `Access-Control-Allow-Credentials` is never sent: a page has
     to send the token itself.

@@ -48,8 +48,8 @@ class FixedWindows:
     """
     Counters of one minute in this process; the window of a key starts with its first request.
 
-    A request costs two of these. The storage in memory of the `limits` library starts a
-    timer thread for each request, which takes a tenth of a millisecond and more.
+    A request is counted up to twice, by address and by player. The storage in memory of the
+    `limits` library starts a timer thread for each request, which takes 0.1 ms and more.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,9 @@ class FixedWindows:
         now = time.monotonic()
         with self._lock:
             if now >= self._purge_at:
-                self._windows = {k: one for k, one in self._windows.items() if now < one[0]}
+                self._windows = {
+                    k: window for k, window in self._windows.items() if now < window[0]
+                }
                 self._purge_at = now + WINDOW_SECONDS
             end, count = self._windows.get(key, (0.0, 0))
             if now >= end:
@@ -84,7 +86,7 @@ class RateLimits:
         self._redis_slots = Slots("redis counters", REDIS_SLOTS, per_address=REDIS_SLOTS)
 
     def count_request(self) -> None:
-        """Count the present request by its address; raises `rate-limited` if it is one too many."""
+        """Count the present request for its address; raises `rate-limited` above the limit."""
         endpoint = present_request().endpoint or ""
         if not self._enabled or endpoint in UNLIMITED:
             return
@@ -97,7 +99,7 @@ class RateLimits:
 
     def count_player(self, player: UUID) -> None:
         """
-        Count a request with a valid token; raises `rate-limited` if it is one too many.
+        Count a request with a valid token; raises `rate-limited` above the limit.
 
         A token is counted only once it has been found valid: an invented token counts for
         its address and creates no counter.
@@ -107,7 +109,7 @@ class RateLimits:
             self._count(f"player {player}", self._per_player, detail)
 
     def count_work(self, key: str, limit: int, cost: int, detail: str) -> None:
-        """Count expensive work under a key of its own; raises `rate-limited` above `limit`."""
+        """Count `cost` units of work for a key; raises `rate-limited` above `limit` a minute."""
         if self._enabled:
             self._count(f"work {key}", limit, detail, cost=cost)
 
@@ -124,7 +126,7 @@ class RateLimits:
         self._count(f"{endpoint} {address}", limit, detail)
 
     def _count_in_redis(self, endpoint: str, address: str, limit: int, detail: str) -> bool:
-        """Return whether Redis counted the request; raises `rate-limited` if it is one too many."""
+        """Return whether Redis counted the request; raises `rate-limited` above the limit."""
         if self._redis is None or time.monotonic() < self._redis_after:
             return False
         item = RateLimitItemPerMinute(limit)
@@ -191,7 +193,7 @@ LONG = 1000
 """Events that a request may process without a slot: less than 250 ms of processor time in all."""
 
 EVENTS_A_MINUTE = 150_000
-"""Events that requests above LONG may process for one address, and for one player."""
+"""Events a minute that requests above LONG may process for one address, and for one player."""
 
 SLOTS = 4
 """Requests above LONG that a process serves at the same time; at most two for one address."""
@@ -216,7 +218,7 @@ class LongGames:
     @contextmanager
     def slot(self, player: UUID | None, events: int) -> Iterator[None]:
         """
-        Hold a slot while so many events are processed.
+        Hold a slot while this number of events is processed.
 
         Raises `rate-limited` above the limit of the address or the player, and
         `unavailable` if no slot is free.
@@ -240,9 +242,8 @@ class RequestWork:
     """
     The work of one request: a `Limit` of `service/application/quotas.py`.
 
-    The events of all its steps are added up, because a list may fold many short games. Once
-    they are more than ordinary work, each further step needs a slot; a step within a step
-    shares its slot.
+    The events of all its steps are added up, because a list may fold many short games. From
+    LONG events on, each further step needs a slot; a step within a step shares its slot.
     """
 
     def __init__(self, games: LongGames, player: UUID | None) -> None:

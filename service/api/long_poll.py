@@ -119,7 +119,7 @@ class Waiting:
         return self.until(topic, lambda: version() > after, seconds)
 
     def until(self, topic: UUID, happened: Callable[[], bool], seconds: float) -> bool:
-        """Return whether `happened()` became true within `seconds`; ends as `until_past`."""
+        """Return whether `happened()` became true within `seconds`; returns early if stopping."""
         end = time.monotonic() + seconds
         while True:
             ticket = self._listener.ticket(topic)
@@ -148,7 +148,7 @@ class _Topic:
 
 class RedisListener:
     """
-    One Redis subscription for the process, made at the first ticket, so after any fork.
+    One Redis subscription for the process, made at the first ticket: after every fork.
 
     A notification wakes the threads that wait for its topic, and no others.
     """
@@ -165,7 +165,7 @@ class RedisListener:
         self._acts: list[Callable[[UUID], None]] = []
 
     def ticket(self, topic: UUID) -> int:
-        """Return the number of the last notification about a topic."""
+        """Return the number of the last notification about a topic, 0 before the first."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._listen, name="listener", daemon=True)
@@ -188,7 +188,7 @@ class RedisListener:
                     del self._waited[topic]
 
     def longest(self) -> float:
-        """Return how long a wait lasts if no notification arrives."""
+        """Return the seconds after which a wait ends without a notification."""
         return LOST_SECONDS if self._up else POLL_SECONDS
 
     def on_change(self, act: Callable[[UUID], None]) -> None:

@@ -43,7 +43,7 @@ def outcome(response: Response) -> tuple[int, str | None]:
     Return status and problem of an answer; the same for all problems that depend on cards.
 
     The operator reads metrics and logs, and may be a player: different outcomes would reveal
-    the reason of a refused attempt, which the record keeps secret until the seal.
+    the reason of a refused attempt, which the record hides until the seal.
     """
     problem: str | None = g.get("problem")
     if problem in HIDDEN_PROBLEMS:
@@ -129,8 +129,8 @@ def _measure(
     # Methods are an open set that callers choose; the number of series must not grow with it.
     method = present.method if present.method in _METHODS else "other"
     _requests(method, call, status, problem or "").inc()
-    waited = b"wait=" in present.query_string and present.args.get("wait")
-    if seconds is not None and not response.is_streamed and not waited:
+    is_long_poll = b"wait=" in present.query_string and present.args.get("wait")
+    if seconds is not None and not response.is_streamed and not is_long_poll:
         _seconds(method, call).observe(seconds)
 
 
@@ -184,8 +184,8 @@ PUBLIC = frozenset(
 """
 Metrics at the public address: gauges of process, build, database, queues and log.
 
-A counter of requests or moves shows at once that an attempt was refused, which the record keeps
-secret from the other players until the seal; a sum of durations, or of CPU time, shows how long
+A counter of requests or moves shows at once that an attempt was refused, which the record hides
+from the other players until the seal; a sum of durations, or of CPU time, shows how long
 a single request took. All other metrics are served at the metrics port alone.
 """
 
@@ -205,7 +205,7 @@ def _response(registry: CollectorRegistry) -> Response:
 
 
 def _serve(host: str, port: int) -> None:
-    """Serve all metrics at their own address; of several processes the first one does."""
+    """Serve all metrics at their own address, in the first process that can listen there."""
     try:
         prometheus_client.start_http_server(port, addr=host, registry=_registry())
     except OSError as error:

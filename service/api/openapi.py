@@ -1,4 +1,4 @@
-"""The OpenAPI document, made from the schemas and the recorded examples."""
+"""The OpenAPI document, generated from the schemas and the recorded examples."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from service.slots import Slots
 Json = dict[str, Any]
 
 SHARED = 8000
-"""Texts of more characters are in the document once, and referred to."""
+"""Characters; a longer example text is in the document once, and is referenced."""
 
 
 @cache
@@ -63,8 +63,8 @@ def _add_to_parameters(parameters: list[Json], values: Mapping[str, str]) -> Non
     for parameter in parameters:
         if parameter["name"] in values and "example" not in parameter:
             value = values[parameter["name"]]
-            whole = parameter["schema"].get("type") == "integer"
-            parameter["example"] = int(value) if whole else value
+            is_integer = parameter["schema"].get("type") == "integer"
+            parameter["example"] = int(value) if is_integer else value
 
 
 def _add_to_call(call: Json, found: Mapping[str, Any], shared: Json) -> None:
@@ -84,7 +84,7 @@ def _add_to_call(call: Json, found: Mapping[str, Any], shared: Json) -> None:
 
 
 def _example(media_type: str, value: Any, shared: Json) -> Json:
-    """Return the member of a media type object that holds an example."""
+    """Return the member of a media type object that contains an example."""
     if not isinstance(value, str) or len(value) <= SHARED:
         return {"example": value}
     name = f"recorded-{media_type.rpartition('/')[2]}"
@@ -108,7 +108,11 @@ class Converter(OpenAPIConverter):
         """Return the JSON Schema of a marshmallow schema."""
         kind = _class_of(schema)
         if issubclass(kind, OneOf):
-            return {**_description(kind), **_one_of(self, kind.variants), **_by_name(self, kind)}
+            return {
+                **_description(kind),
+                **_one_of(self, kind.variants),
+                **_discriminator(self, kind),
+            }
         plain: Any = super()
         described: dict[str, Any] = plain.schema2jsonschema(schema)
         return {**described, **_description(kind)}
@@ -130,7 +134,8 @@ class Api:
     The document of the API, and the blueprints whose operations it describes.
 
     It replaces the class of the same name in flask-smorest, which also registers handlers
-    and schemas of its own for errors, pagination and ETags. The blueprints read the constants.
+    and schemas of its own for errors, pagination and ETags. The blueprints of flask-smorest
+    read the constants.
     """
 
     DEFAULT_ERROR_RESPONSE_NAME = None
@@ -201,10 +206,10 @@ def _description(schema: type[Schema]) -> dict[str, str]:
 
 
 def _one_of(converter: Any, schemas: Iterable[type[Schema]]) -> dict[str, Any]:
-    return {"oneOf": [converter.resolve_nested_schema(one) for one in schemas]}
+    return {"oneOf": [converter.resolve_nested_schema(schema) for schema in schemas]}
 
 
-def _by_name(converter: Any, kind: type[OneOf]) -> dict[str, Any]:
+def _discriminator(converter: Any, kind: type[OneOf]) -> dict[str, Any]:
     """Return the discriminator of a schema whose variants differ in the value of one field."""
     values = kind.by_value()
     if not values:
@@ -227,31 +232,31 @@ class Document:
 
     def __init__(self, api: Api) -> None:
         self._api = api
-        self._making = Lock()
+        self._generation = Lock()
         self._first = Slots("first document", 4, per_address=4)
-        self._made: Json | None = None
+        self._generated: Json | None = None
 
     @property
     def value(self) -> Json:
         """
-        Return the document as plain values; the first request of a process makes it.
+        Return the document as plain values; the first request of a process generates it.
 
         Raises Refusal (`unavailable`) while four other requests wait for it.
         """
-        if self._made is not None:
-            return self._made
+        if self._generated is not None:
+            return self._generated
         with self._first.slot("") as free:
             if not free:
-                raise Refusal("unavailable", "the API document is being made", retry_after=1)
-            return self._make()
+                raise Refusal("unavailable", "the API document is being generated", retry_after=1)
+            return self._generate()
 
-    def _make(self) -> Json:
-        with self._making:
-            if self._made is None:
-                made: Json = orjson.loads(orjson.dumps(self._api.to_dict(), option=_OPTIONS))
-                add_examples(made)
-                self._made = made
-            return self._made
+    def _generate(self) -> Json:
+        with self._generation:
+            if self._generated is None:
+                document: Json = orjson.loads(orjson.dumps(self._api.to_dict(), option=_OPTIONS))
+                add_examples(document)
+                self._generated = document
+            return self._generated
 
     @cached_property
     def text(self) -> bytes:
@@ -270,19 +275,19 @@ class Document:
 
 def refusals(call: Json) -> list[str]:
     """Return the problem types of an operation, which the descriptions of its answers list."""
-    listed = [one["description"].partition(": ")[2] for one in call["responses"].values()]
-    return [code for codes in listed for code in codes.split(", ") if code in PROBLEMS]
+    lists = [answer["description"].partition(": ")[2] for answer in call["responses"].values()]
+    return [code for codes in lists for code in codes.split(", ") if code in PROBLEMS]
 
 
 def register(app: Flask, document: Document) -> None:
     """Serve the document of an application whose operations are all registered."""
-    served = Blueprint("openapi", __name__)
+    routes = Blueprint("openapi", __name__)
 
-    @served.get("/v1/openapi.json")
+    @routes.get("/v1/openapi.json")
     def openapi() -> Response:
         return revalidated(Response(document.text, content_type=JSON))
 
-    app.register_blueprint(served)
+    app.register_blueprint(routes)
 
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS

@@ -1,4 +1,4 @@
-"""The decorator that makes a view function an API operation: reading, refusing, documenting."""
+"""The decorator for API operations: it reads requests, refuses invalid ones, documents both."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class RepeatHeaders(Schema):
 
 
 class ResumeHeaders(Schema):
-    """Where a stream continues after a lost connection."""
+    """The event after which a stream continues when a lost connection is opened again."""
 
     last_event_id = fields.String(
         data_key="Last-Event-ID",
@@ -172,8 +172,8 @@ def operation(
 
     The view gets a `Call` and the parameters of the path. Errors are reported in the order
     of api.md, section 1: media type, token, idempotency, query, body, then those that the
-    view raises. With `deferred` the commit of a change of a game checks the token, without a
-    query before it. With `replica` a replica of the database may answer the reads.
+    view raises. With `deferred` the token of a change of a game is checked by its commit, which
+    saves a query. With `replica` a replica of the database may answer the reads.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
@@ -182,7 +182,7 @@ def operation(
         "security": _SECURITY[token],
         "parameters": [
             {"in": "query", "schema": query},
-            *({"in": "headers", "schema": one} for one in _headers(headers, repeats)),
+            *({"in": "headers", "schema": header} for header in _headers(headers, repeats)),
         ],
         "responses": {
             **_successes(answer, status, produces, headers, location),
@@ -218,7 +218,7 @@ def operation(
                     )
                     return with_location(_answer(view, call, path), location)
                 except (Refusal, HTTPException):
-                    # Instead of the fault: an ended token, else the first answer to this request.
+                    # An expired token, or the stored first answer, takes precedence over the fault.
                     first = None if read.confirmed else read.first_answer()
                     if first is None:
                         raise
@@ -235,21 +235,21 @@ def operation(
 
 def in_query(errors: Iterable[Mapping[str, str]]) -> Refusal:
     """Return the refusal of a query; its errors name parameters instead of JSON pointers."""
-    named = [{**error, "at": error["at"].removeprefix("/")} for error in errors]
-    detail = "; ".join(f"{error['at']}: {error['message']}" for error in named)
-    return Refusal("malformed", f"invalid query: {detail}", errors=named)
+    by_parameter = [{**error, "at": error["at"].removeprefix("/")} for error in errors]
+    detail = "; ".join(f"{error['at']}: {error['message']}" for error in by_parameter)
+    return Refusal("malformed", f"invalid query: {detail}", errors=by_parameter)
 
 
 def _first_read(token: Token, repeats: Repeats, game: UUID | None, *, deferred: bool) -> FirstRead:
-    """Return the first read of a request: confirmed, unless it is deferred to its commit."""
-    sent = None if token is Token.IGNORED else bearer_token()
-    read = services().first_reads.begin(sent, game)
-    if token is Token.NEEDED and sent is None:
+    """Return the first read of a request, confirmed unless its commit checks the token."""
+    bearer = None if token is Token.IGNORED else bearer_token()
+    read = services().first_reads.begin(bearer, game)
+    if token is Token.NEEDED and bearer is None:
         required(None)
     try:
         read.request = _idempotency(repeats)
     except (Refusal, HTTPException):
-        admit(read)  # an ended token comes first
+        admit(read)  # an expired token is reported first
         raise
     admit(read, deferred=deferred)
     return read
@@ -268,7 +268,7 @@ def _idempotency(repeats: Repeats) -> Idempotency | None:
 
 
 def _loaded_empty(schema: Schema) -> Mapping[str, Any] | None:
-    """Return the values of a request without a query, None if the schema needs one."""
+    """Return the values of an empty query; None if the schema requires a parameter."""
     try:
         return MappingProxyType(schema.load({}))
     except ValidationError:
@@ -293,7 +293,7 @@ def _body(schema: Schema) -> Any:
 
 
 def _answer(view: Callable[..., Response], call: Call, path: Mapping[str, Any]) -> Response:
-    """Return the answer of a view; in a GET, an `invalid-body` becomes a fault of the query."""
+    """Return the answer of a view; in a GET, `invalid-body` is reported as a malformed query."""
     try:
         return view(call, **path)
     except Refusal as refusal:
@@ -326,11 +326,11 @@ def _successes(
     }
     if content:
         success["content"] = content
-    sent = {"ETag": _ETAG} if VersionHeaders in headers else {}
+    described = {"ETag": _ETAG} if VersionHeaders in headers else {}
     if location is not None:
-        sent["Location"] = _LOCATION
-    if sent:
-        success["headers"] = sent
+        described["Location"] = _LOCATION
+    if described:
+        success["headers"] = described
     if VersionHeaders not in headers:
         return {status: success}
     return {status: success, 304: {"description": "The caller has this version already"}}
@@ -354,17 +354,17 @@ def _refusals(
         by_status.setdefault(problems.status_of(code), []).append(code)
     return {
         status: {
-            "description": f"{HTTPStatus(status).phrase}: {', '.join(named)}",
+            "description": f"{HTTPStatus(status).phrase}: {', '.join(listed)}",
             "content": {problems.MEDIA_TYPE: {"schema": ProblemSchema}},
         }
-        for status, named in sorted(by_status.items())
+        for status, listed in sorted(by_status.items())
     }
 
 
 def _path_parameters(rule: str) -> list[dict[str, str]]:
     """Return the descriptions of the parameters in a path."""
     return [
-        {"in": "path", "name": name, "description": _IN_PATHS[name]}
+        {"in": "path", "name": name, "description": _PATH_PARAMETERS[name]}
         for name in _PARAMETER.findall(rule)
     ]
 
@@ -374,7 +374,7 @@ def _may_be_missing(schema: type[Schema]) -> bool:
 
 
 _PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
-_IN_PATHS: Mapping[str, str] = {
+_PATH_PARAMETERS: Mapping[str, str] = {
     "player_id": "the id of a player",
     "ruleset_id": "the id of a ruleset",
     "table_id": "the id of a table",

@@ -44,7 +44,7 @@ def inline_code(text: str) -> Markup:
 
 
 SHOWN = {"verify": "service.verify", "shx": "service.shx", "tlog": "service.shx.tlog"}
-"""The packages whose source is shown: the checks, and what they are built on."""
+"""The packages whose source is shown: the checks, and the modules that they use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ VERIFIER_MODULES = tuple(
         *("outside", "rulesets", "shapes", "signatures", "verify"),
     )
 )
-"""Scripts that the page /verify names, and that its service worker stores in the browser."""
+"""Scripts that the page /verify loads, and that its service worker stores in the browser."""
 
 pages = Blueprint("pages", __name__, template_folder="templates")
 
@@ -133,7 +133,7 @@ def table(table_id: UUID) -> Response:
 
 @pages.get("/replay/<uuid:game_id>")
 def replay(game_id: UUID) -> Response:
-    """Show a hand event by event, as one of its viewers saw it; the script asks the API."""
+    """Show a hand event by event, as a viewer saw it; the script gets it from the API."""
     return html_page("replay.html", policy=SCRIPT_POLICY, game=game_id, rooms=ROOMS)
 
 
@@ -176,8 +176,8 @@ def statistics() -> Response:
 @pages.get("/rules")
 def rules_list() -> Response:
     """List all rulesets."""
-    playable, named = _catalogue()
-    return html_page("rules_list.html", playable=playable, named=named)
+    playable, unknown = _catalogue()
+    return html_page("rules_list.html", playable=playable, unknown=unknown)
 
 
 @pages.get("/rules/<name:ruleset_id>")
@@ -226,7 +226,7 @@ def verify_worker() -> Response:
     """Return the service worker that stores the page /verify in the browser."""
     response = Response(assets.loaded().files[VERIFIER_WORKER], content_type=assets.KINDS[".js"])
     response.headers["Service-Worker-Allowed"] = "/verify"  # the page itself is above its folder
-    response.headers["Content-Security-Policy"] = SCRIPT_POLICY  # of what the worker may fetch
+    response.headers["Content-Security-Policy"] = SCRIPT_POLICY  # for requests of the worker
     return revalidated(response)
 
 
@@ -261,15 +261,18 @@ class _Anchored:
 
 
 def _anchored(statements: Iterable[Statement], seen: set[str]) -> list[_Anchored]:
-    shown = []
-    for one in statements:
-        first = one.id not in seen
-        seen.add(one.id)
-        shown.append(_Anchored(id=one.id, text=one.text, reading=one.reading, first=first))
-    return shown
+    anchored = []
+    for statement in statements:
+        first = statement.id not in seen
+        seen.add(statement.id)
+        anchored.append(
+            _Anchored(id=statement.id, text=statement.text, reading=statement.reading, first=first)
+        )
+    return anchored
 
 
 def _catalogue() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the playable rulesets, and those known by name only."""
-    both = services().ruleset_pages.all()
-    return [one for one in both if one["playable"]], [one for one in both if not one["playable"]]
+    rulesets = services().ruleset_pages.all()
+    playable = [ruleset for ruleset in rulesets if ruleset["playable"]]
+    return playable, [ruleset for ruleset in rulesets if not ruleset["playable"]]

@@ -250,7 +250,7 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
 
 
 def _is_for_a_person() -> bool:
-    """Return whether the request is a browser's for a page, which gets HTML instead of JSON."""
+    """Return whether a browser requests a page; its errors are HTML instead of JSON."""
     if request.path.startswith("/v1/") or request.method not in ("GET", "HEAD"):
         return False
     return request.accept_mimetypes.best_match((MEDIA_TYPE, JSON, HTML)) == HTML
@@ -299,7 +299,7 @@ def _unreadable(error: StreamArchived | InvalidHistory) -> Response:
 
 
 def _quota_full(error: QuotaFull) -> Response:
-    """Answer for a player with too many tables, hands, rulesets or disputes, counted on write."""
+    """Answer for a player with too many tables, hands, rulesets or disputes at the commit."""
     return _refused(quota_refused(error.kind))
 
 
@@ -319,8 +319,8 @@ def _of_http(error: HTTPException) -> Response:
     if code == "not-found":
         detail = _malformed_id() or detail
     if code == "too-large" and request.max_content_length is not None:
-        most = request.max_content_length
-        detail = f"the body is larger than {most} bytes, the limit of this operation"
+        limit = request.max_content_length
+        detail = f"the body is larger than {limit} bytes, the limit of this operation"
     response = problem(code, detail)
     valid = getattr(error, "valid_methods", None)
     if valid:
@@ -332,15 +332,15 @@ def _malformed_id() -> str | None:
     """Return a detail about an id in the path that is not a UUID; None if no route fits."""
     parts = request.path.split("/")
     for rule in current_app.url_map.iter_rules():
-        wanted = rule.rule.split("/")
-        if len(wanted) != len(parts):
+        segments = rule.rule.split("/")
+        if len(segments) != len(parts):
             continue
-        pairs = list(zip(wanted, parts, strict=True))
-        if any(one != part for one, part in pairs if not one.startswith("<")):
+        pairs = list(zip(segments, parts, strict=True))
+        if any(segment != part for segment, part in pairs if not segment.startswith("<")):
             continue
-        for one, part in pairs:
-            if one.startswith("<uuid:") and not _UUID.fullmatch(part):
-                name = one.removeprefix("<uuid:").removesuffix("_id>")
+        for segment, part in pairs:
+            if segment.startswith("<uuid:") and not _UUID.fullmatch(part):
+                name = segment.removeprefix("<uuid:").removesuffix("_id>")
                 return f"{part[:_SHOWN]!r} is not the id of a {name}: ids are UUIDs"
     return None
 

@@ -73,8 +73,8 @@ def tile(_call: Call, level: str, rest: str) -> Response:
 
     `rest` is `<N>` or `<N>.p/<W>` as in C2SP tlog-tiles: `x001/x234/067`, `000.p/17`.
     """
-    wanted = parse_tile(level, rest)
-    found = None if wanted is None else services().log.tile(wanted)
+    requested = parse_tile(level, rest)
+    found = None if requested is None else services().log.tile(requested)
     if found is None:
         raise not_found("tile")
     return immutable(Response(found, content_type=OCTETS), public=True)

@@ -33,7 +33,7 @@ Application = Callable[[Environ, StartResponse], Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodySlots:
-    """How many bodies a process receives concurrently, in all and from one address."""
+    """Slots for the bodies that a process receives concurrently, in all and from one address."""
 
     arriving: Slots  # every body, from its first read
     slow: Slots  # bodies that have taken longer than GRACE
@@ -44,9 +44,9 @@ class RequestBodies:
     WSGI middleware that reads every request body within a deadline.
 
     The server's own `wsgi.input` blocks for as long as the client keeps the connection
-    open, and holds the thread of the request. Here a reader thread does the blocking
-    call; the thread of the request waits for it no longer than the deadline and answers
-    503 then. `seconds` is the deadline; each 64 KiB received extend it by one second.
+    open, and with it the thread of the request. Here a reader thread makes the blocking
+    call; the thread of the request waits for it until the deadline at most, and then answers
+    503. `seconds` is the deadline; each 64 KiB received extends it by one second.
 
     A body that arrives within half a second needs no slot for slow bodies, so that
     ordinary requests succeed during an attack from the same address.
@@ -62,18 +62,18 @@ class RequestBodies:
         """Answer a request; if its body was abandoned, the connection is closed afterwards."""
         length = environ.get("CONTENT_LENGTH") or None
         if length in (None, "0") and "HTTP_TRANSFER_ENCODING" not in environ:
-            return _in_one_piece(self._app, environ, start_response)
+            return _buffered(self._app, environ, start_response)
         body = _Body(environ["wsgi.input"], length, self._slots, self._readers, self._seconds)
         environ["wsgi.input"] = body
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
-            return start_response(status, _closing(headers) if body.given_up else headers, *more)
+            return start_response(status, _closing(headers) if body.abandoned else headers, *more)
 
         try:
-            answer = _in_one_piece(self._app, environ, start)
+            answer = _buffered(self._app, environ, start)
         finally:
-            body.leave()
-        return _ended_early(answer) if body.given_up else answer
+            body.release()
+        return _ended_early(answer) if body.abandoned else answer
 
 
 class _Body(io.RawIOBase):
@@ -96,19 +96,19 @@ class _Body(io.RawIOBase):
         self._began: float | None = None
         self._received = 0
         self._held: list[tuple[Slots, str]] = []
-        self.given_up = False
+        self.abandoned = False
 
     def readable(self) -> bool:
         """Return true: a body is readable, not writable or seekable."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes, fewer only at the end; raises `unavailable` if too late."""
+        """Return up to `size` bytes, fewer only at the end; raises `unavailable` if too slow."""
         if size < 0:
             return self.readall()
         if self._left is not None:
             size = min(size, self._left)
-        if not size or self.given_up:
+        if not size or self.abandoned:
             return b""
         data = self._receive(size)
         self._received += len(data)
@@ -122,7 +122,7 @@ class _Body(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the slots; a read that still runs releases its own when it ends."""
         while self._held:
             slots, address = self._held.pop()
@@ -149,7 +149,7 @@ class _Body(io.RawIOBase):
                 retry_after=1,
             )
         except Refusal:
-            self.given_up = True
+            self.abandoned = True
             read.abandon(self._held)
             self._held = []
             raise
@@ -230,10 +230,8 @@ class _Readers:
                 self._idle += 1
 
 
-def _in_one_piece(
-    app: Application, environ: Environ, start_response: StartResponse
-) -> Iterable[bytes]:
-    """Return an answer; one of known length as a list, which the server sends without a stream."""
+def _buffered(app: Application, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    """Return an answer; if it has a Content-Length, as a list, which the server sends at once."""
     sized = False
 
     def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
@@ -260,12 +258,12 @@ def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     the connection open. It drops the connection if an answer is shorter than its
     Content-Length, so Content-Length is one byte too large here.
     """
-    kept = [(name, value) for name, value in headers if name.lower() != "connection"]
-    longer = [
+    others = [(name, value) for name, value in headers if name.lower() != "connection"]
+    lengthened = [
         (name, str(int(value) + 1) if name.lower() == "content-length" else value)
-        for name, value in kept
+        for name, value in others
     ]
-    return [*longer, ("Connection", "close")]
+    return [*lengthened, ("Connection", "close")]
 
 
 def _ended_early(answer: Iterable[bytes]) -> Iterator[bytes]:

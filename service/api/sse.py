@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
+import structlog
 from flask import Response, request
 
 from schemas.games import StreamQuery
@@ -22,6 +23,7 @@ from service.api.parsing import malformed
 from service.application.callers import Caller
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
+from service.store.events import StoreUnavailable, StreamArchived
 
 stream = blueprint("stream", __name__, "A game's events as they happen.")
 
@@ -30,10 +32,15 @@ SEALS = ("game_sealed", "game_aborted")
 """The types of the last event of a log."""
 
 BATCH = 100
-"""Events that are read from the store at once; a reader that does not read holds so many."""
+"""Events that are read from the store at once: the most that a slow reader occupies in memory."""
 
 MOST_TRACED = 32
-"""Events of a delivery that is traced; a reader who catches up gets more at once."""
+"""Most events of a delivery that is traced; a reader that catches up gets more at once."""
+
+FAULTS = (Refusal, StoreUnavailable, StreamArchived)
+"""Errors that end an open stream; its reader returns, and gets the answer with the problem."""
+
+_log = structlog.get_logger("api")
 
 
 @operation(
@@ -81,7 +88,7 @@ HAND_OVER = "shithead.hand_over"
 
 @dataclass(slots=True)
 class HandOver:
-    """Takes the follower of a stream from the call that opened it, which then ends."""
+    """Receives the follower of a stream from the call that opens it; the call then ends."""
 
     follower: Follower | None = None
 
@@ -134,8 +141,8 @@ class Follower:
     """
     One client that follows a game's log, in a slot for waiting.
 
-    `steps` has the order of a stream, its format and its ends. A thread carries the steps out
-    in the API, and a coroutine in the stream process.
+    `steps` yields what to do, in order: send, read, wait, trace. In the API a thread carries the
+    steps out, in the stream process a coroutine.
     """
 
     def __init__(
@@ -146,6 +153,8 @@ class Follower:
         self._games = parts.services.games
         self._notifier = parts.services.notifier
         self._waiting = parts.waiting
+        self._first_reads = parts.services.first_reads
+        self._token = None if caller.read is None else caller.read.token
         self._caller = replace(caller, read=None)
         self._first = first
         self._is_over = entry.record.sealed and first >= entry.version
@@ -180,7 +189,7 @@ class Follower:
                 self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
             after += events
             if self._waiting.ended and not ended:
-                return  # in good order: clients reconnect with Last-Event-ID
+                return  # without `event: end`: clients reconnect with Last-Event-ID
             if events:
                 comment = time.monotonic() + COMMENT_SECONDS
             elif time.monotonic() > comment:
@@ -192,29 +201,45 @@ class Follower:
         yield Send((b"event: end\ndata:\n\n",))
 
     def stream(self) -> Iterator[bytes]:
-        """Yield the frames of the stream one by one; the thread that asks for them waits."""
+        """Yield the frames of the stream one by one; the calling thread waits for them."""
         steps, batch = self.steps(), None
-        while (step := next_step(steps, batch)) is not None:
-            match step:
-                case Send():
-                    yield from step.frames
-                case Read():
-                    batch = batch_of(
-                        *self._games.lines(self._caller, self.game, after=step.after, limit=BATCH)
-                    )
-                case Wait():
-                    batch = None  # not held in memory meanwhile
-                    self._waiting.wait(self.game, step.ticket, step.seconds)
-                case Trace():
-                    self.trace()
+        try:
+            while (step := next_step(steps, batch)) is not None:
+                match step:
+                    case Send():
+                        yield from step.frames
+                    case Read():
+                        batch = self.read(step.after)
+                        if not self.public and batch.frames:
+                            self.check(batch)
+                    case Wait():
+                        batch = None  # not held in memory meanwhile
+                        self._waiting.wait(self.game, step.ticket, step.seconds)
+                    case Trace():
+                        self.trace()
+        except FAULTS as error:
+            self.note_fault(error)
 
     def read(self, after: int) -> Batch:
-        """Return a batch for all streams of the game; each of a private game has to check it."""
+        """Return a batch for all streams of a game; those of a private game then call `check`."""
         return batch_of(*self._games.stored_lines(self.game, after=after, limit=BATCH))
 
     def check(self, batch: Batch) -> None:
-        """Raise Refusal `not-found` if the caller may not see the game now; record the seal."""
+        """
+        Check that the caller may see a batch of a private game now, and record the seal.
+
+        Raises Refusal `unauthorized` if the token has expired, `not-found` if the game is not
+        visible to the caller any more.
+        """
+        if self._token is not None:
+            self._first_reads.check(self._token)
         self._games.check_lines(self._caller, self.game, with_seal=batch.has_seal)
+
+    def note_fault(self, error: Exception) -> None:
+        """Log one of FAULTS, which ends the stream."""
+        problem = error.code if isinstance(error, Refusal) else "unavailable"
+        level = _log.info if isinstance(error, Refusal) else _log.warning
+        level("stream ended", game=str(self.game), problem=problem, reason=str(error))
 
     def trace(self) -> None:
         """
@@ -223,10 +248,10 @@ class Follower:
         Not at once: a reader can be faster than the notification that names the trace.
         """
         deliveries, self._deliveries = self._deliveries, []
-        for one in deliveries:
-            versions = [(self.game, one.first + n) for n in range(1, one.events + 1)]
+        for sent in deliveries:
+            versions = [(self.game, sent.first + n) for n in range(1, sent.events + 1)]
             for trace in self._notifier.traces(versions).values():
-                tracing.delivered(trace, events=one.events, since=one.since, until=one.until)
+                tracing.delivered(trace, events=sent.events, since=sent.since, until=sent.until)
 
 
 def next_step(steps: Generator[Step, Any, None], batch: Batch | None) -> Step | None:
@@ -249,7 +274,7 @@ def batch_of(lines: Sequence[bytes], version: int) -> Batch:
 
 def _first_seq(after: int) -> int:
     """
-    Return the seq to begin with; a returning reader sends the last one that it has.
+    Return the first seq to send: the one after Last-Event-ID, else `after`.
 
     Raises Refusal `malformed` for a Last-Event-ID that is no seq.
     """

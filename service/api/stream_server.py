@@ -17,16 +17,30 @@ from service import tracing
 from service.api.call_threads import CallThreads
 from service.api.long_poll import Waiting
 from service.api.request_bodies import Application, Environ, StartResponse
-from service.api.sse import HAND_OVER, Batch, Follower, HandOver, Read, Send, Trace, Wait, next_step
+from service.api.sse import (
+    FAULTS,
+    HAND_OVER,
+    Batch,
+    Follower,
+    HandOver,
+    Read,
+    Send,
+    Trace,
+    Wait,
+    next_step,
+)
 
 READERS = 4
 """Threads that read events from the store for all streams."""
 
 OPENINGS = 16
-"""Calls for streams that run at once; others wait without a thread, as after a restart."""
+"""Calls for streams that run at once; others, such as reconnects, wait without a thread."""
 
 PIECE = 8192
-"""Bytes of frames that are sent at once, as far as whole frames allow."""
+"""Bytes of frames that are joined before they are sent; a frame is never split."""
+
+_QUERY = "shithead.query"
+"""The key in the scope for the bytes of the query."""
 
 
 class StreamServer:
@@ -34,8 +48,8 @@ class StreamServer:
     Serves a WSGI application whose event streams hold no thread.
 
     Every request is a call of the application in one of `threads` threads. The call for a
-    stream checks it, takes its slot, answers with status and headers, and hands its follower
-    over (`sse.HandOver`) in place of a body. After the call a coroutine sends the stream.
+    stream checks the request, takes a slot, answers with status and headers, and instead of
+    a body hands over a follower (`sse.HandOver`). After the call a coroutine sends the stream.
     """
 
     def __init__(self, app: Application, waiting: Waiting, *, threads: int) -> None:
@@ -60,11 +74,13 @@ class StreamServer:
                 return  # the empty body of the call
             await send(message)
 
-        asked: Any = {**scope, HAND_OVER: hand_over}
+        # a2wsgi decodes only a query in ASCII; the call gets the bytes of `_QUERY`.
+        query = scope["query_string"]
+        extended_scope: Any = {**scope, HAND_OVER: hand_over, _QUERY: query, "query_string": b""}
         is_opening = scope["path"].endswith("/stream")
         try:
             async with self._openings if is_opening else nullcontext():
-                await self._calls(asked, receive_body, send_answer)
+                await self._calls(extended_scope, receive_body, send_answer)
             if begins_stream and hand_over.follower is not None:
                 await self._streams.send(hand_over.follower, receive, send)
         finally:
@@ -73,14 +89,15 @@ class StreamServer:
 
 
 def _environ_of_granian(app: Application) -> Any:
-    """Return the application with the WSGI environ as granian itself makes it."""
+    """Return the application, called with the WSGI environ that granian itself would make."""
 
     def call(environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         scope = environ["asgi.scope"]
         environ[HAND_OVER] = scope[HAND_OVER]
         environ["wsgi.input_terminated"] = True  # else a body without length would be ignored
-        # `path` has lost the bytes that are no UTF-8.
+        # In `path` the bytes that are not UTF-8 are lost.
         environ["PATH_INFO"] = unquote_to_bytes(scope["raw_path"]).decode("latin-1")
+        environ["QUERY_STRING"] = scope[_QUERY].decode("latin-1")
         return app(environ, start_response)
 
     return call
@@ -93,18 +110,18 @@ class _Streams:
         self._waiting = waiting
         self._readers = CallThreads(READERS)
         self._reads: dict[tuple[UUID, Read], asyncio.Future[Batch]] = {}
-        self._bells: dict[UUID, set[asyncio.Event]] = {}
+        self._waiters: dict[UUID, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, follower: Follower, receive: Receive, send: SendMessage) -> None:
         """Send a stream to its end, or until the reader disconnects."""
         stream = _Stream(self, follower, send)
-        with self._bell(follower.game, stream.bell):
-            leaving = asyncio.create_task(stream.watch(receive))
+        with self._woken(follower.game, stream.wake):
+            watching = asyncio.create_task(stream.watch(receive))
             try:
                 await stream.run()
             finally:
-                leaving.cancel()
+                watching.cancel()
 
     def close(self, follower: Follower) -> None:
         """Release the slot of a stream at once, and trace its last deliveries."""
@@ -114,32 +131,32 @@ class _Streams:
 
     async def batch(self, follower: Follower, read: Read) -> Batch:
         """
-        Return what the store has, in one read for all streams of a game at the same event.
+        Return the next events in the store; streams of a game at the same event share one read.
 
-        The read began after the ticket was taken, which is the same for all of them.
+        The read begins after its ticket was taken, and only streams with this ticket share it.
         """
         key = follower.game, read
         shared = self._reads.get(key)
         if shared is None:
             shared = self._reads[key] = self._in_thread(follower.read, read.after)
             shared.add_done_callback(lambda _: self._reads.pop(key))
-        batch = await asyncio.shield(shared)  # a cancelled stream cancels the read of no other
+        batch = await asyncio.shield(shared)  # a cancelled stream must not cancel the shared read
         if not follower.public and batch.frames:
             await self._in_thread(follower.check, batch)
         return batch
 
-    async def wait(self, bell: asyncio.Event, game: UUID, wait: Wait) -> None:
-        """Return after a notification later than the ticket, or after a while."""
-        bell.clear()
+    async def wait(self, wake: asyncio.Event, game: UUID, wait: Wait) -> None:
+        """Return after a notification later than the ticket, at most after `wait.seconds`."""
+        wake.clear()
         if self._waiting.ended or self._waiting.ticket(game) != wait.ticket:
             return
         seconds = min(wait.seconds, self._waiting.longest())
-        timer = asyncio.get_running_loop().call_later(seconds, bell.set)
-        await bell.wait()
+        timer = asyncio.get_running_loop().call_later(seconds, wake.set)
+        await wake.wait()
         timer.cancel()
 
     async def trace(self, follower: Follower) -> None:
-        """Trace earlier deliveries; this may ask Redis."""
+        """Trace earlier deliveries, in a thread, because this may read from Redis."""
         if tracing.is_on():
             await self._in_thread(follower.trace)
 
@@ -147,61 +164,69 @@ class _Streams:
         return asyncio.get_running_loop().run_in_executor(self._readers, act, *args)
 
     @contextmanager
-    def _bell(self, game: UUID, bell: asyncio.Event) -> Iterator[None]:
-        """Ring a bell at each notification about a game, while the block runs."""
+    def _woken(self, game: UUID, wake: asyncio.Event) -> Iterator[None]:
+        """Set `wake` at each notification about a game, while the block runs."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
-            self._waiting.on_change(self._ring_soon, self._ring_all_soon)
-        self._bells.setdefault(game, set()).add(bell)
+            self._waiting.on_change(self._wake_soon, self._wake_all_soon)
+        self._waiters.setdefault(game, set()).add(wake)
         try:
             yield
         finally:
-            self._bells[game].remove(bell)
-            if not self._bells[game]:
-                del self._bells[game]
+            self._waiters[game].remove(wake)
+            if not self._waiters[game]:
+                del self._waiters[game]
 
-    def _ring_soon(self, game: UUID) -> None:
-        if game in self._bells:  # checked in another thread: most games have no stream here
-            self._soon(game)
+    def _wake_soon(self, game: UUID) -> None:
+        if game in self._waiters:  # checked in another thread: most games have no stream here
+            self._schedule_wake(game)
 
-    def _ring_all_soon(self) -> None:
-        for game in tuple(self._bells):
-            self._soon(game)
+    def _wake_all_soon(self) -> None:
+        for game in tuple(self._waiters):
+            self._schedule_wake(game)
 
-    def _soon(self, game: UUID) -> None:
+    def _schedule_wake(self, game: UUID) -> None:
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has been closed
-                self._loop.call_soon_threadsafe(self._ring, game)
+                self._loop.call_soon_threadsafe(self._wake, game)
 
-    def _ring(self, game: UUID) -> None:
-        for bell in self._bells.get(game, ()):
-            bell.set()
+    def _wake(self, game: UUID) -> None:
+        for wake in self._waiters.get(game, ()):
+            wake.set()
 
 
 class _Stream:
     """One stream that a coroutine sends."""
 
-    __slots__ = ("_follower", "_has_left", "_send", "_streams", "bell")
+    __slots__ = ("_follower", "_is_disconnected", "_send", "_streams", "wake")
 
     def __init__(self, streams: _Streams, follower: Follower, send: SendMessage) -> None:
-        self.bell = asyncio.Event()
+        self.wake = asyncio.Event()
         self._streams = streams
         self._follower = follower
         self._send = send
-        self._has_left = False
+        self._is_disconnected = False
 
     async def watch(self, receive: Receive) -> None:
         """Wake the stream when its reader disconnects."""
         message: ReceiveEvent = await receive()
         while message["type"] != "http.disconnect":
             message = await receive()
-        self._has_left = True
-        self.bell.set()
+        self._is_disconnected = True
+        self.wake.set()
 
     async def run(self) -> None:
+        """Send the stream, and end it."""
+        try:
+            await self._carry_out()
+        except FAULTS as error:
+            self._follower.note_fault(error)
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _carry_out(self) -> None:
         """Carry out the steps of the stream."""
         steps, batch = self._follower.steps(), None
-        while not self._has_left and (step := next_step(steps, batch)) is not None:
+        while not self._is_disconnected and (step := next_step(steps, batch)) is not None:
             match step:
                 case Send():
                     await self._send_frames(step.frames)
@@ -209,21 +234,20 @@ class _Stream:
                     batch = await self._streams.batch(self._follower, step)
                 case Wait():
                     batch = None  # not held in memory meanwhile
-                    await self._streams.wait(self.bell, self._follower.game, step)
+                    await self._streams.wait(self.wake, self._follower.game, step)
                 case Trace():
                     await self._streams.trace(self._follower)
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _send_frames(self, frames: Sequence[bytes]) -> None:
         """Send frames, and wait while the reader has not read enough of the earlier ones."""
         for piece in _pieces(frames):
-            if self._has_left:
+            if self._is_disconnected:
                 return
             await self._send({"type": "http.response.body", "body": piece, "more_body": True})
 
 
 def _pieces(frames: Sequence[bytes]) -> Iterator[bytes]:
-    """Yield frames joined to pieces of some PIECE bytes."""
+    """Yield the frames joined to pieces of at least PIECE bytes; the last may be smaller."""
     piece: list[bytes] = []
     size = 0
     for frame in frames:

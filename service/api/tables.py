@@ -64,7 +64,7 @@ TABLE = "/tables/<uuid:table_id>"
 def open_table(call: Call) -> Response:
     """Open a table; if its seats are full and `deal` is true, the first hand is dealt at once."""
     body = call.body
-    wanted = TableRequest(
+    table_request = TableRequest(
         ruleset=body["ruleset"],
         seats=tuple(body["seats"]),
         options=body["options"],
@@ -76,7 +76,7 @@ def open_table(call: Call) -> Response:
         turn_limit=body.get("turn_limit"),
         deal=body["deal"],
     )
-    return change_response(services().tables.open(call.by, wanted, call.repeat))
+    return change_response(services().tables.open(call.by, table_request, call.repeat))
 
 
 @operation(
@@ -114,7 +114,7 @@ def list_tables(call: Call) -> Response:
     headers=(InviteHeaders, VersionHeaders),
 )
 def table(call: Call, table_id: UUID) -> Response:
-    """Return a table; with `after` and `wait`, as soon as its version is greater than `after`."""
+    """Return a table; with `wait`, as soon as its version is greater than `after`."""
     found, version = services().tables.view(call.caller, table_id)
     after = version if call.query["after"] is None else call.query["after"]
     if call.query["wait"] and version <= after:
@@ -170,7 +170,7 @@ def sit(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
-    """Change the entropy or key of the caller's seat for future hands; omitted fields are kept."""
+    """Change the entropy or key of the caller's seat for future hands; omitted fields stay."""
     found, version = services().tables.change_seat(
         call.by, table_id, changes=call.body, invite=call.caller.invite
     )
@@ -248,5 +248,6 @@ def close(call: Call, table_id: UUID) -> Response:
 )
 def deal(call: Call, table_id: UUID) -> Response:
     """Deal the next hand, as a seated player or the host."""
-    made = services().tables.deal(call.by, table_id, call.repeat, invite=call.caller.invite)
-    return change_response(made)
+    return change_response(
+        services().tables.deal(call.by, table_id, call.repeat, invite=call.caller.invite)
+    )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 from uuid import UUID
@@ -45,7 +45,7 @@ class ErasureFile:
             try:
                 found[UUID(player)] = parse_time(at)
             except (ValueError, RecordError):
-                raise ValueError(f"{self.path}: line {number} is no erasure") from None
+                raise ValueError(f"{self.path}: line {number} is not an erasure") from None
         return found
 
     def add(self, erasures: Iterable[Erasure]) -> int:
@@ -79,8 +79,15 @@ class ErasureFile:
 class Erasures:
     """Copies erasures from the database to the file; safe in several processes at once."""
 
-    def __init__(self, directory: PlayerRepository, path: Path | None) -> None:
+    def __init__(
+        self,
+        directory: PlayerRepository,
+        path: Path | None,
+        *,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._directory = directory
+        self._now = now
         self._file = None if path is None else ErasureFile(path)
         self._known: dict[UUID, datetime] = {}
         self._mark: object = None  # inode, size and time of the file when it was read
@@ -94,7 +101,8 @@ class Erasures:
         if self._file is None:
             return 0
         known = self._read(self._file)
-        since = max(known.values()) - OVERLAP if known else None
+        # An erasure from a clock that was ahead must not hide the erasures after its correction.
+        since = min(max(known.values()), self._now()) - OVERLAP if known else None
         new = [
             one for one in self._directory.erased_players(since=since) if one.player not in known
         ]

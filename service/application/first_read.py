@@ -42,6 +42,10 @@ class FirstReads:
         """Return the first read of a request; nothing is read yet."""
         return FirstRead(self, None if token is None else digest(token), game)
 
+    def check(self, token: bytes) -> None:
+        """Raise Refusal `unauthorized` if the token of this hash is unknown or has expired."""
+        FirstRead(self, token, None).confirm()
+
     def player_of(self, token: bytes) -> Player | None:
         """Return the player of a token, as it was last read."""
         with self._lock:

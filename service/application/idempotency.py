@@ -137,7 +137,7 @@ class Answers:
         if found is None:
             return None
         if found.body_hash != request.body_hash:
-            raise Refusal("idempotency-conflict", "this key was used with another body")
+            raise Refusal("idempotency-conflict", "this Idempotency-Key was used with another body")
         if found.sealed.startswith(_REBUILT):
             return self._rebuilt(MadeMove.of_bytes(found.sealed))
         key_id, _, sealed = found.sealed.partition(b":")

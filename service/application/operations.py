@@ -61,14 +61,15 @@ class Archiving:
         self._world = world
 
     def count(self, *, older_than: timedelta) -> int:
-        """Return how many games `archive_all` would archive."""
+        """Return the number of games that `archive_all` would archive now."""
         return len(self._owner.archivable(ended_before=self._world.now() - older_than))
 
     def archive_all(self, *, older_than: timedelta) -> Iterator[ArchivedGame | Refusal]:
         """
         Archive the games that ended at least this long ago; yield each game or its refusal.
 
-        A game that another run has archived meanwhile is left out.
+        Games with pending notifications, and games that another run has archived meanwhile, are
+        left out.
         """
         before = self._world.now() - older_than
         games = self._operating.recorded(

@@ -12,7 +12,7 @@ from service.config import Settings
 from service.store.directory import Directory
 from service.store.events import EventStore
 
-BATCH = 1000  # rows deleted by one call
+BATCH = 1000  # outbox rows removed by one call
 PLAYERS_EVERY = timedelta(days=1)
 """Interval between searches for unused players: each scans all players."""
 

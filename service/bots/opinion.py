@@ -1,4 +1,4 @@
-"""How `expert` judges the moves that a seat could have made: a bot's opinion, not evidence."""
+"""The opinion of `expert` about the legal moves of a seat: no evidence."""
 
 from __future__ import annotations
 

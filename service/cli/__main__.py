@@ -40,7 +40,7 @@ COMMANDS: Final[Mapping[str, str]] = {
 """The module of each command, imported when the command is used."""
 
 MISUSED: Final = 64
-"""Exit status of a wrong command line; `verify` uses the smaller numbers."""
+"""Exit status of an invalid command line; `verify` uses the smaller numbers."""
 
 INTERRUPTED: Final = 130
 
@@ -67,7 +67,7 @@ Try:
 
 
 class Commands(click.Group):
-    """The commands whose modules are installed: the distribution for referees has only some."""
+    """The commands whose modules are installed: a wheel without the server has only some."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of the installed commands."""
@@ -78,7 +78,7 @@ class Commands(click.Group):
         ctx: click.Context,  # noqa: ARG002 - click's signature
         cmd_name: str,
     ) -> click.Command | None:
-        """Return a command; None if there is none, UsageError if it is not installed."""
+        """Return a command, None for an unknown name; raises UsageError if it is not installed."""
         if cmd_name not in COMMANDS:
             return None
         if not _installed(cmd_name):
@@ -101,8 +101,8 @@ def _installed(name: str) -> bool:
 
 def _is_example_of_missing(line: str) -> bool:
     words = line.split()
-    named = words[1] if words[:1] == ["shithead"] and len(words) > 1 else ""
-    return named in COMMANDS and not _installed(named)
+    command = words[1] if words[:1] == ["shithead"] and len(words) > 1 else ""
+    return command in COMMANDS and not _installed(command)
 
 
 @click.group(
@@ -116,7 +116,7 @@ def _is_example_of_missing(line: str) -> bool:
     is_flag=True,
     is_eager=True,
     expose_value=False,
-    callback=lambda context, _option, wanted: _version(context) if wanted else None,
+    callback=lambda context, _option, is_set: _version(context) if is_set else None,
     help="Show the version, as recorded in the logs it writes, and exit.",
 )
 @click.pass_context

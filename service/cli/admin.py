@@ -108,7 +108,7 @@ def admin(
 @click.pass_obj
 def revoke_token(options: AdminOptions, player: UUID) -> None:
     """Invalidate the token of PLAYER, who needs the recovery code to get a new one."""
-    _do(options, "revoke-token", player, lambda o: o.operating.revoke(player))
+    _do(options, "revoke-token", player, lambda session: session.operating.revoke(player))
 
 
 @admin.command(short_help="Change a player's name.")
@@ -122,10 +122,10 @@ def rename(options: AdminOptions, player: UUID, name: str) -> None:
     from schemas.players import RegistrationSchema
 
     try:
-        wanted = RegistrationSchema().load({"name": name})["name"]
+        new_name = RegistrationSchema().load({"name": name})["name"]
     except ValidationError:
         raise click.UsageError("a name has 1 to 40 printable characters") from None
-    _do(options, "rename", player, lambda o: o.operating.rename(player, wanted))
+    _do(options, "rename", player, lambda session: session.operating.rename(player, new_name))
 
 
 @admin.command(short_help="Erase a player's personal data.")
@@ -180,11 +180,11 @@ def abort(options: AdminOptions, game: UUID) -> None:
 @click.pass_obj
 def stuck(options: AdminOptions, late: float) -> int:
     """
-    List games that the server should continue and does not, with the time and the cause.
+    List games that the server should have continued, with the due time and the cause.
 
     A game is stuck if a bot's turn, a deadline, the end of a jump-in window or of the
-    entropy phase is long overdue, or if its seed cannot be decrypted. A game that waits
-    for a person at a table without a clock is not stuck.
+    entropy phase is overdue by more than --late, or if its seed cannot be decrypted. A game
+    that waits for a person at a table without a clock is not stuck.
 
     Exit status: 0 no game is stuck, 2 some games are, 1 failed.
     """
@@ -339,39 +339,39 @@ def archive(
         if game is not None:
             options.confirm(f"archive game {game}")
             with report_refusals(options, "archive", game):
-                moved = session.archiving.archive(game)
-            _print(options, moved)
+                archived = session.archiving.archive(game)
+            _print(options, archived)
             return 0
         return _all(options, session, timedelta(days=older_than or 0))
 
 
 def _all(options: AdminOptions, session: AdminSession, age: timedelta) -> int:
-    """Archive all games of an age; a game that cannot be archived does not stop the others."""
+    """Archive all games of at least this age; a refused one does not stop the others."""
     waiting = session.archiving.count(older_than=age)
     if waiting:
         options.confirm(f"archive {waiting} games")
-    moved, stay = _each(options, session.archiving.archive_all(older_than=age))
+    archived, refused = _each(options, session.archiving.archive_all(older_than=age))
     if not options.as_json:
-        others = waiting - moved - stay
+        others = waiting - archived - refused
         elsewhere = f", {others} by another run" if others > 0 else ""
-        click.echo(f"{moved} of {waiting} games archived{elsewhere}")
-    return REFUSED if stay else 0
+        click.echo(f"{archived} of {waiting} games archived{elsewhere}")
+    return REFUSED if refused else 0
 
 
 def _each(options: AdminOptions, games: Iterable[ArchivedGame | Refusal]) -> tuple[int, int]:
-    """Print the file of each game, or why it stays; return the numbers of both."""
+    """Print the file of each game, or the reason of a refusal; return the numbers of both."""
     from service.application.operations import ArchivedGame
 
-    moved = stay = 0
+    archived = refused = 0
     for game in games:
         if isinstance(game, ArchivedGame):
-            moved += 1
+            archived += 1
             _print(options, game)
         else:
-            stay += 1
+            refused += 1
             outcome = {"act": "archive", "outcome": game.code, "detail": game.detail}
             options.print(outcome, f"not archived: {game.detail}")
-    return moved, stay
+    return archived, refused
 
 
 def _print(options: AdminOptions, game: ArchivedGame) -> None:

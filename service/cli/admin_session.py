@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from service.store.operator import OwnerDatabase
 
 REFUSED: Final = 1
-MOST_OF_AN_OPERATOR: Final = 100
+LONGEST_OPERATOR_NAME: Final = 100
 """Maximum characters of an operator's name in the trail."""
 
-_NO_RIGHT: Final = "42501"
+_PERMISSION_DENIED: Final = "42501"
 _ORIGIN: Final = "shithead.localhost"
 """A placeholder: admin commands sign nothing."""
 
@@ -42,7 +42,7 @@ class AdminSession:
 class AdminOptions:
     """The options of `shithead admin`: the service, the operator and the output format."""
 
-    database_url: str | None  # None: the one that `shithead up` runs over `data`
+    database_url: str | None  # None: that of the `shithead up` which uses the folder `data`
     data: Path
     key_file: Path | None
     operator: str
@@ -77,8 +77,10 @@ class AdminOptions:
 def operator_name(option: str | None) -> str:
     """Return the operator's name for the trail; raises UsageError if it is invalid."""
     name = getpass.getuser() if option is None else option.strip()
-    if not name or not name.isprintable() or len(name) > MOST_OF_AN_OPERATOR:
-        raise click.UsageError(f"--as: a name has 1 to {MOST_OF_AN_OPERATOR} printable characters")
+    if not name or not name.isprintable() or len(name) > LONGEST_OPERATOR_NAME:
+        raise click.UsageError(
+            f"--as: a name has 1 to {LONGEST_OPERATOR_NAME} printable characters"
+        )
     return name
 
 
@@ -98,7 +100,7 @@ def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iter
     except KeyringError as error:
         raise click.ClickException(f"the keys cannot be used: {error}") from None
     except DatabaseError as error:
-        if error.sqlstate == _NO_RIGHT:
+        if error.sqlstate == _PERMISSION_DENIED:
             raise click.ClickException(
                 "permission denied: connect as the owner of the database"
             ) from None
@@ -111,7 +113,7 @@ def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iter
 
 @contextmanager
 def report_refusals(options: AdminOptions, act: str, target: UUID) -> Iterator[None]:
-    """Print the reason of a refused action and exit with status 1."""
+    """Print the reason of an action that is refused in the block, and exit with status 1."""
     from service.application.errors import Refusal
 
     try:
@@ -132,7 +134,7 @@ def _address(options: AdminOptions) -> str:
     address = running_address(options.data)
     if address is None:
         raise click.ClickException(
-            f"no server runs over {options.data}: name the --data folder of a running "
+            f"no server uses the folder {options.data}: name the --data folder of a running "
             "`shithead up`, or use --database-url"
         )
     return address

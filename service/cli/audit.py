@@ -1,4 +1,4 @@
-"""`shithead audit`: examine one move, one card, or what a seat knew; offline."""
+"""`shithead audit`: examine one move, one card, or the knowledge of a seat, offline."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def audit(
                         move; its effects and their statements; how long it took; and
                         earlier refused attempts (if the bundle has them)
       --card CODE       where the card was, event by event, and which seats could see it
-      --knowledge SEAT  the cards whose place the seat could know, since which event, and
-                        the cards it had not seen
+      --knowledge SEAT  the cards whose place the seat could know, with the event that
+                        showed each, and the cards that the seat had not seen
 
     SEQ can be any event of a move; `shithead replay FILE --text` shows the numbers.
     Before the game is sealed, a log shows public information only, and a bundle of a seat
@@ -104,8 +104,8 @@ def audit(
 
     The log is verified first, with the receipts, keys and proofs of the options. An
     invalid log is shown with its faults. Do not settle a dispute by a log whose deck or
-    history is invalid; an invalid action is itself evidence. From an event that contradicts
-    the deck on, only public information is used.
+    history is invalid; an invalid action is itself evidence. After an event that
+    contradicts the deck, only public information is used.
 
     \b
     Exit status: 0 shown, 1 shown, but the log is invalid, 2 shown, but receipts or proofs
@@ -148,7 +148,7 @@ def audit(
 
 
 def _head(recording: Recording, name: str) -> Iterator[str]:
-    """Yield the faults of an invalid log, first in plain words; nothing for a valid one."""
+    """Yield the faults of an invalid log, first without technical terms; none if it is valid."""
     if recording.fault is None:
         return
     if recording.summary is not None:
@@ -238,7 +238,7 @@ def _decision(
 
 
 def _answers(history: History, recording: Recording, seq: int) -> tuple[str, ...]:
-    """Return which of seat and server is responsible for a move, by the server's signatures."""
+    """Return sentences on whether seat or server is responsible for a move, by its signatures."""
     move, authorship = history.move_at(seq), recording.authorship
     signed = move.first in authorship.signed
     return responsible_parties(history, move, signed=signed, denied=authorship.denied)

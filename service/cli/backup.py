@@ -143,7 +143,7 @@ def restore(
 
     The cards of running games can be decrypted only with the keys that sealed them. Pass
     the backup of the keys with --keys, or put them where the service reads them. If keys
-    are missing, the restore reports it and restores the games all the same.
+    are missing, the restore reports it and still restores the games.
 
     A backup revives tokens that were replaced or revoked since, and players who were
     erased. With --end-tokens, every player needs the recovery code for a new token.
@@ -162,50 +162,50 @@ def restore(
     from service.backup.restore import Corrections
     from service.config import ERASURES
 
-    place, at_hand = key_file_of(key_file, data), find_keys(key_file, data)
+    path, available = key_file_of(key_file, data), find_keys(key_file, data)
     supplied = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
     newest = None if checkpoint is None else checkpoint.read_bytes()
-    listed = ErasureFile(erasures or place.with_name(ERASURES))
+    erased = ErasureFile(erasures or path.with_name(ERASURES))
     try:
-        corrections = Corrections(end_tokens=end_tokens, erased=listed.read())
+        corrections = Corrections(end_tokens=end_tokens, erased=erased.read())
         if supplied is not None:
-            _refuse_other_keys(at_hand, complete_keyring(supplied, Backup(source).manifest.keys))
+            _refuse_other_keys(available, complete_keyring(supplied, Backup(source).manifest.keys))
         with database_of(database_url, data, new=True) as url:
             manifest = restoring.restore(url, source, checkpoint=newest, corrections=corrections)
             signed = newest or _published(url)
     except (BackupError, ValueError) as error:
         raise click.ClickException(str(error)) from None
-    at_hand = _store_beside(place, at_hand, supplied, signed, listed)
-    _print_restored(manifest, corrections, at_hand, source, as_json=as_json)
-    if not listed.path.exists() and not as_json:
-        click.echo(_REVIVED.format(path=listed.path), err=True)
+    available = _store_beside(path, available, supplied, signed, erased)
+    _print_restored(manifest, corrections, available, source, as_json=as_json)
+    if not erased.path.exists() and not as_json:
+        click.echo(_REVIVED.format(path=erased.path), err=True)
     if newest is None and not as_json:
         click.echo(_rollback_warning(manifest), err=True)
     return 0
 
 
 def _store_beside(
-    place: Path,
-    at_hand: ServiceKeys,
+    path: Path,
+    available: ServiceKeys,
     supplied: ServiceKeys | None,
     signed: bytes | None,
-    listed: ErasureFile,
+    erased: ErasureFile,
 ) -> ServiceKeys:
-    """Store keys, checkpoint and erasures where the service reads them; return its keys."""
+    """Store keys (at `path`), checkpoint and erasures for the service; return its keys."""
     from service.config import ERASURES
     from service.public_log.sequencer import signed_checkpoints
 
-    if at_hand.keyring is None and supplied is not None and supplied.keyring is not None:
-        write_keys(supplied.keyring, place)
-        at_hand = supplied
+    if available.keyring is None and supplied is not None and supplied.keyring is not None:
+        write_keys(supplied.keyring, path)
+        available = supplied
     if signed is not None:
-        _store_checkpoint(signed_checkpoints(place, _log_checkpoint()), signed)
-    _copy_erasures(listed, place.with_name(ERASURES))
-    return at_hand
+        _store_checkpoint(signed_checkpoints(path, _log_checkpoint()), signed)
+    _copy_erasures(erased, path.with_name(ERASURES))
+    return available
 
 
 def _published(url: str) -> bytes | None:
-    """Return the newest checkpoint in the restored database."""
+    """Return the newest checkpoint in the restored database, None if it has none."""
     from service.store.database import Database
     from service.store.public_log import PostgresLog
 
@@ -218,9 +218,9 @@ def _published(url: str) -> bytes | None:
 
 
 def _log_checkpoint() -> Path | None:
-    """Return the path of log.checkpoint that this environment sets, or None."""
-    place = os.environ.get(variable("log_checkpoint"), "").strip()
-    return Path(place) if place else None
+    """Return the path in SHITHEAD_LOG_CHECKPOINT, None if it is not set."""
+    path = os.environ.get(variable("log_checkpoint"), "").strip()
+    return Path(path) if path else None
 
 
 def _store_checkpoint(checkpoints: SignedCheckpoints, newest: bytes) -> None:
@@ -235,26 +235,26 @@ def _store_checkpoint(checkpoints: SignedCheckpoints, newest: bytes) -> None:
         click.echo(f"{checkpoints.path} was not written: {error}", err=True)
 
 
-def _copy_erasures(listed: ErasureFile, place: Path) -> None:
-    """Copy the list of erased players to `place`, for later restores; failures are reported."""
+def _copy_erasures(erased: ErasureFile, target: Path) -> None:
+    """Copy the list of erased players to `target`, for later restores; failures are reported."""
     from service.application.erasures import ErasureFile
     from service.store.directory import Erasure
 
-    if listed.path == place or not listed.path.exists():
+    if erased.path == target or not erased.path.exists():
         return
     try:
-        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        erasures = [Erasure(player=player, at=at) for player, at in listed.read().items()]
-        ErasureFile(place).add(erasures)
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        erasures = [Erasure(player=player, at=at) for player, at in erased.read().items()]
+        ErasureFile(target).add(erasures)
     except (OSError, ValueError) as error:
-        click.echo(f"{place} was not written: {error}", err=True)
+        click.echo(f"{target} was not written: {error}", err=True)
 
 
-def _authenticity(source: Path, at_hand: ServiceKeys) -> Authenticity:
-    """Return whether a backup was signed with one of these keys."""
+def _authenticity(source: Path, available: ServiceKeys) -> Authenticity:
+    """Return the authenticity of a backup: signed with one of these keys, unsigned or unknown."""
     from service.backup.backup import Backup
 
-    known = () if at_hand.keyring is None else at_hand.keyring.publics
+    known = () if available.keyring is None else available.keyring.publics
     with closing(Backup(source)) as backup:
         return backup.authenticity(known)
 
@@ -269,7 +269,7 @@ _DOUBTS: Mapping[str, str] = {
 def _print_restored(
     manifest: Manifest,
     corrections: Corrections,
-    at_hand: ServiceKeys,
+    available: ServiceKeys,
     source: Path,
     *,
     as_json: bool,
@@ -277,8 +277,8 @@ def _print_restored(
     """Print what was restored, ended and erased, and whether the backup is authentic."""
     from service.backup.backup import described
 
-    lost, signed = at_hand.lacking(manifest.keys), _authenticity(source, at_hand).value
-    checked = {"lacking": lost, "authenticity": signed}
+    missing, signed = available.lacking(manifest.keys), _authenticity(source, available).value
+    checked = {"lacking": missing, "authenticity": signed}
     counts = {"tokens_ended": corrections.ended, "erased": corrections.erased}
     _print({**described(manifest), **checked, **counts}, source, as_json=as_json)
     if not as_json:
@@ -289,15 +289,15 @@ def _print_restored(
             "(shithead check --deep verifies all but names and tokens)",
             err=True,
         )
-    if lost:
+    if missing:
         click.echo(
-            f"{missing_keys(at_hand, lost)}: add them before you start the service", err=True
+            f"{missing_keys(available, missing)}: add them before you start the service", err=True
         )
 
 
-def _refuse_other_keys(at_hand: ServiceKeys, keyring: Keyring) -> None:
-    if at_hand.keyring is not None and at_hand.keyring.to_text() != keyring.to_text():
-        raise click.ClickException(f"{at_hand.where} already exists and has other keys")
+def _refuse_other_keys(available: ServiceKeys, keyring: Keyring) -> None:
+    if available.keyring is not None and available.keyring.to_text() != keyring.to_text():
+        raise click.ClickException(f"{available.where} already exists and has other keys")
 
 
 def _print(fields: dict[str, Any], path: Path, *, as_json: bool) -> None:

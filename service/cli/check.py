@@ -76,10 +76,10 @@ def check(
                          named by its seal, or cannot be decrypted with the keys
       leaf, tile, root   the public log contradicts the games or its own leaves
       signature          a checkpoint is not signed by the service, or is of another tree
-    If the keys are available, keys that running games need and that are missing are
-    reported too. --deep also runs the checks of `shithead verify` on every game, sealed or
-    not, and compares status, result, seats and players of every summary with its events.
-    Names, tokens and invites are in no event; only a signed backup protects them (see
+    If the keys are available, missing keys that running games need are reported too.
+    --deep also runs the checks of `shithead verify` on every game, sealed or not, and
+    compares status, result, seats and players of every summary with its events. Names,
+    tokens and invites are not in events; only a signed backup protects them (see
     `shithead restore`).
 
     The service may be running. The database role needs only read access, to all tables.
@@ -90,22 +90,22 @@ def check(
     from service.backup.check import StateError, load_progress
     from service.store.events import StoreUnavailable
 
-    at_hand = find_keys(key_file, data)
-    keys = None if at_hand.keyring is None else verifiers_of(at_hand.keyring, origin)
+    available = find_keys(key_file, data)
+    keys = None if available.keyring is None else verifiers_of(available.keyring, origin)
     try:
         progress = None if state is None else load_progress(state, deep=deep)
         with database_of(database_url, data) as url:
             folder = data / "archive" if archive is None and database_url is None else archive
-            done = _run(url, folder, keys, at_hand.keyring, progress, state, deep=deep)
-            lost = at_hand.lacking(_needed(url)) if at_hand.keyring else []
+            done = _run(url, folder, keys, available.keyring, progress, state, deep=deep)
+            missing = available.lacking(_needed(url)) if available.keyring else []
     except (StateError, StoreUnavailable) as error:
         raise click.ClickException(str(error)) from None
     if state is not None:
         state.unlink(missing_ok=True)
-    _print(done, lost, signatures=keys is not None, as_json=as_json)
-    if lost:
-        click.echo(missing_keys(at_hand, lost), err=True)
-    return FOUND if done.faults or lost else 0
+    _print(done, missing, signatures=keys is not None, as_json=as_json)
+    if missing:
+        click.echo(missing_keys(available, missing), err=True)
+    return FOUND if done.faults or missing else 0
 
 
 def _run(
@@ -121,22 +121,22 @@ def _run(
     from service.backup.check import Progress, save_progress, size_of_check, whole_check
     from service.store.database import Database
 
-    begin = at = progress or Progress(deep=deep)
+    start = current = progress or Progress(deep=deep)
     with closing(Database(url, size=2)) as database, _bars() as bars:
         extent, saved = size_of_check(database), time.monotonic()
         streams = bars.add_task("streams", total=extent.streams)
         leaves = bars.add_task("public log", total=extent.leaves)
         try:
-            for at in whole_check(database, archive, keys, begin, keyring):
-                bars.update(streams, completed=at.streams)
-                bars.update(leaves, completed=at.edge.size)
+            for current in whole_check(database, archive, keys, start, keyring):
+                bars.update(streams, completed=current.streams)
+                bars.update(leaves, completed=current.edge.size)
                 if state is not None and time.monotonic() - saved > SAVE_EVERY:
-                    save_progress(state, at)
+                    save_progress(state, current)
                     saved = time.monotonic()
         finally:
             if state is not None:
-                save_progress(state, at)
-    return at
+                save_progress(state, current)
+    return current
 
 
 def _bars() -> Bars:
@@ -153,7 +153,7 @@ def _bars() -> Bars:
 
 
 def _needed(url: str) -> Sequence[str]:
-    """Return the ids of the keys that sealed the running games."""
+    """Return the ids of the keys with which the seeds of running games are encrypted."""
     from service.store.database import Database
 
     with closing(Database(url, size=1)) as database:
@@ -161,14 +161,14 @@ def _needed(url: str) -> Sequence[str]:
     return tuple(keys)
 
 
-def _print(done: Progress, lost: list[str], *, signatures: bool, as_json: bool) -> None:
+def _print(done: Progress, missing: list[str], *, signatures: bool, as_json: bool) -> None:
     if as_json:
         fields = {
             "streams": done.streams,
             "leaves": done.edge.size,
             "deep": done.deep,
             "signatures": signatures,
-            "lacking": lost,
+            "lacking": missing,
             "faults": [asdict(fault) for fault in done.faults],
             "unlisted": done.unlisted,
         }

@@ -27,7 +27,7 @@ _WHERE: Final = re.compile(
     r"(?P<url>https?://.+?)/(?:v1/(?P<kind>tables|games|disputes)|(?:play|replay))"
     r"/(?P<id>[0-9a-fA-F-]{36})/?(?:[?#].*)?"
 )
-"""An address of the interface, or of the page of a game."""
+"""The address of a table, game or dispute in the API, or of the page of a game."""
 
 
 class NoService(click.ClickException):
@@ -72,10 +72,11 @@ def player_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def place_of(where: str, url: str) -> tuple[str, str, UUID]:
     """
-    Return the address of the service, `tables`, `games`, `disputes` or '', and the id.
+    Return the address of the service, the kind of resource, and its id.
 
     `where` is an address such as http://127.0.0.1:8080/v1/tables/ID, the address of a game's page,
-    or an id at `url`. Raises click.UsageError for any other text.
+    or an id at `url`. The kind is `tables`, `games` or `disputes`, or '' for an id. Raises
+    click.UsageError for any other text.
     """
     match = _WHERE.fullmatch(where)
     try:
@@ -90,8 +91,8 @@ def api_of(url: str, *, invite: str | None = None) -> Api:
     """
     Return the client of a service.
 
-    Raises NoService if nothing listens at an address of this machine: at once, because
-    repeating the request would only delay the answer.
+    Raises NoService at once if no program listens at an address of this machine: repeated
+    requests would only delay that message.
     """
     try:
         api = Api(url=url.rstrip("/"), invite=invite)
@@ -116,7 +117,7 @@ def no_answer(url: str) -> str:
 
 def game_of(api: Api, kind: str, identity: UUID) -> UUID:
     """
-    Return the game that an id stands for: itself, or the present or last hand of a table.
+    Return the game with this id, or the present or last hand of the table with this id.
 
     `kind` is that of `place_of`. Raises NoService if there is none, Refused or NotAnswered.
     """
@@ -143,9 +144,10 @@ def game_of(api: Api, kind: str, identity: UUID) -> UUID:
 
 def same_player() -> str:
     """
-    Return the options --home and --token of the command line, for a command to copy.
+    Return the options --home and --token of the command line, for a printed command.
 
-    An address in the command names the service, and a variable of the environment stays set.
+    Other options are not needed: the printed command has the address of the service, and
+    environment variables remain set.
     """
     context = click.get_current_context()
     options = (("home", "--home"), ("token_file", "--token"))
@@ -174,7 +176,7 @@ def known_player(url: str, home: Path, token_file: Path | None) -> Player:
 
 @contextmanager
 def answered() -> Iterator[None]:
-    """Turn the errors of the client into messages with exit status 2, or 64 for a bad file."""
+    """Report errors of the client as messages, with exit status 2, or 64 for BadFile."""
     try:
         yield
     except BadFile as error:
@@ -193,7 +195,7 @@ _OPTIONS: Final = (
     (r"GET /v1/rulesets lists them", "`shithead rulesets` lists them"),
     (r"GET /v1/bots lists them", "`shithead bots` lists them"),
 )
-"""Parts of refusals in words of the interface, and the same in words of the command line."""
+"""Patterns of parts of refusals, and the words of the command line that replace them."""
 
 
 def _in_options(refused: Refused) -> str:
@@ -213,10 +215,10 @@ def _without_account() -> str:
     context = click.get_current_context(silent=True)
     token_file = None if context is None else context.params.get("token_file")
     if token_file is not None:
-        return f"the service does not know the token in {token_file}; name another file"
+        return f"the service does not know the token in {token_file}; use another --token FILE"
     if context is not None and context.info_name == "play":
         return (
             "the service does not know the token in your folder: delete the file `token` there to"
-            " register anew, or name another folder with --home"
+            " register again, or use another folder with --home"
         )
     return "you are not registered here, or your token has expired; `shithead play` registers you"

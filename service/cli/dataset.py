@@ -1,4 +1,4 @@
-"""`shithead dataset`: finished hands as rows of positions, moves and outcomes."""
+"""`shithead dataset`: write finished hands as rows of positions, moves and outcomes."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ Json = dict[str, Any]
     "--format",
     "form",
     type=click.Choice(FORMATS),
-    help="Form of the rows; Parquet needs the extra `parquet`.  "
-    "[default: by the name of the file, else ndjson]",
+    help="Format of the rows; Parquet needs the extra `parquet`.  "
+    "[default: parquet if the file name ends in .parquet, else ndjson]",
 )
 @click.option(
     "--output",
     "-o",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     default="-",
-    help="A file, replaced when all rows are written; Parquet cannot go to standard output.",
+    help="The file, replaced when all rows are written; - is standard output (NDJSON only).",
 )
 @click.option("--columns", "described", is_flag=True, help="Describe the columns, and stop.")
 def dataset(

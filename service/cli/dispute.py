@@ -1,4 +1,4 @@
-"""`shithead dispute`: accuse, read findings, judge, vote and appeal, without programming."""
+"""`shithead dispute`: open, read, judge and appeal disputes, and vote."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any, Final
 from uuid import UUID
 
@@ -18,6 +19,7 @@ import click
 from service.cli.connection import NoService, answered, known_player, place_of, player_options
 from service.cli.dispute_text import CHARGES, STATES, Case, case_text, event_sentence, fits, when
 from service.cli.narration import Event, People
+from service.cli.replay import printable_lines
 from service.cli.screen import printable
 from service.client.api import Refused
 from service.client.player import Player
@@ -60,7 +62,7 @@ def dispute() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Court:
-    """The disputes of a service, as one player uses them."""
+    """The disputes of a service, with the client of one player."""
 
     url: str
     player: Player
@@ -78,12 +80,12 @@ class _Court:
         return self.player.api.get("/players/me")["id"] if self.player.api.token else None
 
     def command(self, words: str, identity: object) -> str:
-        """Return a command line on a dispute of this service, to be copied."""
+        """Return a command line on a dispute of this service, for the user to copy."""
         return f"shithead dispute {words} {self.url}/v1/disputes/{identity}"
 
     def show(self, found: Dispute) -> None:
         """Print a dispute, and what the player can do next."""
-        click.echo(printable_text(case_text(self._case(found))), nl=False)
+        click.echo(printable_lines(case_text(self._case(found))), nl=False)
 
     def _case(self, found: Dispute) -> Case:
         api = self.player.api
@@ -101,14 +103,9 @@ class _Court:
 
     def _name(self, player: str) -> str:
         try:
-            return str(self.player.api.get(f"/players/{player}")["name"])
+            return printable(str(self.player.api.get(f"/players/{player}")["name"]))
         except Refused:
             return "a player who left"
-
-
-def printable_text(text: str) -> str:
-    """Return text with control characters replaced in each line."""
-    return "".join(f"{printable(line)}\n" for line in text.splitlines())
 
 
 def _dispute_argument(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -124,7 +121,7 @@ def _player_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def _court(
     where: str, url: str, home: Path, token_file: Path | None, invite: str | None
 ) -> tuple[_Court, UUID]:
-    """Return the service and player of a command line, and the id that it names."""
+    """Return the disputes of the service that a command line names, and the id in it."""
     url, _, identity = place_of(where, url)
     player = known_player(url, home, token_file)
     player.api.invite = invite
@@ -139,7 +136,9 @@ def _court(
 @click.option(
     "--accused", metavar="SEAT|server", help="The accused.  [default: the seat that moved there]"
 )
-@click.option("--statement", help="What happened, in your words; asked for if it is missing.")
+@click.option(
+    "--statement", help="What happened, in your words; the program asks if it is missing."
+)
 def open_(
     where: str,
     *,
@@ -161,8 +160,8 @@ def open_(
       collusion      players helped one another
       other          anything else
 
-    Without --charge, --seq and --statement you are asked for them; the moves that fit the
-    charge are listed with their numbers. The evidence is frozen, and the findings of the
+    The program asks for a missing --charge, --seq or --statement, and lists the moves that
+    fit the charge with their numbers. The evidence is frozen, and the findings of the
     verifier follow within seconds.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     with answered():
@@ -190,7 +189,7 @@ def open_(
 
 
 def _chosen_seq(events: list[Event], people: People, charge: str) -> int:
-    """Return the number of the disputed event, chosen among the moves."""
+    """Ask for the number of the disputed event; against the server it follows from the charge."""
     if charge in CHARGES_AGAINST_SERVER:
         dealt = (event["seq"] for event in events if event["type"] == "cards_dealt")
         return next(dealt, 0) if charge == "wrong-deal" else 0
@@ -212,15 +211,15 @@ def _chosen_seq(events: list[Event], people: People, charge: str) -> int:
 
 
 def _accused(
-    wanted: str | None, charge: str, events: list[Event], seq: int, me: int | None
+    option: str | None, charge: str, events: list[Event], seq: int, me: int | None
 ) -> int | None:
-    """Return the accused seat, None for the server; by default the seat that moved."""
-    if wanted == "server" or (wanted is None and charge in CHARGES_AGAINST_SERVER):
+    """Return the accused seat, None for the server; without --accused, the seat that moved."""
+    if option == "server" or (option is None and charge in CHARGES_AGAINST_SERVER):
         return None
-    if wanted is not None:
-        if not wanted.isdecimal():
+    if option is not None:
+        if not option.isdecimal():
             raise click.UsageError("--accused is the number of a seat, or `server`")
-        return int(wanted)
+        return int(option)
     if seq >= len(events):
         raise click.UsageError(f"the game has no event {seq}; its last one is {len(events) - 1}")
     event = events[seq]
@@ -268,9 +267,9 @@ def evidence(where: str, *, file: Path | None, **options: Any) -> None:
     """
     Save the public evidence of the disputed game, for the commands verify, audit and replay.
 
-    Without FILE the name is the id of the game with the ending .shx. The file contains the copy
+    The default of FILE is the id of the game with the suffix .shx. The file contains the copy
     that was frozen when the dispute was opened. Receipts that the sides handed in and the
-    server's keys are saved beside it. Commands that make HTML pages of them are printed.
+    server's keys are saved beside it. Commands that write reports as HTML pages are printed.
     """
     with answered():
         court, identity = _court(where, **options)
@@ -288,7 +287,7 @@ def evidence(where: str, *, file: Path | None, **options: Any) -> None:
             notes.mkdir(exist_ok=True)
             for number, one in enumerate(found["receipts"], start=1):
                 (notes / f"{number}-{one['by']}.note").write_text(one["note"], "utf-8")
-            more = f" --receipt {notes} --server-key {key_file}"
+            more = f" --receipt {quote(str(notes))} --server-key {quote(str(key_file))}"
     except OSError as error:
         raise NoService(printable(f"{path}: {error.strerror}")) from None
     click.echo(f"saved: {path}")
@@ -298,15 +297,16 @@ def evidence(where: str, *, file: Path | None, **options: Any) -> None:
         click.echo(f"  {line}")
     if more:
         click.echo(f"saved: {notes} (the receipts), {key_file} (the server's keys)")
-    click.echo(f"is it complete and true?   shithead verify {path}{more} --html verify.html")
+    name = quote(str(path))
+    click.echo(f"verify it:                 shithead verify {name}{more} --html verify.html")
     click.echo(
-        f"what did the seat know?    shithead audit {path} --move {found['seq']} --html move.html"
+        f"what did the seat know?    shithead audit {name} --move {found['seq']} --html move.html"
     )
-    click.echo(f"go through the game:       shithead replay {path}")
+    click.echo(f"go through the game:       shithead replay {name}")
 
 
 def _frozen_lines(data: bytes, found: Dispute) -> Iterator[str]:
-    """Yield the hash of the frozen copy in the evidence of a game, and whether it fits."""
+    """Yield the recorded hash of the frozen copy, and whether the copy in the file has it."""
     name, recorded = f"dispute/{found['id']}.shx", found["bundle_sha256"]
     yield f"frozen copy, SHA-256 in the dispute: {recorded}"
     try:
@@ -319,7 +319,7 @@ def _frozen_lines(data: bytes, found: Dispute) -> Iterator[str]:
     except zipfile.BadZipFile:
         raise NoService("the evidence of the service is not a ZIP archive") from None
     if frozen is None:
-        yield "The copy is not in the file: it has no room for the copies of all disputes."
+        yield "The copy is not in the file: the copies of all disputes would exceed its size limit."
     elif hashlib.sha256(frozen).hexdigest() != recorded:
         yield f"FAULT: {name} in the file has another SHA-256 than the dispute records."
     else:
@@ -341,9 +341,9 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
     Hand in receipts of the disputed game as accuser or accused.
 
     A receipt is a file that the server signed during the game. It shows which history the
-    server confirmed, and is the strongest evidence if the record shows another one. Without
-    FILE those that `shithead play` stored are compared with the record: the ones that
-    contradict it are handed in, or else the newest. A side can hand in ten.
+    server confirmed, and is the strongest evidence if the record shows another history.
+    Without FILE, the receipts that `shithead play` stored are compared with the record; those
+    that contradict it are handed in, else the newest. A side can hand in ten.
     """
     with answered():
         court, identity = _court(where, **options)
@@ -360,12 +360,12 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
             found = court.post(identity, "receipts", {"receipt": note})
             receipt = found["receipts"][-1]
             click.echo(f"{printable(str(file))}: handed in, up to event {receipt['seq']}.")
-        click.echo("The findings are made again with it, within seconds. To see them:")
+        click.echo("The verifier runs again with it, within seconds. To see the findings:")
         click.echo(f"  {court.command('show', identity)}")
 
 
 def _handed_in(found: Dispute, files: Sequence[Path]) -> str | None:
-    """Return the side that handed in the only one of some receipts; None if it is not there."""
+    """Return the side that has handed in a single receipt already; None if no side has."""
     if len(files) != 1:
         return None
     content = files[0].read_text("utf-8", "replace")
@@ -396,7 +396,7 @@ def _stored_receipts(court: _Court, game: UUID) -> list[Path]:
 @click.argument("text", required=False)
 def statement(where: str, *, text: str | None, **options: Any) -> None:
     """
-    Make the statement TEXT as accuser or accused; it is asked for if it is missing.
+    Make the statement TEXT as accuser or accused; the program asks for a missing TEXT.
 
     The other side and the referees can read it. It has at most 4,000 characters.
     """
@@ -413,9 +413,10 @@ def judge(where: str, **options: Any) -> None:
     """
     Offer to judge a dispute.
 
-    A referee neither sat at the table nor hosts it, has played a minimum number of hands, and
-    has an account of a minimum age; `show` names both. You vote once the game is over and
-    three referees or more are seated. A ruling against the accused needs the votes of all of them.
+    A referee neither had a seat at the table nor hosts it, has played a minimum number of
+    hands, and has an account of a minimum age; `show` prints both minimums. You vote once the
+    game is over and three referees or more are seated. A ruling against the accused needs the
+    votes of all of them.
     """
     with answered():
         court, identity = _court(where, **options)
@@ -449,10 +450,11 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any)
     Vote `cheated` or `not-proven`; without VOTE, reveal the vote that you sealed.
 
     A sealed vote cannot be read or changed until all referees have voted. This program seals
-    it and writes a file in the folder of --home, which is needed to reveal the vote: keep it.
+    it and writes a file to the folder of --home. Keep this file: it is needed to reveal the
+    vote.
 
-    Only if all referees of the panel vote `cheated`, the ruling is against the accused; one
-    `not-proven` is enough to clear.
+    The ruling is against the accused only if all referees of the panel vote `cheated`; one
+    `not-proven` clears the accused.
     """
     with answered():
         court, identity = _court(where, **options)
@@ -475,13 +477,13 @@ def _no_vote(court: _Court, found: Dispute, opinion: str | None) -> str | None:
     """Return why the player can neither vote nor reveal a vote, and what to do, or None."""
     you, state = found["you"], found["state"]
     if you is None:
-        return "you have no account here: `shithead play` registers you, or name --token"
+        return "you have no account here: `shithead play` registers you, or use --token"
     if "reveal" in you["may"]:
         return None
     if "vote" in you["may"]:
         command = court.command("vote", found["id"])
-        ask = f"you have not voted yet; to vote: {command} cheated, or {command} not-proven"
-        return None if opinion is not None else ask
+        how = f"you have not voted yet; to vote: {command} cheated, or {command} not-proven"
+        return None if opinion is not None else how
     if you["referee"] is None:
         offer = f"; to offer yourself: {court.command('judge', found['id'])}"
         return f"you are not a referee of this dispute{offer if 'judge' in you['may'] else ''}"
@@ -512,7 +514,7 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
 
 
 def _seal(court: _Court, found: Dispute, number: int, opinion: str, file: Path) -> None:
-    """Commit to a vote, after its salt was written to a file; reveal it if it is the last one."""
+    """Write the vote and its salt to a file and commit to it; reveal it if it is the last vote."""
     identity, salt = UUID(found["id"]), secrets.token_bytes(32)
     sealed = {"dispute": str(identity), "referee": number, "vote": opinion, "salt": salt.hex()}
     write_private(file, json.dumps(sealed).encode() + b"\n")
@@ -552,7 +554,7 @@ def _reveal(court: _Court, found: Dispute, file: Path, opinion: str | None) -> N
 @dispute.command(short_help="Appeal against a ruling, as the side that lost.")
 @_dispute_argument
 def appeal(where: str, **options: Any) -> None:
-    """Appeal against a ruling, once, as the side that lost; other referees judge then."""
+    """Appeal against a ruling, once, as the side that lost; then other referees judge."""
     with answered():
         court, identity = _court(where, **options)
         court.show(court.post(identity, "appeal", {}))

@@ -20,7 +20,7 @@ CHARGES: Final[Mapping[str, str]] = {
     "collusion": "collusion",
     "other": "an offence described in the statement",
 }
-"""The charges as they are typed, and in words."""
+"""The charges as options of the command line, with their wording."""
 
 _TAKES_THE_PILE: Final = frozenset({"pile_picked_up", "blind_failed", "stock_failed"})
 _MOVES: Final = _TAKES_THE_PILE | {
@@ -43,14 +43,14 @@ FEWEST: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """A dispute, with the names of the table, the disputed event, and the reader."""
+    """A dispute, with the names at the table, the disputed event, and the reader."""
 
     dispute: Mapping[str, Any]
     people: People
     event: Event
     me: str | None  # the id of the reader as a player
-    referees: Mapping[int, str]  # their names, as far as the reader may know them
-    command: Callable[[str, object], str]
+    referees: Mapping[int, str]  # the names that the reader may see, by number
+    command: Callable[[str, object], str]  # the command line for a subcommand and an id
 
     @property
     def accused(self) -> str:
@@ -60,28 +60,28 @@ class Case:
 
     @property
     def panel(self) -> list[Mapping[str, Any]]:
-        """Return the referees that judge or are to judge; after an appeal the new ones."""
+        """Return the referees of the present panel; after an appeal, those of the new one."""
         ruled = {number for one in self.dispute["rulings"] for number in one["referees"]}
         every = self.dispute["referees"]
         return [r for r in every if r["state"] != "recused" and r["referee"] not in ruled]
 
     @property
     def may(self) -> frozenset[str]:
-        """Return what the service allows the reader now."""
+        """Return the actions that the service allows the reader now."""
         return frozenset((self.dispute["you"] or {"may": ()})["may"])
 
     def side(self, name: str) -> str:
-        """Return `accuser` or `accused` with the name behind it."""
+        """Return `accuser` or `accused`, followed by the name in brackets."""
         return f"{name} ({self.people(self.dispute['by']) if name == 'accuser' else self.accused})"
 
 
 def fits(event: Event, charge: str) -> bool:
-    """Return whether an event begins a move that a charge, as it is typed, can be about."""
+    """Return whether a charge (as typed) can be about the move that an event begins."""
     return event["type"] in (_TAKES_THE_PILE if charge == "false-pick-up" else _MOVES)
 
 
 def event_sentence(event: Event, people: People) -> str:
-    """Return what an event states, in one sentence."""
+    """Return an event as one sentence."""
     lines = narrated([event], people)
     if lines:
         return lines[0]
@@ -135,7 +135,7 @@ def _until(dispute: Mapping[str, Any]) -> str:
 
 
 def _periods(dispute: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the conditions and periods, which are those of the opening."""
+    """Yield the conditions and periods, which were fixed at the opening."""
     periods = dispute["periods"]
     hands = counted(periods["referee_hands"], "finished hand")
     age, refusal, vote, appeal, end = (
@@ -154,8 +154,8 @@ _ORDER: Final = ("fail", "missing", "pass")
 
 
 def _findings(dispute: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the findings, the faults first: a sentence each, and the check's name behind it."""
-    yield from ("", "What the machine found")
+    """Yield the findings, faults first: a sentence each, followed by the name of the check."""
+    yield from ("", "Findings of the verifier")
     if not dispute["findings"]:
         yield "  nothing yet: the findings follow within seconds"
     judged = [one for one in dispute["findings"] if one["result"] in _ORDER]
@@ -164,13 +164,13 @@ def _findings(dispute: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _place(finding: Mapping[str, Any]) -> tuple[bool, int]:
-    """Return the place of a finding in the list: the disputed move, then faults first."""
+    """Return the sort key of a finding: that on the disputed move first, then faults."""
     return finding["check"] != ON_THE_MOVE, _ORDER.index(finding["result"])
 
 
 def finding_sentence(finding: Mapping[str, Any]) -> str:
     """
-    Return a finding as one sentence of at most 30 words, with the check's name behind it.
+    Return a finding as one sentence of at most 30 words, followed by the name of the check.
 
     >>> finding_sentence({"check": "custody", "result": "fail", "seq": 20, "rule": None,
     ...     "text": "seat 1 does not hold 7h; 3 more, at seq 21, 22, 23"})
@@ -178,11 +178,11 @@ def finding_sentence(finding: Mapping[str, Any]) -> str:
     """
     check = finding["check"]
     sentence, reason = finding_in_words(finding)
-    behind = [check if check != ON_THE_MOVE else "the move"]
-    behind += [] if finding["seq"] is None else [f"event {finding['seq']}"]
-    behind += [finding["rule"]] if finding["rule"] else []
+    source = [check if check != ON_THE_MOVE else "the move"]
+    source += [] if finding["seq"] is None else [f"event {finding['seq']}"]
+    source += [finding["rule"]] if finding["rule"] else []
     detail = f": {reason}" if reason else ""
-    return f"{sentence} ({', '.join(behind)}{detail})"
+    return f"{sentence} ({', '.join(source)}{detail})"
 
 
 def _statements(case: Case) -> Iterator[str]:
@@ -211,9 +211,9 @@ def _panel(case: Case) -> Iterator[str]:
         number = one["referee"]
         name = f"{case.referees[number]}: " if number in case.referees else ""
         yield f"  {number}  {name}{_referee(case, one, votes.get(number))}"
-    lacking = FEWEST - len(case.panel)
-    if lacking > 0 and dispute["state"] in ("open", "appealed"):
-        yield f"  {counted(lacking, 'more referee')} needed"
+    missing = FEWEST - len(case.panel)
+    if missing > 0 and dispute["state"] in ("open", "appealed"):
+        yield f"  {counted(missing, 'more referee')} needed"
     if dispute["state"] in ("voting", "revealing"):
         yield "  Votes are sealed first, so that no referee knows another vote, and then revealed."
     if dispute["state"] not in ("ruled", "final"):
@@ -249,7 +249,7 @@ _RULINGS: Final = {
 
 
 def _ruling(case: Case) -> Iterator[str]:
-    """Yield the rulings with their states, the first of which an appeal can replace."""
+    """Yield the rulings with their states; a ruling after an appeal replaces the first."""
     dispute = case.dispute
     if dispute["state"] == "final" and not dispute["rulings"]:
         yield from ("", "Ruling: none; no panel was complete in time.")
@@ -286,4 +286,4 @@ def _next_steps(case: Case) -> Iterator[str]:
         yield f"vote:  {case.command('vote', identity)} cheated"
         yield f"   or  {case.command('vote', identity)} not-proven"
     if case.me is None:
-        yield "take part: you have no account here; `shithead play` registers you, or name --token"
+        yield "take part: you have no account here; `shithead play` registers you, or use --token"

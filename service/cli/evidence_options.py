@@ -1,4 +1,4 @@
-"""Options for evidence from outside a log: receipts, keys and proofs."""
+"""Options for evidence that is not part of a log: receipts, keys and proofs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from service.verify.files import VerifyOptions
 Command = Callable[..., int]
 
 MAX_NAME_LENGTH: Final = 200
-"""Characters; a longer value is not reported as the name of a missing file."""
+"""Characters of a file name; a longer value is not reported as a missing file."""
 
 
 def server_keys_of(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> Keys:
     """
-    Return the server's keys; a value that names a file stands for the keys in it.
+    Return the server's keys; if a value is the name of a file, the keys in it.
 
     Raises BadParameter for a value that is neither, and for the key of a witness.
     """
@@ -70,7 +70,7 @@ def evidence_options(command: Command) -> Command:
     """
 
     @wraps(command)
-    def called(
+    def call_with_evidence(
         *,
         receipts: tuple[Path, ...],
         server_keys: Keys,
@@ -88,7 +88,7 @@ def evidence_options(command: Command) -> Command:
         )
         return command(outside=outside, **more)
 
-    with_options: Command = called
+    with_options: Command = call_with_evidence
     for option in reversed(_OPTIONS):
         with_options = option(with_options)
     return with_options

@@ -1,4 +1,4 @@
-"""Load a game from a file or server, with the faults found by the verifier."""
+"""Loading a game from a file or server, with the faults found by the verifier."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class EventFault:
 
     @property
     def line(self) -> str:
-        """Return it as one line of text."""
+        """Return the fault as one line of text: check, reason and rule."""
         return f"{self.check}: {self.reason}" + (f" [{self.rule}]" if self.rule else "")
 
 
@@ -60,8 +60,8 @@ def against_events(
     """
     Return the faults of each event of a log, in the order of the events.
 
-    A receipt that names another head disputes every event since the last receipt that
-    agrees: any of them may have been changed.
+    A receipt that names another head is a fault of every event after the last receipt that
+    agrees: any of these events may have been changed.
     """
     found = [
         EventFault(seq=one.seq, check=finding.check, reason=one.reason, rule=one.rule)
@@ -86,26 +86,26 @@ def marks(against: Sequence[EventFault]) -> Mapping[int, Sequence[str]]:
 def _contradicted(
     game: UUID, lines: Sequence[bytes], evidence: OutsideEvidence
 ) -> Iterator[EventFault]:
-    """Yield a fault for each event from the last confirmed receipt to a contradicting one."""
+    """Yield a fault for each event between the last receipt that agrees and one that does not."""
     usable = [one for one in _receipts(evidence) if one.game == game and one.seq < len(lines)]
     receipts = sorted(usable, key=lambda receipt: receipt.seq)
     agreed = [one.seq for one in receipts if one.head == head(lines[one.seq])]
-    unsure = "" if evidence.server_keys else " (if the server signed it, which is not shown)"
-    done = -1
+    condition = "" if evidence.server_keys else " (if the server signed it, which is not shown)"
+    last = -1
     for receipt in receipts:
         seq = receipt.seq
         if seq in agreed:
             continue
         since = max((one for one in agreed if one < seq), default=-1) + 1
-        from_ = "" if not since else f"a receipt agrees up to seq {since - 1}, and "
-        reason = f"{from_}one for seq {seq} is of another history{unsure}"
-        for one in range(max(since, done + 1), seq):
+        agreement = "" if not since else f"a receipt agrees up to seq {since - 1}, and "
+        reason = f"{agreement}one for seq {seq} is of another history{condition}"
+        for one in range(max(since, last + 1), seq):
             yield EventFault(seq=one, check=Check.RECEIPTS, reason=reason)
-        done = seq
+        last = seq
 
 
 def _receipts(evidence: OutsideEvidence) -> Iterator[Receipt]:
-    """Yield the readable receipts; if there are server keys, only those they signed."""
+    """Yield the readable receipts; with server keys, only those that such a key signed."""
     keys = evidence.server_keys
     for note in evidence.receipts:
         try:
@@ -133,7 +133,7 @@ class Step:
     caption: str
     data: Mapping[str, Any]
     view: Json
-    known: Known  # the source of the view: the deck, or public events only
+    known: Known  # the source of the view: the deck, or public events alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +201,7 @@ class NotFetched(Exception):
 
 def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recording:
     """
-    Return the game in a bundle or log, verified; an invalid one as far as it can be read.
+    Return the game in a bundle or log, verified; of an invalid one, the readable part.
 
     Receipts, keys and proofs come from `outside`. Raises NotABundle if the first event
     cannot be read, and the exceptions of `evidence_of`.
@@ -233,14 +233,14 @@ def fetch_log(address: str, game: UUID) -> bytes:
     """Return the stored public log of a game from a server; raises NotFetched."""
     if urlsplit(address).scheme not in ("http", "https"):
         raise NotFetched(f"{address} is not an address like http://127.0.0.1:8080")
-    request = urllib.request.Request(  # noqa: S310 - the scheme was looked at
+    request = urllib.request.Request(  # noqa: S310 - the scheme was checked
         f"{address.rstrip('/')}/v1/games/{game}/events", headers={"Accept": "application/x-ndjson"}
     )
     try:
         with _opener(address).open(request, timeout=TIMEOUT) as answer:
             data: bytes = answer.read(MAX_LOG + 1)
     except urllib.error.HTTPError as error:
-        raise NotFetched(f"{address} does not give out the game: {_detail(error)}") from None
+        raise NotFetched(f"{address} does not return the game: {_detail(error)}") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         raise NotFetched(f"no service answers at {address}: {why_silent(error)}") from None
     if len(data) > MAX_LOG:
@@ -249,7 +249,7 @@ def fetch_log(address: str, game: UUID) -> bytes:
 
 
 def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[Step], str | None]:
-    """Return the steps for a viewer, and a note if later ones are known only in part."""
+    """Return the steps for a viewer, and a note if later ones are missing or known in part."""
     steps: list[Step] = []
     note = None
     try:
@@ -280,9 +280,9 @@ def _steps(recording: Recording, viewer: Viewer) -> Iterator[Step]:
 
 def _readable(lines: Sequence[bytes]) -> Iterator[RecordedEvent]:
     """
-    Yield the events up to the first line that is not the next of the game.
+    Yield the events up to the first line that is not the next event of the game.
 
-    Events with a broken chain are included: they are marked as false, not hidden.
+    Events with a broken chain are included: they are marked as faults, not hidden.
     """
     game = None
     try:

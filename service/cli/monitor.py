@@ -28,7 +28,7 @@ UNREACHABLE = 2
     type=click.Path(path_type=Path),
     default=Path("monitor.state"),
     show_default=True,
-    help="File of earlier observations; without it, changes of the past go unnoticed.",
+    help="File of earlier observations; without it, changes of the past are not detected.",
 )
 @click.option("--every", type=float, default=60.0, show_default=True, help="Seconds between polls.")
 @click.option(
@@ -100,7 +100,7 @@ def monitor(
       leaf, order, twice, sealed            invalid entries
       events, withdrawn                     a game that can no longer be read
       hands, commitment                     hands of a table missing or dealt twice
-      unsealed                              a game that was never finished
+      unsealed                              a game without events for --unsealed-after
       stale                                 the log has not grown for too long, or does
                                             not contain a game that the service lists
       cosignatures                          with --witness-key: too few, or invalid
@@ -108,8 +108,8 @@ def monitor(
     that anybody can verify.
 
     Its memory is bounded: running games and those of the last 30 days, the last game of
-    each table for --remember days, and the first 1,000 findings. A hand of a table that
-    was forgotten is reported, because its predecessor is unknown.
+    each table for --remember days, and the first 1,000 findings. A hand of a table that is
+    no longer remembered is reported, because its predecessor is unknown.
 
     Of private tables only the entries are checked. An idle log cannot be distinguished
     from one that is withheld: see --fresh-within.
@@ -128,17 +128,17 @@ def monitor(
         known = load_state(state)
         expected = _expected(fresh_within, witness_keys, quorum, cosigned_within)
         spans = timedelta(hours=unsealed_after), timedelta(days=remember)
-        watching = _monitor(url, log_keys, state, known, expected, spans)
+        log_monitor = _monitor(url, log_keys, state, known, expected, spans)
     except RecordError as error:
         raise click.ClickException(error.detail) from None
     if once:
-        reached = _poller(every, None).run(lambda: _poll(watching, state))
+        reached = _poller(every, None).run(lambda: _poll(log_monitor, state))
         if not reached:
             return UNREACHABLE
         return FOUND if known.findings else 0
     poller = _poller(every, health_port)
     while True:
-        poller.run(lambda: _poll(watching, state))
+        poller.run(lambda: _poll(log_monitor, state))
         time.sleep(every)
 
 
@@ -174,7 +174,7 @@ def _monitor(
 
     saved = set[Path]()
 
-    def keep(note: bytes) -> None:
+    def save(note: bytes) -> None:
         path = save_evidence(state, note)
         if path not in saved:
             click.echo(f"saved: {path}", err=True)
@@ -187,7 +187,7 @@ def _monitor(
         now=lambda: datetime.now(UTC),
         unsealed_after=spans[0],
         remember=spans[1],
-        keep=keep,
+        keep=save,
         expected=expected,
     )
 
@@ -207,14 +207,14 @@ def _poller(every: float, health_port: int | None) -> Poller:
     return poller
 
 
-def _poll(watching: Monitor, state: Path) -> None:
+def _poll(log_monitor: Monitor, state: Path) -> None:
     """Poll once, print new findings, and save the state even if the poll failed."""
     from service.public_log.monitor import save_state
 
-    known = watching.state
+    known = log_monitor.state
     before = len(known.findings)
     try:
-        watching.poll()
+        log_monitor.poll()
     finally:
         for finding in known.findings[before:]:
             click.echo("".join(c if c.isprintable() else "\ufffd" for c in finding))

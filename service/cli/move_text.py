@@ -1,4 +1,4 @@
-"""Moves in the terminal: typed, in words, in rank order, and chosen automatically."""
+"""Moves in the terminal: parsing, wording, order of ranks, and automatic choice."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _WORDS: Final[Mapping[str, Move]] = {
 
 HELP: Final = """\
 number             the move of that number
-7c 7h              play these cards; any that the rules allow, listed or not
-10h, th, 6C        cards may be written like this too: T or 10 for a ten, any case; with two
-                   decks 7c is yours of either, 7c/2 that of the second deck
-Kd=4c Ks=5h        before play: Kd and Ks go up, 4c and 5h into the hand for them
-ready              before play: keep the cards as they are
+7c 7h              play these cards: any legal play, listed or not
+10h, th, 6C        other ways to write cards: T or 10 for a ten, any case; with two decks 7c
+                   is your 7c of either deck, 7c/2 that of the second deck
+Kd=4c Ks=5h        before play: lay Kd and Ks face up, take 4c and 5h into the hand for them
+ready              before play: change no more cards
 lay Kd Kh/Ac/Ts    in a layout deal: a stack for each slot
-down 1             turn the face-down card in slot 1, counted from 0
+down 1             turn the face-down card in slot 1; slots are numbered from 0
 stock              try the top card of the stock
-take, take Kd      take the pile, with face-up cards where the rules have it
-pass, forfeit      pass; give up
-quit               leave the program; the game goes on, and you can come back
-enter alone        draw the whole screen again
+take, take Kd      take the pile, with face-up cards if the rules require it
+pass, forfeit      pass; give up the hand
+quit               leave the program; the game continues, and you can return
+enter alone        redraw the screen
 
 c d h s are clubs, diamonds, hearts and spades; X1 is a joker, ## a face-down card."""
 
@@ -39,27 +39,27 @@ _SUITS: Final = dict(zip("♣♦♥♠", "cdhs", strict=True))
 
 
 class Unclear(Exception):
-    """The text is no move."""
+    """The text is not a move; the message states the reason."""
 
 
 def card_of(text: str) -> str:
     """
-    Return the code of a card as people write it; raises Unclear if it is no card.
+    Return the code of a card as players write it; raises Unclear for any other text.
 
     >>> [card_of(text) for text in ("10h", "th", "6C", "A♠", "x1", "7C/2")]
     ['Th', 'Th', '6c', 'As', 'X1', '7c/2']
     """
     match = _CARD.fullmatch(text)
     if match is None:
-        raise Unclear(f"{text!r} is neither a card nor a word that is known here; ? for help")
+        raise Unclear(f"{text!r} is neither a card nor a word of a move; ? for help")
     if match[4]:
         return f"{JOKER}{match[4]}"
     suit = _SUITS.get(match[2], match[2].lower())
     return f"{'T' if match[1] == '10' else match[1].upper()}{suit}{match[3] or ''}"
 
 
-def typed(text: str, moves: Sequence[Move], *, swapping: bool) -> Move:
-    """Return the move that a number, cards or a word mean; raises Unclear."""
+def parse_move(text: str, moves: Sequence[Move], *, swapping: bool) -> Move:
+    """Return the move of a line: its number in `moves`, cards, or a word; raises Unclear."""
     first, *rest = text.split()
     if first.isdecimal() and not rest:
         if not 0 < int(first) <= len(moves):
@@ -88,18 +88,19 @@ def typed(text: str, moves: Sequence[Move], *, swapping: bool) -> Move:
 
 def in_own_codes(move: Move, own: Sequence[str]) -> Move:
     """
-    Return a typed move with the codes of the player's own cards; the deck may be left out.
+    Return a typed move with the exact codes of the player's cards; `7c` can mean `7c/2`.
 
     >>> in_own_codes({"type": "play", "cards": ["7c", "7c"]}, ["7c/2", "7c", "Kd"])["cards"]
     ['7c', '7c/2']
     """
-    left = [*own]
+    unused = [*own]
 
     def code(card: str) -> str:
-        found = card if card in left else next((o for o in left if o.split("/")[0] == card), None)
+        same = (own_card for own_card in unused if own_card.split("/")[0] == card)
+        found = card if card in unused else next(same, None)
         if found is None:
             return card
-        left.remove(found)
+        unused.remove(found)
         return found
 
     named = ("cards", "with", "up", "hand")
@@ -109,17 +110,17 @@ def in_own_codes(move: Move, own: Sequence[str]) -> Move:
 
 
 def _not_an_exchange(words: Sequence[str]) -> str:
-    """Return how cards are exchanged, with the codes of the cards that were typed."""
-    form = "an exchange is typed as Kd=4c: Kd goes up, 4c into the hand"
+    """Return the message for text that is not an exchange, with the codes of its cards."""
+    form = "an exchange is typed as Kd=4c: lay Kd face up, take 4c into the hand"
     try:
         cards = [card_of(word) for word in words if "=" not in word]
     except Unclear:
         return form
-    return f"{' '.join(cards)} cannot be played before play begins; {form}, and `ready` keeps all"
+    return f"{' '.join(cards)} cannot be played before play begins; {form}; or type `ready`"
 
 
 def words_of(move: Move) -> str:
-    """Return a move in words."""
+    """Return a move in words, as the menu lists it."""
     match move["type"]:
         case "play":
             return "play " + " ".join(move["cards"])
@@ -136,7 +137,7 @@ def words_of(move: Move) -> str:
         case "lay":
             return "lay " + " / ".join(" ".join(stack) or "-" for stack in move["stacks"])
         case "ready":
-            return "ready: keep the cards as they are"
+            return "ready: change no more cards"
         case other:
             return str(other)
 
@@ -152,7 +153,7 @@ def in_rank_order(cards: Sequence[str], order: Sequence[str]) -> list[str]:
 
 
 def moves_in_order(moves: Sequence[Move], order: Sequence[str]) -> list[Move]:
-    """Return moves as a player looks for them: ready, plays by rank, then all other moves."""
+    """Return moves in the order of the menu: ready, plays and exchanges by rank, then others."""
     return sorted(moves, key=lambda move: _place(move, order))
 
 
@@ -181,8 +182,8 @@ def _along(moves: Sequence[Move]) -> list[str]:
     return takes[0] if len(takes) == 1 else []
 
 
-_KEPT_LAST: Final = "3456789JQKA2TX"
-"""The ranks from the least useful to the most useful by most rulesets, for automatic play."""
+_BY_USEFULNESS: Final = "3456789JQKA2TX"
+"""The ranks, from the least useful in most rulesets to the most useful, for automatic play."""
 
 
 def _first(moves: Sequence[Move]) -> Move:
@@ -202,7 +203,7 @@ def _greedy(moves: Sequence[Move]) -> Move:
 
 
 def _rank(move: Move) -> int:
-    return min(_KEPT_LAST.index(card[0]) for card in move["cards"])
+    return min(_BY_USEFULNESS.index(card[0]) for card in move["cards"])
 
 
 AUTOMATIC: Final[Mapping[str, Callable[[Sequence[Move]], Move]]] = {

@@ -16,7 +16,7 @@ LONGEST_NAME: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class People:
-    """The names at a table, and the seat of the reader, if the reader has one."""
+    """The names at a table, and the seat of the reader; None for a spectator."""
 
     names: tuple[str, ...]
     me: int | None = None
@@ -31,11 +31,11 @@ class People:
         ('greedy (0)', 'greedy (1)')
         """
         me = view["as"] if isinstance(view["as"], int) else None
-        called = [s["name"] or s["bot"] or f"Seat {s['seat']}" for s in view["seats"]]
-        short = [printable(name)[:LONGEST_NAME] for name in called]
-        twice = [name for seat, name in enumerate(short) if seat != me]
+        full = [s["name"] or s["bot"] or f"Seat {s['seat']}" for s in view["seats"]]
+        short = [printable(name)[:LONGEST_NAME] for name in full]
+        others = [name for seat, name in enumerate(short) if seat != me]
         names = (
-            f"{name} ({seat})" if twice.count(name) > 1 and seat != me else name
+            f"{name} ({seat})" if others.count(name) > 1 and seat != me else name
             for seat, name in enumerate(short)
         )
         return cls(names=tuple(names), me=me)
@@ -46,7 +46,7 @@ class People:
 
     def does(self, seat: int, verb: str, yours: str | None = None) -> str:
         """
-        Return a seat and its verb, to begin a sentence; `yours` is the verb that goes with `you`.
+        Return a seat and a verb, to begin a sentence; `yours` is the form of the verb after `You`.
 
         >>> People(names=("Ada", "Bob"), me=1).does(0, "plays")
         'Ada plays'
@@ -58,7 +58,7 @@ class People:
         return f"You {yours or verb.removesuffix('s')}"
 
     def whose(self, seat: int) -> str:
-        """Return `your`, or `its` of another seat."""
+        """Return `your` for the reader's seat, else `its`."""
         return "your" if seat == self.me else "its"
 
 
@@ -210,7 +210,7 @@ def result_of(view: View, people: People) -> str | None:
     """
     Return the result of a hand in sentences, None while it is running.
 
-    The shithead has the last of the `places`, and is not among those who are out.
+    `places` can end with the shithead, who is not among the seats that are out.
     """
     result = view["result"]
     if result is None:

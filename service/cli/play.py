@@ -120,7 +120,7 @@ VALID, CONTRADICTED, UNFINISHED = 0, 1, 2
 @click.option("--key", "key_file", type=click.Path(path_type=Path), help="Another key file.")
 def play(where: str | None, url: str, **options: Any) -> int:
     """
-    Play a hand over HTTP: at the table or in the game of WHERE, else at a new table.
+    Play a hand over HTTP: at the table or in the game WHERE, else at a new table.
 
     WHERE is the address of a table or a game, such as
     http://127.0.0.1:8080/v1/tables/ID; a bare id is looked up at --url. Type a move as its
@@ -128,25 +128,25 @@ def play(where: str | None, url: str, **options: Any) -> int:
     move is answered with the statement of the rules that forbids it. The service is started
     with `shithead up`; `shithead tables` lists its tables.
 
-    The client trusts nothing it can verify: every event is checked against the one before,
-    the server's receipts against the log and the first key seen, and at the end the whole
-    record is verified with the saved receipts. With --keyed, each move is signed, together
-    with the hash of everything before it, and your entropy takes part in the shuffle; the
-    client finds it in the log before it signs `ready`. The verification level is printed
-    last: L3 if every person at the table is keyed and their keys are supplied (--seat-key).
+    The client verifies what it can: each event against the one before, the server's receipts
+    against the log and the first key seen, and at the end the whole record with the saved
+    receipts. With --keyed, each move is signed together with the hash of all events before
+    it, and your entropy is mixed into the shuffle; the client checks that the log contains
+    it before it signs `ready`. The verification level is printed last: L3 if every person at
+    the table is keyed and their keys are supplied (--seat-key).
 
-    You can quit at any time and resume the game with WHERE. Resume a hand that was dealt
-    with your key with --keyed; if that option does not match the hand, the program asks
-    how to continue.
+    You can quit at any time and resume the game with WHERE. If the hand was dealt with your
+    key, add --keyed; if that option does not match the hand, the program asks how to
+    continue.
 
     \b
     Exit status:
       0   played to the end, and the record is valid
       1   the server contradicts itself, or a check fails: the evidence is saved
       2   not played to the end: quit, end of the input, no connection, or no seat in the
-          game; the command to come back is printed
+          game; the command to return is printed
       64  invalid command line
-      130 interrupted with Ctrl-C; as after 2 you can come back
+      130 interrupted with Ctrl-C; you can return as after 2
 
     \b
     Examples:
@@ -172,9 +172,9 @@ Place = tuple[str, UUID]
 
 def _player(url: str, place: Place | None, options: dict[str, Any]) -> Player:
     """
-    Return the player with these files, registered if there is no token.
+    Return the player of the options; without a token the player is registered.
 
-    Raises NoService for a new player at a place where no seat is free.
+    Raises NoService for a new player if no seat at `place` is free.
     """
     files = PlayerFolder.at(options["home"].expanduser(), url)
     player = Player(api=api_of(url, invite=options["invite"]), files=files)
@@ -191,7 +191,7 @@ def _player(url: str, place: Place | None, options: dict[str, Any]) -> Player:
 
 
 def _refuse_stranger(api: Api, place: Place, token_file: Path) -> None:
-    """Raise NoService if a player without a token cannot have, or take, a seat at a place."""
+    """Raise NoService unless a player without a token can take a seat at `place`."""
     kind, identity = place
     if kind != "games":
         try:
@@ -205,17 +205,15 @@ def _refuse_stranger(api: Api, place: Place, token_file: Path) -> None:
     raise NoService(
         f"there is no token in {token_file}, so no seat here is yours."
         f"{_seats_in(api, (kind, identity))}\n{_OTHER_FOLDER}\n"
-        f"To look on: shithead watch {api.url}/v1/{kind}/{identity}"
+        f"To watch: shithead watch {api.url}/v1/{kind}/{identity}"
     )
 
 
-_OTHER_FOLDER: Final = (
-    "If you took a seat with other files, name them: --home FOLDER or --token FILE."
-)
+_OTHER_FOLDER: Final = "If you took a seat with other files, add --home FOLDER or --token FILE."
 
 
 def _seats_in(api: Api, place: Place) -> str:
-    """Return the names at the seats of a place, as a sentence; "" if they are not public."""
+    """Return a sentence with the names at the seats of a place; "" if they are not public."""
     kind, identity = place
     try:
         found = api.get(f"/tables/{identity}" if kind == "tables" else f"/games/{identity}")
@@ -226,7 +224,7 @@ def _seats_in(api: Api, place: Place) -> str:
 
 
 def _play(player: Player, place: Place | None, options: dict[str, Any]) -> int:
-    """Play the requested number of hands; return the worst status."""
+    """Play the requested number of hands; return the worst exit status."""
     kind, identity = place or ("tables", None)
     if kind == "" and identity is not None:
         try:
@@ -267,7 +265,7 @@ def _opened(player: Player, options: dict[str, Any]) -> Table:
 
 
 def _hand(player: Player, game: UUID, options: dict[str, Any]) -> int:
-    """Play one hand and verify it; return the status."""
+    """Play one hand and verify it; return the exit status."""
     click.echo(f"game: {player.api.url}/v1/games/{game}", err=True)
     hand: Hand | None = None
     try:
@@ -277,7 +275,7 @@ def _hand(player: Player, game: UUID, options: dict[str, Any]) -> int:
         try:
             people = People.of(play_hand(hand, _chooser(options["auto"], hand)))
         except (Left, KeyboardInterrupt):
-            click.echo(f"\nthe game continues; to come back: {_again(player, game, options)}")
+            click.echo(f"\nthe game continues; to return: {_resume_command(player, game, options)}")
             raise
         report = hand.verified(options["seat_keys"])
         return VALID if print_report(hand, report, people) else CONTRADICTED
@@ -294,7 +292,7 @@ def _hand(player: Player, game: UUID, options: dict[str, Any]) -> int:
         return CONTRADICTED
 
 
-def _again(player: Player, game: UUID, options: dict[str, Any]) -> str:
+def _resume_command(player: Player, game: UUID, options: dict[str, Any]) -> str:
     """Return the command that continues a game as the same player."""
     keyed = " --keyed" if player.key is not None else ""
     key = f" --key {shlex.quote(str(options['key_file']))}" if options["key_file"] else ""
@@ -302,8 +300,8 @@ def _again(player: Player, game: UUID, options: dict[str, Any]) -> str:
 
 
 def _save_contradiction(hand: Hand) -> None:
-    """Save the events that the server shows now as evidence; report if it returns none."""
-    click.echo(f"saved: {hand.folder} has the events seen before; nothing was signed after them")
+    """Save the events that the server shows now as evidence; a failure is reported."""
+    click.echo(f"saved: {hand.folder} has the earlier events; nothing was signed after them")
     try:
         click.echo(f"saved: {hand.keep_contradiction()} has the events shown now")
     except (NotAnswered, Refused) as error:
@@ -323,13 +321,13 @@ _NOT_YOURS: Final = "If you took the seat with a key, do not continue: the serve
 
 def can_resume(hand: Hand, key_file: Path | None) -> bool:
     """
-    Return whether to play, after the player's key and entropy were set to those of the hand.
+    Set the player's key and entropy to those of the hand, and return whether to play it.
 
-    The log pins a key and entropy for the seat. If they differ from the options, but not
-    from what this folder recorded, an option is wrong and not the server. The player is
-    asked before another key is used, or before moves go unsigned.
+    The log determines the key and entropy of the seat. If they differ from the options, but
+    equal those recorded in the player's folder, the options are wrong and not the server. The
+    program asks before it uses another key or sends unsigned moves.
 
-    Raises Contradicted if this folder recorded another key or entropy for the seat.
+    Raises Contradicted if the folder has recorded another key or entropy for the seat.
     """
     view = hand.fetch_view()
     if view["status"] in OVER:
@@ -349,7 +347,7 @@ def can_resume(hand: Hand, key_file: Path | None) -> bool:
 
 
 def _without(hand: Hand) -> bool:
-    """Return whether to play a hand without the key that the options name."""
+    """Ask whether to play a hand that was dealt without the key of the options."""
     click.echo(
         "this hand was dealt without a key for your seat: its moves cannot be signed (--keyed)."
     )
@@ -363,7 +361,7 @@ def _without(hand: Hand) -> bool:
 
 
 def _with(hand: Hand, key: str, key_file: Path | None) -> bool:
-    """Return whether to play with the key that the hand was dealt with, if it is found."""
+    """Ask whether to play with the key of the hand; false if its file is not found."""
     path = key_file or hand.player.files.folder / "seat.key"
     click.echo(f"this hand was dealt with the key {key} for your seat: each move has to be signed.")
     if hand.player.key is not None or not path.exists():

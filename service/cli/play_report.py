@@ -17,14 +17,14 @@ def closing_lines(report: Report, people: People, bundle: str) -> list[str]:
     """
     Return what the verification of a played hand shows; the last line is the result.
 
-    `bundle` is the path of the evidence. After a failure the lines begin with what was changed,
-    who can have done it and what would prove more, as those of `shithead verify` do.
+    `bundle` is the path of the evidence. After a failure the first lines state what was changed,
+    who may have changed it and what further evidence to get, as in `shithead verify`.
     """
     if report.result is Result.FAIL:
         return [*_failures(report, bundle), printable(report.last_line)]
     shown = [*_shown(report, people), *_not_shown(report, people)]
     shown.append("`shithead verify --help` explains the level in the last line.")
-    lines = ["The record of this hand was checked:", *(f"  {printable(one)}" for one in shown)]
+    lines = ["The record of this hand was checked:", *(f"  {printable(line)}" for line in shown)]
     return [*lines, printable(report.conclusion)]
 
 
@@ -82,7 +82,7 @@ _WORDS: Final[Mapping[str, Callable[[re.Match[str], People], str]]] = {
 
 
 def _in_words(text: str, people: People) -> str | None:
-    """Return a statement of the report as a sentence for the player, None if there is none."""
+    """Return the sentence for a statement of the report, None if no pattern matches it."""
     for pattern, sentence in _WORDS.items():
         found = re.match(pattern, text)
         if found is not None:
@@ -92,10 +92,10 @@ def _in_words(text: str, people: People) -> str | None:
 
 def _signed(seats: str, people: People) -> str:
     keyed = [int(seat) for seat in seats.split(", ")]
-    others = [people(seat) for seat in keyed if seat != people.me]
+    names = [people(seat) for seat in keyed if seat != people.me]
     own = ["You signed your moves with your key."] if people.me in keyed else []
-    theirs = [f"The keys that you entered for {listed(others)} match."] if others else []
-    return " ".join([*own, *theirs])
+    others = [f"The keys that you entered for {listed(names)} match."] if names else []
+    return " ".join([*own, *others])
 
 
 def _unsigned(seat: int, people: People) -> str:

@@ -19,7 +19,7 @@ from service.cli.move_text import (
     in_own_codes,
     in_rank_order,
     moves_in_order,
-    typed,
+    parse_move,
     words_of,
 )
 from service.cli.narration import Event, People, narrated, result_of
@@ -46,7 +46,7 @@ class Left(Exception):
 
 
 class Chooser(Protocol):
-    """Chooses the moves of a seat."""
+    """Sees the views of a seat, and chooses its moves."""
 
     def see(self, view: View) -> None:
         """Receive a view."""
@@ -61,7 +61,7 @@ class Chooser(Protocol):
 @dataclass(kw_only=True)
 class Story:
     """
-    The course of a game in sentences, as far as it was read.
+    The events of a game as sentences, up to the version that was shown last.
 
     `events` returns the events of the game so far, at least up to the version of each view.
     """
@@ -70,9 +70,9 @@ class Story:
     version: int = 0
     people: People = field(default_factory=lambda: People(names=()))
     held: frozenset[str] = frozenset()  # the reader's hand at that version
-    drawn: frozenset[str] = frozenset()  # the cards that came to it with the last events
+    drawn: frozenset[str] = frozenset()  # the cards that the last events added to it
 
-    def goes_on(self, view: View) -> list[str]:
+    def advance(self, view: View) -> list[str]:
         """Return the sentences on the events after the last view, up to this one."""
         self.people = People.of(view)
         events = self.events()[self.version : view["version"]]
@@ -92,9 +92,10 @@ class Story:
         try:
             return read_ruleset(first["ruleset"], first["hand"]).order
         except (KeyError, SettingsError, OptionError):
-            return _USUAL_ORDER  # a server with rulesets that this program does not know
+            return _USUAL_ORDER  # this program does not know the ruleset
 
     def _new_cards(self, view: View) -> frozenset[str]:
+        """Return the cards that the hand has gained since the last view; store the hand."""
         if self.people.me is None:
             return frozenset()
         hand = frozenset(view["seats"][self.people.me]["hand"]["cards"] or ())
@@ -139,18 +140,18 @@ def _setup(view: View, people: People) -> Text:
 
 
 def moves_of(moves: Sequence[Mapping[str, Any]], width: int = 80) -> RenderableType:
-    """Return the numbered moves, in as many columns as fit; all but plays are always listed."""
+    """Return numbered moves in columns; of many, some plays and exchanges are not listed."""
     plays = [n for n, move in enumerate(moves) if move["type"] in ("play", "swap")]
-    left_out = set(plays[MOST_MOVES - (len(moves) - len(plays)) :]) if plays else set()
-    shown = [n for n in range(len(moves)) if n not in left_out]
+    omitted = set(plays[MOST_MOVES - (len(moves) - len(plays)) :]) if plays else set()
+    shown = [n for n in range(len(moves)) if n not in omitted]
     longest = max((len(words_of(moves[n])) for n in shown), default=0)
     columns = max(1, min(-(-len(shown) // ROWS), width // (longest + 7)))
     rows = -(-len(shown) // columns)
     table = Table.grid(padding=(0, 2, 0, 0))
     for row in range(rows):
         table.add_row(*(_numbered(n + 1, moves[n]) for n in shown[row::rows]))
-    more = f"and {len(left_out)} more; type the cards"
-    return Group(table, Text(more, style="dim")) if left_out else table
+    more = f"and {len(omitted)} more; type the cards"
+    return Group(table, Text(more, style="dim")) if omitted else table
 
 
 def _numbered(number: int, move: Mapping[str, Any]) -> Text:
@@ -181,7 +182,7 @@ class Automatic:
 
     def see(self, view: View) -> None:
         """Print the new events, and the table once the hand is over."""
-        _print_lines(self.console, self.story.goes_on(view))
+        _print_lines(self.console, self.story.advance(view))
         if view["status"] in OVER:
             self.console.print(table_of(view, self.story.order, frozenset()))
 
@@ -204,15 +205,15 @@ def _print_lines(console: Console, lines: Sequence[str]) -> None:
 @dataclass(kw_only=True)
 class Pane:
     """
-    A table that is drawn again after each event, with the sentences since the last move.
+    A table that is redrawn after each event, with the sentences since the reader's last move.
 
-    On a terminal it is drawn in place; elsewhere each state is printed after the last one.
+    On a terminal it is drawn in place; otherwise each state is printed below the previous one.
     """
 
     console: Console
     story: Story
     lines: list[str] = field(default_factory=list)  # since the reader's last move
-    new: frozenset[str] = frozenset()  # the cards that came to the hand since then
+    new: frozenset[str] = frozenset()  # the cards added to the hand since then
     moving: bool = False  # whether the next sentences begin with a move of the reader
 
     def show(self, view: View, moves: Sequence[Mapping[str, Any]], notice: str = "") -> None:
@@ -223,8 +224,8 @@ class Pane:
         if not self.console.is_terminal:
             self.console.print(Group(recent_events(lines), table, *menu))
             return
-        used = Group(table, *menu)
-        height = len(self.console.render_lines(used, pad=False))
+        fixed = Group(table, *menu)
+        height = len(self.console.render_lines(fixed, pad=False))
         room = max(FEWEST_LINES, self.console.height - height - 2)
         self.console.clear()
         self.console.print(Group(table, recent_events(self.lines[-room:]), *menu))
@@ -233,7 +234,7 @@ class Pane:
         """Return the sentences since the last view; a move of the reader begins a new list."""
         if view["version"] == self.story.version:
             return []
-        lines = self.story.goes_on(view)
+        lines = self.story.advance(view)
         if self.moving:
             self.lines, self.new, self.moving = [], frozenset(), False
         self.lines += lines
@@ -259,17 +260,17 @@ class Person:
 
     pane: Pane
     notice: str = ""
-    drawn: int = 0  # the version on the screen, 0 if it is to be drawn again
+    drawn: int = 0  # the version on the screen, 0 if it has to be redrawn
 
     def see(self, view: View) -> None:
-        """Draw the table and the moves, if there is something new."""
+        """Draw the table and the moves, if the version is new or a notice is waiting."""
         if view["version"] == self.drawn and not self.notice:
             return
         self.pane.show(view, self._moves(view), self.notice)
         self.drawn, self.notice = view["version"], ""
 
     def choose(self, view: View) -> Mapping[str, Any] | None:
-        """Ask until the input is a move, or the screen is to be drawn again."""
+        """Read lines until one is a move; return None if the screen has to be redrawn."""
         console = self.pane.console
         while True:
             try:
@@ -285,7 +286,7 @@ class Person:
                 case "q" | "quit":
                     raise Left
                 case _:
-                    move = self._typed(text, view)
+                    move = self._parsed(text, view)
                     if move is not None:
                         self.pane.moving = True
                         return move
@@ -294,9 +295,10 @@ class Person:
         """Store the reason, with the statement of the rules, for the next screen."""
         self.notice = f"refused: {refused.text}"
 
-    def _typed(self, text: str, view: View) -> Mapping[str, Any] | None:
+    def _parsed(self, text: str, view: View) -> Mapping[str, Any] | None:
+        """Return the move in a line; for any other text, print the reason and return None."""
         try:
-            move = typed(text, self._moves(view), swapping=view["status"] == "swapping")
+            move = parse_move(text, self._moves(view), swapping=view["status"] == "swapping")
             return in_own_codes(move, own_cards(view))
         except Unclear as unclear:
             self.pane.console.print(printable(str(unclear)), style="yellow", markup=False)

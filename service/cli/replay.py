@@ -44,13 +44,13 @@ REDRAW_SECONDS = 0.5  # interval of redraws, so that a resized window is noticed
 
 
 class GameNotReturned(click.ClickException):
-    """The server does not return the game."""
+    """The server does not return the game, or does not answer."""
 
     exit_code = 1
 
 
 class NotALog(click.ClickException):
-    """The file is missing, or is no log of a game; exit status as in `verify`."""
+    """The file is missing, or is neither a bundle nor a log; exit status as in `verify`."""
 
     exit_code = 3
 
@@ -76,9 +76,9 @@ def replay(
     Go through a recorded game, turn by turn.
 
     GAME is an evidence bundle (.shx), a log (events.jsonl), or the address or id of a game,
-    whose public log is fetched from the service; of a table, its present or last hand. An id
-    is looked up at --url. To replay a private game, download its bundle with your token and
-    replay the file.
+    whose public log is fetched from the service. The address or id of a table means its
+    present or last hand. An id is looked up at --url. To replay a private game, download its
+    bundle with your token and replay the file.
 
     \b
     Keys:
@@ -92,8 +92,8 @@ def replay(
 
     Of a running game only the public view can be shown, or your own from a bundle with
     profile=seat. The log is verified first, with the receipts, keys and proofs of the
-    options. An invalid log is shown with its faults, and the events concerned are marked
-    with !; from an event that contradicts the deck on, only public information is shown.
+    options. An invalid log is shown with its faults, and events with faults are marked with
+    !. After an event that contradicts the deck, only public information is shown.
 
     With --text, or without a terminal, the game is printed as text: equal games give
     equal text, so that two can be compared with diff.
@@ -136,17 +136,17 @@ def _data(game: str, url: str) -> bytes:
     return fetch_log(url, identity)
 
 
-def _viewers(recording: Recording, wanted: str | None) -> tuple[Viewer, ...]:
+def _viewers(recording: Recording, requested: str | None) -> tuple[Viewer, ...]:
     """Return the available viewers, the requested one first."""
     viewers = recording.viewers()
-    if wanted is None:
+    if requested is None:
         return viewers
     named = {viewer_name(viewer): number for number, viewer in enumerate(viewers)}
-    if wanted not in named:
+    if requested not in named:
         known = "public, all or the number of a seat"
         why = f"--as is {known}" if recording.sealed else "the game is not sealed"
-        raise click.UsageError(f"no view of {wanted!r}: {why}; available: {', '.join(named)}")
-    first = named[wanted]
+        raise click.UsageError(f"no view of {requested!r}: {why}; available: {', '.join(named)}")
+    first = named[requested]
     return (*viewers[first:], *viewers[:first])
 
 
@@ -177,7 +177,7 @@ def _head(recording: Recording) -> str:
 
 
 _OTHER_HISTORY: Final = (
-    "A player who saved the events of the other history (events.jsonl) can prove it: "
+    "A player who saved the events of the other history (events.jsonl) can prove that history: "
     "verify or replay that file with the same receipts."
 )
 
@@ -221,8 +221,9 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
 
 
 def warning_of(recording: Recording, step: Step, fault: str | None) -> str | None:
-    """Return the faults of an event; if it has none, those of the log."""
-    faults = [one.line for one in recording.against_move(step.seq, step.seq)] or recording.warnings
+    """Return the faults of an event, or those of the log if it has none; None without any."""
+    own = [one.line for one in recording.against_move(step.seq, step.seq)]
+    faults = own or recording.warnings
     if fault and step.known is not Known.DECK:
         faults = [*faults, fault]
     return "; ".join(faults) + " (details: shithead verify)" if faults else None

@@ -37,19 +37,19 @@ def rotate_keys(key_file: Path, only: str | None, overlap: float, *, new: bool) 
     """
     Add new keys to the key file; a running service reloads it.
 
-    The sealing key encrypts the secrets of running games; old ones stay in the file,
-    because games sealed with them must still be decrypted. The signing key signs receipts
+    The sealing key encrypts the secrets of running games; old ones remain in the file, to
+    decrypt the games that were sealed with them. The signing key signs receipts
     and checkpoints; the new one is signed by the old one, so that clients that trust the
     old key can accept the new one. During the overlap, checkpoints carry both signatures.
     `/v1/keys` lists all keys permanently.
 
     Back up the key file afterwards: running games cannot be decrypted without it.
 
-    --new creates a key file where none exists. Use it only if every copy of the old file
-    is lost: the hidden cards of running games can then never be decrypted, and the new
-    signatures cannot be distinguished from a stranger's. A service whose database has games refuses
-    to start without its key file. Start it once with SHITHEAD_KEYS_CHECK=off, until it has
-    dealt a game and signed a checkpoint.
+    --new creates a missing key file. Use it only if every copy of the old file is lost: the
+    hidden cards of running games can then never be decrypted, and the new signatures cannot
+    be distinguished from forged ones. A service whose database has games refuses to start
+    without its key file. Start it once with SHITHEAD_KEYS_CHECK=off, until it has dealt a
+    game and signed a checkpoint.
 
     Exit status: 0 the file has new keys, 1 it could not be read or written.
     """

@@ -25,10 +25,10 @@ def rulesets(ruleset: str | None, other: str | None) -> None:
     \b
       shithead rulesets                  all of them, each with its base
       shithead rulesets leeds            the rules of one: the deal, the opening, play,
-                                         special cards, the end; each sentence with the id
-                                         of its statement, as refusals and reports cite it
+                                         special cards, the end; each sentence has the id
+                                         by which refusals and reports cite it
       shithead rulesets leeds threes     two side by side: the settings that differ, each
-                                         with the statement behind it
+                                         with the statement that determines it
 
     A statement marked as a reading is a decision of this project, because the source is silent
     or contradicts itself. A game is always judged by the ruleset with which it began.
@@ -73,8 +73,8 @@ def _compare(console: Console, one: Definition, two: Definition) -> None:
     console.print(table)
     count = "1 setting differs" if len(found) == 1 else f"{len(found)} settings differ"
     click.echo(
-        f"{count}, with the default options of both. The statement behind a value is in\n"
-        f"brackets; to read it: shithead rulesets {one.id}, shithead rulesets {two.id}"
+        f"{count}, with the default options of both. The id in brackets is the statement that\n"
+        f"determines the value; to read it: shithead rulesets {one.id}, shithead rulesets {two.id}"
     )
 
 

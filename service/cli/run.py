@@ -1,4 +1,4 @@
-"""`shithead up`, `run` and `migrate`: the whole service, one process of it, its database schema."""
+"""`shithead up`, `run` and `migrate`: the service, one of its processes, the database schema."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def up(
     Other settings come from the environment: `shithead settings` lists them. The name of the
     service in receipts, SHITHEAD_ORIGIN, can never be changed.
 
-    Back up the whole data folder. Without its keys.json no running game can continue.
+    Back up the whole data folder. Without keys.json in it no running game can continue.
 
     Exit status: 0 after Ctrl-C or SIGTERM, 1 if it cannot start, with one message.
     """
@@ -83,12 +83,13 @@ def run(role: str, *, check: bool) -> int:
     """
     Run one process of the service in the foreground, configured by the environment.
 
-    `shithead settings` lists the variables. Nothing is migrated, and no server is started:
-    that is for `shithead migrate` and for a supervisor. `shithead up` runs all processes.
+    `shithead settings` lists the variables. The command neither migrates the database nor
+    starts PostgreSQL and Redis: use `shithead migrate` and a supervisor. `shithead up` runs
+    all processes.
 
-    With --check the command asks the process that runs on this machine: `api` and `streams`
-    have to answer, the others need SHITHEAD_METRICS_PORT; relay, sweeper and sequencer
-    must have succeeded within the last minute.
+    With --check it tests the process that runs on this machine: `api` and `streams` must
+    answer at their ports, the others at SHITHEAD_METRICS_PORT; relay, sweeper and sequencer
+    must also have completed a round within the last minute.
 
     Exit status with --check: 0 healthy, 1 not.
     """
@@ -118,22 +119,24 @@ def _report(fault: str | None) -> int:
 
 
 def _fault(settings: Settings, role: str) -> str | None:
-    """Return why the process is not healthy, None if it is; raises ValueError without a port."""
+    """Return why a process is not healthy, None if it is; raises ValueError without a port."""
     if role in ("api", "streams"):
         port = settings.port if role == "api" else settings.stream_port
         return _get(port, "/healthz")[0]
     fault, text = _get(settings.metrics_port, "/metrics")
     if fault is not None or role not in ("relay", "sweeper", "sequencer"):
         return fault
-    rounds = dict(_ROUND.findall(text))
-    age = time.time() - float(rounds.get(role, 0))
+    last = float(dict(_ROUND.findall(text)).get(role, 0))
+    if not last:
+        return "no round has succeeded yet"
+    age = time.time() - last
     return None if age < SILENT_SECONDS else f"the last round was {age:.0f} s ago"
 
 
 def _get(port: int | None, path: str) -> tuple[str | None, str]:
-    """Return a fault or None, and the text at a local port; raises ValueError if it is not set."""
+    """Return a fault or None, and the text at a local port; raises ValueError without a port."""
     if port is None:
-        raise ValueError("the port to ask is not set")
+        raise ValueError("the port of this process is not set")
     connection = HTTPConnection("127.0.0.1", port, timeout=_TIMEOUT)
     try:
         connection.request("GET", path)

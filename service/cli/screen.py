@@ -47,7 +47,7 @@ NAMES: Final = {
     b"\x03": "q",
     b"\x04": "q",
 }
-"""Key names by the bytes that terminals send; other keys are their character."""
+"""Key names by the bytes that terminals send; another key is named by its character."""
 
 _SEQUENCE: Final = re.compile(rb"\x1b(?:\[[0-9;]*[A-Za-z~]|O[A-Z])|[\x00-\xff]", re.DOTALL)
 
@@ -69,7 +69,7 @@ def keyboard() -> Iterator[Reader]:
         if not ready:
             return []
         data = os.read(terminal, 1024)
-        return keys_of(data) if data else ["q"]  # the terminal is gone
+        return keys_of(data) if data else ["q"]  # the terminal was closed
 
     tty.setcbreak(terminal)
     try:
@@ -130,7 +130,7 @@ def after_key(place: ReplayPosition, key: str, *, steps: int, viewers: int) -> R
 
 
 def _typing(place: ReplayPosition, key: str, typed: str, steps: int) -> ReplayPosition:
-    """Return the position while a version is typed; too large a number means the last."""
+    """Return the position after a key of a version number; a number too large means the last."""
     if key.isdecimal() and len(typed) < 6:
         return replace(place, typed=typed + key)
     match key:
@@ -177,7 +177,7 @@ class Shown:
 
 
 def screen(step: Step, shown: Shown) -> Layout:
-    """Return the screen for a step, with the key help always at the bottom."""
+    """Return the screen for a step, with the help on keys at the bottom."""
     head: list[RenderableType] = [_title(step, shown)]
     bar = ProgressBar(total=max(shown.versions - 1, 1), completed=step.seq, complete_style="green")
     head.append(bar)
@@ -255,7 +255,7 @@ def situation(view: View, new: frozenset[str]) -> Iterable[RenderableType]:
 
 
 def _direction(view: View) -> str:
-    """Return in which order the seats play; "" for two, who take turns either way."""
+    """Return the order in which the seats play; "" for two seats, which alternate in any case."""
     seats = range(len(view["seats"]))[:: view["direction"]]
     more = " …" if len(seats) > MOST_SEATS_NAMED else ""
     return f"   play goes {' → '.join(map(str, seats[:MOST_SEATS_NAMED]))}{more}" * (len(seats) > 2)
@@ -281,7 +281,7 @@ def _seat(seat: View, view: View, new: frozenset[str], label: str) -> tuple[Text
     if seat["out"] is not None:
         return turn, name, Text(f"out, in place {seat['out']}", style="green"), Text(), Text()
     up = Text("  ").join(_cards(stack, new, between="+") for stack in seat["up"])
-    down = " ".join("##" if there else "--" for there in seat["down"])
+    down = " ".join("##" if is_filled else "--" for is_filled in seat["down"])
     return turn, name, _hand(seat["hand"], new), up, Text(down, style="blue")
 
 
@@ -348,5 +348,5 @@ def _foot(shown: Shown) -> Text:
         return Text.assemble(
             ("go to version ", "bold"), f"{shown.typed}_", ("   enter: go, escape: cancel", "dim")
         )
-    words = [Text.assemble((key, "bold"), f" {what}") for key, what in KEYS]
+    words = [Text.assemble((key, "bold"), f" {effect}") for key, effect in KEYS]
     return Text("   ").join(words)

@@ -47,7 +47,7 @@ def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def log_selection(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that name a public log and its keys: --log and --log-key."""
+    """Add the options that select a public log and its keys: --log and --log-key."""
     url = click.option(
         "--log", "url", required=True, metavar="URL", help="The address of the service."
     )
@@ -64,7 +64,7 @@ def log_selection(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def database_of(database_url: str | None, data: Path, *, new: bool = False) -> Iterator[str]:
     """
-    Yield the address of a database, as its owner if it is the one of `shithead up`.
+    Yield the address of a database; that of `shithead up` with its owner as the user.
 
     A server of `shithead up` that is not running is started for the duration of the
     context; `new` creates one if the folder has none. Raises ClickException if there is
@@ -98,18 +98,18 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
 @contextmanager
 def _undone_on_error(data: Path) -> Iterator[None]:
     """Remove the files and folders that the block created, if it raises."""
-    whole = data.absolute()
-    above = [folder for folder in (whole, *whole.parents) if not folder.exists()]
+    path = data.absolute()
+    missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     before = set(data.iterdir()) if data.is_dir() else set()
     had_cluster = (data / "postgres").exists()
     try:
         yield
     except BaseException:
-        if above:
-            shutil.rmtree(above[-1], ignore_errors=True)
+        if missing:
+            shutil.rmtree(missing[-1], ignore_errors=True)
         elif not had_cluster:
-            for made in set(data.iterdir()) - before:
-                _remove(made)
+            for created in set(data.iterdir()) - before:
+                _remove(created)
         raise
 
 
@@ -122,7 +122,7 @@ def _remove(path: Path) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceKeys:
-    """The keys that the service would use, and their source."""
+    """The keys that the service would read, and their source."""
 
     where: str  # SHITHEAD_KEYS, or a path
     keyring: Keyring | None  # None: the file does not exist
@@ -139,16 +139,16 @@ def key_file_of(key_file: Path | None, data: Path) -> Path:
 
 def find_keys(key_file: Path | None, data: Path) -> ServiceKeys:
     """
-    Return the keys as the service reads them: from SHITHEAD_KEYS, else from its file.
+    Return the keys that the service would read: from SHITHEAD_KEYS, else from its key file.
 
-    A file named on the command line takes precedence over both. Raises ClickException if
+    A file named on the command line takes precedence. Raises ClickException if
     the keys cannot be read.
     """
     from service.keys.keyring import Keyring, KeyringError
 
     name, text = variable("keys"), os.environ.get(variable("keys"), "").strip()
-    named = key_file is not None and str(key_file) != os.environ.get(variable("key_file"))
-    if text and not named:
+    is_explicit = key_file is not None and str(key_file) != os.environ.get(variable("key_file"))
+    if text and not is_explicit:
         try:
             return ServiceKeys(where=name, keyring=Keyring.from_text(text))
         except KeyringError as error:
@@ -158,7 +158,7 @@ def find_keys(key_file: Path | None, data: Path) -> ServiceKeys:
 
 
 def find_signer(key_file: Path | None, data: Path) -> Ed25519PrivateKey | None:
-    """Return the key that signs backups; None if the keys cannot be read."""
+    """Return the key that signs backups; None if there are no keys or they cannot be read."""
     try:
         keyring = find_keys(key_file, data).keyring
     except (click.ClickException, OSError):
@@ -180,14 +180,14 @@ def complete_keyring(found: ServiceKeys, needed: Iterable[str]) -> Keyring:
     """Return the keyring; raises ClickException if it, or a needed key, is missing."""
     if found.keyring is None:
         raise click.ClickException(f"the keys are missing: {found.where} does not exist")
-    if lost := found.lacking(needed):
-        raise click.ClickException(missing_keys(found, lost))
+    if missing := found.lacking(needed):
+        raise click.ClickException(missing_keys(found, missing))
     return found.keyring
 
 
-def missing_keys(found: ServiceKeys, lost: Iterable[str]) -> str:
-    """Return the message about missing keys."""
-    return f"{found.where} has no key {', '.join(lost)}, which running games need"
+def missing_keys(found: ServiceKeys, ids: Iterable[str]) -> str:
+    """Return the message about missing keys with these ids."""
+    return f"{found.where} has no key {', '.join(ids)}, which running games need"
 
 
 def write_keys(keyring: Keyring, path: Path) -> None:

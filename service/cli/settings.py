@@ -62,7 +62,7 @@ def settings(*, as_markdown: bool) -> None:
 
     The service reads them when it starts, and refuses to start with an invalid value or an
     unknown name. `shithead up` sets the addresses of its own servers, the port and the
-    number of workers from its options. It keeps the key file and the archive in its data
+    number of workers from its options. It stores the key file and the archive in its data
     folder, and chooses a free port of 127.0.0.1 for the metrics, unless these are set.
 
     Exit status: 0.
@@ -78,7 +78,7 @@ def settings(*, as_markdown: bool) -> None:
 
 
 def _sections(text: str, fixed: dict[str, str]) -> Iterator[Section]:
-    """Yield the sections of a description; `fixed` has the defaults that are values."""
+    """Yield the sections of a description; `fixed` has the defaults that it does not name."""
     for block in text.strip().removeprefix("= ").split("\n= "):
         title, *lines = block.splitlines()
         yield Section(title=title, rows=tuple(_row(line, fixed) for line in lines))

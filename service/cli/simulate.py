@@ -29,7 +29,7 @@ FAILED = 1
 def bots_named(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> tuple[str, ...]:
-    """Return the names of bots; those that do not search if none is named."""
+    """Return the names in the option; without it, those of the bots that do not search."""
     from service.bots.registry import bots, quick_bots
 
     names = tuple(value.split(",")) if value else quick_bots()
@@ -42,7 +42,7 @@ def bots_named(
 def options_named(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return options by name; a value is parsed as JSON if possible, else it is text."""
+    """Return options by name; a value is parsed as JSON if possible, else it is a text."""
     options: dict[str, Any] = {}
     for value in values:
         name, equals, text = value.partition("=")
@@ -83,7 +83,7 @@ _SIMULATED: Final = (
 
 
 def simulated_options(command: Callable[..., int]) -> Callable[..., int]:
-    """Add the options that name simulated hands: ruleset, seats, bots, options and seed."""
+    """Add the options that determine simulated hands: ruleset, seats, bots, options and seed."""
     for option in reversed(_SIMULATED):
         command = option(command)
     return command
@@ -177,17 +177,17 @@ def simulate(
     return FAILED if any(report.failed for report in reports) else 0
 
 
-def _print(*what: Table | Text) -> None:
-    """Print at the width of the terminal; without one, 100 columns."""
+def _print(*parts: Table | Text) -> None:
+    """Print in the width of the terminal; without one, in 100 columns."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=100)
-    for one in what:
-        console.print(one, soft_wrap=isinstance(one, Text))
+    for part in parts:
+        console.print(part, soft_wrap=isinstance(part, Text))
 
 
 def seats_allowed(ruleset: str, seats: int | None) -> int:
-    """Return the requested number of seats, else the allowed number nearest to 4."""
+    """Return `seats` if set, else the number nearest to 4 that the ruleset allows."""
     from service.rulesets.catalogue import definition
 
     try:
@@ -208,17 +208,17 @@ def _play(plans: Sequence[Plan], jobs: int, *, verified: bool, keep: Path | None
     reports = [Report() for _ in plans]
     try:
         with closing(played(plans, jobs=jobs, verified=verified, keep=keep)) as tables:
-            for number, report in _shown(tables, plans):
+            for number, report in _with_progress(tables, plans):
                 add(reports[number], report)
     except NotPlayable as error:
         raise click.UsageError(str(error)) from None
     return reports
 
 
-def _shown(
+def _with_progress(
     tables: Iterable[tuple[int, Report]], plans: Sequence[Plan]
 ) -> Iterator[tuple[int, Report]]:
-    """Yield the reports while showing a progress bar on the terminal."""
+    """Yield the reports, and show a progress bar on the terminal."""
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

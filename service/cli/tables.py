@@ -1,4 +1,4 @@
-"""`shithead tables`, `watch` and `bots`: what a service offers, and a game as it is played."""
+"""`shithead tables`, `watch` and `bots`: list tables and bots, and watch a game."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def tables(
       between  the next hand can be dealt
       closed   no more hands are dealt; listed with --status closed only
 
-    Below each table stands the command that sits down, watches, or replays its last hand.
+    Below each table is the command to take a seat, watch the hand, or replay the last hand.
 
     Exit status: 0 listed, 2 no answer from the service, 64 invalid command line.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
@@ -70,6 +70,9 @@ def tables(
         query += ["mine=true"] if mine else []
         page = player.api.get("/tables?" + "&".join(query))
     found = [one for one in page["items"] if status or one["status"] != "closed"]
+    if not found and page["next"]:
+        click.echo(f"the newest {MOST_TABLES} tables are closed; older ones: use --status")
+        return
     if not found:
         click.echo(f"no tables; `shithead play --url {url}{same_player()}` opens one")
         return
@@ -77,12 +80,12 @@ def tables(
     for one in found:
         console.print(_listed(one, url, same_player()))
     if page["next"]:
-        click.echo(f"and older ones than the newest {MOST_TABLES}")
+        click.echo(f"there are older tables than the newest {MOST_TABLES}")
 
 
 def _listed(table: Mapping[str, Any], url: str, player: str) -> Text:
-    """Return a table in two lines: its state and seats, and the command to go there."""
-    seats = ", ".join(_sitter(seat, table["as"]) for seat in table["seats"])
+    """Return a table in two lines: its state and seats, and a command."""
+    seats = ", ".join(_seat_label(seat, table["as"]) for seat in table["seats"])
     hand = f", hand {table['hand']}" if table["hand"] else ""
     private = ", private" if table["visibility"] == "private" else ""
     head = (f"{table['status']}{hand}{private}", "bold")
@@ -94,7 +97,7 @@ def _listed(table: Mapping[str, Any], url: str, player: str) -> Text:
 
 
 def _command(table: Mapping[str, Any], url: str, player: str) -> str:
-    """Return the command that leads to a table; `player` are its options for the same player."""
+    """Return the command for a table; `player` are the options that name the same player."""
     address = f"{url.rstrip('/')}/v1/tables/{table['id']}"
     if (table["as"] is not None and table["status"] != "closed") or table["status"] == "open":
         return f"shithead play {address}{player}"
@@ -105,7 +108,7 @@ def _command(table: Mapping[str, Any], url: str, player: str) -> str:
     return f"shithead replay {url.rstrip('/')}/v1/games/{table['games'][0]['id']}"
 
 
-def _sitter(seat: Mapping[str, Any], me: int | None) -> str:
+def _seat_label(seat: Mapping[str, Any], me: int | None) -> str:
     if seat["kind"] == "open":
         return "(free)"
     name = seat["name"] or seat["bot"] or "?"
@@ -139,11 +142,11 @@ def bots(url: str) -> None:
 @click.option("--invite", help="The invite of a private table.")
 def watch(game: str, url: str, home: Path, token_file: Path | None, invite: str | None) -> None:
     """
-    Watch a running game, as all who do not sit in it see it.
+    Watch a running game, as the public sees it.
 
-    GAME is the address or id of a game, or of a table whose hand is being played. On a
-    terminal the table is drawn again after each event; elsewhere each state is printed after
-    the last one. Leave with Ctrl-C.
+    GAME is the address or id of a game, or of a table: then its present or last hand. On a
+    terminal the table is redrawn after each event; otherwise each state is printed below the
+    previous one. Stop with Ctrl-C.
 
     Exit status: 0 the hand is over, 2 no answer from the service or no such game, 64 invalid
     command line.
@@ -154,7 +157,7 @@ def watch(game: str, url: str, home: Path, token_file: Path | None, invite: str 
         player.api.invite = invite
         identity = game_of(player.api, kind, identity)
         _follow(player.api, identity)
-    click.echo(f"to go through it again: shithead replay {where}/v1/games/{identity}")
+    click.echo(f"to replay it: shithead replay {where}/v1/games/{identity}")
 
 
 def _follow(api: Api, game: UUID) -> None:
@@ -168,7 +171,7 @@ def _follow(api: Api, game: UUID) -> None:
 
 
 def _views(api: Api, game: UUID) -> Iterator[View]:
-    """Yield the public view after each change; raises NotAnswered if the service goes back."""
+    """Yield the public view of each version; raises NotAnswered if a version is older."""
     view: View = api.get(f"/games/{game}?as=public")
     while True:
         yield view

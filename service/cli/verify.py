@@ -17,18 +17,18 @@ def _witness_keys(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[CosignatureVerifier, ...]:
     """
-    Return the witnesses' keys; a value that names a file stands for the keys in it.
+    Return the witnesses' keys; if a value is the name of a file, the keys in it.
 
     Raises BadParameter for any other value, and for the key of a server.
     """
-    wanted = "the key of a witness has the form name+id+key, as `shithead witness` prints it"
+    message = "the key of a witness has the form name+id+key, as `shithead witness` prints it"
     try:
         texts = [Path(v).read_text("utf-8") if Path(v).is_file() else v for v in values]
         keys = parse_keys(texts)
     except (BadEvidence, OSError, ValueError):
-        raise click.BadParameter(wanted) from None
+        raise click.BadParameter(message) from None
     if keys.server:
-        raise click.BadParameter(wanted)
+        raise click.BadParameter(message)
     return keys.witnesses
 
 
@@ -131,7 +131,7 @@ def verify(
     can fetch one during the game, at /v1/games/ID/receipt. A receipt covers the game up to
     its event: one fetched after the end covers all of it (level L2). The server's keys are at
     /v1/keys: save them before a dispute, or get them from another source than the operator.
-    Keys from a suspect prove nothing: they may be invented, with receipts that fit them.
+    Keys from a suspect prove nothing: the suspect may have invented them and the receipts.
 
     \b
     Exit status (for several files, the worst):

@@ -1,4 +1,4 @@
-"""`shithead witness`: cosign a public log as long as it only grows."""
+"""`shithead witness`: cosign checkpoints of a public log that only grows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 REFUSED = 1
 UNREACHABLE = 2
 KEYS_EVERY = 60.0
-"""Seconds between two readings of the log's keys if the witness does not poll."""
+"""Seconds between two reads of the log's keys if the witness does not poll the log."""
 
 
 @click.command(short_help="Watch a public log and cosign it while it only grows.")
@@ -41,7 +41,7 @@ KEYS_EVERY = 60.0
     type=click.Path(path_type=Path),
     default=Path("witness.state"),
     show_default=True,
-    help="The trees it has seen. A witness without its state is worthless: back it up.",
+    help="The trees that it has cosigned. It cannot continue without this file: back it up.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", type=int, default=8081, show_default=True, help="Port for add-checkpoint.")
@@ -70,9 +70,9 @@ def witness(
     new: bool,
 ) -> int:
     """
-    Run a witness (C2SP tlog-witness): it cosigns a checkpoint of the log only if the
-    checkpoint extends the tree it cosigned before. An operator who changes the past, or
-    shows different logs to different people, gets no cosignature.
+    Run a witness (C2SP tlog-witness), which cosigns a checkpoint of the log only if it
+    extends the tree that the witness cosigned before. An operator who changes past entries,
+    or shows different logs to different readers, gets no cosignature.
 
     The witness prints its public key. The operator of the log adds the key, with the
     address of this witness, to SHITHEAD_WITNESSES; verifiers pass it to `shithead verify
@@ -98,10 +98,10 @@ def witness(
     try:
         client, trusted = LogClient(url), [parse_verifier(key) for key in log_keys]
         with _only_one(state):
-            watching = _witness(client, key_file, name, state, trusted, new=new)
+            log_witness = _witness(client, key_file, name, state, trusted, new=new)
             if once:
-                return _once(client, watching)
-            return _serve(client, watching, host, port, every)
+                return _once(client, log_witness)
+            return _serve(client, log_witness, host, port, every)
     except RecordError as error:
         raise click.ClickException(error.detail) from None
     except Unreachable as error:
@@ -128,15 +128,15 @@ def _witness(
     click.echo(f"witness  {cosigner.verifier}", err=True)
     for origin in logs:
         click.echo(f"log      {origin}", err=True)
-    made = Witness(
+    log_witness = Witness(
         cosigner=cosigner,
         logs=logs,
         state=stored,
         now=time.time,
         report=lambda line: click.echo(line, err=True),
     )
-    _learn(client, made)
-    return made
+    _learn(client, log_witness)
+    return log_witness
 
 
 def _state(key_file: Path, state: Path, *, new: bool) -> WitnessState | None:
@@ -181,18 +181,18 @@ def _log_keys(
     return {key.name: [k for k in keys if k.name == key.name] for key in keys}
 
 
-def _learn(client: LogClient, watching: Witness) -> None:
+def _learn(client: LogClient, log_witness: Witness) -> None:
     from service.public_log.witness import learn_keys
 
-    learn_keys(client, watching)
-    if not watching.keys():
+    learn_keys(client, log_witness)
+    if not log_witness.keys():
         raise click.ClickException("every known key of this log is retired: see --log-key")
 
 
-def _once(client: LogClient, watching: Witness) -> int:
+def _once(client: LogClient, log_witness: Witness) -> int:
     from service.public_log.witness import follow
 
-    note, answer = follow(client, watching)
+    note, answer = follow(client, log_witness)
     if answer.status != 200:
         click.echo(f"not cosigned: {answer.body.decode().strip()}", err=True)
         return REFUSED
@@ -200,14 +200,14 @@ def _once(client: LogClient, watching: Witness) -> int:
     return 0
 
 
-def _serve(client: LogClient, watching: Witness, host: str, port: int, every: float) -> int:
+def _serve(client: LogClient, log_witness: Witness, host: str, port: int, every: float) -> int:
     from service.public_log.log_client import Poller
     from service.public_log.witness import witness_server
 
     poller = Poller(every=every or KEYS_EVERY, report=lambda line: click.echo(line, err=True))
-    server = witness_server(watching, host, port, poller)
+    server = witness_server(log_witness, host, port, poller)
     click.echo(f"ready    http://{host}:{server.server_address[1]}", err=True)
-    polling = threading.Thread(target=_poll, args=(client, watching, every, poller), daemon=True)
+    polling = threading.Thread(target=_poll, args=(client, log_witness, every, poller), daemon=True)
     polling.start()
     try:
         server.serve_forever()
@@ -218,19 +218,19 @@ def _serve(client: LogClient, watching: Witness, host: str, port: int, every: fl
     return 0
 
 
-def _poll(client: LogClient, watching: Witness, every: float, poller: Poller) -> None:
+def _poll(client: LogClient, log_witness: Witness, every: float, poller: Poller) -> None:
     """
-    Poll at intervals, so that a log that stops asking its witnesses is noticed.
+    Poll at intervals, because a log may stop sending checkpoints to its witnesses.
 
-    With an interval of 0 only the keys are read, so that a retired one is noticed.
+    With an interval of 0 only the keys are read, because one of them may be retired.
     """
     from service.public_log.witness import follow, learn_keys
 
     def poll() -> None:
-        learn_keys(client, watching)
+        learn_keys(client, log_witness)
         if every <= 0:
             return
-        _, answer = follow(client, watching)
+        _, answer = follow(client, log_witness)
         if answer.status not in (200, 409):
             click.echo(f"REFUSED: {answer.body.decode().strip()}", err=True)
 
@@ -240,7 +240,7 @@ def _poll(client: LogClient, watching: Witness, every: float, poller: Poller) ->
 
 
 class _only_one:  # noqa: N801 - used like a function, as a context
-    """Lock the state: two witnesses that share it could cosign two trees."""
+    """Locks the state: two processes with the same state could cosign two different trees."""
 
     def __init__(self, state: Path) -> None:
         self._path = state.with_name(f"{state.name}.lock")

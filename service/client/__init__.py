@@ -1,12 +1,12 @@
 """
 A client library: plays over HTTP, signs moves, stores receipts and verifies each answer.
 
-`Player` registers, opens tables and sits down; `Hand` plays a hand and goes on after a lost
-connection; `Spectator` follows a game without a seat; `Api` makes single calls. Views, moves and
+`Player` registers, opens tables and takes seats; `Hand` plays a hand, also across lost
+connections; `Spectator` follows a game without a seat; `Api` makes single calls. Views, moves and
 events are the JSON objects of the API, with types in `answers`.
 
 Errors: `Refused` (the service refused a request), `NotAnswered` (it cannot be reached),
-`Contradicted` (it contradicts what it showed or signed before), `NotSeated` and `BadFile`.
+`Contradicted` (it contradicts an earlier answer or signature), `NotSeated` and `BadFile`.
 """
 
 from service.client.answers import Event, GameView, Move, SeatView, Table

@@ -47,7 +47,7 @@ PickUp = TypedDict("PickUp", {"type": Literal["pick_up"], "with": list[str]})
 """Pick up the pile, and these face-up cards with it."""
 
 Move = Play | PlayBlind | PickUp | Swap | Lay | Plain
-"""A move as `moves` lists it and as it is posted; `type` tells the variants apart."""
+"""A move as `moves` lists it and as it is posted; `type` distinguishes the variants."""
 
 
 class Ruleset(TypedDict):
@@ -74,7 +74,7 @@ class SetupSeat(TypedDict):
 
 
 class Demand(TypedDict):
-    """What the pile asks of the next play; `ranks` satisfy it."""
+    """The ranks that may be played next: the condition, and in `ranks` all that meet it."""
 
     kind: Literal["anything", "at_least", "at_most", "below"]
     rank: str | None
@@ -86,11 +86,11 @@ class Cards(TypedDict):
 
     count: int
     cards: list[str] | None
-    known: list[str]  # to every player
+    known: list[str]  # the cards that every player knows to be in it
 
 
 class SeatView(TypedDict):
-    """One seat of a game; `out` is its place, None while it has cards."""
+    """One seat of a game; `out` is its place, None until it goes out."""
 
     seat: int
     name: str | None
@@ -107,7 +107,11 @@ class SeatView(TypedDict):
 
 
 class Result(TypedDict):
-    """How a hand ended; `places` are the seats that went out, in order."""
+    """
+    The result of a hand; `places` are the seats in the order in which they went out.
+
+    If the reason is `shithead`, the shithead is the last of them.
+    """
 
     reason: str
     shithead: int | None
@@ -187,15 +191,15 @@ class TableGame(TypedDict):
     dealer: int | None
 
 
-_Sitter = TypedDict("_Sitter", {"as": int | None})
+_Seated = TypedDict("_Seated", {"as": int | None})
 
 
 class _Invited(TypedDict, total=False):
     invite: str  # of a private table, in the answer that opens it
 
 
-class Table(_Sitter, _Invited):
-    """A table; `as` is the caller's seat, `game` the hand that is being played."""
+class Table(_Seated, _Invited):
+    """A table; `as` is the caller's seat, `game` the id of the hand being played."""
 
     id: str
     host: str | None

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 WAIT: Final = 25  # seconds of a long poll
 TIMEOUT: Final = 40.0  # seconds; longer than any long poll
 ATTEMPTS: Final = 6
-STEADY: Final = 10.0  # seconds; the loss of a stream that lasted longer counts as the first failure
+STEADY: Final = 10.0  # seconds; the loss of a stream that lasted longer is a first failure
 FIRST_PAUSE: Final = 0.5  # seconds before the second attempt, doubled for each further one
 MAX_RESPONSE: Final = 256 << 20  # bytes
 NDJSON: Final = "application/x-ndjson"
@@ -29,7 +29,7 @@ class NotAnswered(Exception):
 
 
 class _Fault(Exception):
-    """A failed request that can be repeated, after `pause` seconds if the service named them."""
+    """A failed request that can be repeated, after `pause` seconds if the service answered."""
 
     def __init__(self, error: Exception, pause: float | None = None) -> None:
         super().__init__(str(error))
@@ -62,11 +62,13 @@ class Api:
     """
     Calls of one service, with the token and invite of a player.
 
-    A request without an answer, or answered with 429 or 503, is sent at most `attempts` times:
-    the pause is half a second and doubles each time, or is that of `Retry-After`. All methods
-    raise Refused for any other problem or one of the last attempt, else NotAnswered.
+    A request without an answer, or answered with 429 or 503, is sent at most `attempts` times.
+    Without an answer the pause is half a second and doubles each time; after 429 or 503 it is
+    that of `Retry-After`, at most 10 seconds, or 1 second without that header.
 
-    Raises NotAnswered for a URL that is not http or https.
+    All methods raise Refused if the last answer is a problem, and NotAnswered if there is no
+    answer or it is not that of a Shithead service. A URL that is not http or https raises
+    NotAnswered.
     """
 
     url: str  # of the service, without /v1
@@ -83,16 +85,16 @@ class Api:
 
     def get(self, path: str) -> Any:
         """Return the JSON at a path below /v1; raises Refused or NotAnswered."""
-        return self._json(self._ask("GET", path))
+        return self._json(self._send("GET", path))
 
     def lines(self, path: str) -> tuple[bytes, ...]:
         """Return the stored lines at a path, unchanged; raises Refused or NotAnswered."""
-        data = self._ask("GET", path, accept=NDJSON)
+        data = self._send("GET", path, accept=NDJSON)
         return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
 
     def data(self, path: str) -> bytes:
         """Return the content at a path; raises Refused or NotAnswered."""
-        return self._ask("GET", path, accept="*/*")
+        return self._send("GET", path, accept="*/*")
 
     def post(self, path: str, body: Any, *, once: bool = False, version: int | None = None) -> Any:
         """
@@ -105,19 +107,20 @@ class Api:
         """
         more = {} if once else {"Idempotency-Key": str(uuid.uuid4())}
         more |= {} if version is None else {"If-Match": f'"v{version}"'}
-        return self._json(self._ask("POST", path, body, more=more, tries=1 if once else None))
+        return self._json(self._send("POST", path, body, more=more, tries=1 if once else None))
 
     def patch(self, path: str, body: Any) -> Any:
         """Return the answer to a PATCH; raises Refused or NotAnswered."""
-        return self._json(self._ask("PATCH", path, body))
+        return self._json(self._send("PATCH", path, body))
 
     def stream(self, path: str, *, after: int = 0) -> Iterator[bytes]:
         """
         Yield the data of each server-sent event from id `after` on, until the event `end`.
 
-        A lost connection is opened again after the last id received.
+        A lost connection is opened again, from the event after the last one received.
 
-        Raises Refused, or NotAnswered after `attempts` connections without an event.
+        Raises Refused, or NotAnswered after `attempts` connections in a row that were lost
+        within STEADY seconds and without an event.
         """
         failed = 0
         while True:
@@ -139,7 +142,7 @@ class Api:
             failed = 1 if time.monotonic() - began > STEADY else failed + 1
             self._wait(fault, failed, self.attempts)
 
-    def _ask(
+    def _send(
         self,
         method: str,
         path: str,
@@ -150,10 +153,10 @@ class Api:
         tries: int | None = None,
     ) -> bytes:
         headers = self._headers(accept) | dict(more)
-        sent = None
+        content = None
         if body is not None:
-            headers["Content-Type"], sent = "application/json", json.dumps(body).encode()
-        return self._tried(self._request(method, path, headers, sent), tries or self.attempts)
+            headers["Content-Type"], content = "application/json", json.dumps(body).encode()
+        return self._repeated(self._request(method, path, headers, content), tries or self.attempts)
 
     def _headers(self, accept: str) -> dict[str, str]:
         headers = {"Accept": f"{accept}, application/problem+json;q=0.1"}
@@ -168,8 +171,8 @@ class Api:
             f"{self.url}/v1{path}", data=data, headers=headers, method=method
         )
 
-    def _tried(self, request: urllib.request.Request, tries: int) -> bytes:
-        """Return the answer; repeats the request after no response, 429 or 503."""
+    def _repeated(self, request: urllib.request.Request, tries: int) -> bytes:
+        """Return the answer; the request is sent at most `tries` times."""
         for failed in range(1, tries + 1):
             try:
                 with self._opened(request) as answer:
@@ -186,7 +189,7 @@ class Api:
         raise NotAnswered(f"{self.url} does not answer")
 
     def _opened(self, request: urllib.request.Request) -> http.client.HTTPResponse:
-        """Return the response; raises _Fault if the request can be repeated, or Refused."""
+        """Return the response; raises _Fault if the request can be repeated, else as `_refused`."""
         try:
             answer: http.client.HTTPResponse = self._opener.open(request, timeout=TIMEOUT)
         except urllib.error.HTTPError as error:
@@ -197,7 +200,7 @@ class Api:
         return answer
 
     def _wait(self, fault: _Fault, failed: int, tries: int) -> None:
-        """Wait before the next attempt; raises the error of the last one."""
+        """Wait before the next attempt; raise the error if this was the last one."""
         if failed >= tries:
             raise fault.error from None
         time.sleep(FIRST_PAUSE * 2 ** (failed - 1) if fault.pause is None else fault.pause)
@@ -211,9 +214,9 @@ class Api:
 
 def _server_sent(lines: Iterable[bytes]) -> Iterator[tuple[int, str, bytes]]:
     """
-    Yield id, type and data of each whole event of a stream; an event cut short is left out.
+    Yield id, type and data of each complete event of a stream; an incomplete last one is dropped.
 
-    The id of an event without one is -1. Every event of the API has one line of data.
+    An event without an id has the id -1. Every event of the API has one line of data.
     """
     identity, kind, data = -1, "", b""
     for line in lines:
@@ -232,6 +235,7 @@ def _server_sent(lines: Iterable[bytes]) -> Iterator[tuple[int, str, bytes]]:
 
 
 def _refused(error: urllib.error.HTTPError) -> Exception:
+    """Return Refused for a problem of the API, NotAnswered for any other error."""
     try:
         problem = json.loads(error.read(1 << 20))
         return Refused({"detail": problem["title"], **problem})
@@ -253,6 +257,6 @@ def why_silent(error: Exception) -> str:
 
 
 def _pause(error: urllib.error.HTTPError) -> float:
-    """Return the seconds until the next attempt: `Retry-After`, at most 10."""
+    """Return the seconds until the next attempt: `Retry-After`, at most 10, or 1 without it."""
     after = error.headers.get("Retry-After", "")
     return min(float(after), 10.0) if after.isdecimal() else 1.0

@@ -22,7 +22,7 @@ OVER: Final = ("ended", "aborted")
 """Statuses of a game that has ended."""
 
 TOO_LATE: Final = ("stale-version", "not-your-turn", "game-over", "entropy-refused")
-"""Problem types of moves that came too late: another seat, or a time limit, was faster."""
+"""Problem types of moves that came too late: another seat acted first, or the time was up."""
 
 
 class NotSeated(Exception):
@@ -33,9 +33,9 @@ class Hand:
     """
     A hand of a player, followed event by event.
 
-    The chain of events is checked before anything is shown or signed. Each answer to a move has a
-    receipt, which is stored and compared with the log. Requests are repeated after a lost
-    connection; after a restart of the program, a Hand for the same game and folder continues.
+    The chain of events is checked before a view is returned or a move is signed. Each answer to a
+    move has a receipt, which is stored and compared with the log. Requests are repeated after a
+    lost connection; after a restart of the program, a Hand for the same game and folder continues.
     """
 
     def __init__(self, player: Player, game: UUID) -> None:
@@ -56,7 +56,7 @@ class Hand:
         Play the hand to its end, and return the last view.
 
         `choose` gets a view with moves, and returns one of them or any other move. If the move
-        comes too late, it is called again with the next view.
+        comes too late, `choose` is called again with the next view.
 
         Raises Refused if the rules forbid the move, NotSeated, Contradicted or NotAnswered.
         """
@@ -73,8 +73,8 @@ class Hand:
         """
         Yield each view up to the end of the hand, and take part in the shuffle.
 
-        The caller moves before it asks for the next view. A view without moves is followed by
-        one with a later version.
+        The caller makes its move before it takes the next view. After a view without moves the
+        next one follows as soon as the version changes, or unchanged after WAIT seconds.
 
         Raises as `fetch_view`.
         """
@@ -89,7 +89,7 @@ class Hand:
 
     def fetch_view(self, *, after: int | None = None) -> GameView:
         """
-        Return the player's view, checked; with `after` as soon as there is something new.
+        Return the checked view; with `after`, wait up to WAIT seconds for a greater version.
 
         Raises NotSeated if the player does not sit in the game, Contradicted if the view differs
         from the log, Refused or NotAnswered.
@@ -109,8 +109,8 @@ class Hand:
         """
         Return the key and entropy with which this hand was dealt to the player's seat.
 
-        Call `fetch_view` first. Raises Contradicted if they differ from those with which this
-        folder took the seat: then the server replaced them. A seat that was taken with another
+        Call `fetch_view` first. Raises Contradicted if they differ from those that this folder
+        recorded for the seat: then the server replaced them. A seat that was taken with another
         folder cannot be checked.
         """
         dealt = self.seen.dealt_with(self._seat)
@@ -126,12 +126,12 @@ class Hand:
     def entropy_is_missing(self) -> bool:
         """Return whether the log has entropy of the seat that this folder did not create."""
         kinds = ("entropy_committed", "entropy_revealed")
-        there = any(e["data"]["seat"] == self._seat for kind in kinds for e in self.seen.of(kind))
-        return there and self.taken_elsewhere() and not (self.folder / "entropy").exists()
+        in_log = any(e["data"]["seat"] == self._seat for kind in kinds for e in self.seen.of(kind))
+        return in_log and self.taken_elsewhere() and not (self.folder / "entropy").exists()
 
     def set_up(self, view: GameView) -> bool:
         """
-        Send the entropy, or its commitment, if the set-up waits for it; return whether it did.
+        Send the entropy, or its commitment, if the set-up waits for it; return whether it was sent.
 
         Raises Refused, Contradicted or NotAnswered.
         """
@@ -173,10 +173,10 @@ class Hand:
         """
         Return the report on the evidence, with all receipts and keys of this player.
 
-        `seat_keys` are the public keys of other players, in base64, as received from these
-        themselves. The log in the evidence has to be the one that was played, to the last byte.
+        `seat_keys` are the public keys of other players, in base64, received from them and not
+        from the server. The log in the evidence must equal the one that was played.
 
-        Raises Contradicted if it is not, Refused or NotAnswered.
+        Raises Contradicted if it does not, Refused or NotAnswered.
         """
         note = self.player.api.data(f"{self._path}/receipt")
         receipt = self.seen.keep_receipt(note, self._keys)
@@ -195,16 +195,17 @@ class Hand:
 
     def keep_contradiction(self) -> Path:
         """
-        Store the log as the server shows it now, beside the one that was seen; return its path.
+        Store the log that the server shows now in a second file, and return its path.
 
         Raises Refused or NotAnswered.
         """
-        shown = self.player.api.lines(f"{self._path}/events")
+        lines = self.player.api.lines(f"{self._path}/events")
         path = self.folder / "shown-afterwards.jsonl"
-        write_private(path, b"".join(line + b"\n" for line in shown))
+        write_private(path, b"".join(line + b"\n" for line in lines))
         return path
 
     def _set_up_in_time(self, view: GameView) -> bool:
+        """Return whether the set-up changed: entropy was sent, or was refused as too late."""
         try:
             return self.set_up(view)
         except Refused as refused:
@@ -226,7 +227,7 @@ class Hand:
         self.seen.check_receipt(receipt)
 
     def _share(self) -> Share:
-        """Return the seat's key and entropy as the player chose them, not the server's."""
+        """Return the seat's key and entropy as set by the player, not as shown by the server."""
         none = self.player.entropy == "none" or self.entropy_is_missing()
         value = None if none else self._entropy()
         key, entropy = self.player.public, self.player.entropy

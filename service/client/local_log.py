@@ -22,12 +22,12 @@ from service.verify.verify import verify_bundle
 
 
 class Contradicted(Exception):
-    """The server's answer contradicts an earlier answer or its signature; the copy is retained."""
+    """An answer of the server contradicts an earlier one or a signature; the stored log remains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share:
-    """The own seat's secrets in a hand: its key, and its entropy for the shuffle."""
+    """The player's part in a hand: public key, entropy mode, and the secret entropy value."""
 
     seat: int
     key: str | None  # public, base64
@@ -51,10 +51,10 @@ class Seen:
         self.heads: list[bytes] = []
         self._path = folder / "events.jsonl"
         stored = self._path.read_bytes() if self._path.exists() else b""
-        whole = stored[: stored.rfind(b"\n") + 1]
-        if whole != stored:  # the program was stopped while it wrote a line
-            write_private(self._path, whole)
-        self._add(whole.splitlines())
+        complete = stored[: stored.rfind(b"\n") + 1]
+        if complete != stored:  # the program was stopped while it wrote a line
+            write_private(self._path, complete)
+        self._add(complete.splitlines())
 
     @property
     def version(self) -> int:
@@ -62,18 +62,29 @@ class Seen:
         return len(self.lines)
 
     def add(self, lines: Sequence[bytes]) -> None:
-        """Append new events; raises Contradicted if they do not continue the chain."""
+        """
+        Append new events.
+
+        Raises Contradicted if one does not continue the chain; those before it are stored.
+        """
         before = self.version
-        self._add(lines)
-        if self.version > before:
-            with self._path.open("ab") as file:
-                file.writelines(line + b"\n" for line in self.lines[before:])
+        try:
+            self._add(lines)
+        finally:
+            if self.version > before:
+                with self._path.open("ab") as file:
+                    file.writelines(line + b"\n" for line in self.lines[before:])
+
+    def check_event(self, seq: int, line: bytes) -> None:
+        """Raise Contradicted unless `line` equals the stored event `seq`."""
+        if self.lines[seq] != line:
+            raise Contradicted(f"the server shows another event at seq {seq} than before")
 
     def check_not_back(self, version: int) -> None:
         """
-        Raise Contradicted if the server shows an older game than before.
+        Raise Contradicted if the server shows an older version than before.
 
-        A move signed on the older state would confirm a second history.
+        A move signed on the older version would confirm a second history.
         """
         if version < self.version:
             raise Contradicted(
@@ -89,8 +100,8 @@ class Seen:
     def check_whole(self, lines: Sequence[bytes]) -> None:
         """Raise Contradicted unless the log in the evidence equals this log."""
         if list(lines) != self.lines:
-            same = zip(self.lines, lines, strict=False)
-            seq = next((n for n, (one, other) in enumerate(same) if one != other), len(lines))
+            pairs = zip(self.lines, lines, strict=False)
+            seq = next((n for n, (own, other) in enumerate(pairs) if own != other), len(lines))
             raise Contradicted(f"the log is not the one that was played, from seq {seq} on")
 
     def check_share(self, share: Share) -> None:
@@ -100,12 +111,12 @@ class Seen:
         if share.value is None:
             return
         commit = client_commit(self.game, share.seat, share.value)
-        wanted = {"entropy_revealed": ("value", share.value.hex())}
+        expected = {"entropy_revealed": ("value", share.value.hex())}
         if share.entropy == "commit":
-            wanted["entropy_committed"] = ("commit", commit)
-        for kind, (name, due) in wanted.items():
-            shown = [e["data"][name] for e in self.of(kind) if e["data"]["seat"] == share.seat]
-            if shown != [due]:
+            expected["entropy_committed"] = ("commit", commit)
+        for kind, (name, own) in expected.items():
+            logged = [e["data"][name] for e in self.of(kind) if e["data"]["seat"] == share.seat]
+            if logged != [own]:
                 raise Contradicted(f"the log lacks the {kind} of this seat")
 
     def dealt_with(self, seat: int) -> tuple[str | None, Entropy]:
@@ -114,10 +125,10 @@ class Seen:
         return setup["key"], setup["entropy"]
 
     def all_committed(self) -> bool:
-        """Return whether the log has the commitment of every seat that makes one."""
+        """Return whether the log has a commitment of every seat with the entropy mode `commit`."""
         seats = self.events[0]["data"]["seats"]
-        due = {n for n, setup in enumerate(seats) if setup["entropy"] == "commit"}
-        return due <= {event["data"]["seat"] for event in self.of("entropy_committed")}
+        committing = {n for n, setup in enumerate(seats) if setup["entropy"] == "commit"}
+        return committing <= {event["data"]["seat"] for event in self.of("entropy_committed")}
 
     def of(self, kind: str) -> list[Event]:
         """Return the events of a type."""
@@ -155,7 +166,7 @@ class Seen:
 
         `keys` are those of the server, `seat_keys` those of players, in base64.
 
-        Raises Contradicted if it is no bundle, or its log is not this log to the last byte.
+        Raises Contradicted if it is no bundle, or its log differs from this log.
         """
         write_private(self.bundle, data)
         try:
@@ -174,7 +185,7 @@ class Seen:
 
     @property
     def bundle(self) -> Path:
-        """Return the path of the evidence bundle, once it was verified."""
+        """Return the path of the evidence bundle; the file exists after `verified`."""
         return self._folder / "game.shx"
 
     def _place(self, receipt: Receipt, note: bytes) -> Path:
@@ -192,9 +203,9 @@ class Seen:
             except RecordError as error:
                 raise Contradicted(f"seq {self.version} is no event: {error.detail}") from None
             before = self.heads[-1] if self.heads else genesis(self.game)
-            place = (str(self.game), self.version, before.hex())
-            if (event["game"], event["seq"], event["prev"]) != place:
-                raise Contradicted(f"the log does not go on at seq {self.version}")
+            expected = (str(self.game), self.version, before.hex())
+            if (event["game"], event["seq"], event["prev"]) != expected:
+                raise Contradicted(f"the event at seq {self.version} does not continue the log")
             self.lines.append(line)
             self.events.append(cast("Event", event))
             self.heads.append(head(line))

@@ -45,13 +45,13 @@ class Player:
         home: Path = HOME,
     ) -> Player:
         """
-        Return the player of this folder at a service, registered at the first call.
+        Return the player of this folder at a service; the first call registers the player.
 
-        A keyed player signs each move with a key of its own and adds entropy to the shuffle.
-        Token and key are created in the folder. `invite` opens a private table.
+        A keyed player signs each move with its own key and adds entropy to the shuffle. Token
+        and key are created in the folder. `invite` is that of a private table.
 
-        Raises NotAnswered, Refused for an invalid name, BadFile for a file that other users can
-        read or that has another content.
+        Raises NotAnswered, Refused for an invalid name, BadFile for a file that is invalid or
+        that other users can read.
         """
         files = PlayerFolder.at(home.expanduser(), url)
         player = cls(api=Api(url=url.rstrip("/"), invite=invite), files=files)
@@ -62,7 +62,7 @@ class Player:
 
     def hand(self, game: UUID) -> Hand:
         """
-        Return a hand in which this player sits, to begin or continue it.
+        Return a hand in which this player has a seat, to begin or continue it.
 
         Raises NotAnswered, or Contradicted if the server has other keys than before.
         """
@@ -75,9 +75,9 @@ class Player:
 
     def register(self, token_file: Path, name: str) -> bool:
         """
-        Read the token from a file, or register and create the file; return whether it was new.
+        Read the token from a file, else register and write it; return whether it was registered.
 
-        The recovery code is stored beside it. Raises BadFile, Refused or NotAnswered.
+        The recovery code is stored in a file beside it. Raises BadFile, Refused or NotAnswered.
         """
         self.api.token = read_token(token_file)
         if self.api.token is not None:
@@ -118,7 +118,7 @@ class Player:
         self, ruleset: str, others: Sequence[str | Mapping[str, str]], **more: Any
     ) -> Table:
         """
-        Open a table where this player has seat 0, and return it.
+        Open a table at which this player has seat 0, and return the table.
 
         The other seats are `"open"` or `{"bot": name}`; `more` are other fields of the request,
         such as `visibility="private"`. The first hand is dealt as soon as all seats are taken.
@@ -126,23 +126,25 @@ class Player:
         Raises Refused or NotAnswered.
         """
         body = {"ruleset": ruleset, "seats": ["me", *others], **self._share(), **more}
-        return self._kept_share(self.api.post("/tables", body))
+        return self._store_share(self.api.post("/tables", body))
 
     def sit(self, table: UUID) -> Table:
         """
-        Take a seat at a table, or keep the one that this player has; return the table.
+        Take a seat at a table, or set key and entropy of this player's seat; return the table.
 
         Raises Refused if no seat is open, or NotAnswered.
         """
         found = self.table(table)
         if found["as"] is None:
             body = {"seat": None, **self._share()}
-            return self._kept_share(self.api.post(f"/tables/{table}/seats", body))
+            return self._store_share(self.api.post(f"/tables/{table}/seats", body))
         return self.agree(found)
 
     def agree(self, table: Table) -> Table:
         """
-        Set key and entropy of the seat to those of this player; during a hand, change nothing.
+        Set the seat's key and entropy to those of this player; return the table.
+
+        During a hand nothing is changed.
 
         Raises ValueError if the player has no seat, Refused or NotAnswered.
         """
@@ -151,7 +153,7 @@ class Player:
         same = share == {"key": seat["key"], "entropy": seat["entropy"]}
         if table["status"] == "playing" or same:
             return table
-        return self._kept_share(self.api.patch(f"/tables/{table['id']}/seats/me", share))
+        return self._store_share(self.api.patch(f"/tables/{table['id']}/seats/me", share))
 
     def change_key(self, table: Table, new: Ed25519PrivateKey) -> Table:
         """
@@ -160,13 +162,13 @@ class Player:
         Raises ValueError without a key or a seat, Refused or NotAnswered.
         """
         if self.key is None:
-            raise ValueError("a seat without a key has none to change")
+            raise ValueError("this player has no key to replace")
         key = public_text(new)
         sig = signed_key_change(self.key, table=UUID(table["id"]), seat=_own_seat(table), key=key)
         body = {"key": key, "sig": sig}
         changed: Table = self.api.patch(f"/tables/{table['id']}/seats/me", body)
         self.key = new
-        return self._kept_share(changed)
+        return self._store_share(changed)
 
     def table(self, table: UUID, *, after: int | None = None) -> Table:
         """
@@ -180,10 +182,10 @@ class Player:
 
     def next_game(self, table: Table, *, after: str | None = None) -> UUID:
         """
-        Return the id of the hand that is played at a table.
+        Return the id of the hand being played at a table.
 
         Waits until all seats are taken, and deals the next hand if no other player does. `after` is
-        the id of a hand that is over.
+        the id of a finished hand, which is not returned.
 
         Raises NotAnswered if the table is closed or the service does not answer, or Refused.
         """
@@ -205,8 +207,8 @@ class Player:
             if refused.kind not in ("hand-running", "table-not-full"):
                 raise
 
-    def _kept_share(self, table: Table) -> Table:
-        """Store the key and entropy of the seat, with which each log will be compared."""
+    def _store_share(self, table: Table) -> Table:
+        """Store the seat's key and entropy, to compare each log with them; return the table."""
         self.files.keep_share(UUID(table["id"]), self.public, self.entropy)
         return table
 
@@ -215,7 +217,7 @@ class Player:
 
 
 def _own_seat(table: Table) -> int:
-    """Return the caller's seat; raises ValueError if it has none."""
+    """Return the caller's seat; raises ValueError if the caller has none."""
     if table["as"] is None:
         raise ValueError(f"no seat at table {table['id']}")
     return table["as"]
@@ -238,7 +240,7 @@ class Spectator:
     @classmethod
     def at(cls, url: str, game: UUID, *, invite: str | None = None, home: Path = HOME) -> Spectator:
         """
-        Return a spectator of a game at a service, who needs no account.
+        Return a spectator of a game at a service; no account is needed.
 
         `invite` is that of a private table.
 
@@ -251,20 +253,28 @@ class Spectator:
         """
         Yield the events of the game from the first on, each as it happens, until the seal.
 
-        After a lost connection the stream continues after the last event.
+        After a lost connection the stream continues after the last event. `view` can be called
+        in between.
 
         Raises Contradicted if an event does not continue the log, Refused or NotAnswered.
         """
-        yield from list(self.seen.events)
-        for line in self.player.api.stream(f"{self._path}/stream", after=self.seen.version):
-            self.seen.add([line])
-            yield self.seen.events[-1]
+        seq = 0
+        while seq < self.seen.version:
+            yield self.seen.events[seq]
+            seq += 1
+        for line in self.player.api.stream(f"{self._path}/stream", after=seq):
+            if seq < self.seen.version:  # `view` has fetched this event already
+                self.seen.check_event(seq, line)
+            else:
+                self.seen.add([line])
+            yield self.seen.events[seq]
+            seq += 1
 
     def view(self) -> GameView:
         """
         Return the public view of the game, compared with the log.
 
-        Raises Contradicted if it is older than the log or of another log, Refused or NotAnswered.
+        Raises Contradicted if it is older than the log or contradicts it, Refused or NotAnswered.
         """
         view: GameView = self.player.api.get(f"{self._path}?as=public")
         self.seen.check_not_back(view["version"])
@@ -278,10 +288,10 @@ class Spectator:
         """
         Return the report on the evidence of a game that has ended.
 
-        `seat_keys` are public keys of players, in base64. The log in the evidence has to be the one
-        that was followed.
+        `seat_keys` are public keys of players, in base64. The log in the evidence must equal the
+        one that was followed.
 
-        Raises Contradicted if it is not, Refused or NotAnswered.
+        Raises Contradicted if it does not, Refused or NotAnswered.
         """
         api = self.player.api
         receipt = self.seen.keep_receipt(api.data(f"{self._path}/receipt"), self._keys)

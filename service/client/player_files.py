@@ -31,24 +31,25 @@ class PlayerFolder:
         return cls(home / (urlsplit(url).netloc or "service").replace(":", "_"))
 
     def game(self, game: UUID) -> Path:
-        """Return the folder of a game that is played, created with its folder of receipts."""
-        return self._made("games", game)
+        """Return the folder of a game that the player plays; it is created if missing."""
+        return self._create("games", game)
 
     def watched(self, game: UUID) -> Path:
-        """Return the same for a game that is watched: its log has one writer in each folder."""
-        return self._made("watched", game)
+        """Return the folder of a game that is watched, a separate one: each log has one writer."""
+        return self._create("watched", game)
 
-    def _made(self, kind: str, game: UUID) -> Path:
+    def _create(self, kind: str, game: UUID) -> Path:
+        """Create a game's folder with one for receipts, readable by the owner alone; return it."""
         folder = self.folder / kind / str(game)
         for part in (self.folder.parent, self.folder, folder.parent, folder, folder / "receipts"):
-            part.mkdir(mode=0o700, parents=True, exist_ok=True)  # the mode is the last part's alone
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)  # not the mode of parents
         return folder
 
     def share(self, table: UUID) -> tuple[str | None, str] | None:
         """
         Return the key and entropy last stored for a seat; None if there are none.
 
-        Raises BadFile for another content.
+        Raises BadFile for invalid content.
         """
         path = self._share_path(table)
         if not path.exists():
@@ -71,7 +72,7 @@ class PlayerFolder:
         """
         Return the pinned keys of the server: those first seen, and their successors.
 
-        Raises BadFile for another content.
+        Raises BadFile for invalid content.
         """
         path = self.folder / "server.keys"
         try:
@@ -94,9 +95,9 @@ def read_token(path: Path) -> str | None:
 
 def read_seat_key(path: Path) -> Ed25519PrivateKey:
     """
-    Return a player's key from its file, which is created if it is missing.
+    Return a player's key from its file; a missing file is created with a new key.
 
-    Raises BadFile for another content.
+    Raises BadFile for invalid content.
     """
     if not path.exists():
         keep_seat_key(path, Ed25519PrivateKey.generate())

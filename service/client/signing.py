@@ -4,7 +4,7 @@ Hashes and signatures of a player with a key: a model for clients in other langu
 The module needs SHA-256, Ed25519, base64 and JSON, and imports nothing of this project (SHX/1,
 sections 1 to 5):
 
-1. the head after each event is SHA-256(0x00 ‖ its bytes), and each event has the head before it;
+1. the head after an event is SHA-256(0x00 ‖ its bytes), and each event contains the head before it;
 2. entropy: choose 32 random bytes R, post `client_commit`, wait until the log has every
    commitment, post R, and check that the log has both before signing anything;
 3. a move is signed together with the game, the seat, and the last head that the player saw.
@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 def canonical(value: Any) -> bytes:
-    """Return the canonical JSON of a value: sorted keys, no spaces, whole numbers, UTF-8."""
+    """Return the canonical JSON of a value without fractions: sorted keys, no spaces, UTF-8."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8")
 
@@ -41,7 +41,7 @@ def genesis(game: UUID) -> bytes:
 
 
 def head(line: bytes) -> bytes:
-    """Return the head after an event, from its bytes as the server sends them."""
+    """Return the head after an event, given its bytes as the server sends them."""
     return hashlib.sha256(b"\x00" + line).digest()
 
 

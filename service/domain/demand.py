@@ -1,4 +1,4 @@
-"""What the pile asks of the next play, and which ranks satisfy it."""
+"""The demand of the pile on the next play, and the ranks that satisfy it."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from service.domain.ruleset import ALL_RANKS, Asks, Plays, Ruleset
 
 class Demand(Struct, frozen=True, kw_only=True):
     """
-    What the next play must satisfy.
+    The requirement of a pile on the next play.
 
-    `asked_by` is the rank of the card that asks, None on an empty pile; `rank`
+    `asked_by` is the rank of the card that makes the demand, None on an empty pile; `rank`
     is the rank to compare with, None if anything may be played.
     """
 
@@ -30,7 +30,7 @@ ANYTHING = Demand(kind=Asks.ANYTHING, setting="model.empty_pile")
 
 def demand_of(ruleset: Ruleset, pile: tuple[Card, ...]) -> Demand:
     """
-    Return what a pile asks, read from the top down past transparent cards (rules.md, Demand).
+    Return the demand of a pile, read from the top down past transparent cards (rules.md, Demand).
 
     >>> rules = Ruleset(id="plain", seats_min=2, seats_max=6)
     >>> demand = demand_of(rules, ("4c", "9d"))

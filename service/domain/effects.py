@@ -14,7 +14,7 @@ from service.domain.ruleset import After, PlayedFor, RefillTo, Taker
 
 
 class Outcome(Struct, frozen=True, kw_only=True, gc=False):
-    """What follows from a play."""
+    """The consequences of a play."""
 
     burn: BurnCause | None
     out: bool  # the seat has no card left
@@ -27,7 +27,7 @@ def outcome_of(
     game: Game, seat: Seat, cards: tuple[Card, ...], *, direction: Direction, out: bool
 ) -> Outcome:
     """
-    Return what follows from a play that lies on the pile.
+    Return the consequences of a play whose cards are on the pile.
 
     `cards` are those of the play and of the plays that it follows up; `direction` is the one
     before the first of them (rules.md, Resolution; S4). With `out` the seat has no card left

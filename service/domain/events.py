@@ -1,4 +1,4 @@
-"""Events: what has happened, one class for each event type of SHX/1."""
+"""Events of a game, one class for each event type of SHX/1."""
 
 from __future__ import annotations
 

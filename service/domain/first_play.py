@@ -1,4 +1,4 @@
-"""Which seat plays first in a hand, and with which cards."""
+"""The opener of a hand, and the cards of the first play."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which seats may act, every legal move of a seat, and why a move is refused."""
+"""Seats that may act, the legal moves of a seat, and reasons for refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cards make a play together: of one rank, with companions, or a run."""
+"""Plays: cards of one rank, with companions, or a run; and the legal ones of a seat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which positions of the deck the deal gives to each seat."""
+"""The positions of the deck that the deal gives to each seat."""
 
 from __future__ import annotations
 

@@ -48,11 +48,11 @@ class Opener(StrEnum):
 
 
 class OpeningPlay(StrEnum):
-    """What the first play must be."""
+    """The requirement on the first play."""
 
     ANY = "any"
-    THAT_CARD = "that_card"
-    THAT_RANK = "that_rank"
+    THAT_CARD = "that_card"  # it contains the card that makes its player the opener
+    THAT_RANK = "that_rank"  # it is of the rank that qualifies its player
 
 
 class RefillTo(StrEnum):
@@ -102,28 +102,28 @@ class Along(StrEnum):
 
 
 class Plays(StrEnum):
-    """What a rank may be played on."""
+    """The cards on which a rank may be played."""
 
-    NORMAL = "normal"
+    NORMAL = "normal"  # on those whose demand it satisfies
     ANYTHING = "anything"
-    WITH_COMPANION = "with_companion"
+    WITH_COMPANION = "with_companion"  # on anything, together with a higher rank (L17)
 
 
 class Asks(StrEnum):
-    """What a rank on the pile asks of the next play."""
+    """The demand of a rank on the next play."""
 
     AT_LEAST = "at_least"
     AT_MOST = "at_most"
     BELOW = "below"
     ANYTHING = "anything"
-    TRANSPARENT = "transparent"  # what the cards below ask
+    TRANSPARENT = "transparent"  # the demand of the cards below
 
 
 class PlayedFor(StrEnum):
-    """What ends the hand."""
+    """The condition that ends the hand."""
 
-    LOSER = "loser"
-    WINNER = "winner"
+    LOSER = "loser"  # one seat is left with cards
+    WINNER = "winner"  # a seat has no cards left
 
 
 class NextDealer(StrEnum):
@@ -148,7 +148,7 @@ class DeckSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealSettings:
-    """The deal, and what is thrown, turned and exchanged before the first play."""
+    """The deal, and the throws, the starter and the exchange before the first play."""
 
     down: int = 3
     up: int = 3
@@ -179,7 +179,7 @@ class RefillSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSettings:
-    """What a seat may do in its turn."""
+    """The choices of a seat in its turn."""
 
     obligation: Obligation = Obligation.MAY_PICK_UP
     try_stock: TryStock = TryStock.NEVER
@@ -189,7 +189,7 @@ class TurnSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickUpSettings:
-    """What happens to a pile that was not beaten."""
+    """The consequences of a pile that was not beaten."""
 
     taker: Taker = Taker.SELF
     after: After = After.NEXT
@@ -207,7 +207,7 @@ class BurnSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndSettings:
-    """What the hand is played for, and what follows it."""
+    """The end of a hand, the next dealer and the paper bag (M14)."""
 
     played_for: PlayedFor = PlayedFor.LOSER
     next_dealer: NextDealer = NextDealer.LOSER
@@ -216,14 +216,14 @@ class EndSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRule:
-    """What one rank may be played on, asks and does."""
+    """The rules of one rank: where it may be played, its demand and its effects."""
 
     plays: Plays = Plays.NORMAL
-    not_on: tuple[Rank, ...] = ()  # never played if one of these asks
+    not_on: tuple[Rank, ...] = ()  # never played if the demand is of one of these
     asks: Asks = Asks.AT_LEAST
-    asks_as: Rank | None = None  # asks as this rank would; None: as its own
-    besides: tuple[Rank, ...] = ()  # ranks that always satisfy what it asks
-    alone: Asks = Asks.ANYTHING  # what it asks as the bottom card of a pile of transparent cards
+    asks_as: Rank | None = None  # the demand is of this rank; None: of its own
+    besides: tuple[Rank, ...] = ()  # ranks that always satisfy its demand
+    alone: Asks = Asks.ANYTHING  # its demand as the bottom card of a pile of transparent cards
     burns: bool = False
     covers: bool = False  # has to be covered by the same seat
     covers_with_two: bool = False  # has to be covered while only two seats are in play

@@ -212,19 +212,25 @@ def start_child(
     The child does not receive the terminal's Ctrl-C, because children are stopped in order.
     If this process dies, the kernel sends the child the signal `ends_with_us`. Call it from
     the main thread: Linux sends that signal when the starting thread ends.
+
+    Raises EmbeddedError if the child cannot become the user `identity`, and OSError if the
+    command cannot be run.
     """
     rotate_log(log)
     with log.open("ab") as output:
-        child = subprocess.Popen(
-            [str(part) for part in command],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            env=None if environment is None else dict(environment),
-            cwd=folder,
-            start_new_session=True,
-            preexec_fn=_before_exec(identity, ends_with_us),  # noqa: PLW1509 - no threads then
-        )
+        try:
+            child = subprocess.Popen(
+                [str(part) for part in command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env=None if environment is None else dict(environment),
+                cwd=folder,
+                start_new_session=True,
+                preexec_fn=_before_exec(identity, ends_with_us),  # noqa: PLW1509 - no threads then
+            )
+        except subprocess.SubprocessError:  # in the child, which could only write the reason
+            raise EmbeddedError(f"{command[0]} does not start:\n{log_tail(log)}") from None
     if not sys.platform.startswith("linux"):
         _watch(child.pid, ends_with_us)
     return child
@@ -279,7 +285,11 @@ def _before_exec(identity: Identity | None, ends_with_us: signal.Signals) -> Cal
 
     def prepare() -> None:
         if identity is not None:
-            identity.assume()  # first: a change of user resets the signal set below
+            try:
+                identity.assume()  # first: a change of user resets the signal set below
+            except OSError as error:
+                os.write(2, f"cannot become the user of the server: {error}\n".encode())
+                raise
         if libc is not None:
             libc.prctl(_PR_SET_PDEATHSIG, int(ends_with_us), 0, 0, 0)
             if identity is None and os.getppid() != parent:

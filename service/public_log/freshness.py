@@ -34,7 +34,7 @@ class Expected:
     @property
     def wanted(self) -> int:
         """Return the number of witnesses that must have cosigned."""
-        return len(self.witnesses) if self.quorum is None else self.quorum
+        return len(set(self.witnesses)) if self.quorum is None else self.quorum
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""HTTP calls with a total deadline: a server that answers slowly or malformed fails one call."""
+"""HTTP calls with a total deadline, so that a slow server cannot delay the caller further."""
 
 from __future__ import annotations
 

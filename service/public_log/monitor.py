@@ -280,7 +280,7 @@ class Monitor:
         self._keep = keep
 
     def poll(self) -> None:
-        """Poll the log once and add findings; raises Unreachable, after findings made so far."""
+        """Poll the log once and add findings; raises Unreachable, with earlier findings stored."""
         state, now = self.state, self._now()
         self._learn_keys()
         self._add(self._follow(), about_log=True)

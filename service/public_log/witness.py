@@ -41,6 +41,7 @@ SIZE_TYPE: Final = "text/x.tlog.size"
 PLAIN: Final = "text/plain; charset=utf-8"
 
 _OLD: Final = re.compile(r"old (0|[1-9][0-9]{0,18})")
+_LENGTH: Final = re.compile("[0-9]{1,9}")
 _CHECKPOINT: Final = re.compile(r"/([0-9a-f]{64})/checkpoint")
 
 
@@ -324,12 +325,12 @@ def witness_server(
 
         def do_POST(self) -> None:
             """Respond to add-checkpoint."""
-            length = self.headers.get("Content-Length", "")
-            if not length.isascii() or not length.isdigit() or int(length) > MAX_REQUEST:
+            size = _LENGTH.fullmatch(self.headers.get("Content-Length", ""))
+            if size is None or int(size[0]) > MAX_REQUEST:
                 self.close_connection = True
                 self._answer(Answer(status=413, body=b"too large, or of unknown length\n"))
                 return
-            request = self.rfile.read(int(length))
+            request = self.rfile.read(int(size[0]))
             if self.path != "/add-checkpoint":
                 self._answer(Answer(status=404, body=b"POST to /add-checkpoint\n"))
                 return

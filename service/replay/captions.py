@@ -120,7 +120,7 @@ def spelled(card: Card) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """How the sentences are worded: tense, names of cards, reasons, the next seat."""
+    """The wording of the sentences: tense, names of cards, reasons, the next seat."""
 
     past: bool = False
     spelled: bool = False  # cards and places in words, not as codes and numbers

@@ -1,4 +1,4 @@
-"""Which cards of the deck a seat may open before the seal (SHX/1, section 7)."""
+"""Cards of the deck whose openings a seat gets before the seal (SHX/1, section 7)."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def observed(view: Json, pending: Sequence[str] = ()) -> Floats:
     Return the view of a seat as numbers, which are counts of cards unless noted.
 
     By rank: the own hand, the pile, the burned cards, the cards chosen to be laid, which ranks
-    may be played now (0 or 1), which rank is on top (0 or 1). Then the sizes of pile and
+    a play may begin with (0 or 1), which rank is on top (0 or 1). Then the sizes of pile and
     stock, the cards of the top rank that lie on one another, the direction (0 or 1), whether
     the seat is on turn, no seat is, the exchange runs, the hand is over (0 or 1), and the
     number of legal moves listed. Then for each seat, the own first and on clockwise: by rank

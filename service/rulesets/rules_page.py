@@ -29,16 +29,16 @@ TITLES: Final = {
     "special": "Special cards",
     "end": "The end",
 }
-COMMON_TITLE: Final = "What all rulesets here share, where the rules above say nothing"
+COMMON_TITLE: Final = "Rules of all rulesets, for questions that the rules above leave open"
 RECONSTRUCTION: Final = (
     "This ruleset is a reconstruction: its source names the game without describing it. "
-    "What could be learnt elsewhere is restated, and what was missing is filled by readings."
+    "Rules that were found elsewhere are restated, and readings fill the gaps."
 )
 MADE_HERE: Final = (
-    "The statements whose ids begin with C were written from its settings, and override the others."
+    "The statements whose ids begin with C describe its changes, and override the others."
 )
 READINGS: Final = (
-    "What is marked as a reading is decided here, where the source is silent or contradicts itself."
+    "A reading is our decision on a question on which the source is silent or contradicts itself."
 )
 WIDTH: Final = 88
 
@@ -134,12 +134,10 @@ def _sections(statements: tuple[Statement, ...]) -> tuple[Section, ...]:
 def _notes(ruleset: Definition) -> list[str]:
     notes = [RECONSTRUCTION] if ruleset.reconstruction else []
     if ruleset.id.startswith("custom-") and ruleset.base:
-        notes.append(
-            f"A ruleset of its own, made from {definition(ruleset.base).name}. {MADE_HERE}"
-        )
+        notes.append(f"A custom ruleset, based on {definition(ruleset.base).name}. {MADE_HERE}")
     own = dict.fromkeys(s.id for s in ruleset.statements)
     if own:
-        notes.append("It rests on the statements " + ", ".join(own) + ".")
+        notes.append("It has the statements " + ", ".join(own) + ".")
     if any(s.reading for s in ruleset.statements):
         notes.append(READINGS)
     return notes
@@ -154,12 +152,12 @@ def _option(option: Option) -> str:
     if option.kind == "ranks":
         what = label_of(option.sets or name)
         what = f"{what[0].lower()}{what[1:]}"
-        return f"A table may set {name}: {what}; none unless it does ({option.rule})."
+        return f"Option {name}: {what}; by default none ({option.rule})."
     values = ", ".join(str(value) for value in option.values)
     some = "any of " if option.kind == "set" else ""
     default = option.default
     chosen = ", ".join(map(str, default)) if isinstance(default, list) else default
-    return f"A table may set {name}: {some}{values}; {chosen} unless it does ({option.rule})."
+    return f"Option {name}: {some}{values}; by default {chosen} ({option.rule})."
 
 
 def _block(title: str, statements: tuple[Statement, ...]) -> list[str]:

@@ -216,8 +216,11 @@ def _read_key(item: Mapping[str, Any]) -> ListedKey:
     if verifier.key_id.hex() != item["id"]:
         raise RecordError("bad_keys", "the id does not match the name and key")
     until = item["to"]
-    if until is not None and type(until) is not str:
-        raise RecordError("bad_keys", "a key whose end is not a time")
+    try:
+        if until is not None:
+            parse_time(until)
+    except (RecordError, TypeError):
+        raise RecordError("bad_keys", "a key whose end is not a time") from None
     return ListedKey(
         verifier=verifier, since=str(item["from"]), until=until, endorsement=endorsement
     )

@@ -17,7 +17,7 @@ MAX_PER_SEAT: Final = 200
 MAX_PER_GAME: Final = MAX_PER_SEAT * MAX_SEATS
 
 UNPROVEN: Final = "they rest on the file alone"
-"""Why refused attempts that no seal names prove nothing."""
+"""The reason why refused attempts that no seal names prove nothing."""
 
 _ROW: Final[Check] = record({"at": time, "move": free_object, "rule": text, "seat": SEAT})
 

@@ -69,7 +69,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "burned": _column(CARDS, "cards out of play"),
     "demand": _column(
         {"kind": STRING, "rank": STRING, "ranks": (STRING,)},
-        "what the pile demands: `kind` and `rank`, and the `ranks` with which a play may begin",
+        "the demand of the pile: `kind` and `rank`, and the `ranks` with which a play may begin",
     ),
     "hand": _column(CARDS, "cards in the own hand"),
     "up": _column(SLOTS, "own face-up cards by slot"),

@@ -303,9 +303,9 @@ def _give_up(connection: _Connection) -> None:
 
 def _has_input(connection: _Connection) -> bool:
     try:
-        socket = select.poll()  # select() itself cannot watch descriptors above 1023
-        socket.register(connection.fileno(), select.POLLIN)
-        return bool(socket.poll(0))
+        poll = select.poll()  # select() itself cannot watch descriptors above 1023
+        poll.register(connection.fileno(), select.POLLIN)
+        return bool(poll.poll(0))
     except (psycopg.OperationalError, ValueError, OSError):
         return True
 

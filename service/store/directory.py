@@ -71,7 +71,7 @@ class PlayerRepository(Repository):
         return self._first(_player, "player_by_token", token_hash)
 
     def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
-        """Replace the token of a player; return whether the player exists."""
+        """Replace the token of a player; return whether the player exists and is not erased."""
         return bool(self._write("rotate_token", player, token_hash))
 
     def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:

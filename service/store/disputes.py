@@ -93,7 +93,7 @@ class Facts:
     """The data of a finished game that statistics need."""
 
     game: UUID
-    deck: ShuffledDeck | None  # None if the game was aborted before the shuffle
+    deck: ShuffledDeck | None  # None if the game was aborted before the deal
     choices: tuple[BlindChoice, ...]
     ended_at: datetime
 
@@ -158,7 +158,7 @@ class DisputeRepository(Repository):
         """Return some disputes of a player, as accuser or accused, in which a period has ended."""
         return [row[0] for row in self._database.fetch("due_disputes_of", player, now)]
 
-    def put_off_dispute(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
+    def set_dispute_due(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
         """Set when a dispute is due next; return False if it is no longer at `version`."""
         return bool(self._write("put_off_dispute", dispute, version, wake_at))
 
@@ -201,7 +201,7 @@ class DisputeRepository(Repository):
         return Accusations(made=made, upheld=upheld, running=running, new=new, cad=cad, known=known)
 
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
-        """Return the streams with a notification to send; the rows stay."""
+        """Return the streams of the oldest rows of a topic; the rows are not removed."""
         return [stream for (stream,) in self._database.fetch("outbox_waiting", topic, limit)]
 
     def outbox_since(self, *, topic: str) -> datetime | None:

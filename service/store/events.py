@@ -202,4 +202,4 @@ class EventStore(Protocol):
         """
 
     def purge_answers(self, *, older_than: datetime) -> int:
-        """Delete answers stored before a time; return their number."""
+        """Delete a batch of answers stored before a time; return its size, 0 if none are left."""

@@ -71,7 +71,7 @@ class Owner:
         ]
 
     def rename_player(self, player: UUID, name: str) -> bool:
-        """Change a player's name; return whether the player exists."""
+        """Change a player's name; return whether the player exists and is not erased."""
         return bool(self._database.change("rename_player", player, name)[0][0])
 
     def hold(self, game: UUID) -> LockedGame | None:
@@ -87,7 +87,11 @@ class Owner:
         return None
 
     def archivable(self, *, ended_before: datetime) -> Sequence[UUID]:
-        """Return the games that ended before a time and are not archived, oldest first."""
+        """
+        Return the games that can be archived and ended before a time, oldest first.
+
+        Archived games and games with pending notifications are left out.
+        """
         return [game for (game,) in self._database.fetch("archivable_games", ended_before)]
 
     def archive(self, game: UUID, digest: bytes) -> int:

@@ -223,7 +223,7 @@ class PostgresStore:
         return [OutboxRow(stream=stream, version=version, topic=topic) for stream, version in rows]
 
     def purge_answers(self, *, older_than: datetime) -> int:
-        """Delete the answers stored before a time; return their number."""
+        """Delete a batch of answers stored before a time; return its size, 0 if none are left."""
         return int(self._database.change("purge_answers", older_than)[0][0])
 
     def _archived(self, stream: UUID) -> Bundle:

@@ -89,7 +89,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     except RecordError as error:
         text = f"an invalid cosignature: {error.detail}"
         raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
-    wanted = len(policy.keys) if policy.quorum is None else policy.quorum
+    wanted = len(set(policy.keys)) if policy.quorum is None else policy.quorum
     if len(found) < wanted or seq < log.end:
         text = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
         raise missing(text) if policy.required else not_applicable(text)

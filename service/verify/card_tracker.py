@@ -100,7 +100,8 @@ class Zones:
         if not data["up"]:
             self.up = [[[] for _ in range(data["down"])] for _ in range(seats)]
         if any(len(faces) != data["up"] for faces in data["face_up"]):
-            raise CardMisplaced("not as many cards lie open as were dealt face up", dealing=True)
+            reason = "the number of cards shown is not the number dealt face up"
+            raise CardMisplaced(reason, dealing=True)
         for _ in range(data["hand"]):
             for seat in order:
                 self._draw(seat, 1)
@@ -111,7 +112,7 @@ class Zones:
             )
 
     def _start(self, data: Data) -> None:
-        """Turn the starter; those turned before it go under the stock."""
+        """Turn the starter; special cards turned before it are put under the stock."""
         under = []
         for opening in data["returned"]:
             position = self._top()
@@ -267,7 +268,7 @@ class Zones:
             self.placed.add(card)
 
     def _whereabouts(self, card: str) -> str:
-        """Return where a card lies instead, as far as that is known."""
+        """Return the place of a card in words, '' if it is unknown."""
         if card in [self.deck[p] for p in self.stock]:
             return ": it lies in the stock"
         if card in self.pile or card in self.burned:

@@ -97,7 +97,7 @@ def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = Non
             shown.append(f"the {claim} {_if_signed(unsure)}")
         elif claim is Claim.DECK and unheld is not None and unheld.unseen:
             unshown.append(_UNSHOWN_DEAL)
-        elif _was_seen(claim, findings):
+        elif _any_passed(claim, findings):
             rest.append(f"the {claim}")
         if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
             shown.append(f"{_places(idle)}: {_IDLE}")
@@ -123,7 +123,7 @@ def _result_and_text(claim: Claim, findings: Sequence[Finding], basis: Basis) ->
     if unsure := _weighing(claim, findings, EvidenceWeight.UNSIGNED):
         return Result.MISSING, _if_signed(unsure)
     if far := _as_far(findings):
-        seen = _was_seen(claim, findings)
+        seen = _any_passed(claim, findings)
         return Result.MISSING, f"nothing against it{far}" if seen else "no part of it was verified"
     lacking = [f.check for f in findings if f.check in _NEEDED[claim] and _is_missing(f)]
     if lacking:
@@ -140,7 +140,7 @@ def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | Non
     if claim is Claim.HISTORY and not basis.backed:
         lacking = " and ".join(basis.unchecked)
         return f"nothing against it, and {lacking or 'nothing from outside for it'}"
-    if claim is not Claim.DECK or not _was_seen(claim, findings):
+    if claim is not Claim.DECK or not _any_passed(claim, findings):
         return None
     seed = unproven_of_seed(basis.entropy)
     doubts = [] if seed is None else [seed]
@@ -175,7 +175,7 @@ def _if_signed(findings: Sequence[Finding]) -> str:
     return f"is contradicted if the server signed it, which is not shown: {_places(findings)}"
 
 
-def _was_seen(claim: Claim, findings: Sequence[Finding]) -> bool:
+def _any_passed(claim: Claim, findings: Sequence[Finding]) -> bool:
     """Return whether any check of a claim passes."""
     return any(f.result is Result.PASS and f.check in _CHECKS[claim] for f in findings)
 

@@ -176,13 +176,13 @@ class _Phases:
 
     def _setup(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
         if (kind == "game_created") != (self.phase == "nothing"):
-            raise Failed(seq, f"{kind} does not come here")
+            raise Failed(seq, f"{kind} is not allowed at this place")
         if kind == "game_created":
             self.phase = "shuffling"
             modes = [setup["entropy"] for setup in data["seats"]]
             self.entropy = {seat: _first_state(mode) for seat, mode in enumerate(modes)}
         elif self.phase != "shuffling":
-            raise Failed(seq, f"{kind} when the deck is committed")
+            raise Failed(seq, f"{kind} after the deck was committed")
         elif kind == "deck_committed":
             self._entropy_complete(seq)
             self.phase = "dealing"
@@ -199,7 +199,7 @@ class _Phases:
         if mode == "commit":
             waiting = [s for s, mode in self._modes() if mode == "commit"]
             if any(self.entropy[s] == "waiting" for s in waiting):
-                raise Failed(seq, "revealed before every commitment was in")
+                raise Failed(seq, "revealed before all seats had committed")
         if state != ("committed" if mode == "commit" else "waiting"):
             raise Failed(seq, f"seat {seat} has nothing to reveal")
         self.entropy[seat] = "revealed"
@@ -210,12 +210,14 @@ class _Phases:
     def _entropy_complete(self, seq: int) -> None:
         late = [seat for seat, state in self.entropy.items() if state not in ("none", "revealed")]
         if late:
-            raise Failed(seq, f"the deck is committed before the entropy of seat {late[0]} is in")
+            raise Failed(
+                seq, f"the deck is committed before seat {late[0]} has revealed its entropy"
+            )
 
     def _deal(self, seq: int, kind: str) -> None:
         if kind == "cards_dealt":
             if self.phase != "dealing":
-                raise Failed(seq, "cards are dealt once, when the deck is committed")
+                raise Failed(seq, "cards are dealt once, after the deck is committed")
             self.phase = "exchange"
         elif self.last not in ("cards_dealt", "cards_thrown"):
             raise Failed(seq, "cards are thrown right after the deal")
@@ -272,7 +274,7 @@ def _check_seats(log: Log, cursor: Cursor) -> None:
         if any(seat is not None and seat >= count for seat in [*named, event["by"]]):
             raise Failed(seq, f"names a seat that is not one of the {count}")
         if event["type"] == "cards_dealt" and len(data["face_up"]) != count:
-            raise Failed(seq, "the face-up cards are not those of every seat")
+            raise Failed(seq, f"face-up cards for {len(data['face_up'])} seats, not {count}")
 
 
 DISPUTE: Final = "dispute/"
@@ -297,7 +299,7 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
         return Answer(remarks=remarks)
     text = None
     with cursor.collecting_failures():
-        text = _compared(log, sealed, bundle.files.get(REFUSALS))
+        text = _compare_refusals(log, sealed, bundle.files.get(REFUSALS))
     return Answer(text=text, remarks=remarks)
 
 
@@ -306,7 +308,7 @@ def proves_refusals(log: Log) -> bool:
     return log.seal is not None and sealed_refusals(log.seal) is not None
 
 
-def _compared(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | None:
+def _compare_refusals(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | None:
     """
     Return a note if the file of refused attempts is missing; raises Failed if it does not match.
 

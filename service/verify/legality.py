@@ -214,7 +214,7 @@ def _rule_behind(game: Game, event: Event, action: Event) -> str:
 def _difference(event: Event, due: Event) -> str:
     """Return in words how an event differs from the one that the rules give."""
     if type(event) is not type(due):
-        return f"{type_of(event)} where the rules give {type_of(due)}"
+        return f"the event is {type_of(event)}, the rules give {type_of(due)}"
     for field in fields(event):
         stated, expected = getattr(event, field.name), getattr(due, field.name)
         if stated != expected:
@@ -224,6 +224,6 @@ def _difference(event: Event, due: Event) -> str:
 
 def _plain(value: object) -> str:
     if value is None:
-        return "nobody"
+        return "none"
     text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return text if len(text) < 80 else text[:77] + "..."

@@ -74,7 +74,7 @@ OPEN: Final[Mapping[Check, str]] = {
 """The meaning of a check that could not be made or does not apply."""
 
 ON_THE_MOVE: Final = "event"
-"""The check of a finding about the disputed move itself."""
+"""The name used instead of a check for a finding on the disputed move itself."""
 
 UNKNOWN: Final = "This could not be checked."
 
@@ -100,8 +100,8 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
         r"turn is (\d+), the rules give (\d+)",
         "The record gives the next turn to {0}. By the rules it belongs to {1}.",
     ),
-    (r"turn is (\d+), the rules give nobody", "By the rules {0} does not have the turn next."),
-    (r"turn is nobody, the rules give (\d+)", "By the rules the hand goes on with {0}."),
+    (r"turn is (\d+), the rules give none", "By the rules {0} does not have the turn next."),
+    (r"turn is none, the rules give (\d+)", "By the rules the hand goes on with {0}."),
     (r"direction is ", "By the rules play goes on in the other direction."),
     (r"shithead is (\d+), the rules give (\d+)", "By the rules {1} is the shithead, not {0}."),
     (r"cleared_by is (\d+), the rules give (\d+)", "By the rules {1} clears the pile, not {0}."),
@@ -118,11 +118,17 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
         "By the rules a set of one rank burns the pile, not its top card alone.",
     ),
     (r"reason is (\w+), the rules give (\w+)", "By the rules the hand does not end like this."),
-    (r"opening is nobody", "By the rules the turned card is shown to all."),
-    (r"opening is .*, the rules give nobody", "By the rules the turned card stays hidden."),
-    (r"cards_played where the rules give (?:blind|stock)", "By the rules this card does not fit."),
-    (r"(?:blind|stock)_failed where the rules give cards_played", "By the rules this card fits."),
-    (r"\w+ where the rules give (\w+)", "By the rules {event} instead."),
+    (r"opening is none", "By the rules the turned card is shown to all."),
+    (r"opening is .*, the rules give none", "By the rules the turned card stays hidden."),
+    (
+        r"the event is cards_played, the rules give (?:blind|stock)",
+        "By the rules this card does not fit.",
+    ),
+    (
+        r"the event is (?:blind|stock)_failed, the rules give cards_played",
+        "By the rules this card fits.",
+    ),
+    (r"the event is \w+, the rules give (\w+)", "By the rules {event} instead."),
     (
         r"pile_burned is missing after it, by rank",
         "By the rules its top card burns the pile after this, and the record leaves it out.",
@@ -165,7 +171,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"seat (\d+) goes out with cards", "{0} still had cards."),
     (r"(\S+) does not lie face up before seat (\d+)", "{card} did not lie face up before {1}."),
     (r"the cards of all zones together", "Cards are missing from the game, or are there twice."),
-    (r"not as many cards lie open", "The deal does not show all the face-up cards."),
+    (r"the number of cards shown is not", "The deal does not show all the face-up cards."),
     (r"a card dealt face up is not shown", "The deal does not show all the face-up cards."),
     (r"the card that was opened is not", "Another card was shown than the one that was played."),
     (r"position \d+ of the deck is not (\S+)", "By the shuffle it was not {card}."),
@@ -242,7 +248,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"game_ended without", "The record is not closed after it."),
     (r"(?:game_sealed|game_aborted) begins no move", "The record was closed before."),
     (r"\w+ begins no move", "It can only follow from a move, and there is none before it."),
-    (r"revealed before every", "Not every seat had fixed its share of the shuffle before."),
+    (r"revealed before all", "Not every seat had fixed its share of the shuffle before."),
     (r"the deck is committed before", "Not every seat had contributed to the shuffle before."),
     (r"play starts when the last", "Not every seat was ready, or the start of play is missing."),
     (r"play has not started", "Play had not begun."),
@@ -272,7 +278,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
         "{0} signs its moves, and this move is not signed.",
     ),
     (
-        r"a signature where none belongs",
+        r"this event must not have a signature",
         "It has a signature, although this event has to be without one.",
     ),
     (
@@ -297,7 +303,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"the signature is not that of seat (\d+)",
-        "The signature on this move is false: no program with the key of {0} made it.",
+        "The signature on this move is invalid: it was not made with the key of {0}.",
     ),
     (
         r".+ names seq (\d+), and the log ends before it",
@@ -332,7 +338,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"an invalid cosignature",
-        "The signature of a witness on the public log is false.",
+        "The signature of a witness on the public log is invalid.",
     ),
 )
 """

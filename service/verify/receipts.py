@@ -72,7 +72,7 @@ def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
         past = f"seq {seq + 1}" if seq < log.end else "the last event"
         return f"{name}, which signed seq {seq}, begins at {key.since}, after {past} ({following})"
     if key.until is not None and _after(made, key.until):
-        return f"{name}, which signed seq {seq}, ended at {key.until}, before that ({made})"
+        return f"{name}, which signed seq {seq}, ended at {key.until}, before seq {seq} ({made})"
     return None
 
 

@@ -32,7 +32,7 @@ _CONTRIBUTIONS: Final[Mapping[str, str]] = {
 
 
 def entropy_lines(states: States) -> list[str]:
-    """Return a line on each seat's entropy and on which parties it kept from choosing the deck."""
+    """Return a line for each seat: its entropy, and the parties that could not choose the deck."""
     if states and all(state["mode"] == "none" for state in states):
         return ["no player added to the shuffle: the operator alone chose it"]
     return [_line(state) for state in states]

@@ -176,7 +176,7 @@ def _check_auth(
             raise Failed(seq, f"a move of seat {move.seat}, which has a key, is not signed")
         return
     if not due or key is None:
-        raise Failed(seq, "a signature where none belongs")
+        raise Failed(seq, "this event must not have a signature")
     intent = auth["intent"]
     if intent["game"] != str(log.game) or intent["seat"] != move.seat:
         raise Failed(seq, "the intent is of another game or seat")

@@ -166,7 +166,7 @@ def _is_of_the_past(account: Account) -> bool:
 MOST_CARDS: Final = 4
 """The most cards of a play that are named in a sentence."""
 
-_BURN: Final = r"cause is |pile_burned"
+_BURN: Final = r"cause is |(?:the event is )?pile_burned"
 
 _MOVES: Final = {
     "play_blind": "turn a face-down card",

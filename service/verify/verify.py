@@ -354,7 +354,7 @@ class BudgetSpent(BaseException):
 
 
 class Budget:
-    """A time limit for checks; `spent` tells whether it is reached. It has no limit at first."""
+    """A time limit for checks, initially none; `spent` is true once it is reached."""
 
     def __init__(self) -> None:
         self.spent = False

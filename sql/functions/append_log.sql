@@ -3,8 +3,8 @@
 -- `size` is the size of the tree on which the caller built. SH409 if the tree has grown (DETAIL:
 -- its size): the caller reads and builds again. The lock serialises callers.
 --
--- The outbox rows that requested the leaves are deleted in the same transaction, so a crash loses
--- no leaf and doubles none. The hashes of leaves are computed here from the stored bytes.
+-- The outbox rows that requested the leaves are deleted in the same transaction, so a crash neither
+-- loses nor repeats a leaf. The hashes of leaves are computed here from the stored bytes.
 --
 --   {"size", "root" (base64), "at", "leaves": [{game, version, data: text}],
 --    "hashes": [{level from 1, position, hash (base64)}], "done": [{stream, version}]}

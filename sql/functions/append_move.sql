@@ -1,11 +1,11 @@
--- append_move: what append_events does, for one append to a running game: a move, and no more.
+-- append_move: append_events for an ordinary move, which is one append to a game that goes on.
 --
--- Returns as try_append_events does, which calls it. One body without a subtransaction: nested
--- functions and exception handlers cost as much as the writes. A refusal is found before anything
--- is written, except that the answer, which comes first (append_events says why), is deleted
--- again if the stream has moved on.
+-- Called by try_append_events, and returns the same. One body without a subtransaction: nested
+-- functions and exception handlers cost as much as the writes. Refusals are found before anything is
+-- written, except SH409: the answer was inserted first (for the reason in append_events), and is
+-- deleted again.
 --
---   the command of append_events, if try_append_events finds that it is an ordinary move
+--   the command of append_events
 CREATE OR REPLACE FUNCTION append_move(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

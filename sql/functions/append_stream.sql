@@ -1,5 +1,7 @@
 -- append_stream: compare the version of one stream, add its lines, update its summary row.
 --
+-- SH409 if the stream is at another version, SH400 for a wrong head or kind.
+--
 -- The lines are text in the argument and their UTF-8 bytes in the table. The head is computed
 -- again here, so a receipt can never name bytes that are not stored.
 --

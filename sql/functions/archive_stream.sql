@@ -1,8 +1,8 @@
 -- archive_stream: delete the events of a sealed game and keep its head; for the owner only.
 --
 -- `bundle_hash` is the SHA-256 of the bundle that replaces the events and the refused moves.
--- Returns the number of events deleted. SH425 while outbox rows for the public log or the
--- statistics wait: both read the events here.
+-- Returns the number of events deleted. SH425 while the stream has outbox rows, because their
+-- receivers read its events. SH400 for an unknown stream, SH403 for one that is no sealed game.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

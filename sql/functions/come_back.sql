@@ -1,7 +1,7 @@
--- come_back: give a seat back from the stand-in bot to its player; returns whether it took effect.
+-- come_back: store the seats that players took back from stand-in bots, and the game's next action.
 --
--- Not an event, because the game does not change. No effect if the game has moved on from version
--- `seen`. Sets the next action of the sweeper as well.
+-- `seats` replaces the stored seats. Not an event, because the game does not change. No effect if the
+-- game has moved on from version `seen`; returns whether it took effect.
 CREATE OR REPLACE FUNCTION come_back(
     game uuid, seen integer, seats jsonb, next_kind text, next_at timestamptz
 ) RETURNS boolean

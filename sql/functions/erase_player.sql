@@ -1,7 +1,8 @@
 -- erase_player: remove the personal data of a player; the id stays, because games refer to it.
 --
--- SH423 during a hand, which needs the player. The row is locked first, and a deal locks its players
--- (hold_players) until its commit: if both happen at the same time, the second one is refused.
+-- Returns false for an unknown player or one erased before. SH423 during a hand, which needs the
+-- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
+-- both happen at the same time, the second one is refused.
 --
 -- The player's stored answers and texts in disputes are deleted too. The streams keep commitments
 -- to these texts, which reveal nothing without the salt.

@@ -1,4 +1,6 @@
 -- keep_cosignature: store a witness's cosignature of a checkpoint; the first one stays.
+--
+-- Returns whether it was stored: false too if the tree is unknown or not signed.
 CREATE OR REPLACE FUNCTION keep_cosignature(of_size bigint, by_witness text, signed text)
 RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp

@@ -1,10 +1,11 @@
--- look_up: what a request needs first, in one round trip: its player, stored answer and game.
+-- look_up: the data that a request needs first, in one round trip: its player, answer and game.
 --
--- STABLE: all statements see one snapshot; on a distributed database (decision 0060) each sees its
--- own, so no event is returned that `version` does not count. A function with small statements, because the plan of
--- one join over all tables would depend on which arguments are null and be made anew each time.
--- Each argument may be null: then nothing is read for it. `beside` adds what is not in the log of
--- the game: its secret, table, players with their names, and the first event of the table.
+-- STABLE: all statements see one snapshot. On a distributed database (decision 0060) each sees its
+-- own; therefore events that `version` does not count are left out. Small statements instead of one
+-- join over all tables, whose plan would depend on which arguments are null.
+--
+-- Each argument may be null: then nothing is read for it. `beside` adds data that is not in the log
+-- of the game: its secret, table, players with their names, and the first event of the table.
 CREATE OR REPLACE FUNCTION look_up(
     token bytea, its_request_key bytea, game uuid, after_seq integer, named uuid[], beside boolean,
     OUT player_id uuid, OUT name text, OUT body_hash bytea, OUT sealed bytea,

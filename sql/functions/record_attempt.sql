@@ -2,7 +2,8 @@
 --
 -- Returns false, and stores nothing, if the game is over or unknown. Locks the row of the stream: the
 -- append that seals the game comes either before, and this returns false, or after, and counts this
--- attempt (see check_refusals). Only the first 200 attempts of a seat are stored.
+-- attempt (see check_refusals). Only the first 200 attempts of a seat are stored; for later ones it
+-- also returns true.
 CREATE OR REPLACE FUNCTION record_attempt(
     game uuid, attempt uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS boolean

@@ -1,4 +1,4 @@
--- record_refusal: store a refused move, encrypted by the caller.
+-- record_refusal: store a refused move, encrypted by the caller; for processes of earlier releases.
 --
 -- Only the first 200 of a seat are stored: all go into the game's bundle, which must stay small
 -- enough to be read.

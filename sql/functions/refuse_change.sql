@@ -20,7 +20,7 @@ CREATE OR REPLACE TRIGGER streams_never_go BEFORE DELETE OR TRUNCATE ON streams
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 ALTER TABLE streams ENABLE ALWAYS TRIGGER streams_never_go;
 
--- The condition keeps the function out of the way of an append, which only ever goes forward.
+-- The condition avoids a function call in each append, because an append increases the version.
 CREATE OR REPLACE TRIGGER streams_only_grow BEFORE UPDATE ON streams
     FOR EACH ROW WHEN (
         NEW.version <= OLD.version OR NEW.stream_id <> OLD.stream_id OR NEW.kind <> OLD.kind

@@ -1,8 +1,8 @@
 -- summarise_dispute: set the columns of a dispute's summary row that `summary` names, and its version.
 --
--- The row is made by the first append. `referees` replaces all of them; `texts`, `bundle`,
--- `findings` and `votes` are inserted in the transaction of the events that name them.
--- The append of the ruling deletes the votes, since its events reveal them.
+-- The first append inserts the row. `referees` replaces all referees; `texts`, `bundle`, `findings`
+-- and `votes` are inserted in the transaction of the events that refer to them. The append of the
+-- ruling deletes the votes, because its events reveal them.
 CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

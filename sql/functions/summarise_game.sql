@@ -1,6 +1,6 @@
 -- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats. Its players are
+-- The first append with a summary inserts the row; `seats` replaces all seats. Their players are
 -- locked (hold_players), so no hand is dealt to a player who is erased at the same moment.
 CREATE OR REPLACE FUNCTION summarise_game(game uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp

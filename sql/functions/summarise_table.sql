@@ -1,7 +1,7 @@
 -- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
 --
--- The row is made by the first append with a summary; `seats` replaces all seats. The players
--- of its seats and its host are locked (hold_players) against a concurrent purge_players.
+-- The first append with a summary inserts the row; `seats` replaces all seats. New players of the
+-- seats, and the host, are locked (hold_players) against a concurrent purge_players.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

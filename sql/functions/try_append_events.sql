@@ -3,8 +3,8 @@
 -- Returns null after a commit; else {"refused": SH409 (a stream moved on), SH410 (the request has
 -- been answered), SH403 (the token has expired) or SH401 (a player was erased), "detail": as
 -- raised, "lines": for SH409 of a game its events since the expected version}, with nothing
--- written. A raised error would be logged by PostgreSQL, and two moves at the same time are no
--- error; the caller that lost decides again without reading.
+-- written. PostgreSQL would log a raised error, but concurrent moves are no error. With the lines
+-- the caller can decide again without a read.
 --
 -- An ordinary move, one append to a game that goes on, takes the shorter path of append_move.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb

@@ -1,2 +1,2 @@
--- applied_files: the functions and privileges applied last.
+-- applied_files: the files of functions and privileges, with the checksums last applied.
 SELECT name, checksum FROM applied_files

@@ -1,6 +1,6 @@
--- due_disputes: disputes in which a period has ended, or without findings since the game was
--- sealed.
--- $1 now, $2 findings are awaited of disputes opened before, $3 row limit
+-- due_disputes: disputes in which a period has ended, without findings, or without any since the
+-- seal of the game.
+-- $1 now, $2 disputes opened until then should have findings, $3 row limit
 SELECT d.dispute_id
 FROM disputes d
 JOIN games g ON g.game_id = d.game_id

@@ -1,4 +1,4 @@
--- games_without_seed: running games whose seed is missing or sealed with an unknown key.
+-- games_without_seed: running games whose seed is missing or encrypted with an unknown key.
 -- $1 ids of the keys
 SELECT g.game_id, g.version, g.created_at, s.key_id
 FROM games g

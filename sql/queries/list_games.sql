@@ -1,5 +1,5 @@
 -- list_games: a page of all games, newest first.
--- $1 viewer or null, $2 those the viewer may list (false) or all (true), $3 ruleset or null,
+-- $1 viewer or null, $2 whether games that the viewer may not see are listed, $3 ruleset or null,
 -- $4 status or null, $5 and $6 time and id of the last row of the previous page, $7 row limit,
 -- $8 SHA-256 of an invite or null
 SELECT

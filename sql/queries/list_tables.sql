@@ -1,5 +1,5 @@
--- list_tables: a page of tables, newest first: public ones, the viewer's own, those of an invite.
--- $1 viewer or null, $2 only those the viewer sits at or hosts, $3 ruleset or null,
+-- list_tables: a page of tables, newest first: public ones, the viewer's own, that of an invite.
+-- $1 viewer or null, $2 whether only the viewer's own are listed, $3 ruleset or null,
 -- $4 status or null, $5 and $6 time and id of the last row of the previous page, $7 row limit,
 -- $8 SHA-256 of an invite or null
 SELECT

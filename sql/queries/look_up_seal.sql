@@ -1,5 +1,6 @@
 -- look_up_seal: data for the end of a hand: its refused moves, and new events of its table.
--- $1 game, $2 table, $3 first seq of the table. Refused moves: an array for each column, or nulls.
+-- The refused moves are arrays, one for each column; null if there are none.
+-- $1 game, $2 table, $3 first seq of the table
 SELECT
     s.kind, s.version, s.head,
     ARRAY(

@@ -1,4 +1,25 @@
--- restore_erase: repeat erasures made after the backup. Returns the number of players found.
+-- restore_erase: repeat erasures made after the backup. Returns the number of players erased.
+--
+-- It deletes what erase_player deletes, but also during a hand: the hand had ended before the
+-- erasure, and is running again in the backup. The seat times out, or the operator aborts the hand.
 -- $1 players, $2 times
-SELECT count(*) FILTER (WHERE erase_player(e.player_id, e.erased_at))
-FROM unnest($1::uuid[], $2::timestamptz[]) e (player_id, erased_at)
+WITH erasures AS (
+    SELECT e.player_id, e.erased_at
+    FROM unnest($1::uuid[], $2::timestamptz[]) e (player_id, erased_at)
+),
+deleted_answers AS (
+    DELETE FROM answers a USING erasures e WHERE a.caller = e.player_id
+),
+deleted_texts AS (
+    UPDATE dispute_texts t SET words = NULL, salt = NULL
+    FROM erasures e
+    WHERE t.author = e.player_id
+),
+erased AS (
+    UPDATE players p
+    SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = e.erased_at
+    FROM erasures e
+    WHERE p.player_id = e.player_id AND p.erased_at IS NULL
+    RETURNING 1
+)
+SELECT count(*) FROM erased

@@ -1,4 +1,4 @@
--- running_disputes: disputes of a game and charge about a move, or whose row names no move.
+-- running_disputes: running disputes about a move with a charge, or whose row names no move.
 -- $1 game, $2 first event of the move, $3 charge
 SELECT dispute_id
 FROM disputes

@@ -1,6 +1,6 @@
 -- shuffled_decks: the decks of games that are over, oldest first.
 -- $1 and $2 time and id of the last row of the previous page, $3 row limit,
--- $4 of public games (true), of private ones (false) or of all (null), $5 ended before this time or null
+-- $4 true: public games, false: private ones, null: all, $5 ended before this time or null
 SELECT s.game_id, s.ruleset_id, s.aborted, s.deck, s.dealt, s.to_people, s.ended_at
 FROM shuffled_decks s
 WHERE (s.ended_at, s.game_id) > ($1::timestamptz, $2::uuid)

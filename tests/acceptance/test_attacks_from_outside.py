@@ -182,7 +182,7 @@ def test_a_truncated_game_passes_so_far_and_fails_against_the_public_log() -> No
 
 @cache
 def repeated_deal() -> tuple[Lines, Lines, Lines]:
-    """Return a hand, an aborted deal of the next hand, and its repeated deal."""
+    """Return a hand, an aborted deal of the next hand, and a second deal of that hand."""
     first = tuple(made_game(Plan(name="rolled one")))
     dealer = json.loads(first[-2])["data"]["shithead"]
     last = json.loads(first[0])["game"]
@@ -226,7 +226,9 @@ def test_two_games_with_the_same_seed_fail_together_even_at_different_tables() -
 
 
 @pytest.mark.parametrize(("hand", "dealer"), [(1, 1), (2, None)])
-def test_a_first_hand_whose_dealer_was_not_drawn_fails(hand: int, dealer: int | None) -> None:
+def test_a_hand_without_a_predecessor_must_be_the_first_and_draw_its_dealer(
+    hand: int, dealer: int | None
+) -> None:
     lines = tuple(made_game(Plan(name="undrawn", hand=hand, dealer=dealer)))
     assert failing(report_on(lines)) == {Check.SEQUENCE: 0}
 

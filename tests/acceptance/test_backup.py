@@ -42,7 +42,7 @@ def shithead(*words: object) -> subprocess.CompletedProcess[str]:
 
 @contextmanager
 def up(data: Path) -> Iterator[int]:
-    """Run the whole service over a folder, and give its port."""
+    """Run the whole service with its data in a folder, and yield its port."""
     output = data.with_name(data.name + ".output")
     with output.open("w") as file:
         process = subprocess.Popen(
@@ -143,7 +143,7 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
             finished = list(load.games)
             taken = shithead("backup", backup, "--data", old, "--keys", keys)
             _, later = checkpoint(port)  # at least as large as the tree in the backup
-            load.wait_for(len(load.games) + 2)
+            load.wait_for(len(load.games) + 1)
         finally:
             load.stop()
         assert taken.returncode == 0, taken.stderr
@@ -167,17 +167,17 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
         bob.close()
         for game in running:
             assert play_on([ada, bob], game, rng)["status"] == "ended"
-            verified = bundle_of(ada, game, tmp_path)
+            verified = verification_of(ada, game, tmp_path)
             assert (verified["result"], verified["level"]) == ("pass", "L1")
         for game in finished:
-            assert bundle_of(ada, game, tmp_path)["result"] == "pass"
+            assert verification_of(ada, game, tmp_path)["result"] == "pass"
         _, after = checkpoint(port, at_least=before.size + 2)
         assert root_of(port, after.size, before.size) == before.root, "one tree"
         checked = shithead("check", "--data", new, "--deep", "--json")
     assert checked.returncode == 0, checked.stdout
 
 
-def bundle_of(player: Client, game: str, folder: Path) -> dict[str, Any]:
+def verification_of(player: Client, game: str, folder: Path) -> dict[str, Any]:
     """Return the output of `verify` for a game's evidence from a server."""
     path = folder / f"{game}.shx"
     path.write_bytes(player.call("GET", f"/v1/games/{game}/evidence?profile=public").body)

@@ -61,7 +61,7 @@ def run(service: Running, command: list[str], folder: Path) -> list[str]:
 
 
 def check(printed: list[str]) -> None:
-    """A client registered, played to the seal, replayed, saved the evidence and verified it."""
+    """Check that a client registered, played to the seal, replayed, and verified the evidence."""
     assert printed[0].startswith("registered as ")
     assert printed[1].startswith("playing ")
     events = [line for line in printed if re.match(r"\d+ [a-z_]+ ", line)]
@@ -224,4 +224,4 @@ def test_the_examples_on_the_page_are_the_files(service: Running, name: str) -> 
     code = [
         line for line in source.splitlines() if line and not line.startswith(("import", "from"))
     ]
-    assert len(code) <= 20, "a bot of one's own is 20 lines"
+    assert len(code) <= 20, "the guide promises a bot of 20 lines"

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import re
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,11 +145,11 @@ def test_a_dispute_is_opened_judged_and_appealed(terminal: Terminal) -> None:
 
 def check_evidence(terminal: Terminal, dispute: str, seq: int) -> None:
     """Check that the commands that are printed with the evidence make pages of it."""
-    file, page = terminal.folder / "game.shx", terminal.folder / "page.html"
+    file, page = terminal.folder / "the game.shx", terminal.folder / "page.html"
     printed = terminal.types("Bob", "evidence", dispute, file)
     for command in (("verify", file), ("audit", file, "--move", seq)):
         words = [str(word) for word in command]
-        assert f"shithead {' '.join(words)} --html" in printed
+        assert f"shithead {shlex.join(words)} --html" in printed
         assert run([*words, "--html", str(page)]) == 0
         assert page.read_text("utf-8").startswith("<!doctype html>")
         page.unlink()
@@ -254,13 +255,13 @@ def test_receipts_are_submitted_and_saved_with_the_evidence(
     assert f"1  up to event {given['seq']}, handed in by the accuser (Ada)" in terminal.types(
         "Bob", "show", dispute
     )
-    file = terminal.folder / "game.shx"
+    file = terminal.folder / "the game.shx"
     printed = terminal.types("Bob", "evidence", dispute, file)
     assert f"SHA-256 of this file: {hashlib.sha256(file.read_bytes()).hexdigest()}" in printed
     assert f"frozen copy, SHA-256 in the dispute: {found['bundle_sha256']}" in printed
     assert f"dispute/{dispute}.shx in the file has this SHA-256." in printed
     [command] = re.findall(r"shithead (verify .+) --html verify.html", printed)
-    assert run([*command.split(), "--level", "L2"]) == 0
+    assert run([*shlex.split(command), "--level", "L2"]) == 0
     assert "no evidence of tampering, level L2" in capsys.readouterr().out
 
 
@@ -276,7 +277,7 @@ def test_the_moves_that_are_offered_fit_the_charge(
     assert "no other seat has taken the pile in this game" in nothing
 
 
-def test_a_number_that_no_listed_move_has_is_asked_again(
+def test_a_number_that_is_not_in_the_list_of_moves_is_asked_for_again(
     terminal: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A long list of moves is not repeated in the message."""

@@ -22,13 +22,13 @@ SHARES = 12
 OTHER_ORDER = ("turned round", "first moved to the end")
 EXPLAINED: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("cards_played cards", OTHER_ORDER, "a seat may name the cards of its play in any order"),
-    ("cards_swapped up", OTHER_ORDER, "a seat may lay its cards on other slots: no seat signed"),
+    ("cards_swapped up", OTHER_ORDER, "a seat may lay its cards on other slots, if unsigned"),
     ("cards_swapped hand", OTHER_ORDER, "a seat may take its cards from other slots"),
     ("table_laid stacks", OTHER_ORDER, "a seat may lay its stacks on other slots"),
     ("table_laid stacks.*", OTHER_ORDER, "a seat may lay the cards of a stack in any order"),
     ("game_ended shithead", ("to seat",), "a forfeit that no key signed is listed as unproven"),
-    ("game_aborted cause", ("to",), "an operator aborts for whatever cause the log allows"),
-    ("game_aborted seat", ("to",), "an operator names any of the seats waited for"),
+    ("game_aborted cause", ("to",), "an operator may abort for any cause that the log allows"),
+    ("game_aborted seat", ("to",), "an operator may name any seat that the game waits for"),
 )  # fmt: skip
 """Changes after which a log may pass: the pattern, the kinds of change, and the reason."""
 

@@ -18,12 +18,12 @@ from tests.changed import replace
 from tests.tamper import failing, report_on
 
 SECTIONS = ("opening", "refill", "turn", "pick_up", "burn", "end")
-UNSEEN = ("next_dealer", "paper_bag", "opener")
-"""Settings that decide nothing within a hand, or that say nothing without others."""
+WITHOUT_EFFECT = ("next_dealer", "paper_bag", "opener")
+"""Settings without effect within one hand, or without effect unless others change too."""
 
 NAMES = (*sorted(catalogue()), "reverse-second")
 MOST_TRIED = 5
-"""Of so many settings of each ruleset CI cheats with the first that it can; the long run: all."""
+"""CI tries to cheat with so many settings of each ruleset, until one works; the long run: all."""
 
 Changed = Callable[[Ruleset], Ruleset]
 
@@ -46,7 +46,7 @@ def changes(ruleset: Ruleset) -> Iterator[tuple[str, Changed]]:
     for section in SECTIONS:
         settings = getattr(ruleset, section)
         for field in fields(settings):
-            if field.name in UNSEEN:
+            if field.name in WITHOUT_EFFECT:
                 continue
             for other in others(getattr(settings, field.name)):
                 name = f"{section}.{field.name}={other}"

@@ -117,7 +117,7 @@ def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
     assert "seat 0: hand ?? ?? ??" in after
     assert not python_words(out + err)
     public = shithead("replay", log, "--text", "--as", "public")[1]
-    assert "From seq" not in public, "who never saw the deck misses nothing"
+    assert "From seq" not in public, "a viewer who never saw the deck is not told what is missing"
     for view in ("public", "0", "1", "all"):
         output = shithead("replay", log, "--text", "--as", view)[1]
         assert len(re.findall(r"^ *\d+  ", output, re.MULTILINE)) == len(events)
@@ -169,9 +169,9 @@ def test_a_removed_play_is_revealed_by_its_receipt(shithead: Run, tmp_path: Path
     assert status == 1
     assert set(failed(out)) == {"receipts"}
     assert f"They agree up to seq {case.seq - 1}: something from seq {case.seq} to" in out
-    agreeing, contradicting = len(case.receipts) - 1, len(case.receipts) - 1
-    assert f"from outside: {agreeing} receipts agree, up to seq {case.seq - 1}" in out
-    assert f". {contradicting}.note contradicts, at seq" in out
+    last = len(case.receipts) - 1  # the number of the only receipt that contradicts the log
+    assert f"from outside: {last} receipts agree, up to seq {case.seq - 1}" in out
+    assert f". {last}.note contradicts, at seq" in out
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])
@@ -188,7 +188,7 @@ def test_every_command_on_a_log_reports_the_receipts_that_contradict_it(
     assert status == 1
     unmarked = [line for line in out.splitlines() if line and not line.startswith("!")]
     for line in shown.splitlines():
-        assert not line or line in unmarked  # all of it is shown, for what it is worth
+        assert not line or line in unmarked  # the whole answer is shown all the same
     assert "the history does not hold: receipts fails at seq" in err
     assert f"they agree up to seq {case.seq - 1}" in err
     status, _, err = shithead(command, tmp_path / "game.shx", *arguments, *evidence[2:])
@@ -229,7 +229,7 @@ def test_a_player_with_the_saved_events_can_prove_a_removed_play(
     kept = tmp_path / "kept.jsonl"
     kept.write_bytes(b"\n".join(case.seen) + b"\n")
     status, out, _ = shithead("verify", kept, *evidence)
-    assert (status, failed(out)) == (2, {}), "it is not over, and nothing speaks against it"
+    assert (status, failed(out)) == (2, {}), "the game is not over, and no check fails"
     assert re.search(r"^receipts +pass", out, re.MULTILINE)
     status, output, _ = shithead("replay", kept, "--text", *evidence)
     assert status == 0
@@ -245,7 +245,7 @@ def test_receipts_that_cannot_be_checked_are_reported_as_such(
 ) -> None:
     _, log, *key = written(deleted_play(), tmp_path)[:4]
     command, *arguments = words
-    first = ["--receipt", tmp_path / "0.note"]  # of an event that still stands there
+    first = ["--receipt", tmp_path / "0.note"]  # of an event that is still in the log
     status, _, err = shithead(command, log, *arguments, *first)
     assert status == 2
     assert "receipts: missing the server's key" in err

@@ -38,7 +38,7 @@ pytestmark = pytest.mark.heavy
 ROOT = Path(__file__).resolve().parents[2]
 BOT = {"bot": "lowest"}
 SHORT = 40
-"""Turns after which a hand ends where its moves do not matter."""
+"""The turn limit of hands in tests to which the moves do not matter."""
 
 
 @pytest.fixture(scope="module")
@@ -221,13 +221,15 @@ def test_an_interrupted_hand_is_resumed_where_it_stopped(service: Running, tmp_p
     play_on(Hand(ada, game), moves=3)
     where = f"{address(service)}/v1/games/{game}"
     answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
-    assert re.search(r" (is|are) the shithead|stalemate", answer.stdout), "its own end"
-    assert re.search(r"^.*lowest (plays|takes|turns) ", answer.stdout, re.MULTILINE), "captions"
+    assert re.search(r" (is|are) the shithead|stalemate", answer.stdout), "how the hand ended"
+    assert re.search(r"^.*lowest (plays|takes|turns) ", answer.stdout, re.MULTILINE), (
+        "captions of moves"
+    )
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
 
 
 def test_the_first_key_of_a_player_vouches_for_later_keys(service: Running, tmp_path: Path) -> None:
-    """The first key, handed over once, also vouches for the second hand."""
+    """A friend who was given the first key once can verify the second hand with it."""
     ada = player(service, tmp_path)
     table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
     first_key = ada.public
@@ -345,7 +347,7 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
     words = ("--home", str(home), "--token", str(token))
     left = play(service, tmp_path / "unused", *words, "--with", "lowest")
     assert left.returncode == 2, left.stderr
-    again = shlex.split(left.stdout.splitlines()[-1].partition("come back: shithead ")[2])
+    again = shlex.split(left.stdout.splitlines()[-1].partition("to return: shithead ")[2])
     assert again[-4:] == list(words)
     listed = command(service, tmp_path / "unused", "tables", *words, "--mine").stdout
     assert shlex.split(listed.splitlines()[1])[-4:] == list(words)
@@ -354,7 +356,7 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
     assert ended.returncode == 0, ended.stderr
     game = again[1]
     watched = command(service, tmp_path, "watch", game)
-    replayed = shlex.split(watched.stdout.splitlines()[-1].partition("again: shithead ")[2])
+    replayed = shlex.split(watched.stdout.splitlines()[-1].partition("replay it: shithead ")[2])
     assert replayed == ["replay", game]
     transcript = command(service, tmp_path, *replayed, "--text")
     assert transcript.returncode == 0, transcript.stderr

@@ -132,7 +132,7 @@ def test_a_signature_for_another_seat_is_caught() -> None:
     assert failing(report_on(forgery.lines(KEYS))) == {Check.SIGNATURES: seq}
 
 
-def test_a_signature_where_the_seat_has_no_key_is_caught() -> None:
+def test_a_signature_of_a_seat_without_a_key_is_caught() -> None:
     forgery = sample("shithead")
     seq = forgery.find("cards_played")
     forgery.events[seq]["auth"] = deepcopy(keyed().events[signed(keyed())]["auth"])

@@ -206,12 +206,15 @@ def test_two_services_run_at_once_with_two_folders_but_not_with_one(
 def test_every_program_is_restarted_after_a_sigkill(start: Callable[..., Up]) -> None:
     up = start()
     address = up.ready()
-    servers = ("bin/postgres", "valkey-server")
-    programs = ("granian", "main worker", "sweeper", "sequencer")
-    for words in (*servers, *programs, "shithead fork server"):
-        victim = up.child(words)
-        os.kill(victim, signal.SIGKILL)
-        wait(partial(up.runs, words, instead_of=victim), seconds=20)
+    alone = ("bin/postgres", "valkey-server", "granian", "shithead fork server")
+    jobs = ("worker", "searches", "trials", "relay", "sweeper", "sequencer")
+    together = tuple(f"workers.main {job}" for job in jobs)
+    for killed in (*((words,) for words in alone), together):
+        victims = {words: up.child(words) for words in killed}
+        for victim in victims.values():
+            os.kill(victim, signal.SIGKILL)
+        for words, victim in victims.items():
+            wait(partial(up.runs, words, instead_of=victim), seconds=20)
         wait(lambda: answers(address), seconds=20)
     assert up.stop() < 10
 

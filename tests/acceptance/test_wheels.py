@@ -40,8 +40,8 @@ class Environment:
     An environment with a wheel and its declared requirements, and nothing else.
 
     The requirements are copied from the environment of the tests, which installed them from the
-    package index: no test depends on the index or its speed. pip then checks that each
-    requirement of the wheel is met, and has no index to find one that was not declared.
+    package index: no test depends on the index or its speed. uv or pip then checks
+    that each requirement of the wheel is met, and has no index to find one that was not declared.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -56,11 +56,11 @@ class Environment:
         done: set[str] = set()
         for one in requirements(wheel):
             self._copy(one, done)
-        self._pip("install", "--no-index", "--no-compile", str(wheel))
+        self._pip("install", "--no-index", str(wheel))
 
     def uninstall(self, *names: str) -> None:
         """Remove distributions."""
-        self._pip("uninstall", "-y", *names)
+        self._pip("uninstall", *names)
 
     def run(self, *words: str | Path, status: int = 0) -> str:
         """Run the command `shithead` in a folder of its own, and return its output."""
@@ -78,7 +78,7 @@ class Environment:
 
     def variables(self) -> dict[str, str]:
         """Return an environment that leads back to no checkout and no other Python."""
-        left_out = ("SHITHEAD_", "PYTHON", "PYTEST_", "PIP_", "VIRTUAL_ENV")
+        left_out = ("SHITHEAD_", "PYTHON", "PYTEST_", "PIP_", "UV_", "VIRTUAL_ENV")
         kept = {k: v for k, v in os.environ.items() if not k.startswith(left_out)}
         return {**kept, "HOME": str(self.home), "PIP_CONFIG_FILE": os.devnull, "COLUMNS": "100"}
 
@@ -93,10 +93,16 @@ class Environment:
     def has(self, package: str) -> bool:
         return (self.packages / package).is_dir()
 
-    def _pip(self, *words: str) -> None:
-        python = str(self.folder / "bin" / "python")
-        pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", "--python", python]
-        subprocess.run([*pip, *words], check=True, env=self.variables())
+    def _pip(self, command: str, *words: str) -> None:
+        """Run a command of uv, which takes a tenth of pip's time, or of pip if there is no uv."""
+        python = ("--python", str(self.folder / "bin" / "python"))
+        uv = Path(sys.executable).with_name("uv")
+        if uv.exists():
+            call = [str(uv), "pip", command, "--quiet", *python, *words]
+        else:
+            pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check", *python]
+            call = [*pip, command, "--no-compile" if command == "install" else "-y", *words]
+        subprocess.run(call, check=True, env=self.variables())
 
     def _copy(self, requirement: Requirement, done: set[str]) -> None:
         """Copy an installed distribution, and what it requires, into this environment."""
@@ -187,7 +193,7 @@ def test_wheels_work_outside_the_checkout(tmp_path: Path) -> None:
     environment.uninstall(wheels.CLIENT, "shithead")
     assert not environment.has("service")
     environment.install(single)
-    check_referee(environment)
+    check_verifies(environment)
     assert contents(small) | contents(server) == contents(single)
     both = {str(one) for one in (*requirements(small), *requirements(server))}
     assert both - {f"{wheels.CLIENT}=={VERSION}"} == {str(one) for one in requirements(single)}
@@ -195,10 +201,15 @@ def test_wheels_work_outside_the_checkout(tmp_path: Path) -> None:
 
 def check_referee(environment: Environment) -> None:
     """A sample is verified, replayed and audited."""
-    assert "no evidence of tampering, level L1" in environment.run("verify", SAMPLE)
+    check_verifies(environment)
     assert "shithead" in environment.run("replay", "--text", SAMPLE)
     assert "played" in environment.run("audit", SAMPLE, "--move", "40")
     assert "Leeds" in environment.run("rulesets", "leeds")
+
+
+def check_verifies(environment: Environment) -> None:
+    """A sample is verified."""
+    assert "no evidence of tampering, level L1" in environment.run("verify", SAMPLE)
 
 
 def check_service(environment: Environment) -> None:

@@ -86,7 +86,7 @@ def test_games_of_people_and_bots_end_and_verify(
 
 @pytest.mark.long
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
-def test_twenty_games_of_every_size_end_and_verify(
+def test_twenty_games_of_different_sizes_end_and_verify(
     service: Running, tmp_path: Path, ruleset: str
 ) -> None:
     rng = random.Random(f"long {ruleset}")
@@ -95,7 +95,7 @@ def test_twenty_games_of_every_size_end_and_verify(
         verify_bundle(player, game, tmp_path)
 
 
-def test_killing_a_worker_in_mid_game_only_delays_the_game(
+def test_killing_all_workers_in_mid_game_only_delays_the_game(
     service: Running, tmp_path: Path
 ) -> None:
     rng = random.Random("killed")

@@ -215,7 +215,7 @@ _HISTORY: Final = (
     _attack(Family.WRONG_DEALER, "sequence", "a wrong next dealer",
             (_SEQUENCE, "a_wrong_next_dealer_is_caught"), Needs.OTHER_LOG),
     _attack(Family.WRONG_DEALER, "sequence", "a first hand with a dealer who was not drawn",
-            (_FROM_OUTSIDE, "a_first_hand_whose_dealer_was_not_drawn_fails")),
+            (_FROM_OUTSIDE, "a_hand_without_a_predecessor_must_be_the_first_and_draw_its_dealer")),
     _attack(Family.WRONG_DEALER, "sequence", "a chosen dealer of hand 1 with a predecessor",
             (_TABLES, "a_chosen_dealer_of_hand_1_fails_with_any_predecessor")),
     _attack(Family.WRONG_DEALER, "sequence", "a drawn dealer of a later hand",

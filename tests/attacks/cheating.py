@@ -28,6 +28,9 @@ from tests.random_games import Plan, made_game
 from tests.tamper import Event, Forgery
 
 MOST_MOVES = 1500
+TURN_LIMIT = 200
+"""Actions of a generated game, a quarter of the usual number: each is verified several times."""
+
 PLACES = 20
 """The number of first positions, and of random later ones, at which all legal moves are tried."""
 
@@ -100,6 +103,7 @@ def honest(ruleset: str, number: int) -> tuple[bytes, ...]:
         ruleset=name,
         options=options,
         seats=6 if name == "shithead-six" else (2, 3)[number % 2],
+        turn_limit=TURN_LIMIT,
         hand=2 if second else 1,
         dealer=0 if second else None,
         prev_game="5b7f90c3-5ccd-4995-9042-3b8b34d9aef9" if second else None,

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -97,6 +98,7 @@ class _Hand:
         return Case(game=self.game, bundle=content, keys=keys, receipts=self.receipts, seq=seq)
 
 
+@cache
 def reneged_pick_up() -> Case:
     """The server lets a seat take the pile that can play, and under Leeds rules must (L10)."""
     hand = _hand("leeds", 7)
@@ -123,6 +125,7 @@ def substituted_draw(*, times: int = 1) -> Case:
     return hand.case(seq)
 
 
+@cache
 def deleted_play() -> Case:
     """The server deletes a play of seat 0 and all later events, and continues differently."""
     hand = _hand("shithead", 9)

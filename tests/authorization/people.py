@@ -21,6 +21,15 @@ from tests.authorization.matrix import (
 PLAYERS = ("outsider", "guest", "seat", "other seat", "host", "referee")
 _REFEREES = ("referee", "second referee", "third referee")
 _SALT = b"s" * 32
+_RENEWAL = "POST /v1/players/me/token"
+_ERASURE = "DELETE /v1/players/me"
+
+_WITHOUT_EFFECT = {
+    *("POST /v1/players", "POST /v1/tables", "POST /v1/verify"),
+    *("PATCH /v1/players/me", "POST /v1/players/me/recovery", _RENEWAL),
+    *("POST /v1/disputes/{dispute_id}/statements", "POST /v1/games/{game_id}/back"),
+}
+"""Calls that change nothing of the scene on which the answer to another call depends."""
 
 
 @dataclass(kw_only=True)
@@ -37,8 +46,7 @@ class Scene:
     def set_up(self) -> Scene:
         """Seat three people at a table of the host, and let their dispute be judged."""
         for name in (*PLAYERS, "third seat", *_REFEREES[1:]):
-            answer = self.done("POST", "/v1/players", {"name": name}, by=None)
-            self.tokens[name], self.ids[name] = answer["token"], answer["id"]
+            self._register(name)
         wanted = {"ruleset": "shithead", "seats": ["open"] * 3, "visibility": self.table}
         opened = self.done("POST", "/v1/tables", wanted, by="host")
         table, self.invite = opened["id"], opened.get("invite", NEVER_ISSUED)
@@ -68,7 +76,22 @@ class Scene:
         elif cell.caller in self.tokens:
             headers["Authorization"] = f"Bearer {self.tokens[cell.caller]}"
         body = BODIES.get(cell.operation)
-        return self._ask(method, filled.format(**(ANYWHERE | known | self.ids)), body, headers)[0]
+        path = filled.format(**(ANYWHERE | known | self.ids))
+        if cell.operation != _RENEWAL:
+            return self._ask(method, path, body, headers)[0]
+        status, answer = self._ask(method, path, body, headers, whole=True)
+        if status == 201:  # the caller uses the new token from now on
+            self.tokens[cell.caller] = json.loads(answer)["token"]
+        return status
+
+    def restored(self, cell: Cell) -> Scene:
+        """Return a scene as it was before the successful call of a cell."""
+        if cell.operation[:4] == "GET " or cell.operation in _WITHOUT_EFFECT:
+            return self
+        if cell.operation == _ERASURE and cell.caller in ("outsider", "guest"):
+            self._register(cell.caller)  # this player is in no table
+            return self
+        return Scene(connection=self.connection, table=self.table, hand=self.hand).set_up()
 
     def done(self, method: str, path: str, body: Any, *, by: str | None) -> Any:
         """Return the answer to a call that must succeed; the invite is sent along."""
@@ -78,6 +101,10 @@ class Scene:
         status, answer = self._ask(method, path, body, headers, whole=True)
         assert status in (200, 201, 204), (method, path, by, status, answer)
         return json.loads(answer) if answer else None
+
+    def _register(self, name: str) -> None:
+        answer = self.done("POST", "/v1/players", {"name": name}, by=None)
+        self.tokens[name], self.ids[name] = answer["token"], answer["id"]
 
     def _accuse(self) -> None:
         game = self.done("GET", self._game(""), None, by="other seat")

@@ -12,15 +12,10 @@ import pytest
 from tests.authorization.matrix import HANDS, TABLES, Cell, cells
 from tests.authorization.people import Scene
 from tests.client import Client
+from tests.examples import stride
 from tests.running import running, wait_for
 
 pytestmark = pytest.mark.heavy
-
-WITHOUT_EFFECT = {
-    *("POST /v1/players", "POST /v1/tables", "POST /v1/verify"),
-    *("PATCH /v1/players/me", "POST /v1/players/me/recovery"),
-}
-"""Calls that change nothing of the scene on which the answer to another call depends."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +49,8 @@ def _situations() -> dict[tuple[str, str], list[Cell]]:
     def by(cell: Cell) -> tuple[str, str]:
         return cell.table, cell.hand
 
-    return {situation: list(group) for situation, group in groupby(sorted(cells(), key=by), by)}
+    tried = sorted(cells(step=stride(4)), key=by)
+    return {situation: list(group) for situation, group in groupby(tried, by)}
 
 
 @pytest.mark.parametrize(("table", "hand"), [(table, hand) for table in TABLES for hand in HANDS])
@@ -68,7 +64,6 @@ def test_every_caller_gets_the_answer_that_the_page_states(
             status = scene.status(cell, published=published)
             if status != cell.status:
                 wrong.append(f"{cell.operation}?{cell.query} by {cell.caller}: {status}")
-            changing = cell.operation[:4] != "GET " and cell.operation not in WITHOUT_EFFECT
-            if status < 300 and changing:  # restore the state for the next call
-                scene = Scene(connection=connection, table=table, hand=hand).set_up()
+            if status < 300:
+                scene = scene.restored(cell)
     assert wrong == []

@@ -243,8 +243,8 @@ def test_a_dispute_is_rescheduled_unless_its_version_has_changed(stores: Stores)
         assert list(directory.due_disputes_of(player, now=in_a_week)) == [dispute]
         assert not directory.due_disputes_of(player, now=NOW)
     assert not directory.due_disputes_of(CLEO, now=in_a_week)
-    assert not directory.put_off_dispute(dispute, version=1, wake_at=None)
-    assert directory.put_off_dispute(dispute, version=8, wake_at=in_a_week + timedelta(days=1))
+    assert not directory.set_dispute_due(dispute, version=1, wake_at=None)
+    assert directory.set_dispute_due(dispute, version=8, wake_at=in_a_week + timedelta(days=1))
     assert not directory.due_disputes_of(ADA, now=in_a_week)
 
 

@@ -27,7 +27,7 @@ WITNESS = Cosigner(name="w.example/1", key=Ed25519PrivateKey.from_private_bytes(
 
 
 def measured(name: str, **labels: str) -> float:
-    """Return what a measure says now."""
+    """Return the present value of a metric."""
     return REGISTRY.get_sample_value(name, labels) or 0.0
 
 

@@ -194,7 +194,7 @@ def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
     assert state_of(services, dispute) is DisputeState.VOTING
 
 
-def test_a_deadline_holds_even_if_no_sweeper_runs(
+def test_a_deadline_applies_even_if_no_sweeper_runs(
     deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
 ) -> None:
     vote(deployment, judges, dispute)
@@ -267,7 +267,7 @@ def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
     """An earlier release with other periods may have written such a row."""
     services.dispute_jobs.process(dispute)
     record = record_of(services, dispute)
-    services.directory.put_off_dispute(
+    services.directory.set_dispute_due(
         dispute, version=record.version, wake_at=deployment.world.now()
     )
     assert list(services.dispute_jobs.due(limit=9)) == [dispute]

@@ -68,9 +68,7 @@ def test_a_duplicate_of_a_finished_request_gets_the_stored_answer(
     assert (second.body, second.replayed) == (first.body, True)
 
 
-def test_a_key_reused_with_another_body_is_refused_even_after_a_race(
-    services: Services, ada: Player
-) -> None:
+def test_a_key_reused_with_another_body_is_refused(services: Services, ada: Player) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     post(services, ada, game, READY, request=REPEAT)
     other = Idempotency(key=REPEAT.key, path=REPEAT.path, body_hash=b"x" * 32)
@@ -185,7 +183,7 @@ def test_a_move_decided_at_an_old_version_is_decided_again(
     assert_sound(services, game)
 
 
-def test_the_same_play_sent_twice_at_once_without_a_key_is_made_once(
+def test_the_same_play_sent_twice_at_once_for_one_version_is_made_once(
     deployment: Deployment, services: Services, ada: Player
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}), ruleset="leeds")

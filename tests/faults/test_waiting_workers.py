@@ -17,7 +17,7 @@ from tests.running import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 IDLE_SECONDS = 4.0
-FEW = 4  # commands: the two that ask for the count, and a heartbeat in that time
+FEW = 4  # commands: the two calls that read the count, and a heartbeat in that time
 
 
 def commands(client: redis.Redis) -> int:
@@ -31,7 +31,9 @@ def is_idle(client: redis.Redis) -> bool:
 
 
 @pytest.mark.heavy
-def test_an_idle_worker_sends_nothing_and_stops_at_once(database_url: str, redis_url: str) -> None:
+def test_an_idle_worker_does_not_poll_and_stops_within_seconds(
+    database_url: str, redis_url: str
+) -> None:
     settings = Settings(
         database_url=database_url, redis_url=redis_url, keys=Keyring.generate().to_text()
     )

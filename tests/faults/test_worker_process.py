@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DEAD = "redis://127.0.0.1:1/0"
 
 
-def test_a_worker_looks_for_redis_again_every_two_seconds_at_the_latest() -> None:
+def test_a_worker_pauses_two_seconds_at_most_between_attempts_to_reach_redis() -> None:
     """RQ's own pauses grow to a minute, which would delay bots after Redis is back."""
     assert worker_main.Worker.max_connection_wait_time <= 2
 
@@ -36,7 +36,7 @@ def test_a_worker_without_redis_waits_and_stops_on_sigterm(database_url: str) ->
     try:
         assert worker.stderr is not None
         message = next((line for line in worker.stderr if b"redis does not answer" in line), None)
-        assert message is not None, "it must not give up"
+        assert message is not None, "the worker must not end while Redis is away"
         worker.terminate()
         worker.communicate(timeout=30)
         assert worker.returncode == 0

@@ -213,8 +213,9 @@ def test_streams_on_both_shards_accept_appends_and_refuse_outdated_versions(
     assert sum(shards.counts("events").values()) >= 3 * len(streams)
 
 
-def test_the_hot_path_touches_one_shard(shards: Shards, store: PostgresStore) -> None:
-    """Of the statements of an append and a read, with the id of a stream as their parameter."""
+def test_each_statement_of_an_append_or_a_read_touches_one_shard(
+    shards: Shards, store: PostgresStore
+) -> None:
     statements = (
         "SELECT line FROM streams LEFT JOIN events USING (stream_id) WHERE stream_id = '{0}'",
         "UPDATE streams SET version = 3 WHERE stream_id = '{0}' AND version = 2",

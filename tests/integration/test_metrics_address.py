@@ -14,7 +14,7 @@ from tests.running import free_port, running, wait_for
 
 pytestmark = pytest.mark.heavy
 
-ASKED = 40
+REQUESTS = 40
 
 
 def answer(port: int, path: str) -> tuple[int, str]:
@@ -53,10 +53,10 @@ def test_one_address_serves_the_sum_of_all_processes_even_after_one_ended(
     ) as service:
         status, result = answer(service.port, "/metrics")
         assert (status, "shithead_http_requests" in result) == (200, False)
-        for _ in range(ASKED):
+        for _ in range(REQUESTS):
             assert answer(service.port, "/v1/bots")[0] == 200
-        assert counted(port) == ASKED
+        assert counted(port) == REQUESTS
         # The process that served them ends; its successor goes on.
         service.kill("API")
         service.start("API")
-        wait_for(lambda: counted(port) == ASKED, seconds=60)
+        wait_for(lambda: counted(port) == REQUESTS, seconds=60)

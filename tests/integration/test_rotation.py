@@ -27,8 +27,8 @@ def process(database_url: str, path: Path) -> World:
     return make_world(database_url, keys=None, key_file=path)
 
 
-def in_(world: World, person: Person) -> Person:
-    """Return the same person as a client of another process."""
+def as_client_of(world: World, person: Person) -> Person:
+    """Return the same person as a client of the process `world`."""
     return Person(id=person.id, token=person.token, recovery=person.recovery, world=world)
 
 
@@ -54,10 +54,12 @@ def test_processes_load_new_keys_and_continue_their_games(
     assert moved.status_code == 201, moved.text
 
     later = ada.game()
-    seen = in_(other, ada).get(later)
-    assert seen.json["seats"][0]["hand"]["cards"], "sealed with the new key, opened elsewhere"
-    again = in_(other, ada).get(game)
-    assert again.json["seats"][0]["hand"]["cards"], "sealed with the old key"
+    seen = as_client_of(other, ada).get(later)
+    assert seen.json["seats"][0]["hand"]["cards"], (
+        "encrypted with the new key, decrypted by the other process"
+    )
+    again = as_client_of(other, ada).get(game)
+    assert again.json["seats"][0]["hand"]["cards"], "encrypted with the old key"
     for world in (one, other):
         world.services.close()
 

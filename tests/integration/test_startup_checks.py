@@ -82,7 +82,7 @@ def test_no_new_keys_are_made_if_games_need_missing_keys(
     assert not settings.key_file.exists()
 
 
-def test_no_new_keys_are_made_before_the_database_was_asked(tmp_path: Path) -> None:
+def test_no_new_keys_are_made_while_the_database_does_not_answer(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="the database does not answer"):
         check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))
     assert not (tmp_path / "keys.json").exists()
@@ -206,7 +206,7 @@ def test_an_invalid_key_file_is_refused_without_showing_it(settings: Settings, t
 
 
 @pytest.mark.parametrize("kind", ["worker", "searches", "trials", "relay", "sweeper", "sequencer"])
-def test_every_worker_process_refuses_to_start_with_one_line(
+def test_every_worker_process_states_in_one_line_why_it_cannot_start(
     settings: Settings, tmp_path: Path, kind: str
 ) -> None:
     assert settings.key_file is not None
@@ -217,6 +217,7 @@ def test_every_worker_process_refuses_to_start_with_one_line(
     ended = program.start(log=log, environment=environment_of(settings), folder=tmp_path)
     assert ended.wait(timeout=60) == 1
     assert "set its mode to 0600" in log.read_text().strip().splitlines()[-1]
+    assert len(log.read_text().strip().splitlines()) == 1, log.read_text()
 
 
 @pytest.mark.parametrize(

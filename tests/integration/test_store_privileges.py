@@ -80,7 +80,7 @@ def test_the_role_of_the_service_cannot_write_tables_directly(
 
 
 def test_other_statements_are_refused_to_the_role_of_the_service(service: Connection) -> None:
-    doors = [
+    statements = [
         "SET session_replication_role = replica",
         "SELECT archive_stream(gen_random_uuid(), sha256(''))",
         "SELECT note_act(now(), 'nobody', 'erase', NULL, 'done')",
@@ -95,7 +95,7 @@ def test_other_statements_are_refused_to_the_role_of_the_service(service: Connec
         "SELECT pg_read_file('/etc/hostname')",
         "SET ROLE shithead_auditor",
     ]
-    for statement in doors:
+    for statement in statements:
         assert refused(service, statement), statement
 
 

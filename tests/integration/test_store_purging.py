@@ -36,7 +36,7 @@ BACKLOG = (
     FROM generate_series(1, 1001) n
     """,
 )
-"""Of each kind one more than goes at a time."""
+"""Of each kind, one row more than one call of the purge deletes."""
 
 STEPS = """
     SELECT
@@ -62,7 +62,7 @@ def test_a_player_who_opens_a_table_during_the_purge_is_not_erased(database_url:
     database.close()
 
 
-WHO_WAITS = """
+NUMBER_OF_WAITING = """
     SELECT count(*) FROM pg_stat_activity
     WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
@@ -78,7 +78,7 @@ def test_a_player_being_erased_cannot_open_a_table(database_url: str) -> None:
         ).fetchone()
         assert purge == (1,)
         opening = other.submit(new_table, store, host=ann)
-        wait_for(lambda: connection.execute(WHO_WAITS).fetchone() == (1,), seconds=60)
+        wait_for(lambda: connection.execute(NUMBER_OF_WAITING).fetchone() == (1,), seconds=60)
         connection.commit()
         with pytest.raises(PlayerErased):
             opening.result()

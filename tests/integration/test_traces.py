@@ -203,7 +203,7 @@ def test_every_span_has_its_parent(played: Played) -> None:
 
 
 def test_only_listed_attributes_are_exported(played: Played) -> None:
-    """Its values are numbers or from closed sets: no id, card, name, token or address."""
+    """Their values are numbers or from closed sets: no id, card, name, token or address."""
     words: Mapping[Attribute, set[Any]] = {
         Attribute.METHOD: {"GET", "POST"},
         Attribute.DATABASE: {"postgresql"},

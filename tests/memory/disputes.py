@@ -73,7 +73,7 @@ class MemoryDisputes:
             and _time(row["wake_at"]) <= now
         ]
 
-    def put_off_dispute(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
+    def set_dispute_due(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
         with self._store.summaries(StreamKind.DISPUTE) as rows:
             return change_row(rows, dispute, version, {"wake_at": as_json(wake_at)})
 

@@ -52,7 +52,7 @@ def test_a_set_of_four_from_two_players_burns(ruleset: Ruleset) -> None:
 
 @each(of=[r for r in EVERY if transparent(r)])
 def test_a_transparent_card_breaks_a_set(ruleset: Ruleset) -> None:
-    """Four of a rank with a transparent card between them do not lie on one another."""
+    """The four cards of a set must be consecutive on the pile."""
     between = "X1" if "X" in transparent(ruleset) else f"{transparent(ruleset)[0]}c"
     given = at_table(ruleset, pile=f"9c 9d {between} 9h", hands=["9s Ac", "Ks"])
     after = scenario(ruleset, given=given, when=play(0, "9s"))

@@ -79,11 +79,11 @@ def test_the_content_is_synced_before_the_rename_and_the_folder_after_it(
     synced = []
     sync = os.fsync
 
-    def seen(handle: int) -> None:
+    def recorded(handle: int) -> None:
         synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.read_bytes()))
         sync(handle)
 
-    monkeypatch.setattr("service.atomic_files.os.fsync", seen)
+    monkeypatch.setattr("service.atomic_files.os.fsync", recorded)
     write_whole(path, b"new")
     assert synced == [(False, b"old"), (True, b"new")]
 
@@ -95,7 +95,7 @@ def test_the_content_is_synced_before_the_rename_and_the_folder_after_it(
 def test_a_file_is_private_unless_declared_public(
     path: Path, umask: int, mode: int | None, expected: int
 ) -> None:
-    """The permissions hold from the first moment, also for the temporary file of a key."""
+    """The temporary file has these permissions from its creation: it may contain a key."""
     path.touch(mode=0o666)
     before = os.umask(umask)
     try:
@@ -128,10 +128,10 @@ def test_a_new_file_can_be_created_on_a_file_system_without_links(
 ) -> None:
     """For example on a memory stick for copies of keys."""
 
-    def unknown(*_: object) -> None:
+    def unsupported(*_: object) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
-    monkeypatch.setattr("service.atomic_files.os.link", unknown)
+    monkeypatch.setattr("service.atomic_files.os.link", unsupported)
     write_whole(path, b"first", new=True)
     with pytest.raises(FileExistsError):
         write_whole(path, b"second", new=True)

@@ -1,4 +1,4 @@
-"""Settings come from the environment and are refused with the variable's name."""
+"""Settings are read from environment variables; an error names the variable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REQUIRED = {
 }
 
 
-def test_the_required_settings_suffice() -> None:
+def test_other_settings_than_the_required_ones_have_defaults() -> None:
     settings = settings_from(REQUIRED)
     assert settings.database_url == "postgresql://u:password@h/d"
     assert settings.key_file == Path("/var/lib/shithead/keys.json")
@@ -40,8 +40,7 @@ def test_a_sentinel_address_with_a_master_name_is_valid(url: str) -> None:
     assert settings_from(REQUIRED | {"SHITHEAD_REDIS_URL": url}).redis_url == url
 
 
-def test_every_setting_can_be_given_by_its_variable() -> None:
-    """Each setting has a function that reads its variable."""
+def test_every_setting_has_a_function_that_reads_its_variable() -> None:
     assert all(callable(field.metadata["reader"]) for field in fields(Settings))
 
 
@@ -73,6 +72,9 @@ def test_a_missing_setting_is_named() -> None:
     [
         ("database_url", "mysql://h/d"),
         ("redis_url", "localhost:6379"),
+        ("redis_url", "redis://host:99999/0"),
+        ("redis_url", "redis://:secret@host:port/0"),
+        ("redis_url", "redis+sentinel://host:26379,two:99999/main"),
         ("redis_url", "redis+sentinel://host:26379"),
         ("redis_url", "redis+sentinel://host:26379/main/0"),
         ("redis_url", "redis+sentinel://host:26379/main?db=one"),
@@ -99,7 +101,7 @@ def test_a_missing_setting_is_named() -> None:
         ("log_level", "loud"),
     ],
 )
-def test_a_value_that_cannot_be_read_is_refused_by_name(setting: str, value: str) -> None:
+def test_the_error_about_an_invalid_value_names_its_variable(setting: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"^{variable(setting)} "):
         settings_from(REQUIRED | {variable(setting): value})
 
@@ -113,7 +115,7 @@ def test_variables_of_the_tests_are_ignored() -> None:
     assert settings_from(REQUIRED | {"SHITHEAD_TEST_DATABASE_URL": "x"}).port == 8080
 
 
-def test_variables_of_the_client_do_not_stop_the_service() -> None:
+def test_variables_of_the_client_are_ignored() -> None:
     """SHITHEAD_HOME and SHITHEAD_URL may be set in the shell that starts it."""
     client = {"SHITHEAD_HOME": "/home/ada/.shithead", "SHITHEAD_URL": "http://127.0.0.1:8080"}
     assert settings_from(REQUIRED | client) == settings_from(REQUIRED)

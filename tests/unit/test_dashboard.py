@@ -35,21 +35,21 @@ def lost(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
         yield path
 
 
-def as_grafana_reads(board: Any) -> Any:
-    """Return a dashboard as the types of Grafana write it, after they have read it."""
+def read_by_grafana(board: Any) -> Any:
+    """Return a dashboard as Grafana's types read it and write it again."""
     register_default_plugins()
     return json.loads(JSONEncoder().encode(Dashboard.from_json(board)))
 
 
 def test_grafana_knows_every_field() -> None:
     """Grafana's types drop unknown fields."""
-    assert list(lost(BOARD, as_grafana_reads(BOARD))) == []
+    assert list(lost(BOARD, read_by_grafana(BOARD))) == []
     misspelt = {**BOARD, "panels": [{**BOARD["panels"][0], "tilte": "x"}]}
-    assert list(lost(misspelt, as_grafana_reads(misspelt))) == ["/panels/0/tilte"]
+    assert list(lost(misspelt, read_by_grafana(misspelt))) == ["/panels/0/tilte"]
 
 
 @pytest.mark.parametrize("query", QUERIES)
-def test_every_query_asks_for_metrics_that_exist(query: str) -> None:
+def test_every_query_uses_only_existing_metrics(query: str) -> None:
     names = set(re.findall(r"\bshithead_[a-z_]+", query))
     assert names
     assert names <= known_metrics()

@@ -1,4 +1,4 @@
-"""The examples in the docstrings of the packages that are usable alone."""
+"""The examples in docstrings of the packages that can be used without the server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of disputes on every event of every sample, before and after the seal."""
+"""Findings of disputes on events of every sample, before and after the seal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def log_of(name: str) -> tuple[bytes, ...]:
     return tuple((SAMPLES / f"{name}.jsonl").read_bytes().splitlines())
 
 
-def found(
+def findings_at(
     lines: tuple[bytes, ...], seq: int, charge: Charge = Charge.OTHER
 ) -> list[dict[str, object]]:
     first = orjson.loads(lines[0])
@@ -48,37 +48,38 @@ def on_move(found: list[dict[str, object]]) -> dict[str, object] | None:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-def test_every_event_of_a_sealed_game_is_judged(name: str) -> None:
+def test_events_of_a_sealed_game_get_a_passing_finding(name: str) -> None:
     lines = log_of(name)
     for seq in range(0, len(lines), max(1, len(lines) // 6) * stride(2)):
-        results = found(lines, seq)
-        about = on_move(results)
-        assert about is not None
-        assert about["seq"] == seq
-        assert about["result"] == "pass", about
-        assert "all cards considered" in str(about["text"])
-        assert about["rule"] or seq == 0
+        results = findings_at(lines, seq)
+        finding = on_move(results)
+        assert finding is not None
+        assert finding["seq"] == seq
+        assert finding["result"] == "pass", finding
+        assert "all cards considered" in str(finding["text"])
+        assert finding["rule"] or seq == 0
         assert all(check["text"] for check in results)
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", NAMES)
-def test_findings_before_the_seal_are_confirmed_by_the_seal(name: str) -> None:
-    lines, judged = log_of(name), 0
+def test_findings_before_the_seal_equal_those_after_it(name: str) -> None:
+    lines, compared = log_of(name), 0
     for seq in range(3, len(lines), max(1, len(lines) // 6)):
         move = move_around(lines, seq)
         if move.last == len(lines) - 1:
             continue
-        about = on_move(found(lines[: move.last + 1], seq))
-        if about is None:
+        finding = on_move(findings_at(lines[: move.last + 1], seq))
+        if finding is None:
             continue
-        judged += 1
-        assert about["result"] == "pass"
-        assert "judged by public information only" in str(about["text"])
-        later = on_move(found(lines, seq))
+        compared += 1
+        assert finding["result"] == "pass"
+        assert "judged by public information only" in str(finding["text"])
+        later = on_move(findings_at(lines, seq))
         assert later is not None
-        assert later["rule"] == about["rule"]
-    assert judged or name.endswith("-aborted")
+        assert later["result"] == "pass"
+        assert later["rule"] == finding["rule"]
+    assert compared or name.endswith("-aborted")
 
 
 @pytest.mark.heavy
@@ -89,24 +90,27 @@ def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str)
     log = decode_log(lines)
     history = History(log, sealed_deck(log), cites=catalogue()[name_of(lines)].cites)
     plays = [d for d in history.moves if d.command is not None and not d.timed_out]
+    cited = False
     for move in plays[:: max(1, len(plays) // 8)]:
         shown = decision(history, move.first)
-        same = [item["rules"] for item in shown["legal"] if alike(item["move"], shown["did"])]
+        same = [item["rules"] for item in shown["legal"] if same_move(item["move"], shown["did"])]
         [rules] = same or [None]
         if rules is None:
             continue  # a forfeit is never listed
         for seq in (move.first, move.last):
-            about = on_move(found(lines, seq))
-            assert about is not None
-            assert about["rule"] == rules[0]
-            assert str(about["text"]).endswith(f"allowed by {', '.join(rules)}")
+            finding = on_move(findings_at(lines, seq))
+            assert finding is not None
+            assert finding["rule"] == rules[0]
+            assert str(finding["text"]).endswith(f"allowed by {', '.join(rules)}")
+        cited = True
+    assert cited
 
 
 def name_of(lines: tuple[bytes, ...]) -> str:
     return str(orjson.loads(lines[0])["data"]["ruleset"]["id"])
 
 
-def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def same_move(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Return whether two moves are the same up to the order of their cards."""
     return {**one, "cards": set(one.get("cards", ()))} == {
         **other,
@@ -114,8 +118,8 @@ def alike(one: dict[str, Any], other: dict[str, Any]) -> bool:
     }
 
 
-def test_moves_that_depend_on_a_hidden_hand_are_left_open() -> None:
-    """Whether a seat that took the pile could have played is shown by the seal."""
+def test_a_move_that_depends_on_a_hidden_hand_gets_a_finding_only_after_the_seal() -> None:
+    """Only the seal shows whether a seat that took the pile could have played."""
     name, seq = next(
         (name, n)
         for name in NAMES
@@ -124,8 +128,8 @@ def test_moves_that_depend_on_a_hidden_hand_are_left_open() -> None:
     )
     lines = log_of(name)
     last = move_around(lines, seq).last
-    assert on_move(found(lines[: last + 1], seq)) is None
-    assert on_move(found(lines, seq)) is not None
+    assert on_move(findings_at(lines[: last + 1], seq)) is None
+    assert on_move(findings_at(lines, seq)) is not None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -139,13 +143,13 @@ def test_the_move_of_an_event_is_the_same_as_in_the_audit(name: str) -> None:
                 assert accused.seat == move.seat
 
 
-def test_an_invalid_event_is_found_and_later_events_are_left_open() -> None:
+def test_an_invalid_event_fails_and_later_events_have_no_result() -> None:
     lines = list(log_of(NAMES[0]))
     seq = next(n for n, line in enumerate(lines) if b'"type":"cards_played"' in line)
     lines[seq] = lines[seq].replace(b'"direction":1', b'"direction":-1', 1)
-    about, *_ = found(tuple(lines), seq)
-    assert about["result"] == "fail"
-    later, *_ = found(tuple(lines), len(lines) - 1)
+    finding, *_ = findings_at(tuple(lines), seq)
+    assert finding["result"] == "fail"
+    later, *_ = findings_at(tuple(lines), len(lines) - 1)
     assert later["result"] == "missing"
     assert later["seq"] == len(lines) - 1
 
@@ -157,16 +161,16 @@ def test_a_second_broken_rule_is_found_at_its_own_event() -> None:
     for seq in (one, two):
         forgery.data(seq)["cause"] = "set"
     for seq in (one, two):
-        about, *_ = found(forgery.lines(), seq)
-        assert about["result"] == "fail"
-        assert about["text"] == "legality fails here: cause is set, the rules give rank"
-    later, *checks = found(forgery.lines(), two + 1)
+        finding, *_ = findings_at(forgery.lines(), seq)
+        assert finding["result"] == "fail"
+        assert finding["text"] == "legality fails here: cause is set, the rules give rank"
+    later, *checks = findings_at(forgery.lines(), two + 1)
     assert later["result"] == "missing"
     assert "checks fail before this event (legality)" in str(later["text"])
     legality = next(check for check in checks if check["check"] == "legality")
     assert str(legality["text"]).endswith(f"; 1 more, at seq {two}")
 
 
-def test_collusion_gets_no_finding() -> None:
-    about, *_ = found(log_of(NAMES[0]), 5, Charge.COLLUSION)
-    assert about["result"] == "missing"
+def test_a_charge_of_collusion_gets_no_result() -> None:
+    finding, *_ = findings_at(log_of(NAMES[0]), 5, Charge.COLLUSION)
+    assert finding["result"] == "missing"

@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def work(request: bytes) -> bytes:
-    """Run the command in the request; executed in the child."""
+    """Run the command in the request, in the child; return the request reversed by default."""
     verb, _, rest = request.partition(b" ")
     match verb:
         case b"environment":
@@ -42,7 +42,7 @@ def work(request: bytes) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def killable() -> Iterator[ForkServer]:
+def fork_server() -> Iterator[ForkServer]:
     made = ForkServer(WORK)
     yield made
     made.close()
@@ -65,64 +65,66 @@ def busy_child(path: Path) -> tuple[int, int]:
     return int(pid), int(parent)
 
 
-def test_small_and_large_requests_are_answered_by_a_new_child_each(killable: ForkServer) -> None:
-    assert killable.run(b"abc", seconds=20) == b"cba"
+def test_small_and_large_requests_are_answered_by_a_new_child_each(fork_server: ForkServer) -> None:
+    assert fork_server.run(b"abc", seconds=20) == b"cba"
     large = b"x" * 5_000_000 + b"y"
-    assert killable.run(large, seconds=20) == large[::-1]
-    first, second = (killable.run(b"pid ", seconds=20) for _ in range(2))
+    assert fork_server.run(large, seconds=20) == large[::-1]
+    first, second = (fork_server.run(b"pid ", seconds=20) for _ in range(2))
     assert first != second
 
 
-def test_a_child_is_killed_at_its_time_limit(killable: ForkServer, tmp_path: Path) -> None:
+def test_a_child_is_killed_at_its_time_limit(fork_server: ForkServer, tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(OutOfTime):
-        killable.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=0.5)
+        fork_server.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=0.5)
     assert time.monotonic() - began < 5
     pid, _ = busy_child(tmp_path / "pid")
     wait_for(lambda: not alive(pid), seconds=10)
-    assert killable.run(b"abc", seconds=20) == b"cba"
+    assert fork_server.run(b"abc", seconds=20) == b"cba"
 
 
-def test_a_child_is_killed_when_its_caller_hangs_up(killable: ForkServer, tmp_path: Path) -> None:
+def test_a_child_is_killed_when_its_caller_hangs_up(
+    fork_server: ForkServer, tmp_path: Path
+) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
         caller, _ = server.accept()
         client.close()
         with caller, pytest.raises(HungUp):
-            killable.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=60, callers=[caller])
+            fork_server.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=60, callers=[caller])
     if (tmp_path / "pid").exists():
         pid, _ = busy_child(tmp_path / "pid")
         wait_for(lambda: not alive(pid), seconds=10)
 
 
-def test_a_child_runs_on_while_one_of_its_callers_is_connected(killable: ForkServer) -> None:
+def test_a_child_runs_on_while_one_of_its_callers_is_connected(fork_server: ForkServer) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         connected, closed = (socket.create_connection(server.getsockname()) for _ in range(2))
         callers = [server.accept()[0] for _ in range(2)]
         closed.close()
-        assert killable.run(b"abc", seconds=20, callers=callers) == b"cba"
+        assert fork_server.run(b"abc", seconds=20, callers=callers) == b"cba"
         for connection in (*callers, connected):
             connection.close()
 
 
-def test_a_child_that_dies_raises_child_ended(killable: ForkServer) -> None:
+def test_a_child_that_dies_raises_child_ended(fork_server: ForkServer) -> None:
     with pytest.raises(ChildEnded):
-        killable.run(b"die ", seconds=20)
-    assert killable.run(b"abc", seconds=20) == b"cba"
+        fork_server.run(b"die ", seconds=20)
+    assert fork_server.run(b"abc", seconds=20) == b"cba"
 
 
 def test_a_fork_server_that_was_killed_is_started_again() -> None:
-    killable = ForkServer(WORK)
-    assert killable.run(b"abc", seconds=20) == b"cba"
-    assert killable._server is not None
-    killable._server[0].kill()
-    killable._server[0].wait()
-    assert killable.run(b"abc", seconds=20) == b"cba"
-    killable.close()
+    fork_server = ForkServer(WORK)
+    assert fork_server.run(b"abc", seconds=20) == b"cba"
+    assert fork_server._server is not None
+    fork_server._server[0].kill()
+    fork_server._server[0].wait()
+    assert fork_server.run(b"abc", seconds=20) == b"cba"
+    fork_server.close()
 
 
 def test_a_child_inherits_no_setting_and_no_connection(
-    killable: ForkServer, monkeypatch: pytest.MonkeyPatch
+    fork_server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SHITHEAD_KEYS", "secret")
     fresh = ForkServer(WORK)

@@ -95,8 +95,8 @@ def test_every_role_runs_in_the_cluster_and_in_compose() -> None:
     assert commands == {*ROLES, "migrate"}
 
 
-def test_every_role_has_a_disruption_budget_and_is_closed_to_other_connections() -> None:
-    """The policy without a role closes every pod; the others open the connections of a role."""
+def test_every_role_has_a_disruption_budget_and_pods_refuse_connections_by_default() -> None:
+    """One network policy closes all pods; each other policy opens the connections of a role."""
     budgets = {
         one["spec"]["selector"]["matchLabels"]["role"]
         for one in documents()
@@ -146,7 +146,7 @@ def test_every_alert_links_to_its_section_of_the_runbook(alert: dict[str, Any]) 
     assert anchor in anchors
 
 
-def test_every_expression_of_the_alarms_is_an_alert() -> None:
+def test_every_expression_in_the_runbooks_table_of_alarms_is_an_alert() -> None:
     table = TEXT[TEXT.index("## Alarms") : TEXT.index("## 1 ")]
     wanted = {one for one in re.findall(r"`([^`]+)`", table) if re.search(r"shithead_.* > ", one)}
     assert len(wanted) > 6

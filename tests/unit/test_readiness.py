@@ -1,4 +1,4 @@
-"""Readiness: one thread of a process checks at a time, so a hung part blocks only one."""
+"""Readiness: one thread of a process checks at a time, so a check that hangs blocks only one."""
 
 from __future__ import annotations
 

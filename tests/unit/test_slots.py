@@ -1,18 +1,18 @@
-"""Semaphores of the API: a fixed number of slots, never all for one address."""
+"""Semaphores of the API: a fixed number of slots, of which one address gets a part."""
 
 from __future__ import annotations
 
 from service.slots import Slots
 
 
-def test_only_so_many_slots_can_be_acquired() -> None:
+def test_no_more_than_all_slots_can_be_acquired() -> None:
     slots = Slots("places", 4)
     assert [slots.acquire(f"10.0.0.{n}") for n in range(5)] == [True] * 4 + [False]
     slots.release("10.0.0.0")
     assert slots.acquire("10.0.0.9")
 
 
-def test_one_address_never_has_more_than_half_of_them() -> None:
+def test_one_address_never_has_more_than_half_of_the_slots() -> None:
     slots = Slots("places", 4)
     assert [slots.acquire("10.0.0.1") for _ in range(3)] == [True, True, False]
     assert slots.acquire("10.0.0.2")
@@ -20,7 +20,7 @@ def test_one_address_never_has_more_than_half_of_them() -> None:
     assert slots.acquire("10.0.0.1")
 
 
-def test_a_slot_is_released_whatever_happens() -> None:
+def test_a_slot_is_released_after_an_exception() -> None:
     slots = Slots("places", 1)
     for _ in range(3):
         try:

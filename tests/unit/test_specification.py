@@ -1,4 +1,4 @@
-"""The specification in ops/spec: its examples are the code's, and every citation of it resolves."""
+"""The specification in ops/spec: its examples match the code, and what is cited of it exists."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def examples(language: str) -> list[str]:
     return found
 
 
-def test_the_example_of_canonical_json() -> None:
+def test_the_example_of_canonical_json_matches_the_code() -> None:
     [text] = examples("canonical")
     assert parse(text.encode()) == {"seat": 0, "cards": ["Th", "7c/2"]}
     assert length_prefixed(b"ab", b"c").hex(" ", 1) in SHX
 
 
-def test_the_examples_of_events_and_heads() -> None:
+def test_the_examples_of_events_and_heads_match_the_code() -> None:
     [start], [example] = examples("genesis"), examples("event")
     assert genesis(GAME).hex() == start
     line, after = example.split("\n")
@@ -59,7 +59,7 @@ def test_the_examples_of_events_and_heads() -> None:
     assert (line, after) == (VECTOR["event_1"], VECTOR["head_1"])
 
 
-def test_the_example_of_the_shuffle() -> None:
+def test_the_example_of_the_shuffle_matches_the_code() -> None:
     [example] = examples("shuffle")
     shown = dict(line.split() for line in example.split("\n"))
     seed, value = bytes.fromhex(VECTOR["S"]), bytes.fromhex(VECTOR["reveals"][0])
@@ -72,7 +72,7 @@ def test_the_example_of_the_shuffle() -> None:
     }
 
 
-def test_the_example_of_a_signed_move() -> None:
+def test_the_example_of_a_signed_move_matches_the_code() -> None:
     [example] = examples("intent")
     text, signature = example.split("\n")
     key = Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32)
@@ -82,7 +82,7 @@ def test_the_example_of_a_signed_move() -> None:
     assert intent_holds(key.public_key().public_bytes_raw(), {"intent": intent, "sig": signature})
 
 
-def test_the_example_of_a_receipt() -> None:
+def test_the_example_of_a_receipt_matches_the_code() -> None:
     [example] = examples("receipt")
     after = bytes.fromhex(VECTOR["head_1"])
     assert receipt_body("example.org", GAME, 1, after) == example + "\n"
@@ -284,15 +284,14 @@ def test_the_rulesets_are_those_of_the_catalogue() -> None:
     assert sorted(shown) == sorted(catalogue())
 
 
-def test_the_api_page_of_the_specification_matches_the_service() -> None:
-    """Every problem type is named in api.md with its status."""
+def test_api_md_lists_every_problem_type_with_its_status() -> None:
     text = (SPEC / "api.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| (\d{3}) \|", text, re.MULTILINE))
     assert rows == {code: str(kind.status.value) for code, kind in PROBLEMS.items()}
 
 
-def test_every_type_of_event_has_a_sample() -> None:
-    """A reader of section 2 finds each type in the logs that it points to, as it states."""
+def test_every_type_of_event_but_turn_passed_is_in_a_sample() -> None:
+    """Section 2 of shx-1.md refers its readers to the samples, and names this exception."""
     logs = (ROOT / "tests/golden/samples").glob("*.jsonl")
     events = [json.loads(line) for log in logs for line in log.read_bytes().splitlines()]
     absent = EVENT_TYPES - {event.get("type") for event in events}

@@ -51,7 +51,9 @@ def _traced(monkeypatch: pytest.MonkeyPatch, sampler: Sampler | None) -> InMemor
         ({"OTEL_SERVICE_NAME": "shithead", "OTEL_TRACES_SAMPLER": "always_on"}, False),
     ],
 )
-def test_the_standard_variables_switch_traces_on(variables: dict[str, str], *, on: bool) -> None:
+def test_the_standard_variables_switch_traces_on_or_off(
+    variables: dict[str, str], *, on: bool
+) -> None:
     assert tracing.asked_for(variables) is on
 
 
@@ -62,7 +64,7 @@ def test_the_standard_variables_switch_traces_on(variables: dict[str, str], *, o
         (COLLECTOR | {"OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "OTEL_EXPORTER_OTLP_PROTOCOL"),
     ],
 )
-def test_an_unknown_exporter_is_named(
+def test_the_variable_of_an_unsupported_exporter_or_protocol_is_named(
     variables: dict[str, str], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in variables.items():
@@ -122,10 +124,10 @@ def test_a_job_continues_the_trace_that_it_carries(exported: InMemorySpanExporte
 
 
 @pytest.mark.parametrize("stored", [None, 7, "", "x", SENT.replace("00-", "01-"), f"{SENT}\n"])
-def test_a_job_with_another_context_begins_a_trace(
+def test_a_job_with_an_invalid_context_begins_a_new_trace(
     stored: object, exported: InMemorySpanExporter
 ) -> None:
-    """Any client of Redis could have written it."""
+    """Every client of Redis can write such a context."""
     with tracing.job_span("take_turn", "bots", stored, unit=0):
         pass
     [job] = exported.get_finished_spans()
@@ -155,7 +157,7 @@ def test_an_exception_is_not_in_a_span(exported: InMemorySpanExporter) -> None:
 
 
 def test_a_caller_cannot_force_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The sampler of the operator drops it, though the caller's context is marked as sampled."""
+    """The operator's sampler drops the trace, though the caller's context is marked as sampled."""
     exporter = _traced(monkeypatch, ParentBased(root=ALWAYS_OFF))
     with tracing.request_span("GET", "/v1/games", SENT):
         assert tracing.span(Step.COMMIT) is tracing.NOTHING
@@ -191,4 +193,4 @@ def test_a_trace_does_not_show_why_a_move_was_refused(
     [link] = span.links
     assert link.context.trace_id == int("ab" * 16, 16) != span.context.trace_id
     assert "secret" not in span.to_json()
-    assert not tracing.is_traced()  # the thread goes on to another request
+    assert not tracing.is_traced()  # the next request of this thread begins without a trace

@@ -47,7 +47,7 @@ SIZES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
         "desktop": (1440, 900),
     }
 )
-"""Width and height in CSS pixels of the four sizes in which every page is looked at."""
+"""Width and height in CSS pixels of the four sizes in which every page is tested."""
 
 
 NO_ED25519: Final = """
@@ -76,7 +76,7 @@ def faults_of(page: Page, *, rules: Sequence[str] = (), besides: Sequence[str] =
     """
     Return what axe finds on a page, by all its rules unless `rules` names some.
 
-    `besides` are selectors of elements that are left out: copies of elements that are looked at.
+    `besides` are selectors of elements that are left out: copies of elements that are tested.
     """
     options = {"resultTypes": ["violations"], **({"runOnly": list(rules)} if rules else {})}
     context = {"include": [["html"]], "exclude": [[selector] for selector in besides]}

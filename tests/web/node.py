@@ -36,7 +36,7 @@ Answer = dict[str, tuple[str, int | None]]
 
 
 def node() -> str:
-    """Return the path of Node.js; a test that needs it is skipped where there is none."""
+    """Return the path of Node.js; a test that needs it is skipped without it."""
     found = shutil.which("node")
     if found is None:
         pytest.skip(NO_NODE)  # .ci/run installs it, so CI never skips

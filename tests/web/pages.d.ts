@@ -37,7 +37,7 @@ declare global {
     ? { "not in the OpenAPI document": Path }
     : Path;
 
-  /** The JSON of the answer to a call, null where it has none. */
+  /** The JSON of the answer to a call, null if it has none. */
   type Answer<Method extends string, Path extends string> = Json<Success<Operation<Method, Path>>>;
 
   /** The JSON that a call takes. */

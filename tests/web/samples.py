@@ -19,7 +19,7 @@ FOLDER: Final = Path(__file__).resolve().parents[1] / "golden" / "samples"
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """A sample: its name, its lines and what its first and last events say."""
+    """A sample: its name, its lines, and what is read from its first and last events."""
 
     name: str
     lines: tuple[bytes, ...]

@@ -43,13 +43,13 @@ def test_every_kind_of_page_fault_is_detected(visits: Visits) -> None:
 def test_a_page_answered_with_304_keeps_its_style(visits: Visits) -> None:
     """A 304 replaces the policy of the stored page, so it must have the policy of a page."""
     page = visits.open("/rules")
-    green = "getComputedStyle(document.querySelector('.bar')).backgroundColor"
-    before = page.evaluate(green)
+    color = "getComputedStyle(document.querySelector('.bar')).backgroundColor"
+    before = page.evaluate(color)
     page.goto("/rules")
-    assert page.evaluate(green) == before != "rgba(0, 0, 0, 0)"
+    assert page.evaluate(color) == before != "rgba(0, 0, 0, 0)"
 
 
-def test_two_visitors_share_nothing(visits: Visits) -> None:
+def test_visitors_have_separate_storage(visits: Visits) -> None:
     one, two = visits.open("/rules"), visits.open("/rules")
     one.evaluate("localStorage.setItem('name', 'Ada')")
     assert two.evaluate("localStorage.getItem('name')") is None

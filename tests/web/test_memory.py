@@ -1,4 +1,4 @@
-"""Memory of a page that watches many hands, as for an hour."""
+"""Memory of a page that watches many hands."""
 
 from __future__ import annotations
 

@@ -483,7 +483,7 @@ def test_the_statistics_are_plots_with_their_text(
 
 
 @pytest.mark.parametrize("path", ["/statistics", "/disputes", "/disputes/new?game={game}"])
-def test_the_rooms_fit_every_size(
+def test_disputes_and_statistics_fit_every_size(
     visits: Visits, hand: tuple[list[Client], str], path: str
 ) -> None:
     (ada, _), game = hand
@@ -508,7 +508,7 @@ def test_the_replay_with_a_room_fits_every_size(panel: Panel) -> None:
 
 
 @pytest.mark.parametrize(("locale", "title"), [("sv-SE", "Statistik"), ("ja-JP", "統計")])
-def test_the_rooms_are_in_the_language_of_the_reader(
+def test_disputes_and_statistics_are_in_the_language_of_the_reader(
     visits: Visits, hand: tuple[list[Client], str], locale: str, title: str
 ) -> None:
     (ada, _), game = hand

@@ -340,7 +340,7 @@ def test_a_click_counts_if_the_table_changes_under_the_pointer(visits: Visits) -
     expect(card).to_have_attribute("aria-pressed", "true")
 
 
-def test_a_hand_is_played_with_the_keyboard_alone(visits: Visits) -> None:
+def test_moves_are_made_with_the_keyboard_alone(visits: Visits) -> None:
     page = visits.open("/", size="tablet", reduced_motion="reduce")
     shorten(page)
     page.get_by_role("button", name="Play a hand now").focus()

@@ -53,7 +53,7 @@ const { SourceTextModule } = require("node:vm");
 for (const identifier of process.argv.slice(1))
   new SourceTextModule(readFileSync(identifier, "utf8"), { identifier });
 """
-"""A script that ends with an error if one of the modules that it gets as arguments has one."""
+"""A script that ends with an error if a module among its arguments has a syntax error."""
 
 
 def sample_case(name: str) -> Case:
@@ -136,19 +136,22 @@ def rearranged(tries: int) -> Iterator[Case]:
 
 
 @pytest.mark.heavy
-def test_rearranged_events_fail_in_both_verifiers() -> None:
+def test_rearranged_events_have_the_same_verdict_in_both_verifiers() -> None:
     """
     The failing checks may differ, because Python stops more checks at the first failure.
 
-    Both verifiers must fail.
+    Two of the cases are logs without a fault: one that ends earlier, and one in which a name was
+    replaced by itself.
     """
-    cases = list(rearranged(60))
+    cases, failed = list(rearranged(60)), 0
     for case, report in zip(cases, in_node(cases), strict=True):
         verdicts = [
             {check for check, (result, _) in checks.items() if result == "fail"}
             for checks in (case.in_python(), answer_of(report))
         ]
         assert bool(verdicts[0]) is bool(verdicts[1]), (case.name, verdicts)
+        failed += bool(verdicts[0])
+    assert failed >= len(cases) - 2
 
 
 def changed_lines() -> Iterator[tuple[str, tuple[bytes, ...]]]:
@@ -309,8 +312,7 @@ def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
     assert broken["anchor"]["code"] == "open.not_anchored"
 
 
-def test_a_failure_is_one_sentence_without_technical_terms() -> None:
-    """No text has a technical term that a layperson would look up; every code has a sentence."""
+def test_every_failure_has_a_text_without_technical_terms() -> None:
     sources = "".join(path.read_text() for path in VERIFIER.glob("*.js"))
     english = strings()
     codes = set(re.findall(r'Failure\([^"()]*(?:\([^()]*\))?[^"()]*"([a-z_.]+)"', sources))
@@ -378,7 +380,7 @@ def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Pat
 
 
 def test_the_served_scripts_behave_like_the_source(tmp_path: Path) -> None:
-    """The server removes only comments."""
+    """The server removes comments and spaces, and shortens names."""
     for name, content in loaded().files.items():
         assert not re.search(rb"^ *(?:/\*\*?\n|//)", content, re.MULTILINE), name
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

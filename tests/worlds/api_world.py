@@ -20,8 +20,8 @@ def _share_compiled_rules() -> None:
     """
     Share the functions that build URLs of routes between all applications of this process.
 
-    werkzeug compiles two for each route, which is half of the time of `create_app`. They depend
-    on the rule only if it has no defaults.
+    werkzeug compiles two for each route, which is half of the time of `create_app`. Those of
+    equal rules without defaults are equal.
     """
     compile_builder = Rule._compile_builder
     made: dict[tuple[object, ...], Callable[..., tuple[str, str]]] = {}
@@ -47,7 +47,7 @@ Answer = Any
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A registered player with a client of their own."""
+    """A registered player, whose requests have the player's token."""
 
     id: str
     token: str
@@ -107,7 +107,7 @@ class World:
 
 
 def make_world(database_url: str, **settings: Any) -> World:
-    """Return an application with a migrated database, without Redis unless `settings` has one."""
+    """Return an application on a migrated database; without Redis unless `settings` names it."""
     chosen = Settings(
         database_url=database_url,
         origin="tests.example",

@@ -1,4 +1,4 @@
-"""The public log for tests: sequencers that can be stopped anywhere, and a strict reader."""
+"""The public log for tests: sequencers that stop at a chosen step, and a strict reader."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ from tests.memory.public_log import MemoryLog
 
 BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 KEYS = replace(Keyring.generate(), signing_since=format_time(BEGIN - timedelta(days=1)))
-"""One keyring for a test session, as the processes of one service share one."""
+"""The keyring of all processes; one for the whole test session."""
 
 
 class SetWorld:
-    """A clock moved only by the test, and random bytes from a seed."""
+    """A clock that only the test moves, and random bytes from a seed."""
 
     def __init__(self, seed: int = 1) -> None:
         self._seed = seed
@@ -151,7 +151,7 @@ def open_game(
     key: str | None = None,
     guests: tuple[Player, ...] = (),
 ) -> UUID:
-    """Open a public table, let guests take its open seats, and return the game that is dealt."""
+    """Open a public table, seat the guests at its open seats, and return the game it deals."""
     request = TableRequest(
         ruleset=ruleset,
         seats=seats,
@@ -186,7 +186,7 @@ def version_of(services: Services, game: UUID) -> int:
 
 
 def legal(services: Services, game: UUID, seat: int) -> list[dict[str, Any]]:
-    """Return the legal moves of a seat, as they are posted."""
+    """Return the legal moves of a seat in the form in which players send them."""
     return listed_moves(legal_moves(entry_of(services, game).record.game, seat))
 
 

@@ -53,7 +53,7 @@ class Operator:
         return out
 
     def trail(self) -> list[tuple[str, str | None, str]]:
-        """Return the recorded actions with target and outcome, oldest first, without reads."""
+        """Return the recorded actions, targets and outcomes, oldest first, without `trail`."""
         lines = [json.loads(line) for line in self.done("--json", "trail").splitlines()]
         return [
             (line["act"], line["target"], line["outcome"])
@@ -71,7 +71,7 @@ def process_outbox(world: World, game: UUID) -> None:
 
 
 def two_seats(ada: Person, bob: Person, **more: Any) -> dict[str, Any]:
-    """Seat ada and bob at a table, which deals, and return it; with the invite where private."""
+    """Return a dealt table of ada and bob, with its invite if it is private."""
     table = ada.table("open", **more)
     invite = {"invite": table["invite"]} if "invite" in table else {}
     seated = bob.post(f"/v1/tables/{table['id']}/seats", invite)

@@ -20,7 +20,10 @@ from ops.bench.scale.report import Report, Size
 from ops.images import TARGETS
 from service.local.up import _free_port
 
-KILLED = ("worker", "relay", "sweeper", "sequencer", "pgbouncer", "valkey", "api", "postgres")
+KILLED = (
+    *("worker", "streams", "relay", "sweeper", "sequencer"),
+    *("pgbouncer", "valkey", "api", "streams", "postgres"),
+)
 """The containers whose first process is killed, in this order; the engine starts them again."""
 
 MORE = {"worker": 2, "relay": 2, "sequencer": 2}

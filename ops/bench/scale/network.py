@@ -16,6 +16,9 @@ from ops.bench.faults.steps import ROOT
 UNPRIVILEGED = ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups")
 """PostgreSQL and PgBouncer refuse to run as root."""
 
+_FILTERED = Path("/proc/sys/net/bridge/bridge-nf-call-iptables")
+"""Contains 1 if packets on a bridge pass the firewall; a container engine sets this."""
+
 
 class NetworkError(Exception):
     """A namespace could not be made: this needs root, and iproute2."""
@@ -72,12 +75,14 @@ class Network:
         self._bridge = f"sh{self._number}br"
         self._machines: list[Machine] = []
         self._links: list[str] = []
+        self._is_filtered = _FILTERED.exists() and _FILTERED.read_text().strip() == "1"
         self.host = f"10.{self._number}.0.1"
 
     def __enter__(self) -> Self:
         _run("ip", "link", "add", self._bridge, "type", "bridge")
         _run("ip", "address", "add", f"{self.host}/16", "dev", self._bridge)
         _run("ip", "link", "set", self._bridge, "up")
+        self._change_firewall("--insert")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -88,6 +93,7 @@ class Network:
             _run("ip", "link", "delete", link)
         for machine in self._machines:
             _run("ip", "netns", "delete", machine.namespace)
+        self._change_firewall("--delete")
         _run("ip", "link", "delete", self._bridge)
 
     def machine(self, name: str) -> Machine:
@@ -114,6 +120,12 @@ class Network:
         ):
             _run("ip", "-netns", made.namespace, *words)
         return made
+
+    def _change_firewall(self, change: str) -> None:
+        """Insert or delete a rule for traffic on the bridge, which Docker's firewall drops."""
+        if self._is_filtered:
+            rule = ("-i", self._bridge, "-o", self._bridge, "-j", "ACCEPT")
+            _run("iptables", "--wait", change, "FORWARD", *rule)
 
 
 def _run(*command: str) -> None:

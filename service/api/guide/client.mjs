@@ -48,7 +48,7 @@ async function* follow(after = 0) {
   for await (const part of answer.body.pipeThrough(new TextDecoderStream())) {
     text += part;
     const blocks = text.split("\n\n");
-    text = blocks.pop(); // begun, not ended
+    text = blocks.pop(); // still incomplete
     for (const block of blocks) {
       const lines = block.split("\n").map((line) => line.split(/: (.*)/s));
       const { event, data } = Object.fromEntries(lines);
@@ -59,12 +59,12 @@ async function* follow(after = 0) {
 }
 
 // == play: Play
-/** Return the move to make: the lowest play, with twos and tens kept for later. */
+/** Return the move to make: the lowest play; twos and tens are saved for later. */
 function choose(moves) {
-  const wanted = ["swap", "pass", "pick_up", "play_blind", "play", "ready"]; // the best comes last
+  const preferred = ["swap", "pass", "pick_up", "play_blind", "play", "ready"]; // the best last
   const ranks = "T2AKQJ9876543";
   const worth = ({ type, cards = [" "] }) =>
-    100 * wanted.indexOf(type) + 5 * ranks.indexOf(cards[0][0]) + cards.length;
+    100 * preferred.indexOf(type) + 5 * ranks.indexOf(cards[0][0]) + cards.length;
   return moves.reduce((best, move) => (worth(move) > worth(best) ? move : best));
 }
 
@@ -72,13 +72,13 @@ const receipts = [];
 for await (const event of follow()) {
   console.log(event.seq, event.type, event.by);
   const view = await ask("GET", GAME_PATH);
-  if (event.seq + 1 < view.version || view.moves.length === 0) continue; // past, or not our turn
+  if (event.seq + 1 < view.version || view.moves.length === 0) continue; // a past event, or not our turn
   try {
     const seen = { "If-Match": `"v${view.version}"` };
     const done = await ask("POST", `${GAME_PATH}/moves`, choose(view.moves), seen);
     receipts.push(done.receipt);
   } catch (error) {
-    if (![409, 412].includes(error.problem?.status)) throw error; // the game went on: look again
+    if (![409, 412].includes(error.problem?.status)) throw error; // another seat was faster: use the next view
   }
 }
 receipts.push(await (await call("GET", `${GAME_PATH}/receipt`)).text()); // for the whole hand
@@ -118,7 +118,7 @@ function* words(key) {
   }
 }
 
-/** Return a number below n, each equally likely. */
+/** Return a number below n; all are equally likely. */
 function uniform(n, stream) {
   const limit = 2 ** 32 - (2 ** 32 % n);
   for (;;) {
@@ -127,8 +127,9 @@ function uniform(n, stream) {
   }
 }
 
-function must(holds, otherwise) {
-  if (!holds) throw new Error(otherwise);
+/** Throw an error with this message unless the condition is true. */
+function check(condition, message) {
+  if (!condition) throw new Error(message);
 }
 
 const lines = log.trimEnd().split("\n");
@@ -137,21 +138,21 @@ const gameBytes = hex(table.game.replaceAll("-", ""));
 
 const heads = [th("shx/1/genesis", gameBytes)]; // the chain: each event names the head before it
 for (const [seq, line] of lines.entries()) {
-  must(events[seq].prev === heads[seq].toString("hex"), `the chain breaks at ${seq}`);
+  check(events[seq].prev === heads[seq].toString("hex"), `the chain breaks at ${seq}`);
   heads.push(sha256("\0" + line));
 }
 
 const { data: created } = events[0];
 const { data: seal } = events.at(-1);
 const seed = hex(seal.seed); // the seed is the one that was committed to
-must(th("shx/1/server-seed", gameBytes, seed).toString("hex") === created.commit, "another seed");
+check(th("shx/1/server-seed", gameBytes, seed).toString("hex") === created.commit, "another seed");
 
 const entropy = created.seats.map(() => "");
 for (const { type, data } of events) {
   if (type === "entropy_revealed") entropy[data.seat] = hex(data.value);
 }
 const { decks, jokers, partial } = created.deck;
-must(decks === 1 && jokers === 0 && partial.length === 0, "not the deck of `shithead`");
+check(decks === 1 && jokers === 0 && partial.length === 0, "not the deck of `shithead`");
 const deck = [..."cdhs"].flatMap((suit) => [..."23456789TJQKA"].map((rank) => rank + suit));
 const bound = th("shx/1/transcript", gameBytes, heads[1], JSON.stringify(deck), ...entropy);
 const stream = words(tm(seed, "shx/1/deck", bound));
@@ -159,20 +160,20 @@ for (let last = deck.length - 1; last > 0; last--) {
   const other = uniform(last + 1, stream);
   [deck[last], deck[other]] = [deck[other], deck[last]];
 }
-must(deck.join() === seal.deck.join(), "the deck is not the one that follows from the seed");
+check(deck.join() === seal.deck.join(), "the deck is not the one that follows from the seed");
 
 const salts = tm(seed, "shx/1/salt", bound);
 const { cards } = events.find((event) => event.type === "deck_committed").data;
 for (const [place, card] of deck.entries()) {
   const salt = tm(salts, "shx/1/card-salt", big(2, place)); // each card was committed to
   const commitment = th("shx/1/card", gameBytes, big(2, place), card, salt);
-  must(commitment.toString("hex") === cards[place], `another card at ${place}`);
+  check(commitment.toString("hex") === cards[place], `another card at ${place}`);
 }
 
 console.log("verified", events.length, "events: one chain, and the deck that was fixed before");
 
 // == receipt: Check your own receipts
-const spki = "302a300506032b6570032100"; // what comes before an Ed25519 key in DER
+const spki = "302a300506032b6570032100"; // the DER prefix of an Ed25519 public key
 const publicKey = Buffer.from(JSON.parse(keys).items[0].public, "base64");
 const der = Buffer.concat([hex(spki), publicKey]); // better: keys stored before the game
 const serverKey = createPublicKey({ key: der, format: "der", type: "spki" });
@@ -180,9 +181,9 @@ for (const receipt of receipts) {
   // Each head that the server signed during play is in this log, and the signature is valid.
   const [body, note] = receipt.split("\n\n");
   const [, version, head] = body.split("\n");
-  must(heads[version].toString("base64") === head, `another history at version ${version}`);
+  check(heads[version].toString("base64") === head, `another history at version ${version}`);
   const signature = Buffer.from(note.trim().split(" ")[2], "base64").subarray(4);
-  must(verify(null, body + "\n", serverKey, signature), "not signed by the server");
+  check(verify(null, body + "\n", serverKey, signature), "not signed by the server");
 }
 
 // Any server can check the rules of the game, not only this one.
@@ -192,7 +193,7 @@ for (const [name, content] of Object.entries(parts)) {
   form.append(name, new Blob([content]), name);
 }
 const audit = await (await fetch(`${SERVICE}/v1/verify`, { method: "POST", body: form })).json();
-must(audit.result === "pass" && audit.level === "L2", audit.wording ?? audit.detail);
+check(audit.result === "pass" && audit.level === "L2", audit.wording ?? audit.detail);
 console.log(events.length, "events,", receipts.length, "receipts:", audit.wording);
 
 // == again: Deal the next hand

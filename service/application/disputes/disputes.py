@@ -192,7 +192,7 @@ class Disputes:
             note = only_signed_by(with_line_feeds(f"{text.rstrip()}\n".encode()), keys)
             receipt = check_receipt(note, keys)
         except RecordError as error:
-            fault = "this is no receipt that this server signed"
+            fault = "this server did not sign this receipt"
             raise invalid("/receipt", f"{fault}: {error.detail}") from None
         if receipt.game != record.game:
             raise invalid("/receipt", f"this is a receipt of another game, {receipt.game}")

@@ -69,9 +69,9 @@ _STATEMENTS: Final[Mapping[Check, str]] = {
     Check.BYTES: "every event has the required format",
     Check.CHAIN: "no event is missing, changed or inserted",
     Check.ORDER: "the events are in order",
-    Check.COMMITMENTS: "seeds are those that were committed to",
-    Check.SHUFFLE: "the deck is the one that the seeds give",
-    Check.OPENINGS: "every card shown is the one that was committed to",
+    Check.COMMITMENTS: "the seeds match their commitments",
+    Check.SHUFFLE: "the deck follows from the seeds",
+    Check.OPENINGS: "every card shown matches its commitment",
     Check.DEAL: "every card went where the deal puts it",
     Check.CUSTODY: "each card was in one place, and no seat played a card that it did not hold",
     Check.LEGALITY: "the rules allow every action and give its outcome, the clock included",
@@ -337,7 +337,7 @@ class DisputeJobs:
         return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)))
 
     def _set_next_check(self, record: DisputeRecord, now: str) -> None:
-        self._directory.put_off_dispute(
+        self._directory.set_dispute_due(
             record.identity, version=record.version, wake_at=wake_at(record, now=now)
         )
 

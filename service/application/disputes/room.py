@@ -135,7 +135,7 @@ class Rooms:
         for number, referee in record.dispute.seated.items():
             if referee.player == str(player.id):
                 return number, record
-        raise Refusal("forbidden", "only the referees of the present panel use its room")
+        raise Refusal("forbidden", "only referees of the present panel can use its room")
 
 
 def _room_json(lead: Lead | None) -> dict[str, Any]:

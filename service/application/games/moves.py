@@ -557,7 +557,7 @@ def _completed(record: GameRecord, body: Mapping[str, Any], seat: Seat) -> Move:
         if choices and choices != [()]:
             raise Refusal(
                 "invalid-body",
-                "name the face-up cards that go along",
+                "name the face-up cards to take with the pile",
                 errors=[{"at": "/with", "message": "is missing"}],
             )
         move["with"] = []

@@ -10,9 +10,10 @@ from functools import partial
 import pytest
 
 from service.application import quotas
+from tests.examples import repeated
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
-ROUNDS = 60
+ROUNDS = 20
 THREADS = 8
 DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
 
@@ -36,7 +37,7 @@ def erasure(player: Person) -> Callable[[], Answer]:
 def test_an_erasure_and_a_deal_exclude_each_other(world: World) -> None:
     """An erased player in a running hand could not go on, and neither could the others."""
     succeeded = set()
-    for _ in range(ROUNDS):
+    for _ in range(repeated(ROUNDS)):
         ada, bob = world.person("Ada"), world.person("Bob")
         table = ada.table("open", deal=False)
         path = f"/v1/tables/{table['id']}"
@@ -57,7 +58,7 @@ def test_an_erasure_and_a_deal_exclude_each_other(world: World) -> None:
 
 
 def test_an_erasure_and_a_deal_by_the_player_exclude_each_other(world: World) -> None:
-    for _ in range(ROUNDS):
+    for _ in range(repeated(ROUNDS)):
         ada = world.person("Ada")
         table = ada.table({"bot": "lowest"}, deal=False)
         deal = partial(ada.post, f"/v1/tables/{table['id']}/games")

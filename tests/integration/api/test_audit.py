@@ -117,8 +117,8 @@ def test_the_knowledge_of_a_seat_is_its_own_before_the_seal(
     )
     assert set(own_hand(bob, game)) <= set(mine["unseen"])
     for other in (bob, None):
-        asker = other.get if other else world.get
-        assert problem_of(asker(f"{game}/audit/knowledge?seat=0")) == "sealed"
+        get = other.get if other else world.get
+        assert problem_of(get(f"{game}/audit/knowledge?seat=0")) == "sealed"
     assert problem_of(world.get(f"{game}/audit/knowledge")) == "malformed"
     assert problem_of(ada.get(f"{game}/audit/knowledge?seat=5")) == "malformed"
     assert problem_of(ada.get(f"{game}/audit/knowledge?at={version + 1}")) == "malformed"

@@ -92,7 +92,7 @@ def test_a_content_encoding_is_refused(world: World) -> None:
     assert problem_of(answer) == "unsupported-media-type"
 
 
-def test_a_body_may_have_one_mebibyte(world: World) -> None:
+def test_a_body_of_one_mebibyte_is_too_large(world: World) -> None:
     raw = b'{"name":"' + b"x" * 2**20 + b'"}'
     answer = world.client.post("/v1/players", data=raw, content_type=JSON)
     assert problem_of(answer) == "too-large"

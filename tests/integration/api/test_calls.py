@@ -128,7 +128,7 @@ def test_a_stream_sends_the_last_events_if_the_hand_ends_while_it_sends(
     answer.close()
 
 
-def test_streams_leave_threads_for_others(database_url: str) -> None:
+def test_a_second_stream_is_refused_if_the_api_has_two_threads(database_url: str) -> None:
     world = make_world(database_url, api_threads=2)
     ada = world.person()
     game = ada.game()
@@ -253,7 +253,7 @@ def test_the_request_log_holds_no_secret(ada: Person) -> None:
     assert '"path": "/v1/tables"' in written
 
 
-class Contented:
+class AcceptingTrials:
     """Trials that accept every ruleset."""
 
     def refusal(self, settings: Any, by: Any) -> str | None:
@@ -283,7 +283,7 @@ def test_a_custom_ruleset_can_be_created_and_played(database_url: str) -> None:
     rulemaking = Rulemaking(
         directory=services.directory,
         rulebook=services.rulebook,
-        trials=Contented(),
+        trials=AcceptingTrials(),
         world=services.world,
         handler=Handler(services.store, services.answers),
     )

@@ -193,9 +193,11 @@ def test_a_receipt_of_another_game_or_form_is_refused(
     refusals = {
         note: "this receipt was handed in before",
         receipt_of(ada, game_of(ada, bob)): "this is a receipt of another game",
-        forged(world, game, 2, Ed25519PrivateKey.generate()): "no receipt that this server signed",
-        damaged: "no receipt that this server signed",
-        "My receipt": "no receipt that this server signed",
+        forged(
+            world, game, 2, Ed25519PrivateKey.generate()
+        ): "this server did not sign this receipt",
+        damaged: "this server did not sign this receipt",
+        "My receipt": "this server did not sign this receipt",
         "x" * (LONGEST_RECEIPT + 1): "is not 1 to 4000 long",
         "": "is not 1 to 4000 long",
         1: "string",

@@ -284,7 +284,7 @@ def test_the_server_seals_a_plain_vote_and_reveals_it_with_the_last(
         assert [r["state"] for r in shown["referees"]] == ["committed", "committed", "seated"]
         assert [r["sealed_by"] for r in shown["referees"]] == ["server", "server", None]
         assert shown["votes"] == []
-        assert len({len(sealed) for sealed in stored()}) == 1, "the length reveals the vote"
+        assert len({len(sealed) for sealed in stored()}) == 1, "the length must not reveal the vote"
         stream = world.services.store.read(UUID(dispute["id"]))
         assert stream is not None
         assert b"not_proven" not in b"".join(stream.events)

@@ -106,7 +106,7 @@ def test_immutable_answers_are_cacheable_for_ever(ada: Person) -> None:
     part = f"{game}/events?after=0&limit={whole - 1}"
     lines = ada.get(part, headers={"Accept": "application/x-ndjson"})
     assert lines.headers["Cache-Control"] == f"public, {YEAR}"
-    # The JSON of the same events tells the version too, which goes on.
+    # The JSON of the same events also has the version, which increases.
     assert ada.get(part).headers["Cache-Control"] == "no-cache"
     assert "immutable" not in ada.get(f"{game}/events").headers["Cache-Control"]
     assert "immutable" not in ada.get(f"{game}?at=1&as=public").headers["Cache-Control"]
@@ -146,7 +146,7 @@ def test_a_private_table_is_not_found_by_others(ada: Person, bob: Person) -> Non
     assert table["game"] not in [g["id"] for g in bob.get("/v1/games").json["items"]]
 
 
-def test_lists_continue_after_the_last_page(ada: Person) -> None:
+def test_lists_are_read_page_by_page(ada: Person) -> None:
     made = [ada.table("open")["id"] for _ in range(5)]
     found, path = [], "/v1/tables?limit=2"
     while path:

@@ -26,7 +26,7 @@ WEAK = {
     "no point of the curve": bytes([2, *bytes(31)]),
     "no point of the curve, the other sign": bytes([2, *bytes(30), 0x80]),
     "three encoded as the prime and three": (2**255 - 16).to_bytes(32, "little"),
-    "three encoded so, the other sign": (2**256 - 16).to_bytes(32, "little"),
+    "three encoded as the prime and three, the other sign": (2**256 - 16).to_bytes(32, "little"),
 }
 
 

@@ -177,7 +177,7 @@ def test_every_link_of_every_page_has_a_target(world: World) -> None:
             assert answer.status_code == 200, (origin, link)
             html = answer.mimetype == "text/html"
             seen[path] = Page(answer.text if html else "")
-            assert len(set(seen[path].ids)) == len(seen[path].ids), f"{path}: an id stands twice"
+            assert len(set(seen[path].ids)) == len(seen[path].ids), f"{path}: an id occurs twice"
             for inner in seen[path].links:
                 assert inner.startswith(("/", "#", "data:,")), f"{path} leads elsewhere: {inner}"
                 if inner != "data:,":

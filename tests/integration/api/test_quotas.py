@@ -18,7 +18,7 @@ OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
 DEALT = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
 
 
-def test_a_player_may_have_two_hundred_of_each() -> None:
+def test_a_player_may_have_two_hundred_tables_and_two_hundred_running_hands() -> None:
     assert (quotas.MOST_TABLES, quotas.MOST_GAMES) == (200, 200)
 
 

@@ -78,7 +78,7 @@ def test_followers_get_the_position_in_another_process(
     assert room["position"] == {"version": 3, "as": "public", "selected": 2}
     assert follower.get(dispute["room"]).json == room
     assert lead(judges[0], dispute, 3, selected=2) == room, (
-        "the same position again changes nothing"
+        "the same position, sent again, must change nothing"
     )
 
 

@@ -6,8 +6,12 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
 
+import psycopg
 import pytest
+import structlog
 from flask import Response
 
 from service.api import long_poll, sse, stream_server
@@ -230,6 +234,45 @@ def test_a_stream_without_a_free_slot_is_refused(world: World, ada: Person, way:
     slots.release("127.0.0.1")
     answer, _ = follow(ada, game, 0)
     answer.close()
+
+
+def test_a_replaced_token_gets_no_further_event_of_a_private_game(ada: Person, way: str) -> None:
+    """A stream of a public game continues: nobody needs a token for it."""
+    games = [ada.game(visibility="private"), ada.game()]
+    streams = [follow(ada, game, ada.get(game).json["version"]) for game in games]
+    token = ada.post("/v1/players/me/token").json["token"]
+    for game in games:
+        moved = replace(ada, token=token).post(f"{game}/moves", {"type": "ready"})
+        assert moved.status_code == 201
+    (private, parts), (public, public_parts) = streams
+    assert next(parts, None) is None
+    assert b"event: seat_ready" in next(public_parts)
+    assert problem_of(ada.get(f"{games[0]}/stream", buffered=False)) == "unauthorized"
+    private.close()
+    public.close()
+
+
+@pytest.mark.parametrize("way", ["thread", "coroutine"])
+def test_a_stream_that_cannot_be_read_ends_with_one_line_in_the_log(
+    database_url: str, way: str
+) -> None:
+    """Not with a trace of the call stack for each of a thousand streams."""
+    world = make_world(database_url, statement_seconds=1)
+    ada = world.person("Ada")
+    game = ada.game()
+    version = ada.get(game).json["version"]
+    with through_asgi(world.app) if way == "coroutine" else nullcontext() as world.served:
+        with structlog.testing.capture_logs() as lines, psycopg.connect(database_url) as other:
+            answer, parts = follow(ada, game, version)
+            other.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
+            assert list(parts) == []
+            other.rollback()
+        ended = [line for line in lines if line["event"] == "stream ended"]
+        assert [(line["game"], line["problem"]) for line in ended] == [(game[10:], "unavailable")]
+        answer.close()
+        again, _ = follow(ada, game, 0)
+        again.close()
+    world.services.close()
 
 
 def test_a_silent_stream_sends_comments(

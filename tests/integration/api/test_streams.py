@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from functools import partial
@@ -102,7 +103,7 @@ def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running, way:
     _, game = a_game(port)
     for _ in range(3 * SLOTS):
         # A thread notices that a reader has disconnected when it next sends something.
-        wait_for(partial(_is_let_in, port, game), seconds=60 if way == "API" else 1)
+        wait_for(partial(_gets_a_stream, port, game), seconds=60 if way == "API" else 1)
 
 
 def test_the_streams_process_holds_many_readers_and_sends_every_move(
@@ -155,6 +156,17 @@ def test_refused_streams_and_heads_are_answered_alike(service: Running, way: str
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_query_that_is_not_ascii_is_malformed(service: Running, way: str) -> None:
+    """Clients have to percent-encode it; http.client refuses to send it otherwise."""
+    asked = "GET /v1/games?status=spüle HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", port_of(service, way)), timeout=20) as line:
+        line.sendall(asked.encode())
+        head, _, body = b"".join(iter(partial(line.recv, 65_536), b"")).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert json.loads(body)["type"] == "/problems/malformed"
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_bodies_with_and_without_length_are_received(service: Running, way: str) -> None:
     port = port_of(service, way)
     body = json.dumps({"name": "Ada " + "a" * 20}).encode()
@@ -166,6 +178,6 @@ def test_bodies_with_and_without_length_are_received(service: Running, way: str)
             assert json.loads(answer.read())["name"].startswith("Ada aa")
 
 
-def _is_let_in(port: int, game: str) -> bool:
+def _gets_a_stream(port: int, game: str) -> bool:
     with reading(port, f"{game}/stream") as stream:
         return stream.status == 200

@@ -95,7 +95,7 @@ SEES = {
 
 @pytest.mark.parametrize("caller", SEES)
 def test_single_calls_and_lists_have_one_rule(scene: VisibilityScene, caller: str) -> None:
-    """Present players see all hands, former players those they played, a referee the judged one."""
+    """Players see all hands, former players those they played, a referee the disputed one."""
     hands = {scene.first: "first", scene.second: "second"}
     expected = {game for game, name in hands.items() if name in SEES[caller]}
 

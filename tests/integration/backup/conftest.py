@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +16,9 @@ from service.bootstrap import Services
 from service.public_log.log import PublicLog
 from service.store.database import Database
 from service.store.public_log import PostgresLog
+from tests.databases import Contents, Databases
 from tests.worlds.fake_log import sequencer_of
-from tests.worlds.fake_world import Deployment, open_game, person, play_out, post
+from tests.worlds.fake_world import Deployment, SetWorld, open_game, person, play_out, post
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
@@ -29,16 +31,12 @@ class StoredGames:
     deployment: Deployment
     services: Services
     running: UUID
+    finished: UUID
     log: PostgresLog
 
     def play_another(self) -> UUID:
         """Play one more game to its end, and add it to the public log."""
-        game = open_game(
-            self.services, person(self.services), ({"bot": "lowest"}, {"bot": "greedy"})
-        )
-        play_out(self.services, game)
-        sequencer_of(self.log).run_once()
-        return game
+        return _play_another(self.services, self.log)
 
     def checkpoint(self) -> bytes:
         """Return the newest published checkpoint of the log."""
@@ -47,22 +45,59 @@ class StoredGames:
         return found
 
 
-@pytest.fixture
-def stored_games(database_url: str) -> Iterator[StoredGames]:
-    """Return a database with games and a public log."""
-    deployment = Deployment(url=database_url)
-    services, database = deployment.process(), Database(database_url, size=2)
-    log = PostgresLog(database)
+@dataclass(frozen=True, kw_only=True)
+class _Played:
+    """The stored games as rows, with their ids and the state of the world."""
+
+    contents: Contents
+    world: SetWorld
+    running: UUID
+    finished: UUID
+
+
+@pytest.fixture(scope="session")
+def _played(databases: Databases) -> _Played:
+    """Play the stored games once; each test gets a copy of their rows."""
+    url = databases.take()
+    deployment = Deployment(url=url)
+    services, database = deployment.process(), Database(url, size=2)
     ada = person(services, "Ada \\ \t of\nLeeds")
     running = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
     post(services, ada, running, {"type": "ready"})
-    made = StoredGames(
-        url=database_url, deployment=deployment, services=services, running=running, log=log
-    )
-    made.play_another()
-    yield made
+    finished = _play_another(services, PostgresLog(database))
     database.close()
     deployment.close()
+    contents = databases.contents(url)
+    databases.give_back(url)
+    return _Played(contents=contents, world=deployment.world, running=running, finished=finished)
+
+
+@pytest.fixture
+def stored_games(
+    database_url: str, databases: Databases, _played: _Played
+) -> Iterator[StoredGames]:
+    """Return a database with games and a public log."""
+    databases.fill(database_url, _played.contents)
+    deployment = Deployment(url=database_url, world=deepcopy(_played.world))
+    database = Database(database_url, size=2)
+    yield StoredGames(
+        url=database_url,
+        deployment=deployment,
+        services=deployment.process(),
+        running=_played.running,
+        finished=_played.finished,
+        log=PostgresLog(database),
+    )
+    database.close()
+    deployment.close()
+
+
+def _play_another(services: Services, log: PostgresLog) -> UUID:
+    """Play a game to its end, and add it to the public log."""
+    game = open_game(services, person(services), ({"bot": "lowest"}, {"bot": "greedy"}))
+    play_out(services, game)
+    sequencer_of(log).run_once()
+    return game
 
 
 def backed_up(stored_games: StoredGames, folder: Path, name: str = "one") -> tuple[Path, Manifest]:

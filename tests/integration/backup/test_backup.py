@@ -73,8 +73,10 @@ def test_a_restore_brings_back_every_row(
 def test_restored_running_games_continue_and_finished_games_are_unchanged(
     stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:
+    finished = stored_games.play_another()
     path, _ = backed_up(stored_games, tmp_path)
     before = lines_of(stored_games.services, stored_games.running)
+    whole = lines_of(stored_games.services, finished)
     restore(empty_database_url, path)
     deployment = Deployment(url=empty_database_url, world=stored_games.deployment.world)
     try:
@@ -83,6 +85,8 @@ def test_restored_running_games_continue_and_finished_games_are_unchanged(
         play_out(services, stored_games.running, after=lambda: _act(services, stored_games))
         assert lines_of(services, stored_games.running)[: len(before)] == before
         assert_sound(services, stored_games.running)
+        assert lines_of(services, finished) == whole
+        assert_sound(services, finished)
     finally:
         deployment.close()
 

@@ -40,7 +40,7 @@ OTHER = NoteVerifier(name=SIGNER.verifier.name, public=bytes(range(32)))
 @pytest.fixture
 def sealed(stored_games: StoredGames) -> UUID:
     """Return a finished game."""
-    return stored_games.play_another()
+    return stored_games.finished
 
 
 def checked(

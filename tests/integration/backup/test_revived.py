@@ -6,6 +6,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID
 
@@ -117,6 +118,28 @@ def test_players_erased_after_the_backup_are_erased_again(
     assert restored_bob.get("/v1/players/me").status_code == 200
     restored_bob.world.services.close()
     assert (tmp_path / "new" / ERASURES).read_text() == listed.read_text()
+
+
+def test_a_player_whose_hand_was_running_at_the_backup_is_erased_again(
+    world: World, database_url: str, empty_database_url: str, keys: Path, tmp_path: Path, run: Run
+) -> None:
+    """The hand ended before the erasure, but in the backup it is running."""
+    ada = world.person("Ada Unmistakable")
+    game = ada.game()
+    make_backup(run, database_url, keys, tmp_path / "b")
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    assert ada.call("DELETE", "/v1/players/me").status_code == 204
+    assert world.services.erasures.record() == 1
+    out, _ = restore_backup(
+        *(run, empty_database_url, tmp_path / "b", tmp_path / "new"),
+        *("--keys", keys, "--erasures", keys.with_name(ERASURES)),
+    )
+    assert "1 players erased again" in out
+    restored_ada = restored(empty_database_url, keys, ada)
+    assert restored_ada.get("/v1/players/me").status_code == 401
+    seats = restored_ada.world.get(game).json["seats"]
+    assert "Ada Unmistakable" not in [seat["name"] for seat in seats]
+    restored_ada.world.services.close()
 
 
 def test_the_list_of_erasures_has_each_erasure_once_and_no_name(world: World, keys: Path) -> None:
@@ -249,4 +272,7 @@ def test_a_backup_made_without_keys_is_reported_as_unsigned(
 
 def test_the_keyring_lists_every_key_that_it_signed_with() -> None:
     one = Keyring.generate()
-    assert one.publics == (one.signing_key.public_key().public_bytes_raw(),)
+    two = one.with_new_signing_key(datetime(2026, 11, 21, tzinfo=UTC), overlap=timedelta(days=1))
+    publics = [each.signing_key.public_key().public_bytes_raw() for each in (two, one)]
+    assert one.publics == (publics[1],)
+    assert two.publics == tuple(publics), "the present key first, then the one before it"

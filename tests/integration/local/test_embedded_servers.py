@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -60,7 +61,7 @@ def _gone(pid: int, *, within: float = 10.0) -> bool:
     return False
 
 
-def test_postgres_runs_as_any_user_and_keeps_its_rows_after_a_restart(
+def test_postgres_keeps_its_rows_after_a_restart(
     server: EmbeddedPostgres,
 ) -> None:
     url = server.start()
@@ -139,6 +140,20 @@ def test_a_server_that_cannot_start_names_the_reason(
         server.start()
 
 
+def test_a_child_that_cannot_become_its_user_names_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The namespaces of the machine are used up after the first check of them."""
+
+    def used_up(_flags: int) -> int:
+        raise OSError(errno.ENOSPC, "no user namespace")
+
+    monkeypatch.setattr(processes, "_unshare", used_up)
+    wanted = Identity(method=Method.NAMESPACE, uid=1, gid=1, owner=os.getuid())
+    with pytest.raises(EmbeddedError, match=r"true does not start(?s:.*)no user namespace"):
+        start_child(["true"], log=tmp_path / "log", identity=wanted)
+
+
 def test_root_runs_postgres_as_nobody_if_namespaces_are_refused_and_others_as_themselves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,7 +218,7 @@ def test_servers_end_with_their_parent_even_if_it_is_killed(
         "print(*(server.process.pid for server in servers), flush=True)\n"
         "time.sleep(60)\n"
     )
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     program = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True, cwd=root
     )

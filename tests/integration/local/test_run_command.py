@@ -86,7 +86,7 @@ def test_a_relay_without_a_successful_round_is_not_healthy(environment: dict[str
     load_or_create(Path(environment["SHITHEAD_KEY_FILE"]))
     with running("relay", environment):
         end = time.monotonic() + 20
-        while "the last round was" not in (text := check("relay", environment)[1]):
+        while "no round has succeeded yet" not in (text := check("relay", environment)[1]):
             assert time.monotonic() < end, text
             time.sleep(0.2)
         assert check("relay", environment)[0] == 1
@@ -95,4 +95,4 @@ def test_a_relay_without_a_successful_round_is_not_healthy(environment: dict[str
 def test_streams_without_a_port_are_refused(environment: dict[str, str]) -> None:
     status, text = check("streams", environment)
     assert status == 1
-    assert "the port to ask is not set" in text
+    assert "the port of this process is not set" in text

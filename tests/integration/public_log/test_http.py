@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.bootstrap import Services
 from service.keys.keyring import Keyring
+from service.public_log.freshness import Expected
 from service.shx.bundle import PROOF, read_bundle, write_bundle
 from service.shx.keys import followed, read_keys
 from service.shx.receipts import parse_receipt_body, receipt_body
@@ -172,6 +173,14 @@ def test_a_quorum_of_the_witnesses_suffices(world: World, ada: Person) -> None:
             bundle, OutsideEvidence(witness_keys=both, witnessed=True, quorum=quorum)
         )
         assert finding(report, Check.WITNESS).result is result
+
+
+def test_a_witness_key_supplied_twice_counts_once(world: World, ada: Person) -> None:
+    bundle = read_bundle(witnessed_bundle(world, ada))
+    twice = (WITNESS.verifier, WITNESS.verifier)
+    report = verify_bundle(bundle, OutsideEvidence(witness_keys=twice, witnessed=True))
+    assert finding(report, Check.WITNESS).result is Result.PASS
+    assert Expected(witnesses=twice).wanted == 1
 
 
 def tampered(bundle: bytes, kind: str, services: Services) -> bytes:

@@ -12,7 +12,7 @@ from service.cli.move_text import (
     Unclear,
     in_own_codes,
     moves_in_order,
-    typed,
+    parse_move,
     words_of,
 )
 from service.shx.move_signing import check_move
@@ -51,15 +51,15 @@ LISTED: list[dict[str, Any]] = [
     ],
 )
 def test_moves_are_typed_as_numbers_cards_or_words(text: str, move: dict[str, Any]) -> None:
-    assert typed(text, LISTED, swapping=False) == move
-    check_move(typed(text, LISTED, swapping=False))
+    assert parse_move(text, LISTED, swapping=False) == move
+    check_move(parse_move(text, LISTED, swapping=False))
 
 
 def test_an_exchange_is_typed_in_pairs() -> None:
     swap = {"type": "swap", "up": ["Kd", "Ts"], "hand": ["4c", "5h"]}
-    assert typed("Kd=4c Ts=5h", [], swapping=True) == swap
-    assert typed("kd=4C 10s=5H", [], swapping=True) == swap
-    assert typed("ready", [], swapping=True) == {"type": "ready"}
+    assert parse_move("Kd=4c Ts=5h", [], swapping=True) == swap
+    assert parse_move("kd=4C 10s=5H", [], swapping=True) == swap
+    assert parse_move("ready", [], swapping=True) == {"type": "ready"}
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_the_deck_number_of_a_card_may_be_omitted(
     text: str, own: list[str], cards: list[str]
 ) -> None:
     """A card that the player does not hold is sent as typed, and the service refuses it."""
-    assert in_own_codes(typed(text, [], swapping=False), own)["cards"] == cards
+    assert in_own_codes(parse_move(text, [], swapping=False), own)["cards"] == cards
 
 
 def test_deck_numbers_may_be_omitted_in_exchanges_and_stacks() -> None:
-    swap = typed("Kd=4c", [], swapping=True)
+    swap = parse_move("Kd=4c", [], swapping=True)
     assert in_own_codes(swap, ["Kd/2", "4c/2"]) == {**swap, "up": ["Kd/2"], "hand": ["4c/2"]}
-    laid = in_own_codes(typed("lay Kd Kd/Ac", [], swapping=False), ["Kd", "Kd/2", "Ac/2"])
+    laid = in_own_codes(parse_move("lay Kd Kd/Ac", [], swapping=False), ["Kd", "Kd/2", "Ac/2"])
     assert laid == {"type": "lay", "stacks": [["Kd", "Kd/2"], ["Ac/2"]]}
     assert in_own_codes({"type": "ready"}, ["Kd"]) == {"type": "ready"}
 
@@ -90,7 +90,7 @@ def test_deck_numbers_may_be_omitted_in_exchanges_and_stacks() -> None:
 def test_cards_typed_before_play_are_answered_with_their_codes() -> None:
     for text, code in (("10h", "Th"), ("play 10h", "Th"), ("6C", "6c")):
         with pytest.raises(Unclear, match=rf"^{code} cannot be played before play begins; .*Kd=4c"):
-            typed(text, [], swapping=True)
+            parse_move(text, [], swapping=True)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_cards_typed_before_play_are_answered_with_their_codes() -> None:
 )
 def test_input_that_is_no_move_is_explained(text: str, swapping: bool) -> None:
     with pytest.raises(Unclear):
-        typed(text, LISTED, swapping=swapping)
+        parse_move(text, LISTED, swapping=swapping)
 
 
 def test_moves_are_listed_by_rank_with_the_pick_up_last() -> None:
@@ -113,7 +113,7 @@ def test_moves_are_listed_by_rank_with_the_pick_up_last() -> None:
 def test_a_pick_up_includes_the_cards_that_must_go_along() -> None:
     """A signed move must be complete, because the server cannot add cards to it."""
     moves = [{"type": "pick_up", "with": ["Kd"]}]
-    assert typed("take", moves, swapping=False) == moves[0]
+    assert parse_move("take", moves, swapping=False) == moves[0]
 
 
 def test_automatic_players_choose_by_their_rule() -> None:

@@ -79,13 +79,13 @@ def test_objections_to_an_event_are_in_the_order_of_the_checks() -> None:
     assert marks(found) == {4: ["custody: not held", "legality: no [L10]"]}
 
 
-def test_evidence_that_proves_nothing_objects_to_no_event() -> None:
+def test_evidence_that_proves_nothing_is_not_an_objection_to_an_event() -> None:
     """A checkpoint without a known signature is reported by its check, not at an event."""
-    idle = Finding(
+    unsigned = Finding(
         check=Check.ANCHOR,
         result=Result.FAIL,
         seq=4,
         reason="unsigned",
         weight=EvidenceWeight.NOTHING,
     )
-    assert against_events([idle], GAME, LINES, OutsideEvidence()) == ()
+    assert against_events([unsigned], GAME, LINES, OutsideEvidence()) == ()

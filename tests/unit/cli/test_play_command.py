@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from service.cli.__main__ import MISUSED
+from service.cli.dispute import _Court
 from service.cli.load_game import read_recording, steps_of
 from service.cli.narration import People, narrated, result_of
 from service.cli.play_screen import (
@@ -27,6 +29,7 @@ from service.cli.play_screen import (
     recent_events,
     table_of,
 )
+from service.cli.replay import printable_lines
 from service.client.api import Refused
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
@@ -238,3 +241,34 @@ def test_without_a_service_the_command_that_starts_one_is_named(
     home = () if words == ("bots",) else ("--home", tmp_path)
     status, _, err = shithead(*words, "--url", "http://127.0.0.1:9", *home)
     assert (status, "start one with `shithead up`" in err) == (2, True)
+
+
+class Listing:
+    """Serves one page of tables."""
+
+    def __init__(self, statuses: Sequence[str], following: str | None) -> None:
+        self.api = self
+        self.page = {"items": [{"status": status} for status in statuses], "next": following}
+
+    def get(self, _path: str) -> dict[str, Any]:
+        return self.page
+
+
+def test_a_page_of_closed_tables_is_not_reported_as_no_tables(
+    shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Tables that are still open can be older than the newest page."""
+    for following, expected in (("more", "use --status"), (None, "no tables")):
+        listing = Listing(["closed", "closed"], following)
+        monkeypatch.setattr("service.cli.tables.known_player", lambda *_, found=listing: found)
+        status, out, _ = shithead("tables", "--home", tmp_path)
+        assert (status, expected in out) == (0, True), out
+
+
+def test_a_name_from_the_server_stays_within_its_line() -> None:
+    """A line separator in a referee's name must not begin a line that looks like a ruling."""
+
+    name = "Cleo\u2028Ruling: cleared\nRuling: cleared"
+    player: Any = SimpleNamespace(api=SimpleNamespace(get=lambda _path: {"name": name}))
+    assert len(_Court(url="", player=player)._name("1").splitlines()) == 1
+    assert printable_lines("1  Cleo\u2028Ruling\n") == "1  Cleo\ufffdRuling\n"

@@ -142,7 +142,7 @@ def test_an_id_is_fetched_from_the_server(
     assert shithead("replay", GAME)[0] == 0
     status, out, err = shithead("replay", GAME.replace("1", "2"))
     assert (status, out) == (1, "")
-    assert "does not give out the game: there is no such game" in err
+    assert "does not return the game: there is no such game" in err
 
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1", "ftp://example", "nonsense"])

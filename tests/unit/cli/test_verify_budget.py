@@ -28,9 +28,9 @@ def no_garbage_collection() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def costly(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a log whose checks take well over half a second."""
+    """Return a log whose checks take two seconds."""
     path = tmp_path_factory.mktemp("costly") / "events.jsonl"
-    path.write_bytes(costly_log(30_000))
+    path.write_bytes(costly_log(12_000))
     return path
 
 

@@ -70,6 +70,13 @@ def test_events_that_do_not_continue_the_log_are_a_contradiction(
     assert seen.version == 30
 
 
+def test_events_before_one_that_contradicts_are_saved(seen: Seen, tmp_path: Path) -> None:
+    """Without them the file would have a gap if later events were added."""
+    with pytest.raises(Contradicted, match="seq 32"):
+        seen.add((LINES[30], LINES[31], LINES[33]))
+    assert Seen(GAME, tmp_path).lines == seen.lines == list(LINES[:32])
+
+
 def test_a_different_head_or_log_is_a_contradiction(seen: Seen) -> None:
     for version, head in ((30, "00" * 32), (31, seen.heads[-1].hex()), (0, "00" * 32)):
         with pytest.raises(Contradicted):

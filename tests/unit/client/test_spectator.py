@@ -58,6 +58,30 @@ def test_events_are_yielded_from_the_first_also_after_a_restart(
     assert [e["seq"] for e in spectator(server, tmp_path).events()] == list(range(len(LINES)))
 
 
+def test_a_view_between_two_events_does_not_disturb_the_stream(server: Any, tmp_path: Path) -> None:
+    """The view fetches events that the stream sends again; they are compared, not added."""
+    watched = spectator(server, tmp_path)
+    seqs = []
+    for event in watched.events():
+        seqs.append(event["seq"])
+        assert watched.view()["version"] == len(LINES)
+    assert seqs == list(range(len(LINES)))
+
+
+def test_a_streamed_event_must_equal_the_one_fetched_with_a_view(
+    server: Any, tmp_path: Path
+) -> None:
+    forgery = Forgery(LINES)
+    forgery.events[10]["at"] = forgery.events[10]["at"][:20] + "000000Z"
+    server.stream = lambda _path, *, after: iter(forgery.lines()[after:])
+    watched = spectator(server, tmp_path)
+    events = watched.events()
+    next(events)
+    watched.view()
+    with pytest.raises(Contradicted, match="another event at seq 10"):
+        list(events)
+
+
 def test_an_event_that_does_not_continue_the_log_is_not_yielded(
     server: Any, tmp_path: Path
 ) -> None:

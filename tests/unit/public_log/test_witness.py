@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import threading
 from pathlib import Path
 
@@ -256,6 +257,16 @@ def test_a_log_asks_over_http_and_continues_from_the_size_in_the_answer(served: 
         line = served.ask(size, known)
         (found,) = cosignatures(parse_note(note_of(size) + line.encode()), [WITNESS.verifier])
         assert found.verifier == WITNESS.verifier
+    served.server.shutdown()
+
+
+@pytest.mark.parametrize("length", ["9" * 5000, "1000000", "many"])
+def test_a_request_of_excessive_or_unknown_length_is_refused(served: Served, length: str) -> None:
+    host, port = served.server.server_address[:2]
+    connection = http.client.HTTPConnection(str(host), port, timeout=10)
+    connection.request("POST", "/add-checkpoint", headers={"Content-Length": length})
+    assert connection.getresponse().status == 413
+    connection.close()
     served.server.shutdown()
 
 

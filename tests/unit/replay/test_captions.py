@@ -158,7 +158,7 @@ def test_both_seats_are_named_if_the_previous_player_takes_the_pile() -> None:
     assert sentence(picked) == text
 
 
-def test_a_pick_up_names_what_goes_along() -> None:
+def test_a_pick_up_names_the_face_up_card_taken_with_the_pile() -> None:
     game = table()
     game = game.with_seat(0, replace(game.seats[0], hand=(), up=(cards("Kc"), ())))
     picked = PilePickedUp(seat=0, taker=0, count=1, along=cards("Kc"), turn=1, direction=1)

@@ -58,6 +58,6 @@ def test_three_variants_are_known_by_name_only() -> None:
 def test_the_page_of_a_custom_ruleset_names_its_base() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"burn": {"set_size": 3}})
     text = as_text(rules_page(own))
-    assert "made from Leeds Rules" in text
+    assert "based on Leeds Rules" in text
     assert "Cards of one rank that burn as a set: 3 instead of 4." in text
     assert "L22" not in text

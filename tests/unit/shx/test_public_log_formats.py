@@ -26,7 +26,7 @@ from service.shx.tlog.notes import NoteSigner, parse_note, parse_verifier, sign_
 from service.shx.tlog.proof import TlogProof, check_proof, parse_proof
 from service.shx.tlog.tree import inclusion_proof, leaf_hash, root
 
-# The example of C2SP's tlog-cosignature, which is that of tlog-checkpoint with a witness.
+# The example in C2SP's tlog-cosignature: the checkpoint of tlog-checkpoint, with a cosignature.
 C2SP_CHECKPOINT = (
     "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n"
     "\u2014 example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Z"
@@ -54,7 +54,7 @@ LEAVES = [leaf_hash(bytes([number])) for number in range(7)]
 HEAD = Checkpoint(origin="cards.example", size=7, root=root(LEAVES))
 
 
-def test_the_checkpoint_of_c2sp_is_read_and_written_alike() -> None:
+def test_the_checkpoint_of_c2sp_is_read_and_written_unchanged() -> None:
     note = parse_note(C2SP_CHECKPOINT)
     read = parse_checkpoint(note.text)
     assert (read.origin, read.size) == ("example.com/behind-the-sofa", 20852163)
@@ -63,7 +63,7 @@ def test_the_checkpoint_of_c2sp_is_read_and_written_alike() -> None:
     assert (log.name, log.key_id.hex(), len(log.signature)) == (read.origin, "033de0ae", 64)
     assert (witness.name, witness.key_id.hex()) == ("witness.example.com/w1", "8d66cf3f")
     assert len(witness.signature) == 72
-    assert int.from_bytes(witness.signature[:8], "big") == 1679315147  # as its text says
+    assert int.from_bytes(witness.signature[:8], "big") == 1679315147  # stated by C2SP
 
 
 def test_a_cosignature_of_a_public_witness_is_valid() -> None:

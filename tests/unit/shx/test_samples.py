@@ -25,7 +25,7 @@ from service.shx.shuffle import (
 )
 from tests.tamper import LOGS, SAMPLES
 
-ANNOUNCING = ("game_created", "game_sealed", "game_aborted")
+VERSIONED = ("game_created", "game_sealed", "game_aborted")
 """The types that have a version 2."""
 
 
@@ -68,15 +68,15 @@ def openings_in(value: Any) -> Iterator[dict[str, Any]]:
             yield from openings_in(item)
 
 
-def test_the_copied_samples_are_complete() -> None:
+def test_there_are_33_sample_logs() -> None:
     assert len(LOGS) == 33
 
 
 def test_every_event_is_encoded_to_the_same_bytes(links: list[Link]) -> None:
-    prev, second = links[0].event["prev"], links[0].event["v"] == 2
+    prev, is_version_2 = links[0].event["prev"], links[0].event["v"] == 2
     for link in links:
         event = dict(link.event)
-        assert event["v"] == (2 if event["type"] in ANNOUNCING and second else 1)
+        assert event["v"] == (2 if event["type"] in VERSIONED and is_version_2 else 1)
         assert event["prev"] == prev
         event |= {"game": UUID(event["game"]), "prev": bytes.fromhex(prev)}
         line = encode_event(**event)

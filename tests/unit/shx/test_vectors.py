@@ -29,7 +29,8 @@ VECTORS = FILE["vectors"]
 
 
 @cache
-def _known() -> set[str]:
+def fields_with_a_test() -> set[str]:
+    """Return the values of a vector that the tests below use."""
     return {
         *("name", "game", "S", "commit", "reveals", "client_commits", "genesis", "event_0"),
         *("head_0", "event_1", "head_1", "codes_canonical_sha256", "T", "K_deck", "K_salt"),
@@ -52,12 +53,12 @@ def entropy_of(vector: dict[str, Any]) -> list[bytes | None]:
     return [value and bytes.fromhex(value) for value in vector["reveals"]]
 
 
-def test_every_value_of_the_vectors_is_checked(vector: dict[str, Any]) -> None:
-    assert vector.keys() == _known()
+def test_the_vectors_have_no_values_without_a_test(vector: dict[str, Any]) -> None:
+    assert vector.keys() == fields_with_a_test()
     assert FILE.keys() == {"about", "uniform", "vectors"}
 
 
-def test_commitments(vector: dict[str, Any]) -> None:
+def test_commitments_to_entropy_equal_the_vectors(vector: dict[str, Any]) -> None:
     game = UUID(vector["game"])
     assert server_commit(game, bytes.fromhex(vector["S"])).hex() == vector["commit"]
     made = [
@@ -67,7 +68,7 @@ def test_commitments(vector: dict[str, Any]) -> None:
     assert made == vector["client_commits"]
 
 
-def test_events_and_heads(vector: dict[str, Any]) -> None:
+def test_hashes_of_the_chain_equal_the_vectors(vector: dict[str, Any]) -> None:
     assert genesis(UUID(vector["game"])).hex() == vector["genesis"]
     lines = [vector["event_0"].encode(), vector["event_1"].encode()]
     heads = [head(line).hex() for line in lines]
@@ -75,7 +76,7 @@ def test_events_and_heads(vector: dict[str, Any]) -> None:
     assert [link.head.hex() for link in read_chain(lines)] == heads
 
 
-def test_events_are_written_as_read(vector: dict[str, Any]) -> None:
+def test_events_are_encoded_to_the_bytes_they_were_read_from(vector: dict[str, Any]) -> None:
     for line in (vector["event_0"].encode(), vector["event_1"].encode()):
         event = decode_event(line)
         del event["v"]
@@ -84,13 +85,15 @@ def test_events_are_written_as_read(vector: dict[str, Any]) -> None:
         assert encode_event(**event) == line
 
 
-def test_the_ruleset_is_bound_by_its_hash(vector: dict[str, Any]) -> None:
+def test_the_first_event_has_the_hash_of_its_ruleset_and_the_servers_commitment(
+    vector: dict[str, Any],
+) -> None:
     data = json.loads(vector["event_0"])["data"]
     assert ruleset_hash(data["ruleset"]).hex() == data["ruleset_hash"]
     assert data["commit"] == vector["commit"]
 
 
-def test_transcript_and_keys(vector: dict[str, Any]) -> None:
+def test_the_transcript_and_the_key_of_the_deck_equal_the_vectors(vector: dict[str, Any]) -> None:
     codes = codes_of(vector)
     assert sha256(canonical(list(codes))).hex() == vector["codes_canonical_sha256"]
     head0, seed = bytes.fromhex(vector["head_0"]), bytes.fromhex(vector["S"])
@@ -101,7 +104,7 @@ def test_transcript_and_keys(vector: dict[str, Any]) -> None:
     assert stream_block(deck_key, 0).hex() == vector["stream_K_deck_block_0"]
 
 
-def test_the_shuffle(vector: dict[str, Any]) -> None:
+def test_the_deck_its_salts_and_the_dealer_equal_the_vectors(vector: dict[str, Any]) -> None:
     entropy = entropy_of(vector)
     shuffle = derive(
         UUID(vector["game"]),
@@ -139,7 +142,7 @@ def test_hashed_parts_are_separated_by_their_lengths() -> None:
     assert length_prefixed(b"a", b"b") != length_prefixed(b"ab", b"")
 
 
-def test_a_partial_deck_carries_the_next_number_and_jokers_come_last() -> None:
+def test_a_partial_deck_has_the_number_after_the_full_decks_and_jokers_come_last() -> None:
     codes = deck_codes(1, 2, ["2", "A"])
     assert codes[:2] == ("2c", "3c")
     tail = "2c/2 Ac/2 2d/2 Ad/2 2h/2 Ah/2 2s/2 As/2 X1 X2"

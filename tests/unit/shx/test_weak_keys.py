@@ -1,4 +1,4 @@
-"""Keys of small order and keys that are no point, checked by the arithmetic of the curve."""
+"""Keys of small order and keys that are not on the curve, checked by computing with points."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def point_at(y: int) -> Point | None:
 
 
 def small_points() -> set[Point]:
-    """Return the eight points of small order: other points times the large prime order."""
+    """Return the eight points of small order: `ORDER` times a point of the curve is one of them."""
     found = {NEUTRAL}
     y = 2
     while len(found) < 8:
@@ -54,7 +54,7 @@ def small_points() -> set[Point]:
     return found
 
 
-def test_the_points_of_small_order_are_these_eight() -> None:
+def test_small_order_lists_the_y_of_all_eight_points_of_small_order() -> None:
     points = small_points()
     assert all(times(8, point) == NEUTRAL for point in points)
     assert {y for _, y in points} == SMALL_ORDER

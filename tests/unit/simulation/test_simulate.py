@@ -51,7 +51,7 @@ def test_hands_of_a_table_follow_one_another() -> None:
 
 
 def test_bots_change_seats_from_table_to_table() -> None:
-    """So no bot always has the best seat."""
+    """Otherwise one bot would always have the better seat."""
     games = simulated_games(plan_for("leeds", games=4))
     seated = [("greedy", "lowest")] * 2 + [("lowest", "greedy")] * 2
     assert [game.bots for game in games] == seated

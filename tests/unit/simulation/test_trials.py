@@ -41,7 +41,7 @@ def test_hands_that_never_end_are_counted_and_refused() -> None:
     assert report.refusal == "every trial hand ended in a stalemate"
 
 
-def test_a_trial_takes_no_more_time_than_it_is_given() -> None:
+def test_a_trial_stops_at_its_time_limit() -> None:
     clock = iter(range(1000))
     report = play_trials(
         definition("shithead").settings({}), 50, Limits(seconds=10), now=lambda: next(clock)
@@ -66,8 +66,8 @@ def test_a_lost_card_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.heavy
-def test_stacks_with_companions_are_listed_whole() -> None:
-    """A stack of face-up cards is played whole, also as the companion of a five."""
+def test_legal_moves_play_a_stack_whole_even_with_a_five() -> None:
+    """A stack of face-up cards is played whole, even as the companion of a five."""
     laid_out = {"up": 0, "hand": 6, "exchange": False, "layout": "stacks"}
     changes = {"players": {"max": 5}, "deal": laid_out}
     own = custom_definition(definition("leeds"), "Stacked Leeds", changes)

@@ -1,4 +1,4 @@
-"""Aborts that break no rule pass, with remarks where needed."""
+"""Aborted games: an abort that breaks no rule passes, with a remark where it needs one."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def report(evidence: OutsideEvidence, *, bundled: dict[str, bytes] | None = None
     return with_short_sentences(verify_bundle(Bundle(lines=LINES, files=bundled or {}), evidence))
 
 
-def found(evidence: OutsideEvidence, check: Check = Check.RECEIPTS) -> Finding:
+def finding_of(evidence: OutsideEvidence, check: Check = Check.RECEIPTS) -> Finding:
     return next(one for one in report(evidence).findings if one.check is check)
 
 
@@ -76,14 +76,14 @@ def with_dates(seq: int, key: ListedKey) -> OutsideEvidence:
     [
         (LAST, listed(LATER), f"begins at {LATER}, after the last event ({TIMES[LAST]})"),
         (40, listed(TIMES[80]), f"begins at {TIMES[80]}, after seq 41 ({TIMES[41]})"),
-        (40, listed(LONG_AGO, LONG_AGO), f"ended at {LONG_AGO}, before that ({TIMES[40]})"),
-        (40, listed(LONG_AGO, TIMES[20]), f"ended at {TIMES[20]}, before that ({TIMES[40]})"),
+        (40, listed(LONG_AGO, LONG_AGO), f"ended at {LONG_AGO}, before seq 40 ({TIMES[40]})"),
+        (40, listed(LONG_AGO, TIMES[20]), f"ended at {TIMES[20]}, before seq 40 ({TIMES[40]})"),
     ],
 )
 def test_a_signature_outside_the_period_of_its_key_gets_a_remark_and_passes(
     seq: int, key: ListedKey, words: str
 ) -> None:
-    receipts = found(with_dates(seq, key))
+    receipts = finding_of(with_dates(seq, key))
     assert receipts.result is Result.PASS
     [remark] = receipts.remarks
     assert remark.startswith(f"key {SERVER.verifier.key_id.hex()}, which signed seq {seq}")
@@ -101,7 +101,7 @@ def test_a_signature_outside_the_period_of_its_key_gets_a_remark_and_passes(
     ],
 )
 def test_a_signature_within_the_period_of_its_key_gets_no_remark(key: ListedKey) -> None:
-    assert found(with_dates(40, key)).remarks == ()
+    assert finding_of(with_dates(40, key)).remarks == ()
 
 
 def test_many_receipts_of_one_key_get_one_remark() -> None:
@@ -112,14 +112,14 @@ def test_many_receipts_of_one_key_get_one_remark() -> None:
         server_keys=(SERVER.verifier,),
         listed=(key,),
     )
-    [remark] = found(evidence).remarks
+    [remark] = finding_of(evidence).remarks
     assert remark.count(" begins at ") == 1
     assert f"; the same for {len(seqs) - 1} more events that it signed: so the times" in remark
 
 
 def test_the_key_of_the_public_log_gets_the_same_remark() -> None:
     evidence = OutsideEvidence(server_keys=(SERVER.verifier,), listed=(listed(LONG_AGO, LONG_AGO),))
-    anchor = found(
+    anchor = finding_of(
         OutsideEvidence(proof=proof(), server_keys=evidence.server_keys, listed=evidence.listed),
         Check.ANCHOR,
     )
@@ -135,8 +135,8 @@ def test_during_an_overlap_one_key_within_its_period_suffices() -> None:
     young = replace(listed(LATER), verifier=THIEF.verifier)
     keys = (SERVER.verifier, THIEF.verifier)
     evidence = OutsideEvidence(proof=both, server_keys=keys, listed=(listed(LONG_AGO), young))
-    assert found(evidence, Check.ANCHOR).remarks == ()
-    alone = found(replace(evidence, listed=(listed(LATER), young)), Check.ANCHOR)
+    assert finding_of(evidence, Check.ANCHOR).remarks == ()
+    alone = finding_of(replace(evidence, listed=(listed(LATER), young)), Check.ANCHOR)
     assert alone.remarks[0].count("begins at") == 2
 
 
@@ -146,7 +146,9 @@ def test_a_bundle_for_an_unknown_seat_is_caught() -> None:
 
 
 def test_an_anchor_of_an_earlier_head_states_its_range() -> None:
-    anchor = found(OutsideEvidence(proof=proof(40), server_keys=(SERVER.verifier,)), Check.ANCHOR)
+    anchor = finding_of(
+        OutsideEvidence(proof=proof(40), server_keys=(SERVER.verifier,)), Check.ANCHOR
+    )
     assert (anchor.result, anchor.reason) == (Result.PASS, "the public log has it up to seq 40")
 
 
@@ -175,13 +177,15 @@ def test_unrequested_evidence_in_a_bundle_is_allowed() -> None:
 
 def test_a_contradicting_receipt_without_a_key_has_an_unknown_signer() -> None:
     other = issue_receipt(THIEF, game=GAME, seq=40, head=bytes(32))
-    reason = found(OutsideEvidence(receipts=(other,))).reason
+    reason = finding_of(OutsideEvidence(receipts=(other,))).reason
     assert reason is not None and "its signer is unknown" in reason
 
 
 def test_every_contradicting_receipt_is_named() -> None:
     notes = [issue_receipt(SERVER, game=GAME, seq=seq, head=bytes(32)) for seq in (50, 40, 60)]
-    finding = found(OutsideEvidence(receipts=(receipt(30), *notes), server_keys=(SERVER.verifier,)))
+    finding = finding_of(
+        OutsideEvidence(receipts=(receipt(30), *notes), server_keys=(SERVER.verifier,))
+    )
     assert (finding.seq, finding.others) == (40, "2 more, at seq 50, 60")
     assert finding.reason is not None and "they agree up to seq 30" in finding.reason
 

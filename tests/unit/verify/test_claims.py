@@ -1,4 +1,4 @@
-"""Deck, history and actions are separate claims; every event that fails is named."""
+"""Deck, history and actions are separate claims, and a report names every event that fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.random_games import Plan, made_game, private_key
 from tests.tamper import Forgery, failing, report_on, sample, sample_lines
 
 
-def against(report: Report) -> set[Claim]:
+def failed_claims(report: Report) -> set[Claim]:
     return {one.claim for one in report.claims if one.result is Result.FAIL}
 
 
@@ -49,19 +49,19 @@ def without_a_line() -> Bundle:
 
 def test_a_broken_rule_is_not_reported_as_a_forged_history() -> None:
     report = report_on(with_a_false_burn().lines())
-    assert against(report) == {Claim.ACTIONS}
+    assert failed_claims(report) == {Claim.ACTIONS}
     assert report.wording.endswith("; nothing against the deck or the history")
 
 
 def test_a_false_deck_is_reported_under_deck() -> None:
     report = report_on(with_another_seed().lines())
-    assert Claim.DECK in against(report)
+    assert Claim.DECK in failed_claims(report)
     assert report.wording.startswith("the deck does not hold: commitments fails at seq ")
 
 
 def test_a_history_with_a_gap_is_reported_under_history() -> None:
     report = verify_bundle(without_a_line())
-    assert Claim.HISTORY in against(report)
+    assert Claim.HISTORY in failed_claims(report)
     assert "the history does not hold: chain fails at seq 40" in report.wording
 
 
@@ -93,14 +93,14 @@ def test_a_running_game_names_the_checks_that_must_wait() -> None:
     assert claims[Claim.HISTORY].endswith("not checked yet: seal")
 
 
-def test_no_claim_holds_for_a_log_that_is_partly_unreadable() -> None:
+def test_no_claim_passes_for_a_log_that_is_partly_unreadable() -> None:
     lines = sample_lines("shithead")
     report = report_on((*lines[:60], b"{}", *lines[60:]))
     assert {one.result for one in report.claims} == {Result.FAIL, Result.MISSING}
     assert report.wording.endswith("as far as the log can be read")
 
 
-def test_every_illegal_move_is_named_and_each_is_judged_by_itself() -> None:
+def test_every_illegal_move_is_named_with_its_own_rule() -> None:
     forgery = sample("shithead")
     burns = [forgery.find("pile_burned", n=n) for n in range(3)]
     for seq in burns:
@@ -143,13 +143,13 @@ def test_a_gap_in_the_numbers_is_one_failure() -> None:
 
 
 def test_an_early_time_out_does_not_count_towards_the_stand_in() -> None:
-    """Several time-outs of a seat come a little too early; none of them justifies the next."""
+    """All time-outs of a seat come a second too early; none of them justifies the next."""
     clock = {"turn_seconds": 30, "swap_seconds": 60}
     lines = made_game(Plan(name="silent", clock=clock, silent=1, stop=60))
     assert not failing(report_on(lines))
     forgery = Forgery(lines)
     forgery.data(0)["clock"]["turn_seconds"] = 31
-    late = finding(report_on(forgery.lines()), Check.LEGALITY)
+    legality = finding(report_on(forgery.lines()), Check.LEGALITY)
     started = forgery.find("play_started")
     turns = [
         seq
@@ -157,16 +157,18 @@ def test_an_early_time_out_does_not_count_towards_the_stand_in() -> None:
         if event["type"] == "turn_timed_out" and seq > started
     ]
     assert len(turns) > 3
-    assert [late.seq, *(one.seq for one in late.further)] == turns
+    assert [legality.seq, *(one.seq for one in legality.further)] == turns
 
 
 @pytest.mark.parametrize("name", ["shithead", "leeds", "threes-time-outs", "reverse"])
-def test_a_good_log_has_no_further_failures(name: str) -> None:
-    assert all(not found.further for found in report_on(sample_lines(name)).findings)
+def test_a_valid_log_has_no_further_failures(name: str) -> None:
+    report = report_on(sample_lines(name))
+    assert failing(report) == {}
+    assert all(not found.further for found in report.findings)
 
 
 def test_an_unreadable_line_breaks_no_rule() -> None:
-    """The rest of a move is in the unreadable line, so its absence is no fault of a seat."""
+    """The unreadable line may contain the rest of a move, so no seat is blamed for its absence."""
     lines = sample_lines("shithead")
     for kind in ("cards_drawn", "pile_burned", "play_started", "game_sealed"):
         seq = sample("shithead").find(kind)

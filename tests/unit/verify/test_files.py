@@ -39,7 +39,7 @@ def sample_path(name: str) -> Path:
     return SAMPLES / f"{name}.jsonl"
 
 
-def test_a_valid_log_ends_with_0_and_states_so_in_the_last_line() -> None:
+def test_a_valid_log_gives_exit_status_0_and_the_last_line_states_the_level() -> None:
     status, out, _ = run(sample_path("shithead"))
     assert status == 0
     assert out.splitlines()[-1] == f"no evidence of tampering, level L1; {NOTHING_FROM_OUTSIDE}"
@@ -54,7 +54,7 @@ def test_a_bundle_is_read_like_a_log(tmp_path: Path) -> None:
     assert run(path)[0] == 0
 
 
-def test_a_failed_check_ends_with_1_and_names_the_event(tmp_path: Path) -> None:
+def test_a_failed_check_gives_exit_status_1_and_names_the_event(tmp_path: Path) -> None:
     forgery = sample("shithead")
     seq = forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank")
     forgery.data(seq)["cause"] = "set"
@@ -67,7 +67,7 @@ def test_a_failed_check_ends_with_1_and_names_the_event(tmp_path: Path) -> None:
     assert out.splitlines()[-1] == f"{sentence}. Nothing against the deck or the history"
 
 
-def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
+def test_an_unfinished_game_gives_exit_status_2(tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl"
     path.write_bytes(b"\n".join(cut_lines("threes")) + b"\n")
     status, out, _ = run(path)
@@ -79,12 +79,12 @@ def test_an_unfinished_game_ends_with_2(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [VerifyOptions(level="L2"), VerifyOptions(level="L3"), VerifyOptions(witnessed=True)]
 )
-def test_missing_requested_evidence_ends_with_2(options: VerifyOptions) -> None:
+def test_missing_requested_evidence_gives_exit_status_2(options: VerifyOptions) -> None:
     assert run(sample_path("threes"), options=options)[0] == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"PK\x03\x04", b"\x00" * 50])
-def test_a_file_that_is_not_a_bundle_ends_with_3(tmp_path: Path, data: bytes) -> None:
+def test_a_file_that_is_not_a_bundle_gives_exit_status_3(tmp_path: Path, data: bytes) -> None:
     path = tmp_path / "file"
     path.write_bytes(data)
     status, out, errors = run(path)
@@ -92,7 +92,7 @@ def test_a_file_that_is_not_a_bundle_ends_with_3(tmp_path: Path, data: bytes) ->
     assert errors.startswith("shithead verify: ")
 
 
-def test_a_missing_file_ends_with_3(tmp_path: Path) -> None:
+def test_a_missing_file_gives_exit_status_3(tmp_path: Path) -> None:
     assert run(tmp_path / "nothing")[0] == 3
 
 
@@ -110,7 +110,7 @@ def test_receipts_are_assigned_to_their_games_and_the_worst_status_counts(tmp_pa
         log = Log(sample_lines(name))
         note = issue_receipt(SERVER, game=log.game, seq=log.end, head=log.heads[-1])
         notes.append(tmp_path / f"{name}.note")
-        # As an editor of Windows or the form of a browser writes the first of them.
+        # Editors on Windows and forms in browsers change the line endings like this.
         notes[-1].write_bytes(note.replace(b"\n", b"\r\n") if name == "threes" else note)
     options = VerifyOptions(level="L2", receipts=notes, keys=Keys(server=(SERVER.verifier,)))
     status, out, _ = run(sample_path("shithead"), sample_path("threes"), options=options)
@@ -144,7 +144,7 @@ def test_json_is_the_audit_object_of_the_api() -> None:
     assert (audit["level"], audit["result"], audit["sealed"]) == ("L1", "pass", True)
 
 
-def test_a_second_run_gives_the_same_bytes() -> None:
+def test_verifying_a_log_twice_prints_the_same_text() -> None:
     assert run(sample_path("leeds")) == run(sample_path("leeds"))
 
 
@@ -157,9 +157,9 @@ def test_text_from_a_log_cannot_control_a_terminal() -> None:
 
 
 def test_an_exception_within_a_check_is_a_failed_check(monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaks(*_: object) -> None:
+    def raising(*_: object) -> None:
         raise ZeroDivisionError("by a setting")
 
-    monkeypatch.setattr("service.verify.verify.check_legality", breaks)
+    monkeypatch.setattr("service.verify.verify.check_legality", raising)
     report = report_on(sample_lines("threes"))
     assert list(failing(report)) == [Check.LEGALITY]

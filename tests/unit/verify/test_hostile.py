@@ -19,7 +19,7 @@ from tests.examples import examples
 from tests.tamper import Forgery, failing, report_on, sample_lines
 
 NAMES = ("threes", "shithead-keyed", "leeds-forfeit", "reverse-second-hand", "shithead-aborted")
-INDEPENDENT = (  # what one seat does before play may come before or after what another does
+INDEPENDENT = (  # before play, seats do these in any order, so two swapped ones may be valid
     "seat_ready",
     "cards_swapped",
     "entropy_revealed",
@@ -35,7 +35,7 @@ def decoded(name: str) -> tuple[dict[str, Any], ...]:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of everything below a value, branches included."""
+    """Return the paths of all values inside a value, those of lists and objects too."""
     if isinstance(value, dict):
         inner = [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
     elif isinstance(value, list):
@@ -92,12 +92,11 @@ def test_a_mutated_and_rechained_log_is_always_reported_on(data: st.DataObject) 
 @pytest.mark.heavy
 @QUICK
 @given(st.data())
-def test_moved_dropped_and_doubled_events_are_always_caught(data: st.DataObject) -> None:
+def test_a_check_fails_if_an_event_is_moved_dropped_or_doubled(data: st.DataObject) -> None:
     """
-    Events of a finished game in another order, one missing or one twice: never all passes.
+    In a finished game that does not end with an unsigned forfeit.
 
-    A game that ends with an unsigned forfeit is left out: the server can
-    claim one after any move, and the report says that it is unproven.
+    The server can claim a forfeit after any move, and the report says that it is unproven.
     """
     name = data.draw(st.sampled_from(("threes", "shithead-keyed", "reverse", "covered-queen")))
     forgery = Forgery(())
@@ -121,8 +120,8 @@ def test_moved_dropped_and_doubled_events_are_always_caught(data: st.DataObject)
 
 @QUICK
 @given(st.data())
-def test_a_changed_byte_never_passes(data: st.DataObject) -> None:
-    """Without recomputed hashes any changed byte is caught."""
+def test_a_check_fails_if_a_byte_is_changed(data: st.DataObject) -> None:
+    """If the hashes are not recomputed."""
     name = data.draw(st.sampled_from(NAMES[:4]))
     whole = bytearray(b"\n".join(sample_lines(name)))
     at = data.draw(st.integers(0, len(whole) - 1))
@@ -150,8 +149,7 @@ def test_a_file_without_a_log_has_no_level(lines: tuple[bytes, ...]) -> None:
     assert failing(report) == {Check.BYTES: 0}
 
 
-def test_each_event_type_alone_is_reported_on() -> None:
-    """A log without its first events fails and does not crash."""
+def test_a_log_of_a_single_event_that_is_not_the_first_fails() -> None:
     for name in NAMES:
         seen = set()
         for event in decoded(name):

@@ -60,7 +60,7 @@ def report_with(text: str) -> Report:
     )
 
 
-def test_the_page_has_every_line_of_the_text_report() -> None:
+def test_the_page_has_every_check_with_its_reason() -> None:
     report = report_on(sample_lines("leeds"))
     words = Reader(page_of(report)).words
     assert report.wording in words
@@ -82,7 +82,7 @@ def test_a_failed_check_is_named_with_its_event_and_statement() -> None:
 @pytest.mark.parametrize(
     "text", ["<script>alert(1)</script>", '"><img src=x onerror=x>', "</style>&amp;\x1b[2J\u202e"]
 )
-def test_nothing_of_a_log_becomes_markup(text: str) -> None:
+def test_text_of_a_log_never_becomes_markup(text: str) -> None:
     """A log is untrusted text, and its page is opened in a browser."""
     page = page_of(report_with(text), name=text)
     read = Reader(page)
@@ -111,7 +111,7 @@ def test_several_logs_are_sections_of_one_page() -> None:
     assert page.count("<!doctype html>") == 1
 
 
-def test_a_second_run_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_verifying_a_log_twice_writes_the_same_page(tmp_path: Path) -> None:
     pages = [tmp_path / "one.html", tmp_path / "two.html"]
     for page in pages:
         assert main_verify([SAMPLES / "leeds.jsonl"], VerifyOptions(html=page)) == 0

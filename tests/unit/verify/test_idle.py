@@ -41,7 +41,7 @@ def test_the_seat_that_had_the_turn_may_be_named() -> None:
     assert failing(report_on(log.lines())) == {}
 
 
-def test_a_wrongly_named_idle_seat_is_not_blamed() -> None:
+def test_naming_a_seat_as_idle_that_did_not_have_the_turn_fails() -> None:
     log = closed(None)
     end = len(log.events) - 1
     log.data(end)["seat"] = 1 - turn_of(log)

@@ -1,4 +1,4 @@
-"""Failed reports describe the incident in terms of cards, and its possible authors."""
+"""Reports on failed logs say in words what happened in the game, and who can have done it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_text_points_to_the_command_that_shows_the_move() -> None:
     assert f"shithead audit FILE --move {seq}<" in report_html([("my.shx", report)])
 
 
-def test_the_report_on_a_failed_log_does_not_ask_for_a_better_one() -> None:
+def test_the_report_on_a_failed_log_does_not_ask_for_more_evidence() -> None:
     forgery, _ = with_a_false_burn()
     assert "for more" not in report_text(report_on(forgery.lines()))
 
@@ -109,30 +109,30 @@ def state(seat: int, mode: str, progress: str) -> dict[str, object]:
     return {"seat": seat, "mode": mode, "state": progress}
 
 
-def test_without_player_entropy_the_server_could_choose_the_deck() -> None:
-    """`none`: safe only if the operator is honest."""
+def test_without_entropy_of_players_the_report_says_that_the_operator_chose_the_deck() -> None:
+    """Entropy `none` is safe only if the operator is honest."""
     states = [state(seat, "none", "none") for seat in range(3)]
     assert entropy_lines(states) == ["no player added to the shuffle: the operator alone chose it"]
     assert "did not select a favourable seed" in (unproven_of_seed(states) or "")
 
 
-def test_single_step_entropy_excludes_players_but_not_the_server_with_a_player() -> None:
-    """`value`: sent in one step, safe against other players."""
+def test_entropy_sent_in_one_step_protects_against_players_alone() -> None:
+    """Entropy `value` does not protect against the server together with a player."""
     states = [state(0, "value", "revealed"), state(1, "none", "none")]
     assert entropy_lines(states)[0].startswith("seat 0 added a value in one step: no player alone")
     assert entropy_lines(states)[1] == "seat 1 added nothing to the shuffle"
     assert "the player who sent last" in (unproven_of_seed(states) or "")
 
 
-def test_committed_entropy_excludes_every_party() -> None:
-    """`commit`: not even the operator together with a player can steer the deck."""
+def test_committed_entropy_protects_against_every_other_party() -> None:
+    """Entropy `commit`: not even the operator together with a player can choose the deck."""
     states = [state(0, "commit", "revealed"), state(1, "none", "none")]
     assert "not even the operator together with all others" in entropy_lines(states)[0]
     assert unproven_of_seed(states) is None
 
 
 @pytest.mark.parametrize(("mode", "progress"), [("commit", "committed"), ("value", "waiting")])
-def test_entropy_that_was_not_revealed_binds_no_party(mode: str, progress: str) -> None:
+def test_entropy_that_was_not_revealed_protects_against_nobody(mode: str, progress: str) -> None:
     states = [state(0, mode, progress)]
     assert "did not" in entropy_lines(states)[0]
     assert unproven_of_seed(states) is not None

@@ -9,10 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.verify.plain import (
-    MOST_WORDS,
-    sentences,
-)
+from service.verify.plain import MOST_WORDS, sentences
 
 ROOT = Path(__file__).parents[3]
 SOURCES = (
@@ -22,14 +19,14 @@ SOURCES = (
     ROOT / "service" / "domain" / "plays.py",
     ROOT / "service" / "domain" / "decide.py",
 )
-"""The modules whose texts stand in reports, findings and answers of the audit."""
+"""The modules whose texts appear in reports, findings and answers of the audit."""
 
 VALUE_WORDS = 4
-"""The words that are counted for a value in a text; a card or an event in words has as many."""
+"""How many words a value in a text counts for: a card or an event in words has about as many."""
 
 
 def texts(path: Path) -> Iterator[str]:
-    """Yield every text of a module but docstrings; a value in one counts as VALUE_WORDS."""
+    """Yield every text of a module but docstrings; each value in it becomes VALUE_WORDS words."""
     tree = ast.parse(path.read_text("utf-8"))
     docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     inner = {
@@ -52,7 +49,7 @@ def texts(path: Path) -> Iterator[str]:
 
 
 def longest(text: str) -> int:
-    """Return the number of words of the longest sentence, as reports write the text."""
+    """Return how many words the longest sentence has after a report split the text."""
     parts = re.split(r"(?<=[.!?])\s|\n", sentences(text))
     return max(len(part.split()) for part in parts)
 

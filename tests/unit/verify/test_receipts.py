@@ -98,8 +98,8 @@ def test_the_number_of_agreeing_receipts_is_stated_beside_the_contradicting_one(
     assert "from outside: 2 receipts agree" in report_text(found)
 
 
-def test_the_author_of_a_change_in_an_unsigned_log_is_left_open() -> None:
-    """The holder of a file can rewrite it, so one good note proves one good history."""
+def test_a_change_in_an_unsigned_log_is_not_attributed_to_the_server() -> None:
+    """Anyone who has the file can rewrite it; the server signed only the history of its note."""
     reason = receipts(report(with_notes(note(10), note(40, changed=True)))).reason or ""
     assert "can have made both" not in reason
     assert "If the operator gave out this log" in reason

@@ -19,14 +19,14 @@ CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
 
 
 def test_a_catalogue_id_is_judged_by_the_catalogue_and_not_by_pinned_settings() -> None:
-    """A game with the id of a known ruleset is judged by that ruleset."""
+    """Otherwise a log could change the rules of a known ruleset and keep its name."""
     doctored = catalogue()["shithead"].settings({})
     doctored["ranks"]["T"]["burns"] = False
     pinned = {"id": "shithead", "options": {}, "settings": doctored}
     assert pinned_ruleset(pinned, 1) == catalogue()["shithead"].ruleset({})
 
 
-def test_a_custom_ruleset_is_judged_by_the_settings_that_give_its_id() -> None:
+def test_a_custom_game_is_judged_by_its_settings_which_must_fit_its_id() -> None:
     settings = catalogue()["shithead"].settings({})
     settings["ranks"]["T"]["burns"] = False
     settings["burn"]["set_size"] = 0
@@ -57,7 +57,7 @@ def test_unknown_rules_fail_at_the_first_event(pinned: dict[str, object]) -> Non
 @pytest.mark.heavy
 @pytest.mark.parametrize("identity", sorted(catalogue()))
 def test_a_generated_game_of_every_ruleset_passes(identity: str) -> None:
-    """The verifier and the rules agree on games other than the samples, time-outs included."""
+    """The verifier accepts what the rules allow in games other than the samples, with time-outs."""
     seats = 6 if identity == "shithead-six" else 2
     lines = made_game(
         Plan(name=f"of {identity}", ruleset=identity, seats=seats, clock=CLOCK, silent=1)
@@ -66,7 +66,7 @@ def test_a_generated_game_of_every_ruleset_passes(identity: str) -> None:
 
 
 def _with_time_out(lines: list[bytes], n: int) -> tuple[Forgery, int]:
-    """Insert a time-out before the seat's play number `n`, too early."""
+    """Insert a time-out of seat 1 before its play number `n`, too early; return its number."""
     forgery = Forgery(lines)
     seq = forgery.find("cards_played", lambda e: e["data"]["seat"] == 1 and e["by"] == 1, n)
     for event in forgery.events[seq : forgery.move_end(seq) + 1]:
@@ -84,8 +84,8 @@ def test_an_early_time_out_fails() -> None:
     assert "of 30" in _reason(report)
 
 
-def test_a_stand_in_need_not_wait_until_the_seat_acts_itself() -> None:
-    """A bot plays at once from the second time-out in a row on, and not before."""
+def test_a_stand_in_plays_at_once_only_after_two_time_outs_in_a_row() -> None:
+    """The time-out in the exchange counts as one of them."""
     lines = made_game(Plan(name="stand-in 2", clock=CLOCK, silent=1))
     third, second = Forgery(lines), Forgery(lines)
     timed_out = [i for i, e in enumerate(third.events) if e["type"] == "turn_timed_out"]
@@ -96,7 +96,7 @@ def test_a_stand_in_need_not_wait_until_the_seat_acts_itself() -> None:
     assert failing(report_on(second.lines())) == {Check.LEGALITY: timed_out[1]}
 
 
-def test_a_move_of_its_own_ends_the_stand_in() -> None:
+def test_after_a_move_by_the_seat_itself_a_time_out_at_once_fails() -> None:
     forgery = Forgery(made_game(Plan(name="stand-in 2", clock=CLOCK, silent=1)))
     timed_out = [i for i, e in enumerate(forgery.events) if e["type"] == "turn_timed_out"]
     third, fourth = timed_out[2], timed_out[3] - 1
@@ -129,7 +129,7 @@ def _at(second: int) -> str:
 
 
 def _at_once(forgery: Forgery, seq: int) -> None:
-    """Give a time-out and its move the time of the move before."""
+    """Give a time-out and its move the time of the event before it."""
     at = forgery.events[seq - 1]["at"]
     for event in forgery.events[seq : forgery.move_end(seq) + 1]:
         event["at"] = at

@@ -1,4 +1,4 @@
-"""Cards played by a seat that did not hold them: substituted cards, and the possible authors."""
+"""Cards played by a seat that did not hold them: which dealt card may have been exchanged."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def substituted(times: int = 1) -> tuple[Case, Report]:
 
 
 def with_a_card_of_the_stock() -> Forgery:
-    """Return a log in which a seat plays a card of the stock, and the server accepts it."""
+    """Return a log in which a seat plays the last card of the deck, which is in the stock."""
     forgery = sample("shithead")
     deck = forgery.events[-1]["data"]["deck"]
     seq = forgery.find("cards_played", lambda e: e["data"]["zone"] == "hand")
@@ -78,7 +78,7 @@ def test_no_single_substitution_explains_two() -> None:
 
 
 def test_a_played_card_of_the_stock_is_not_explained_by_a_substitution() -> None:
-    """A substitution must fit all later events, which is impossible without a false deal."""
+    """No exchange of one dealt card explains all later events."""
     found = unheld_of(Log(with_a_card_of_the_stock().lines()))
     assert found is not None and found.unseen
     assert (found.substitutions, found.whole) == ((), True)
@@ -98,7 +98,7 @@ def test_a_face_up_card_is_not_explained_by_a_substitution() -> None:
 
 
 def test_a_hidden_face_down_card_is_tried_as_a_substitution() -> None:
-    """L13: a failed face-down card goes to the hand unseen; only the server knows it."""
+    """L13: a face-down card that does not fit goes to the hand; only the server knew it before."""
     forgery = sample("leeds")
     seq = forgery.find("blind_failed")
     due, given = "3s", "3h"  # the true card, and a face-down card of another seat

@@ -1,4 +1,4 @@
-"""The first lines of a report in plain words: each reason has a sentence, each command works."""
+"""The first lines of a report: what was changed, who can have done it, and what proves it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ EXPLAINED = (signatures, receipts, anchoring)
 
 
 def reasons(module: ModuleType) -> Iterator[str]:
-    """Yield each text with which a check of a module fails; every value in it is 7."""
+    """Yield each text with which a check of a module fails, with 7 in place of every value."""
     tree = ast.parse(inspect.getsource(module))
     named = {
         target.id: node.value
@@ -56,7 +56,7 @@ def reasons(module: ModuleType) -> Iterator[str]:
         if isinstance(text, ast.Name):
             text = named[text.id]
         if isinstance(text, ast.BinOp):
-            continue  # a sentence of the module with an addition
+            continue  # a text from a variable with an addition
         yield "".join(
             str(part.value) if isinstance(part, ast.Constant) else "7"
             for part in (text.values if isinstance(text, ast.JoinedStr) else [text])
@@ -111,7 +111,7 @@ def test_a_move_out_of_turn_names_the_seat_whose_turn_it_was() -> None:
 
 
 def test_a_time_that_goes_back_leaves_two_possible_authors() -> None:
-    """All links are whole: the check `chain` fails, and the server may have written the event."""
+    """The check `chain` fails, but all hashes match: the server may have written the event."""
     forgery = sample("shithead")
     a_time_that_goes_back(forgery)
     summary = report_on(forgery.lines()).summary
@@ -130,7 +130,7 @@ def test_a_false_seed_is_named_before_the_deck_derived_from_it() -> None:
 
 
 def test_a_file_that_proves_nothing_blames_no_party() -> None:
-    """A damaged receipt beside a true record."""
+    """For example a damaged receipt that was supplied with a valid record."""
     reason = "mine.note is invalid: malformed; it proves nothing, for or against"
     finding = Finding(
         check=Check.RECEIPTS, result=Result.FAIL, reason=reason, weight=EvidenceWeight.NOTHING
@@ -155,23 +155,23 @@ def summary_after(change: Callable[[Forgery], None], name: str = "shithead") -> 
     return summary
 
 
-def burned_by_a_set(forgery: Forgery) -> None:
+def state_that_a_set_burned_the_pile(forgery: Forgery) -> None:
     seq = forgery.find("pile_burned", lambda event: event["data"]["cause"] == "rank")
     forgery.data(seq)["cause"] = "set"
 
 
-def left_out(forgery: Forgery) -> None:
+def leave_out_a_burn(forgery: Forgery) -> None:
     forgery.drop(forgery.find("pile_burned", lambda event: event["data"]["cause"] == "rank"))
 
 
 def test_the_true_cause_of_an_altered_burn_is_named() -> None:
-    changed = summary_after(burned_by_a_set).changed
+    changed = summary_after(state_that_a_set_burned_the_pile).changed
     assert "By the rules its top card burns the pile, not a set of one rank." in changed
     assert re.search(r"The last card played before it is the 10 of \w+\.", changed)
 
 
 def test_a_burn_that_is_left_out_is_named_with_its_cause() -> None:
-    changed = summary_after(left_out).changed
+    changed = summary_after(leave_out_a_burn).changed
     assert "By the rules its top card burns the pile after this" in changed
     assert re.search(r"The last card played before it is the 10 of \w+\.", changed)
 
@@ -180,17 +180,17 @@ def signed_play(forgery: Forgery) -> int:
     return forgery.find("cards_played", lambda event: "auth" in event, n=2)
 
 
-def with_a_false_signature(forgery: Forgery) -> None:
+def falsify_the_signature(forgery: Forgery) -> None:
     auth = forgery.events[signed_play(forgery)]["auth"]
     auth["sig"] = ("B" if auth["sig"][0] == "A" else "A") + auth["sig"][1:]
 
 
-def with_another_card(forgery: Forgery) -> None:
+def change_the_played_card(forgery: Forgery) -> None:
     """Change the card that was played, and leave the signed move unchanged."""
     forgery.data(signed_play(forgery))["cards"] = ["As"]
 
 
-def with_another_signed_move(forgery: Forgery) -> None:
+def change_the_signed_move(forgery: Forgery) -> None:
     """Change the signed move, and leave the signature unchanged."""
     event = forgery.events[signed_play(forgery)]
     event["auth"]["intent"]["move"]["cards"] = ["As"]
@@ -199,37 +199,37 @@ def with_another_signed_move(forgery: Forgery) -> None:
 def test_a_false_signature_does_not_count_against_its_player() -> None:
     forgery = sample("shithead-keyed")
     seat = forgery.events[signed_play(forgery)]["by"]
-    summary = summary_after(with_a_false_signature, "shithead-keyed")
-    assert "The signature on this move is false" in summary.changed
+    summary = summary_after(falsify_the_signature, "shithead-keyed")
+    assert "The signature on this move is invalid" in summary.changed
     assert f"nothing shows that the player of seat {seat} made this move." in summary.changed
     assert "the server refuses a move without the right signature" in summary.author
     assert f"It is no proof against the player of seat {seat}" in summary.author
 
 
-def test_a_right_signature_names_the_move_that_was_made() -> None:
+def test_under_a_right_signature_the_report_names_the_signed_move() -> None:
     forgery = sample("shithead-keyed")
     [card] = forgery.data(signed_play(forgery))["cards"]
-    summary = summary_after(with_another_card, "shithead-keyed")
+    summary = summary_after(change_the_played_card, "shithead-keyed")
     assert f"The player signed this: play {spelled(Card(card))}." in summary.changed
     assert "The signature is right, and speaks for the player" in summary.author
 
 
 def test_a_move_is_called_signed_only_if_the_signature_is_right() -> None:
-    """Editing the intent beside a true event must not make the player its author."""
-    summary = summary_after(with_another_signed_move, "shithead-keyed")
-    assert "The signature on this move is false" in summary.changed
+    """Changing the signed move of a true event must not make the player its author."""
+    summary = summary_after(change_the_signed_move, "shithead-keyed")
+    assert "The signature on this move is invalid" in summary.changed
     assert "The player signed" not in summary.changed
 
 
-def test_the_owner_of_the_keys_is_named_and_why_their_source_matters() -> None:
-    summary = summary_after(burned_by_a_set)
+def test_the_proof_says_whose_keys_are_needed_and_why_their_source_matters() -> None:
+    summary = summary_after(state_that_a_set_burned_the_pile)
     assert "keys.json has the server's public keys, not a player's" in summary.proof
     assert "A suspect can invent keys, and receipts that fit them." in summary.proof
 
 
-def test_a_server_is_blamed_on_the_condition_that_the_keys_are_its_own() -> None:
+def test_the_operator_is_blamed_if_the_supplied_keys_are_the_servers() -> None:
     forgery = sample("shithead")
-    burned_by_a_set(forgery)
+    state_that_a_set_burned_the_pile(forgery)
     lines = forgery.lines()
     server = NoteSigner(name="example.org/shithead", key=private_key("server"))
     game = UUID(forgery.events[0]["game"])
@@ -244,11 +244,11 @@ def test_a_server_is_blamed_on_the_condition_that_the_keys_are_its_own() -> None
     assert "again with those of a player whom you do not suspect" in summary.proof
 
 
-def test_the_wrong_event_is_explained_beside_a_receipt_that_contradicts_it() -> None:
-    """A receipt for the true event: it shows that the file was changed, and the rules how."""
+def test_the_changed_event_is_explained_even_if_a_receipt_contradicts_it() -> None:
+    """The receipt for the true event shows that the file was changed; the rules show how."""
     true, forgery = sample("shithead").lines(), sample("shithead")
     seq = forgery.find("pile_burned", lambda event: event["data"]["cause"] == "rank")
-    burned_by_a_set(forgery)
+    state_that_a_set_burned_the_pile(forgery)
     server = NoteSigner(name="example.org/shithead", key=private_key("server"))
     game = UUID(forgery.events[0]["game"])
     notes = [issue_receipt(server, game=game, seq=n, head=head(true[n])) for n in (seq - 1, seq)]
@@ -260,7 +260,7 @@ def test_the_wrong_event_is_explained_beside_a_receipt_that_contradicts_it() -> 
     assert "by the supplied keys, the server signed another course of the game" in summary.author
 
 
-def test_a_player_s_copy_that_fails_alike_is_explained() -> None:
+def test_the_proof_says_what_it_means_if_the_players_copy_fails_too() -> None:
     forgery = sample("shithead")
     lines = [*forgery.lines()]
     del lines[20]

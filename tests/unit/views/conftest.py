@@ -1,4 +1,4 @@
-"""Small budgets for the searching bots: leaks show with few samples as well."""
+"""Small budgets for the bots that search: a leak shows with few samples too."""
 
 from __future__ import annotations
 

@@ -22,11 +22,11 @@ from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 
 FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
-BEFORE_DECK = 2
+DECK_COMMITTED = 2  # the version after game_created and deck_committed
 
 
 def _sight(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
-    """Return all views of `viewer` in a game up to `version`."""
+    """Return all that `viewer` is shown of a game up to `version`: views, captions, transcript."""
     events = game.events[:version]
     shown = [
         [step.caption, view_json(step.game, viewer, FACTS)]
@@ -42,7 +42,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int, int]:
     ruleset = rules(identity, draw(st.sampled_from([1, 2])))
     seats = draw(st.sampled_from(seat_counts(ruleset)))
     game = play(ruleset, seats, draw(st.integers(0, 2**32)), turn_limit=60)
-    version = draw(st.integers(BEFORE_DECK, len(game.events) - 1))
+    version = draw(st.integers(DECK_COMMITTED, len(game.events) - 1))
     return game, version, draw(st.integers(0, 2**32))
 
 
@@ -64,7 +64,7 @@ def test_views_of_every_ruleset_do_not_depend_on_hidden_cards(identity: str) -> 
     ruleset = rules(identity)
     game = play(ruleset, seat_counts(ruleset)[-1], 11, turn_limit=60)
     rng = random.Random(12)
-    for version in rng.sample(range(BEFORE_DECK, len(game.events) - 1), 3):
+    for version in rng.sample(range(DECK_COMMITTED, len(game.events) - 1), 3):
         full = fold(game.events[:version], game.deck)
         viewers: tuple[Viewer, ...] = (None, 0, full.turn or 1)
         for viewer in viewers:
@@ -76,7 +76,7 @@ def test_views_of_every_ruleset_do_not_depend_on_hidden_cards(identity: str) -> 
 @examples(30)
 @given(stop=stops())
 def test_moves_and_bots_depend_only_on_what_a_seat_knows(stop: tuple[Played, int, int]) -> None:
-    """Except at the opening, where the qualifying seats are shown (rules.md, Windows)."""
+    """Except at the opening, where moves show which seats qualify (rules.md, Windows)."""
     game, version, seed = stop
     full = fold(game.events[:version], game.deck)
     if full.first_turn:

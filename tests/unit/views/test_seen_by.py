@@ -16,11 +16,11 @@ from tests.changed import replace
 from tests.examples import examples
 from tests.unit.playing import RULESETS, Played, cards, created, play, rules, seat_counts
 
-BEFORE_DECK = 2  # game_created and deck_committed
+DECK_COMMITTED = 2  # the version after game_created and deck_committed
 
 
 def _in_order(game: Game) -> Game:
-    """Return the game with hands in the canonical order, and no deck to compare."""
+    """Return the game with sorted hands and without its deck, for comparison."""
     seats = tuple(
         replace(seat, hand=tuple(sorted(seat.hand, key=lambda card: (card == HIDDEN, card))))
         for seat in game.seats
@@ -35,7 +35,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int]:
     ruleset = rules(identity, draw(st.sampled_from([1, 2])))
     seats = draw(st.sampled_from(seat_counts(ruleset)))
     game = play(ruleset, seats, draw(st.integers(0, 2**32)))
-    return game, draw(st.integers(BEFORE_DECK, len(game.events)))
+    return game, draw(st.integers(DECK_COMMITTED, len(game.events)))
 
 
 @examples(40)
@@ -64,7 +64,7 @@ def test_the_public_sees_the_fold_of_the_public_log(stop: tuple[Played, int]) ->
 
 @examples(30)
 @given(stop=stops())
-def test_the_openings_of_a_seat_are_of_no_card_that_another_seat_drew(
+def test_a_seat_gets_no_openings_of_cards_of_another_seat_or_of_the_stock(
     stop: tuple[Played, int],
 ) -> None:
     game, version = stop
@@ -77,14 +77,14 @@ def test_the_openings_of_a_seat_are_of_no_card_that_another_seat_drew(
 
 
 @pytest.mark.parametrize("identity", RULESETS)
-def test_the_public_view_has_no_hidden_card_of_the_deck(identity: str) -> None:
+def test_views_do_not_show_the_deck(identity: str) -> None:
     game = play(rules(identity), seat_counts(rules(identity))[0], 5)
     full = fold(game.events, game.deck)
     assert set(seen_by(full, None).deck) == {HIDDEN}
     assert set(seen_by(full, 0).deck) == {HIDDEN}
 
 
-def test_all_is_the_whole_game_with_hands_in_code_order() -> None:
+def test_the_view_of_all_has_the_deck_and_every_hand_sorted() -> None:
     game = play(rules("shithead"), 3, 7)
     full = fold(game.events[:10], game.deck)
     seen = seen_by(full, ALL)
@@ -94,10 +94,10 @@ def test_all_is_the_whole_game_with_hands_in_code_order() -> None:
 
 
 def test_cards_drawn_by_another_seat_in_its_last_play_are_hidden() -> None:
-    """S4: a follow-up is a secret until it is played."""
+    """S4: nobody else knows whether a seat drew a card of the rank that it just played."""
     for seed in range(40):
         game = play(rules("covered-queen"), 2, seed)
-        for version in range(BEFORE_DECK, len(game.events)):
+        for version in range(DECK_COMMITTED, len(game.events)):
             full = fold(game.events[:version], game.deck)
             last = full.last_play
             if last is not None and last.drawn and isinstance(last.seat, int):

@@ -207,7 +207,7 @@ def test_the_result_names_reason_shithead_and_places() -> None:
     assert view["result"] == {"reason": "shithead", "shithead": 0, "places": [1, 0]}
 
 
-def test_after_the_seal_all_shows_every_hand_and_the_public_none() -> None:
+def test_after_the_seal_the_view_of_all_shows_every_hand_and_the_public_view_none() -> None:
     game = play(rules("shithead"), 2, 3)
     full = fold(game.events, game.deck)
     everything = view_json(seen_by(full, ALL), ALL, FACTS)
@@ -219,7 +219,7 @@ def test_after_the_seal_all_shows_every_hand_and_the_public_none() -> None:
     assert [s["hand"]["cards"] for s in public["seats"]] == [None, None]
 
 
-def test_an_empty_pile_asks_nothing() -> None:
+def test_any_card_fits_an_empty_pile() -> None:
     assert demand("shithead", "") == {
         "kind": "anything",
         "rank": None,
@@ -227,12 +227,12 @@ def test_an_empty_pile_asks_nothing() -> None:
     }
 
 
-def test_a_two_asks_nothing() -> None:
+def test_any_card_fits_a_two() -> None:
     assert demand("shithead", "Kc 2c")["kind"] == "anything"
 
 
 def test_a_seven_asks_for_seven_or_lower_in_leeds() -> None:
-    """L19; L17: fives need a companion, and fit anywhere with one."""
+    """L19. By L17 a five with a companion fits anywhere, so it is among the ranks."""
     assert demand("leeds", "7c") == {
         "kind": "at_most",
         "rank": "7",
@@ -240,8 +240,8 @@ def test_a_seven_asks_for_seven_or_lower_in_leeds() -> None:
     }
 
 
-def test_the_demand_is_read_through_transparent_cards() -> None:
-    """S9, S10: a three lies on the seven, which still asks; no tens."""
+def test_a_three_on_a_seven_still_asks_for_seven_or_lower() -> None:
+    """S9: a three is transparent. S10: the next play must be seven or lower, and no tens."""
     assert demand("covered-queen", "7c 3c") == {
         "kind": "at_most",
         "rank": "7",
@@ -249,8 +249,8 @@ def test_the_demand_is_read_through_transparent_cards() -> None:
     }
 
 
-def test_a_queen_to_be_covered_asks_nothing_of_its_cover() -> None:
-    """S13: the cover may be any rank."""
+def test_any_card_may_cover_a_queen() -> None:
+    """S13: the same player plays any further card on it."""
     assert demand("covered-queen", "Qc", covering=True) == {
         "kind": "anything",
         "rank": None,
