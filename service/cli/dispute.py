@@ -495,7 +495,8 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
     ends = f" The voting ends on {when(found['deadline'])}." if state == "voting" else ""
     if own["state"] == "recused":
         refused = f"the {own['refused_by']} refused you as a referee"
-        return refused if own["refused_by"] else "you did not vote in time and left the panel"
+        late = "you did not vote or reveal your vote in time and left the panel"
+        return refused if own["refused_by"] else late
     if own["state"] == "revealed":
         return f"you have voted, and your vote is revealed. State of the dispute: {STATES[state]}."
     if own["state"] == "committed":

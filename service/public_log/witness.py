@@ -31,7 +31,7 @@ from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, parse_check
 from service.shx.tlog.cosignature import Cosigner, cosign
 from service.shx.tlog.notes import NoteVerifier, parse_note, signature_line
 from service.shx.tlog.tiles import TiledTree
-from service.shx.tlog.tree import consistency_holds, root
+from service.shx.tlog.tree import proves_consistency, root
 from service.shx.validators import decode_base64
 
 MAX_REQUEST: Final = 1 << 17  # bytes
@@ -251,7 +251,7 @@ class Witness:
             return Answer(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
         if old_size == checkpoint.size and checkpoint.root != seen.root:
             return self._contradicted(409, "another tree of the same size", note)
-        holds = consistency_holds(
+        holds = proves_consistency(
             old_size=old_size,
             old_root=seen.root,
             size=checkpoint.size,

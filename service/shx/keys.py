@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 
 from service.shx.canonical import RecordError, canonical, parse_time
-from service.shx.move_signing import key_change_holds
+from service.shx.move_signing import key_change_is_signed
 from service.shx.tlog.notes import NoteVerifier
 from service.shx.validators import SEAT, Check, base64, decode_base64, each, one_of, record, uuid
 from service.shx.weak_keys import key_fault
@@ -288,7 +288,7 @@ def key_follows(
         for change in own:
             if change.key in reached or key_fault(key) or key_fault(change.key):
                 continue
-            if key_change_holds(key, change.sig, table=table, seat=seat, key=change.key):
+            if key_change_is_signed(key, change.sig, table=table, seat=seat, key=change.key):
                 reached.add(change.key)
                 known.append(change.key)  # may have signed further changes
     return new in reached

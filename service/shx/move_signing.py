@@ -105,7 +105,7 @@ def sign_intent(key: Ed25519PrivateKey, value: Mapping[str, Any]) -> dict[str, A
     return {"intent": dict(value), "sig": _sign(key, intent_bytes(value))}
 
 
-def intent_holds(public: bytes, auth: Mapping[str, Any]) -> bool:
+def intent_is_signed(public: bytes, auth: Mapping[str, Any]) -> bool:
     """Return whether the key `public` (32 bytes) signed this intent."""
     return _verifies(public, auth["sig"], intent_bytes(auth["intent"]))
 
@@ -121,7 +121,7 @@ def sign_key_change(old: Ed25519PrivateKey, *, table: UUID, seat: int, key: byte
     return _sign(old, key_change_bytes(table=table, seat=seat, key=key))
 
 
-def key_change_holds(old: bytes, signature: str, *, table: UUID, seat: int, key: bytes) -> bool:
+def key_change_is_signed(old: bytes, signature: str, *, table: UUID, seat: int, key: bytes) -> bool:
     """Return whether the key `old` signed that `key` is the seat's next key."""
     return _verifies(old, signature, key_change_bytes(table=table, seat=seat, key=key))
 

@@ -128,7 +128,7 @@ def _anchored(
         if weight is EvidenceWeight.AGAINST and (log.seal is not None or seq <= last):
             cursor.contradicted = "the public log that the server signed has another history"
         raise Failed(min(seq, last), text, weight=weight)
-    if not parsed.holds(body.encode(), checkpoint):
+    if not parsed.proves(body.encode(), checkpoint):
         text = "the log proof does not lead from this log to the checkpoint"
         raise Failed(seq, text, weight=EvidenceWeight.NOTHING)
     return parsed, seq
@@ -142,7 +142,7 @@ def _weight(
         open_checkpoint(parsed.checkpoint, keys)
     except RecordError:
         return EvidenceWeight.UNSIGNED
-    leads = parsed.extra is not None and parsed.holds(parsed.extra, checkpoint)
+    leads = parsed.extra is not None and parsed.proves(parsed.extra, checkpoint)
     return EvidenceWeight.AGAINST if leads else EvidenceWeight.NOTHING
 
 

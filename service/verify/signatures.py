@@ -11,7 +11,7 @@ from uuid import UUID
 
 from service.replay.history import ACTIONS, EXCHANGE, MoveKind, RecordedMove
 from service.shx.keys import KeyChange, key_follows
-from service.shx.move_signing import intent_holds
+from service.shx.move_signing import intent_is_signed
 from service.shx.weak_keys import is_weak, key_fault
 from service.verify.finding import Answer, Cursor, Failed, not_applicable
 from service.verify.log import Log
@@ -181,7 +181,7 @@ def _check_auth(
     if intent["game"] != str(log.game) or intent["seat"] != move.seat:
         raise Failed(seq, "the intent is of another game or seat")
     # Before the content of the intent is judged: with a forged signature it proves nothing.
-    if not intent_holds(b64decode(key), auth):
+    if not intent_is_signed(b64decode(key), auth):
         raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
     if intent["nonce"] in nonces:
         raise Failed(seq, "its nonce was used before")

@@ -24,7 +24,7 @@ from service.shx.canonical import parse
 from service.shx.chain import decode_event, genesis, head
 from service.shx.event_shapes import EVENT_TYPES
 from service.shx.hashing import length_prefixed, tagged_mac
-from service.shx.move_signing import check_move, intent_bytes, intent_holds, sign_intent
+from service.shx.move_signing import check_move, intent_bytes, intent_is_signed, sign_intent
 from service.shx.receipts import parse_receipt_body, receipt_body
 from service.shx.shuffle import client_commit, server_commit
 from service.verify.finding import Check
@@ -79,7 +79,9 @@ def test_the_example_of_a_signed_move_matches_the_code() -> None:
     intent = parse(text.encode())
     assert sign_intent(key, intent) == {"intent": intent, "sig": signature}
     assert intent_bytes(intent).startswith(b"shx/1/move\n{")
-    assert intent_holds(key.public_key().public_bytes_raw(), {"intent": intent, "sig": signature})
+    assert intent_is_signed(
+        key.public_key().public_bytes_raw(), {"intent": intent, "sig": signature}
+    )
 
 
 def test_the_example_of_a_receipt_matches_the_code() -> None:

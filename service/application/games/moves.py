@@ -40,7 +40,7 @@ from service.keys.keyring import KeyringError, Keys
 from service.metrics import CONFLICTS, MOVES
 from service.shx.bundle import REFUSALS
 from service.shx.canonical import RecordError, canonical, format_time
-from service.shx.move_signing import check_auth, intent_holds
+from service.shx.move_signing import check_auth, intent_is_signed
 from service.shx.refusals import UNPROVEN, SealedRefusals, refusals_file, seal_of
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError, StreamConflict
@@ -72,7 +72,7 @@ def check_signature(
         raise Refusal("bad-signature", error.detail) from None
     intent = auth["intent"]
     _check_intent(record, seat, move, intent)
-    if not intent_holds(b64decode(key), auth):
+    if not intent_is_signed(b64decode(key), auth):
         raise Refusal("bad-signature", "the signature is not by this seat's key")
     if intent["nonce"] in record.nonces:
         raise Refusal("nonce-reused", "this nonce was used in this game")

@@ -47,7 +47,7 @@ from service.domain.table import (
 )
 from service.keys.keyring import Keys
 from service.shx.canonical import format_time
-from service.shx.move_signing import key_change_holds
+from service.shx.move_signing import key_change_is_signed
 from service.store.directory import Directory
 from service.store.events import (
     Commit,
@@ -106,7 +106,7 @@ def changed_seat(
         signed = (
             state.key is not None
             and key is not None
-            and key_change_holds(
+            and key_change_is_signed(
                 b64decode(state.key), sig, table=identity, seat=seat, key=b64decode(key)
             )
         )

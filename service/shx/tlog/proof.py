@@ -11,7 +11,7 @@ from typing import Final
 from service.shx.canonical import RecordError
 from service.shx.tlog.checkpoint import MAX_SIZE, Checkpoint, open_checkpoint, parse_checkpoint
 from service.shx.tlog.notes import NoteVerifier, parse_note
-from service.shx.tlog.tree import inclusion_holds, leaf_hash
+from service.shx.tlog.tree import leaf_hash, proves_inclusion
 from service.shx.validators import decode_base64
 
 HEADER: Final = "c2sp.org/tlog-proof@v1"
@@ -44,9 +44,9 @@ class TlogProof:
         lines += [f"index {self.index}", *map(_text, self.hashes), "", ""]
         return "\n".join(lines).encode() + self.checkpoint
 
-    def holds(self, data: bytes, checkpoint: Checkpoint) -> bool:
-        """Return whether the proof leads from an entry to the root of a checkpoint."""
-        return inclusion_holds(
+    def proves(self, data: bytes, checkpoint: Checkpoint) -> bool:
+        """Return whether the proof shows that the tree of a checkpoint contains an entry."""
+        return proves_inclusion(
             leaf=leaf_hash(data),
             index=self.index,
             size=checkpoint.size,
@@ -94,7 +94,7 @@ def check_proof(data: bytes, entry: bytes, verifiers: Iterable[NoteVerifier]) ->
     """
     proof = parse_proof(data)
     checkpoint, _, _ = open_checkpoint(proof.checkpoint, verifiers)
-    if not proof.holds(entry, checkpoint):
+    if not proof.proves(entry, checkpoint):
         raise _bad("it does not lead from the entry to the checkpoint's root")
     return checkpoint
 

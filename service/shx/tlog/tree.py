@@ -62,10 +62,10 @@ def consistency_proof(leaves: Sequence[bytes], old_size: int) -> tuple[bytes, ..
     return _subproof(leaves, old_size, whole=True)
 
 
-def inclusion_holds(
+def proves_inclusion(
     *, leaf: bytes, index: int, size: int, proof: Sequence[bytes], root_hash: bytes
 ) -> bool:
-    """Return whether `proof` leads from the leaf hash at `index` to the root of a tree."""
+    """Return whether `proof` shows that a tree has the leaf hash at `index`."""
     if not 0 <= index < size:
         return False
     found, last = leaf, size - 1
@@ -82,7 +82,7 @@ def inclusion_holds(
     return last == 0 and found == root_hash
 
 
-def consistency_holds(
+def proves_consistency(
     *, old_size: int, old_root: bytes, size: int, root_hash: bytes, proof: Sequence[bytes]
 ) -> bool:
     """Return whether `proof` shows that the older tree is the beginning of the newer one."""

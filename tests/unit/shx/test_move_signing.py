@@ -13,8 +13,8 @@ from service.shx.move_signing import (
     check_move,
     intent,
     intent_bytes,
-    intent_holds,
-    key_change_holds,
+    intent_is_signed,
+    key_change_is_signed,
     sign_intent,
     sign_key_change,
 )
@@ -95,13 +95,13 @@ def test_the_bytes_of_an_intent_are_those_of_the_protocol() -> None:
 
 def test_a_signature_is_valid_only_for_its_key_and_intent() -> None:
     auth = sign_intent(KEY, an_intent())
-    assert intent_holds(PUBLIC, auth)
-    assert not intent_holds(OTHER, auth)
-    assert not intent_holds(PUBLIC[:31], auth)
+    assert intent_is_signed(PUBLIC, auth)
+    assert not intent_is_signed(OTHER, auth)
+    assert not intent_is_signed(PUBLIC[:31], auth)
     for change in ({"seat": 2}, {"seen_seq": 7}, {"move": {"type": "pass"}}, {"nonce": "0" * 32}):
-        assert not intent_holds(PUBLIC, {**auth, "intent": an_intent(**change)})
-    assert not intent_holds(PUBLIC, {**auth, "sig": "not base64"})
-    assert not intent_holds(PUBLIC, {**auth, "sig": "AAAA"})
+        assert not intent_is_signed(PUBLIC, {**auth, "intent": an_intent(**change)})
+    assert not intent_is_signed(PUBLIC, {**auth, "sig": "not base64"})
+    assert not intent_is_signed(PUBLIC, {**auth, "sig": "AAAA"})
 
 
 @pytest.mark.parametrize("change", [{"nonce": "ab"}, {"seat": 64}, {"move": {"type": "draw"}}])
@@ -113,8 +113,8 @@ def test_a_malformed_intent_cannot_be_created(change: dict[str, Any]) -> None:
 def test_a_key_change_is_signed_by_the_old_key_for_its_seat() -> None:
     table = UUID(int=9)
     signature = sign_key_change(KEY, table=table, seat=0, key=OTHER)
-    assert key_change_holds(PUBLIC, signature, table=table, seat=0, key=OTHER)
-    assert not key_change_holds(OTHER, signature, table=table, seat=0, key=OTHER)
-    assert not key_change_holds(PUBLIC, signature, table=table, seat=1, key=OTHER)
-    assert not key_change_holds(PUBLIC, signature, table=GAME, seat=0, key=OTHER)
-    assert not key_change_holds(PUBLIC, signature, table=table, seat=0, key=PUBLIC)
+    assert key_change_is_signed(PUBLIC, signature, table=table, seat=0, key=OTHER)
+    assert not key_change_is_signed(OTHER, signature, table=table, seat=0, key=OTHER)
+    assert not key_change_is_signed(PUBLIC, signature, table=table, seat=1, key=OTHER)
+    assert not key_change_is_signed(PUBLIC, signature, table=GAME, seat=0, key=OTHER)
+    assert not key_change_is_signed(PUBLIC, signature, table=table, seat=0, key=PUBLIC)

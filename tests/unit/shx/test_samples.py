@@ -13,7 +13,7 @@ import pytest
 
 from service.shx.chain import Link, encode_event, read_chain
 from service.shx.hashing import ruleset_hash, sha256
-from service.shx.move_signing import check_move, intent_holds
+from service.shx.move_signing import check_move, intent_is_signed
 from service.shx.refusals import check_refusals, seal_of, sealed_refusals
 from service.shx.shuffle import (
     Shuffle,
@@ -144,7 +144,7 @@ def test_every_signed_move_is_signed_by_its_seat() -> None:
     signed = [link.event for link in links if "auth" in link.event]
     assert len(signed) > 50
     for event in signed:
-        assert intent_holds(b64decode(keys[event["by"]]), event["auth"])
+        assert intent_is_signed(b64decode(keys[event["by"]]), event["auth"])
 
 
 def test_every_move_of_the_samples_is_well_formed() -> None:

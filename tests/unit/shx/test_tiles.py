@@ -136,7 +136,7 @@ def test_a_tree_read_from_tiles_is_the_tree_over_its_leaves(size: int, data: st.
     assert tiled.root() == top == tree.root(leaves)
     old = data.draw(st.integers(0, size))
     assert tiled.root(old) == tree.root(leaves[:old])
-    assert tree.consistency_holds(
+    assert tree.proves_consistency(
         old_size=old,
         old_root=tiled.root(old),
         size=size,
@@ -145,7 +145,7 @@ def test_a_tree_read_from_tiles_is_the_tree_over_its_leaves(size: int, data: st.
     )
     if size:
         index = data.draw(st.integers(0, size - 1))
-        assert tree.inclusion_holds(
+        assert tree.proves_inclusion(
             leaf=leaves[index],
             index=index,
             size=size,

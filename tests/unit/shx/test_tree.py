@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.shx.tlog.tree import (
-    consistency_holds,
     consistency_proof,
-    inclusion_holds,
     inclusion_proof,
     leaf_hash,
+    proves_consistency,
+    proves_inclusion,
     root,
 )
 
@@ -58,12 +58,12 @@ def test_proofs_are_valid_for_every_leaf_and_every_older_tree() -> None:
         top = root(tree)
         for index in range(size):
             proof = inclusion_proof(tree, index)
-            assert inclusion_holds(
+            assert proves_inclusion(
                 leaf=tree[index], index=index, size=size, proof=proof, root_hash=top
             )
         for old in range(size + 1):
             proof = consistency_proof(tree, old)
-            assert consistency_holds(
+            assert proves_consistency(
                 old_size=old, old_root=root(tree[:old]), size=size, root_hash=top, proof=proof
             )
 
@@ -84,7 +84,7 @@ def test_an_inclusion_proof_is_valid_only_for_its_leaf_and_tree(
         {"proof": proof[:-1]} if proof else {"proof": [tree[0]]},
         {"index": other} if other != index else {"index": size},
     ):
-        assert not inclusion_holds(**{**claim, "proof": proof, **change})  # type: ignore[arg-type]  # values of several types
+        assert not proves_inclusion(**{**claim, "proof": proof, **change})  # type: ignore[arg-type]  # values of several types
 
 
 @given(sizes, st.data())
@@ -94,7 +94,7 @@ def test_a_rewritten_history_is_not_consistent(size: int, data: st.DataObject) -
     forged = [*tree]
     forged[data.draw(st.integers(0, old - 1))] = leaf_hash(b"forged")
     for proof in (consistency_proof(tree, old), consistency_proof(forged, old)):
-        assert not consistency_holds(
+        assert not proves_consistency(
             old_size=old,
             old_root=root(tree[:old]),
             size=size,
