@@ -5,17 +5,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from flask import Flask, Response, request
-from werkzeug.datastructures import MIMEAccept
+from werkzeug.datastructures import Headers, MIMEAccept
 
 from service.api.auth import INVITE_HEADER
 from service.api.parsing import body_bytes, malformed, present_request
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.config import Settings
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -190,10 +194,20 @@ def expected_versions() -> tuple[int, ...] | None:
     return tuple(int(version) for version in _VERSION_TAG.findall(header))
 
 
+class JsonResponse(Response):
+    """A JSON answer, whose headers are sent as they are: werkzeug would copy and check them."""
+
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
+        """Return the headers; those of a 304 without the ones that describe a body."""
+        if self.status_code == HTTPStatus.NOT_MODIFIED:
+            return super().get_wsgi_headers(environ)
+        return self.headers
+
+
 def json_response(value: Any, status: int = 200) -> Response:
     """Return a JSON answer; `value` may be bytes that are JSON already."""
     body = value if isinstance(value, bytes) else orjson.dumps(value)
-    return Response(body, status=status, content_type=JSON)
+    return JsonResponse(body, status=status, content_type=JSON)
 
 
 def text_response(text: str | bytes) -> Response:

@@ -141,7 +141,7 @@ class CachedGames:
 
     def get(self, game: UUID) -> GameEntry | None:
         """Return the version last cached, None if there is none."""
-        return self._over.get(game) or self._running.get(game)
+        return self._running.get(game) or self._over.get(game)
 
     def keep(self, entry: GameEntry) -> None:
         """Cache a version, unless a later one is cached already."""
