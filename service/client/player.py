@@ -83,10 +83,9 @@ class Player:
         if self.api.token is not None:
             return False
         answer = self.api.post("/players", {"name": name}, once=True)
+        recovery_file = token_file.with_name(f"{token_file.name}.recovery")
+        write_private(recovery_file, f"{answer['recovery']}\n".encode())
         write_private(token_file, f"{answer['token']}\n".encode())
-        write_private(
-            token_file.with_name(f"{token_file.name}.recovery"), f"{answer['recovery']}\n".encode()
-        )
         self.api.token = answer["token"]
         return True
 

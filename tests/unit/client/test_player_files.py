@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
+from service.client.player import Player
 from service.client.player_files import (
     BadFile,
     PlayerFolder,
@@ -58,3 +60,27 @@ def test_files_of_services_and_games_are_separate(tmp_path: Path) -> None:
     (here.folder / "server.keys").write_text("no keys")
     with pytest.raises(BadFile):
         here.pinned()
+
+
+def test_a_token_is_stored_only_after_its_recovery_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a full disk the next start registers again: no account is without its code."""
+
+    class Service:
+        token: str | None = None
+
+        def post(self, _path: str, _body: object, *, once: bool) -> dict[str, str]:
+            return {"token": "t", "recovery": "r"} if once else {}
+
+    def write(path: Path, content: bytes) -> None:
+        if path.name.endswith(".recovery"):
+            raise OSError("no space left on device")
+        path.write_bytes(content)
+
+    monkeypatch.setattr("service.client.player.write_private", write)
+    service: Any = Service()
+    player = Player(api=service, files=PlayerFolder(tmp_path))
+    with pytest.raises(OSError, match="no space"):
+        player.register(tmp_path / "token", "Ada")
+    assert not (tmp_path / "token").exists()
