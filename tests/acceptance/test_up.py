@@ -92,7 +92,7 @@ def wait(condition: Callable[[], bool], *, seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "waited too long"
-        time.sleep(0.05)
+        time.sleep(0.1)
 
 
 def alive(pids: dict[int, str]) -> list[str]:
@@ -144,6 +144,20 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Up]]:
             up.process.wait()
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """Return a ready `ops/up` that several tests use; it must stop cleanly after the last one."""
+    up = Up(tmp_path_factory.mktemp("running") / "data")
+    try:
+        up.ready()
+        yield up
+        assert up.stop() < 10
+        assert up.process.returncode == 0
+    finally:
+        up.process.kill()
+        up.process.wait()
+
+
 def test_it_starts_stops_cleanly_and_restarts_with_its_data(
     start: Callable[..., Up],
 ) -> None:
@@ -190,22 +204,20 @@ def check_restarts_with_data(start: Callable[..., Up], data: Path) -> None:
 
 
 def test_two_services_run_at_once_with_two_folders_but_not_with_one(
-    start: Callable[..., Up],
+    start: Callable[..., Up], running: Up
 ) -> None:
-    one, two = start("one"), start("two")
-    addresses = {one.ready(), two.ready()}
+    two = start("two")
+    addresses = {running.ready(), two.ready()}
     assert len(addresses) == 2
     assert all(answers(address) for address in addresses)
-    message = refused(Up(one.data.with_name("other"), "--data", str(one.data)))
-    assert f"in use by process {one.process.pid}" in message
-    one.stop()
-    assert answers(two.ready()), "stopping one must leave the other alone"
+    message = refused(Up(two.data.with_name("other"), "--data", str(running.data)))
+    assert f"in use by process {running.process.pid}" in message
     two.stop()
+    assert answers(running.ready()), "stopping one must leave the other alone"
 
 
-def test_every_program_is_restarted_after_a_sigkill(start: Callable[..., Up]) -> None:
-    up = start()
-    address = up.ready()
+def test_every_program_is_restarted_after_a_sigkill(running: Up) -> None:
+    up, address = running, running.ready()
     alone = ("bin/postgres", "valkey-server", "granian", "shithead fork server")
     jobs = ("worker", "searches", "trials", "relay", "sweeper", "sequencer")
     together = tuple(f"workers.main {job}" for job in jobs)
@@ -216,7 +228,6 @@ def test_every_program_is_restarted_after_a_sigkill(start: Callable[..., Up]) ->
         for words, victim in victims.items():
             wait(partial(up.runs, words, instead_of=victim), seconds=20)
         wait(lambda: answers(address), seconds=20)
-    assert up.stop() < 10
 
 
 def refused(up: Up) -> str:
@@ -235,7 +246,7 @@ def test_a_taken_port_is_one_message_and_status_one(start: Callable[..., Up]) ->
     assert f"port {port} on 127.0.0.1 cannot be used" in message
 
 
-@pytest.mark.parametrize("port", ["-1", "65536", "99999"])
+@pytest.mark.parametrize("port", ["-1", "65536"])
 def test_a_port_that_does_not_exist_is_one_message(start: Callable[..., Up], port: str) -> None:
     assert f"port {port} does not exist" in refused(start("data", f"--port={port}"))
 
