@@ -27,6 +27,8 @@ from tests.forked_command import run_command
 pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
+SHORT: dict[str, Any] = {"window_seconds": 0, "turn_limit": 30}
+"""Options of tables whose games end after 30 turns, with bots that do not wait."""
 
 
 def environment() -> dict[str, str]:
@@ -97,7 +99,7 @@ def root_of(port: int, size: int, of: int) -> bytes:
 
 
 class Load:
-    """Players who play game after game against a bot until the test stops them."""
+    """A player who plays short games against a bot until the test stops the load."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -109,9 +111,10 @@ class Load:
     def _play(self) -> None:
         player, rng = register(self._port, "Load"), random.Random(3)
         while not self._stopping.is_set():
-            game = open_table([player], ruleset="threes", bots=("lowest",), window_seconds=0)
+            game = open_table([player], ruleset="threes", bots=("lowest",), **SHORT)
             play_on([player], game, rng)
             self.games.append(game)
+            self._stopping.wait(0.3)
 
     def wait_for(self, games: int) -> None:
         """Wait until `games` games are over."""
@@ -132,8 +135,8 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
     with up(old) as port:
         ada, bob = register(port, "Ada"), register(port, "Bob")
         running = [
-            open_table([ada, bob], ruleset="leeds", bots=("greedy",), window_seconds=0),
-            open_table([ada, bob], ruleset="shithead"),
+            open_table([ada, bob], ruleset="leeds", bots=("greedy",), **SHORT),
+            open_table([ada, bob], ruleset="shithead", **SHORT),
         ]
         play_on([ada, bob], running[0], rng, moves=9)
         load = Load(port)

@@ -217,7 +217,7 @@ def change_past(database: str, game: UUID) -> None:
 
 def test_an_interrupted_hand_is_resumed_where_it_stopped(service: Running, tmp_path: Path) -> None:
     ada = player(service, tmp_path)
-    game = UUID(ada.open_table("shithead", [BOT])["game"])
+    game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     play_on(Hand(ada, game), moves=3)
     where = f"{address(service)}/v1/games/{game}"
     answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
