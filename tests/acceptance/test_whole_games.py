@@ -74,12 +74,19 @@ def verify_bundle(player: Client, game: str, folder: Path) -> None:
     assert "L1" in checked.stdout, checked.stdout
 
 
-@pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen"])
+@pytest.mark.parametrize(
+    ("ruleset", "tables"),
+    [
+        ("shithead", (TableSize(people=2, bots=0), TableSize(people=1, bots=2))),
+        ("leeds", (TableSize(people=1, bots=2),)),
+        ("covered-queen", (TableSize(people=2, bots=0),)),
+    ],
+)
 def test_games_of_people_and_bots_end_and_verify(
-    service: Running, tmp_path: Path, ruleset: str
+    service: Running, tmp_path: Path, ruleset: str, tables: tuple[TableSize, ...]
 ) -> None:
     rng = random.Random(f"short {ruleset}")
-    for size in (TableSize(people=2, bots=0), TableSize(people=1, bots=2)):
+    for size in tables:
         player, game = play(service, ruleset, size, rng)
         verify_bundle(player, game, tmp_path)
 
@@ -100,7 +107,7 @@ def test_killing_all_workers_in_mid_game_only_delays_the_game(
 ) -> None:
     rng = random.Random("killed")
     ada = register(service.port, "Ada")
-    game = open_table([ada], ruleset="shithead", bots=BOTS, window_seconds=0)
+    game = open_table([ada], ruleset="shithead", bots=BOTS, window_seconds=0, turn_limit=60)
     for name in ("worker 1", "worker 2"):
         play_on([ada], game, rng, moves=3)
         service.kill(name)

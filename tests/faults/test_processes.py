@@ -71,7 +71,7 @@ def test_the_game_goes_on_when_redis_is_emptied_again_and_again(
     service: Running, valkey: EmbeddedValkey, rng: random.Random
 ) -> None:
     ada = register(service.port, "Ada")
-    game = open_table([ada], ruleset="shithead", bots=BOTS, window_seconds=0)
+    game = open_table([ada], ruleset="shithead", bots=BOTS, window_seconds=0, turn_limit=60)
     stop = threading.Event()
 
     def empty() -> None:
@@ -134,7 +134,9 @@ def test_while_redis_is_down_people_play_on_and_bots_resume_when_it_is_back(
     try:
         assert register(service.port, "Dora").slowest < 1.0, "limits are counted without it"
         people = open_table([ada, bob], ruleset="leeds")
-        waiting = open_table([with_bots], ruleset="leeds", bots=("lowest",), window_seconds=0)
+        waiting = open_table(
+            [with_bots], ruleset="leeds", bots=("lowest",), window_seconds=0, turn_limit=60
+        )
         for client in (ada, bob, with_bots):
             client.slowest = 0.0
         view = play_on([ada, bob], people, random.Random(2), moves=30)

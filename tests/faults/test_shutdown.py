@@ -7,24 +7,36 @@ import random
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import orjson
 import pytest
 
 from tests.client import Client, open_table, play_on, register
-from tests.running import Running, free_port, running, wait_for
-from tests.servers import DatabaseServer
+from tests.running import READY_SECONDS, Running, free_port, is_ready, running, wait_for
 
 pytestmark = pytest.mark.heavy
 
 
+@pytest.fixture(scope="module")
+def started(
+    module_database_url: str, redis_server: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """Return a service for the tests of this module, each of which stops one of its programs."""
+    logs = tmp_path_factory.mktemp("logs")
+    with running(module_database_url, redis_server, logs, stream_port=free_port()) as service:
+        yield service
+
+
 @pytest.fixture
-def service(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[Running]:
-    """Return a running service."""
-    with running(database_url, redis_url, tmp_path, stream_port=free_port()) as started:
-        yield started
+def service(started: Running) -> Running:
+    """Return the service with all programs running again."""
+    for name in ("API", "streams"):
+        if name not in started.children:
+            started.start(name)
+        wait_for(partial(is_ready, port_of(started, name)), seconds=READY_SECONDS)
+    return started
 
 
 def stop(service: Running, name: str = "API") -> int:
@@ -79,15 +91,16 @@ def test_a_stream_ends_cleanly(service: Running, name: str) -> None:
     stop(service, name)
     received += stream.read()  # raises IncompleteRead if the connection was cut
     assert b"event: end" not in received
-    service.start(name)
 
 
 def test_no_acknowledged_move_is_lost_if_the_service_stops_in_mid_game(
-    service: Running, database_server: DatabaseServer
+    service: Running,
 ) -> None:
     """People play during the stop; every acknowledged move is in the log afterwards."""
     ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
-    game = open_table([ada, bob], ruleset="shithead", bots=("lowest",), window_seconds=0)
+    game = open_table(
+        [ada, bob], ruleset="shithead", bots=("lowest",), window_seconds=0, turn_limit=60
+    )
     acknowledged: list[dict[str, Any]] = []
 
     def play() -> None:
