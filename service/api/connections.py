@@ -1,14 +1,17 @@
-"""Client connections: a limit for each address, and the detection of disconnected clients."""
+"""Client connections: limits for each address, and clients that disconnect or take nothing."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import socket
 import stat
 import struct
 import sys
+import termios
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,33 +26,49 @@ from service.config import CONNECTIONS, Settings
 INTERVAL_SECONDS = 0.25
 """Pause between two checks of the sockets; a check takes some 20 µs while there are few."""
 
+STALLED_SECONDS = 60.0
+"""Time after which a connection is closed if its client takes none of the bytes that wait."""
+
+LOOK_SECONDS = 5.0
+"""Pause between two looks for such connections; a look takes some 20 µs for each connection."""
+
 _DESCRIPTORS = Path("/proc/self/fd")
+_ABORT = struct.pack("ii", 1, 0)
+"""The value of SO_LINGER with which closing discards the bytes that wait."""
 
 _log = structlog.get_logger("api")
 
 
 class ConnectionLimit:
     """
-    Limits the connections of one address to a quarter of those that this process accepts.
+    Closes the connections above the limit of an address, and those of clients that take nothing.
 
-    Connections above the limit are closed while more than half of all are in use. Behind trusted
-    proxies none is closed: all connections come from the proxies, which limit their clients.
+    One address may have a quarter of the connections that this process accepts. Those above the
+    limit are closed while more than half of all are in use. Behind trusted proxies the limit does
+    not apply: all connections come from the proxies, which limit their clients.
+
+    A connection of which the client has taken no byte for a minute while some wait is reset. Else
+    the stream of an unreachable reader would keep its slot until TCP gives up, after a quarter of
+    an hour.
     """
 
     def __init__(self, settings: Settings, *, connections: int = CONNECTIONS) -> None:
         self._ports = {settings.port, settings.stream_port}
         self._most = connections // 2
         self._most_of_one = connections // 4
-        self._enabled = not settings.trusted_proxies and _DESCRIPTORS.is_dir()
+        self._behind_proxies = settings.trusted_proxies > 0
+        self._waiting: dict[int, tuple[int, float]] = {}  # by inode: bytes taken, since when
 
     def start(self) -> None:
         """Check the connections of this process periodically, in a thread."""
-        if self._enabled:
+        if _DESCRIPTORS.is_dir():
             threading.Thread(target=self._run, name="connections", daemon=True).start()
 
     def enforce(self) -> Counter[str]:
         """Close the connections above the limit; return the number closed for each address."""
         closed = Counter[str]()
+        if self._behind_proxies:
+            return closed
         if len(os.listdir(_DESCRIPTORS)) <= self._most:  # noqa: PTH208 - no Path for each of 4,096
             return closed
         held = Counter[str]()
@@ -61,11 +80,39 @@ class ConnectionLimit:
                     closed[address] += 1
         return closed
 
+    def close_stalled(self, now: float) -> Counter[str]:
+        """
+        Reset the connections that have taken no byte for STALLED_SECONDS while some waited.
+
+        Returns the number closed for each address. `now` is the time of a monotonic clock.
+        """
+        closed, waiting = Counter[str](), dict[int, tuple[int, float]]()
+        for connection, address in self._connections():
+            with connection, contextlib.suppress(OSError):  # it has just been closed
+                if not _bytes_waiting(connection):
+                    continue
+                inode, taken = os.fstat(connection.fileno()).st_ino, _bytes_taken(connection)
+                before, since = self._waiting.get(inode, (taken, now))
+                if taken != before:
+                    since = now
+                if now - since < STALLED_SECONDS:
+                    waiting[inode] = taken, since
+                    continue
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
+                connection.shutdown(socket.SHUT_RDWR)
+                closed[address] += 1
+        self._waiting = waiting
+        return closed
+
     def _run(self) -> None:
-        pause = threading.Event()
+        pause, due = threading.Event(), 0.0
         while not pause.wait(INTERVAL_SECONDS):
             for address, count in self.enforce().items():
                 _log.warning("too many connections of one address", address=address, closed=count)
+            if (now := time.monotonic()) >= due:
+                due = now + LOOK_SECONDS
+                for address, count in self.close_stalled(now).items():
+                    _log.warning("connections that take nothing", address=address, closed=count)
 
     def _connections(self) -> Iterator[tuple[socket.socket, str]]:
         """
@@ -98,7 +145,8 @@ class ConnectionLimit:
 
 
 _TCP_INFO_SIZE = 192
-_BYTES_RECEIVED = struct.Struct("@128xQ")  # in Linux's struct tcp_info
+_BYTES_ACKED = struct.Struct("@120xQ")  # in Linux's struct tcp_info, as the next one
+_BYTES_RECEIVED = struct.Struct("@128xQ")
 _OWN_DESCRIPTORS = Path("/dev/fd")
 
 
@@ -177,3 +225,16 @@ def _received(connection: socket.socket) -> int:
         return sys.maxsize
     received: int = _BYTES_RECEIVED.unpack_from(info)[0]
     return received
+
+
+def _bytes_waiting(connection: socket.socket) -> int:
+    """Return the number of bytes in the socket that the client has not acknowledged, on Linux."""
+    answer = fcntl.ioctl(connection, termios.TIOCOUTQ, bytes(4))
+    return int.from_bytes(answer, sys.byteorder)
+
+
+def _bytes_taken(connection: socket.socket) -> int:
+    """Return the number of bytes that the client has acknowledged, on Linux."""
+    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_SIZE)
+    taken: int = _BYTES_ACKED.unpack_from(info)[0] if len(info) >= _BYTES_ACKED.size else 0
+    return taken
