@@ -218,6 +218,7 @@ KINDS = (
             ("Valkey, SIGKILL", 2, _of_up("valkey-server")),
             ("Valkey, hangs (SIGSTOP)", 1, _hang_redis),
             ("granian or a process of it, SIGKILL", 1, _of_up("granian")),
+            ("stream process of up, SIGKILL", 1, _of_up("granian asginl")),
             ("fork server of up, SIGKILL", 0.4, _of_up("shithead fork server")),
             ("worker of up, SIGKILL", 0.6, _of_up("workers.main worker")),
             ("relay, sweeper or sequencer of up, SIGKILL", 0.6, _of_up(*_BACKGROUND)),

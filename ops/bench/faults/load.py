@@ -152,6 +152,8 @@ class Reader:
                 return False
             self.counts["connections"] += 1
             while line := response.readline():
+                if not line.endswith(b"\n"):
+                    return False  # the connection broke within the line
                 if line.startswith(b"data: "):
                     known.append(line[6:].rstrip(b"\n"))
                 elif line.startswith(b"event: end"):

@@ -27,6 +27,7 @@ class Wanted:
 
     faults: int
     tables: int = 8
+    readers: int = 4  # of live streams
     seed: int = 1
     keep_logs: Path | None = None
 
@@ -92,6 +93,8 @@ class _Run:
             lambda: tuple(("127.0.0.1", port) for port in system.ports),
             tables=self._wanted.tables,
             seed=self._wanted.seed,
+            readers=self._wanted.readers,
+            reading=lambda: (("127.0.0.1", system.stream_port),),
         )
         load.begin()
         try:
@@ -106,7 +109,8 @@ class _Run:
         self._wait_until_ready()
         load.end()
         self._count()
-        self._done.checked = check_all(system.owner_url, f"http://127.0.0.1:{system.port}", notes)
+        address = f"http://127.0.0.1:{system.port}"
+        self._done.checked = check_all(system.owner_url, address, notes, load.readers)
 
     def _wait_until_ready(self) -> None:
         try:

@@ -39,7 +39,7 @@ class SystemUnderTest:
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.owner_url = EmbeddedPostgres(self.data).url
         self.redis_url = EmbeddedValkey(self.data).url
-        self.port, self.fork_server_port = free_port(), free_port()
+        self.port, self.stream_port, self.fork_server_port = (free_port() for _ in range(3))
         self.killed: Counter[str] = Counter()
         self.places: set[str] = set()
         self._seed = seed
@@ -91,6 +91,7 @@ class SystemUnderTest:
         """Start `up`, or start it again."""
         known = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_STATEMENT_SECONDS": "4"}
         known |= {"SHITHEAD_API_THREADS": "32", "SHITHEAD_LOG_LEVEL": "warning"}
+        known |= {"SHITHEAD_STREAM_PORT": str(self.stream_port)}
         with (self.logs / "up.log").open("ab") as log:
             self.up = subprocess.Popen(
                 [
