@@ -14,7 +14,7 @@ from tests.web.browsing import Visits
 
 pytestmark = pytest.mark.heavy
 
-HANDS = 4
+HANDS = 3
 TURNS = 60
 """A limit that ends each hand, so that all are of the same length."""
 
@@ -31,13 +31,14 @@ DRAWN_AGAIN = """async () => {
 
 MOST_OBJECTS = 150
 """
-The allowed growth of the number of objects from the second hand to the last: a page without leaks
-grew by 19 to 52, one that stores each event by 641, and one that stores each view by 398.
+The allowed growth of the number of objects from the second hand to the fourth: a page without leaks
+grew by 19 to 52, one that stores each event by 641, and one that stores each view by 398. The
+ordinary run ends with the third hand and allows half of this growth.
 """
 
 MOST_BYTES = 400_000
 """
-The allowed growth of the heap from the second hand to the last. Code is compiled late, and
+The allowed growth of the heap from the second hand to the fourth. Code is compiled late, and
 drawings of cards are stored on first use: a page without leaks grew by 56 to 274 kB.
 """
 
@@ -80,7 +81,7 @@ def objects_of(session: CDPSession) -> int:
 
 
 @pytest.mark.parametrize(
-    "least", [0, pytest.param(HOUR, marks=pytest.mark.long)], ids=["four hands", "an hour"]
+    "least", [0, pytest.param(HOUR, marks=pytest.mark.long)], ids=["three hands", "an hour"]
 )
 def test_memory_stays_flat_while_a_page_watches_hand_after_hand(
     visits: Visits, service: Running, least: int
@@ -103,10 +104,11 @@ def test_memory_stays_flat_while_a_page_watches_hand_after_hand(
         held.append(memory_of(session))
         game = next_hand(players[0], game)
     begin, end = held[1], held[-1]
-    assert end.objects - begin.objects <= MOST_OBJECTS, held
-    assert end.heap - begin.heap <= MOST_BYTES, held
-    assert end.nodes - begin.nodes <= MOST_NODES, held
-    assert end.listeners - begin.listeners <= MOST_NODES, held
+    part = 1 if least else 2
+    assert end.objects - begin.objects <= MOST_OBJECTS // part, held
+    assert end.heap - begin.heap <= MOST_BYTES // part, held
+    assert end.nodes - begin.nodes <= MOST_NODES // part, held
+    assert end.listeners - begin.listeners <= MOST_NODES // part, held
 
 
 def next_hand(host: Client, game: str) -> str:
