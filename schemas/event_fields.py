@@ -315,7 +315,12 @@ class GameEndedData(Closed):
 
     reason = Chosen(*(reason.value for reason in EndReason), **described("how the hand ended"))
     shithead = _seat("the seat that lost, null if none did", allow_none=True)
-    places = fields.List(_seat("a seat"), **described("seats in the order in which they went out"))
+    places = fields.List(
+        _seat("a seat"),
+        **described(
+            "seats in the order in which they went out; with reason `shithead` the shithead last"
+        ),
+    )
 
 
 class SealedRefusalsSchema(Closed):

@@ -126,7 +126,12 @@ class ResultSchema(Closed):
 
     reason = Chosen(*(reason.value for reason in EndReason), **described("how the hand ended"))
     shithead = _seat_field("the seat that lost, null if none did", allow_none=True)
-    places = fields.List(_seat_field("a seat"), **described("the seats that went out, in order"))
+    places = fields.List(
+        _seat_field("a seat"),
+        **described(
+            "seats in the order in which they went out; with reason `shithead` the shithead last"
+        ),
+    )
 
 
 class GameViewSchema(Closed):
