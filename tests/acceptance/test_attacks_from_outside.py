@@ -35,7 +35,7 @@ WITNESSES = tuple(
 )
 KEYS = {seat: private_key(f"seat {seat}") for seat in range(3)}
 FORGED_KEYS = {seat: private_key(f"forged {seat}") for seat in range(3)}
-TRUE = Plan(name="story", keys=KEYS, ruleset="threes")
+TRUE = Plan(name="story", keys=KEYS, ruleset="threes", turn_limit=150)
 
 
 @cache
