@@ -26,7 +26,7 @@ SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
 @cache
 def keyed_lines() -> tuple[bytes, ...]:
     """Return the log of a game whose three seats signed their moves with KEYS."""
-    return tuple(made_game(Plan(name="keyed", ruleset="threes", keys=KEYS)))
+    return tuple(made_game(Plan(name="keyed", ruleset="threes", keys=KEYS, turn_limit=150)))
 
 
 def receipt(lines: tuple[bytes, ...], seq: int, signer: NoteSigner = SERVER) -> bytes:

@@ -21,7 +21,7 @@ SEAT_KEYS = {seat: public_text(key) for seat, key in KEYS.items()}
 @cache
 def keyed_lines() -> tuple[bytes, ...]:
     """Return the log of a game whose three seats signed their moves with KEYS."""
-    return tuple(made_game(Plan(name="keyed", ruleset="threes", keys=KEYS)))
+    return tuple(made_game(Plan(name="keyed", ruleset="threes", keys=KEYS, turn_limit=150)))
 
 
 def keyed() -> Forgery:
