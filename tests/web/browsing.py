@@ -149,12 +149,13 @@ class Visits:
     _contexts: list[BrowserContext] = field(default_factory=list)
     _expected: list[str] = field(default_factory=list)
 
-    def visitor(self, size: str = "desktop", **options: Any) -> BrowserContext:
+    def visitor(self, size: str = "tablet", **options: Any) -> BrowserContext:
         """
         Return a browser context with storage of its own, as another person's browser.
 
-        `size` is a key of SIZES; `options` go to Playwright's `new_context`, for example
-        `color_scheme="dark"`, `reduced_motion="reduce"`, `has_touch=True`.
+        `size` is a key of SIZES: a tablet shows the layout of a desktop and draws fewer pixels.
+        `options` go to Playwright's `new_context`, for example `color_scheme="dark"`,
+        `reduced_motion="reduce"`, `has_touch=True`.
         """
         width, height = SIZES[size]
         context = self.browser.new_context(
@@ -168,7 +169,7 @@ class Visits:
         self._contexts.append(context)
         return context
 
-    def open(self, path: str = "/", size: str = "desktop", **options: Any) -> Page:
+    def open(self, path: str = "/", size: str = "tablet", **options: Any) -> Page:
         """Return a new visitor's page at a path of the service, loaded."""
         page = self.visitor(size, **options).new_page()
         page.goto(path)

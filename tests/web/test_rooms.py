@@ -49,7 +49,7 @@ def hand(service: Running) -> tuple[list[Client], str]:
     return players, game
 
 
-def page_of(visits: Visits, player: Client, path: str, size: str = "desktop", **more: Any) -> Page:
+def page_of(visits: Visits, player: Client, path: str, size: str = "tablet", **more: Any) -> Page:
     """Return a page in the browser of a player who is registered already."""
     me = player.get("/v1/players/me")
     stored = json.dumps({"id": me["id"], "name": me["name"], "token": player.token})

@@ -46,7 +46,7 @@ def shorten(page: Page, **more: object) -> None:
     )
 
 
-def play_now(visits: Visits, size: str = "desktop", **more: Any) -> Page:
+def play_now(visits: Visits, size: str = "tablet", **more: Any) -> Page:
     """Return the page of a hand against bots, begun with the first button of the lobby."""
     page = visits.open("/", size=size, **more)
     shorten(page)
