@@ -5,6 +5,7 @@ Those of the API are made from its OpenAPI document (`pages.d.ts`).
 
 from __future__ import annotations
 
+import fcntl
 import json
 import shutil
 import subprocess
@@ -36,20 +37,28 @@ def tool(name: str) -> str:
     """Return the path of a program of package.json; all are installed once for each lock file."""
     if shutil.which("npm") is None:
         pytest.skip(NO_NPM)
-    lock = (WEB / "package-lock.json").read_bytes()
-    stamp = TOOLS / "installed.json"
-    if not stamp.exists() or stamp.read_bytes() != lock:
-        TOOLS.mkdir(parents=True, exist_ok=True)
-        for file in ("package.json", "package-lock.json"):
-            shutil.copy(WEB / file, TOOLS)
-        command = ["npm", "ci", "--no-audit", "--no-fund", "--fetch-retries=1"]
-        done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            reached = not any(word in done.stderr for word in ("ENOTFOUND", "ECONN", "EAI_AGAIN"))
-            assert not reached, done.stderr
-            pytest.skip(UNREACHABLE)
-        stamp.write_bytes(lock)
+    TOOLS.mkdir(parents=True, exist_ok=True)
+    with (TOOLS / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)  # another process of the tests may be installing them
+        _install()
     return str(TOOLS / "node_modules" / name)
+
+
+def _install() -> None:
+    """Install the packages unless those of the present lock file are installed."""
+    wanted = (WEB / "package-lock.json").read_bytes()
+    stamp = TOOLS / "installed.json"
+    if stamp.exists() and stamp.read_bytes() == wanted:
+        return
+    for file in ("package.json", "package-lock.json"):
+        shutil.copy(WEB / file, TOOLS)
+    command = ["npm", "ci", "--no-audit", "--no-fund", "--fetch-retries=1"]
+    done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        reached = not any(word in done.stderr for word in ("ENOTFOUND", "ECONN", "EAI_AGAIN"))
+        assert not reached, done.stderr
+        pytest.skip(UNREACHABLE)
+    stamp.write_bytes(wanted)
 
 
 def check(config: Path, *types: Path) -> str:
