@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import hashlib
 import importlib.util
 import itertools
@@ -354,6 +355,7 @@ def log_tail(log: Path, lines: int = 5) -> str:
 
 
 _CLONE_NEWUSER = 0x10000000
+_THREADS_SECONDS = 0.5  # for threads that a fork has started to end
 
 
 class Method(StrEnum):
@@ -473,17 +475,29 @@ def _works(assume: Callable[[], None]) -> bool:
 
 
 def _enter_namespace(uid: int, gid: int) -> None:
-    """Enter a new user namespace that maps us to `uid` and `gid`; raises OSError."""
+    """
+    Enter a new user namespace that maps us to `uid` and `gid`; raises OSError.
+
+    The kernel refuses a process with threads. A library may start some in each forked child for
+    a moment, as OpenTelemetry does to read the attributes of the process, so this waits for them.
+    """
     outer_uid, outer_gid = os.getuid(), os.getgid()
-    if _unshare(_CLONE_NEWUSER) != 0:
-        raise OSError(ctypes.get_errno(), "no user namespace")
+    end = time.monotonic() + _THREADS_SECONDS
+    while True:
+        try:
+            _unshare(_CLONE_NEWUSER)
+            break
+        except OSError as error:
+            if error.errno != errno.EINVAL or time.monotonic() > end:
+                raise
+        time.sleep(0.01)
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{uid} {outer_uid} 1")
     Path("/proc/self/gid_map").write_text(f"{gid} {outer_gid} 1")
 
 
-def _unshare(flags: int) -> int:
+def _unshare(flags: int) -> None:
     if sys.version_info >= (3, 12):
         os.unshare(flags)
-        return 0
-    return int(ctypes.CDLL(None, use_errno=True).unshare(flags))
+    elif ctypes.CDLL(None, use_errno=True).unshare(flags) != 0:
+        raise OSError(ctypes.get_errno(), "no user namespace")

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -145,13 +146,33 @@ def test_a_child_that_cannot_become_its_user_names_the_reason(
 ) -> None:
     """The namespaces of the machine are used up after the first check of them."""
 
-    def used_up(_flags: int) -> int:
+    def used_up(_flags: int) -> None:
         raise OSError(errno.ENOSPC, "no user namespace")
 
     monkeypatch.setattr(processes, "_unshare", used_up)
     wanted = Identity(method=Method.NAMESPACE, uid=1, gid=1, owner=os.getuid())
     with pytest.raises(EmbeddedError, match=r"true does not start(?s:.*)no user namespace"):
         start_child(["true"], log=tmp_path / "log", identity=wanted)
+
+
+def test_a_child_with_threads_waits_for_their_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OpenTelemetry starts threads in each forked child; the kernel refuses it a namespace then."""
+    unshare = processes._unshare
+
+    def with_a_thread(flags: int) -> None:
+        monkeypatch.undo()
+        thread = threading.Thread(target=time.sleep, args=(0.1,), daemon=True)
+        thread.start()
+        unshare(flags)
+
+    identity = Identity.current()
+    if identity.method is not Method.NAMESPACE:
+        pytest.skip("this user or machine uses no namespace")
+    monkeypatch.setattr(processes, "_unshare", with_a_thread)
+    child = start_child(["true"], log=tmp_path / "log", identity=identity)
+    assert child.wait(timeout=20) == 0
 
 
 def test_root_runs_postgres_as_nobody_if_namespaces_are_refused_and_others_as_themselves(
