@@ -229,7 +229,7 @@ def test_without_an_address_the_command_looks_for_a_local_service(
     operator: Operator, tmp_path: Path
 ) -> None:
     status, _, err = operator.run("admin", "--data", tmp_path / "nothing", "trail")
-    assert (status, "no server runs over" in err) == (1, True), err
+    assert (status, "no server uses the folder" in err) == (1, True), err
 
 
 def test_an_operator_reads_and_answers_disputes_against_the_server(
