@@ -34,7 +34,10 @@ from service.domain.commands import (
 from service.shx.validators import MAX_SEATS
 
 MOST_CARDS = 1000
-"""Most cards of a move, most slots on which cards are laid, and the highest number of a slot."""
+"""Most cards of a move, and the highest number of a slot."""
+
+MOST_SLOTS = 64
+"""Most slots on which cards can be laid."""
 
 
 def listed_moves(moves: Iterable[Move]) -> list[dict[str, Any]]:
@@ -164,7 +167,7 @@ class LayIntent(Closed):
     type = _named("lay")
     stacks = fields.List(
         _codes(),
-        validate=validate.Length(min=1, max=MOST_CARDS),
+        validate=validate.Length(min=1, max=MOST_SLOTS),
         **described("for each slot the cards added, in order"),
     )
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from schemas.moves import MoveSchema
 from schemas.settings import Tree, leaves
 from service.domain.cards import Rank
 from service.rulesets.catalogue import OptionError, catalogue, definition, read_ruleset
@@ -190,20 +189,6 @@ def test_every_accepted_ruleset_can_be_dealt_opened_and_played() -> None:
         report = play_trials(drawn[1], 4, limits)
         assert report.refusal in (None, STALE, SLOW), (seed, drawn[0], report)
     assert found > 4
-
-
-def test_cards_can_be_laid_on_every_slot_of_an_accepted_ruleset() -> None:
-    """A move with 65 stacks was refused as an invalid body, though it was listed as legal."""
-    slots, eight_decks = 65, {"count": "fixed", "decks": 8}
-    changes = {
-        "deal": {"down": slots, "hand": slots + 3},
-        "deck": eight_decks,
-        "players": {"min": 2, "max": 2},
-    }
-    ruleset = custom_definition(definition("shithead-layout"), "Long", changes).ruleset({})
-    assert ruleset.deal.down == slots
-    move = {"type": "lay", "stacks": [["2c"]] * slots}
-    assert MoveSchema().load(move) == move
 
 
 STALE = "every trial hand ended in a stalemate"
