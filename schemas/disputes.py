@@ -286,7 +286,7 @@ class RulingSchema(Closed):
     verdict = Chosen(*(verdict.value for verdict in Verdict), **described("the verdict"))
     at = time_field(**described("the time of the ruling"))
     superseded_by = fields.Nested(
-        lambda: RulingSchema(),  # noqa: PLW0108 - the class is not defined yet
+        "RulingSchema",
         allow_none=True,
         **described("the ruling after an appeal, or null"),
     )

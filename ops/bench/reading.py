@@ -134,7 +134,7 @@ def row(
 def called(app: Flask, path: str, token: str) -> bytes:
     """Return the body of an answer; raises ValueError unless it is a success."""
     environ = EnvironBuilder(path=path).get_environ() | {"HTTP_AUTHORIZATION": f"Bearer {token}"}
-    body, status, _ = run_wsgi_app(app.wsgi_app, environ, buffered=True)
+    body, status, _ = run_wsgi_app(app, environ, buffered=True)
     if not status.startswith("200"):
         raise ValueError(f"{path}: {status}")
     return b"".join(body)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,8 @@ from service.api.long_poll import RedisListener, Waiting
 from service.api.openapi import make_api
 from service.api.players import players
 from service.api.public_log import log
-from service.api.request_bodies import BodySlots, RequestBodies
+from service.api.request_bodies import Application as WsgiApplication
+from service.api.request_bodies import BodySlots, Environ, RequestBodies, StartResponse
 from service.api.rulesets import bots, rulesets
 from service.api.sse import stream
 from service.api.tables import tables
@@ -47,9 +48,17 @@ class NoSessions(SessionInterface):
 
 
 class Application(Flask):
-    """Flask without its work for coroutines and sessions in each request."""
+    """Flask behind WSGI middleware, without work for coroutines and sessions in each request."""
 
     session_interface = NoSessions()
+
+    def __init__(self, import_name: str) -> None:
+        super().__init__(import_name, static_folder=None)
+        self.behind: WsgiApplication = self.wsgi_app  # the middleware, the outermost first
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request of the server."""
+        return self.behind(environ, start_response)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function unchanged: no view is a coroutine, so the check is left out."""
@@ -150,7 +159,7 @@ def create_app(
     shares = shares_of(settings)
     if services is None:
         services = services_from(settings, most_waiting=shares.database)
-    app = Application(__name__, static_folder=None)
+    app = Application(__name__)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.url_map.merge_slashes = False  # a redirect would be an undocumented answer
     _wrap(app, settings, shares)
@@ -177,20 +186,16 @@ def create_stream_app() -> Flask:
     return create_app(shares_of=streaming_shares, process="streams")
 
 
-def _wrap(app: Flask, settings: Settings, shares: ThreadShares) -> None:
+def _wrap(app: Application, settings: Settings, shares: ThreadShares) -> None:
     """Add the WSGI middleware: a deadline for bodies, and the headers of trusted proxies."""
     slots = BodySlots(
         arriving=Slots("bodies", shares.bodies, per_address=shares.bodies * 5 // 7),
         slow=Slots("slow bodies", shares.slow_bodies),
     )
-    app.wsgi_app = RequestBodies(  # type: ignore[method-assign] # Flask offers no setter for its middleware
-        app.wsgi_app, slots, seconds=settings.body_seconds
-    )
+    app.behind = RequestBodies(app.behind, slots, seconds=settings.body_seconds)
     if settings.trusted_proxies:
         count = settings.trusted_proxies
-        app.wsgi_app = ProxyFix(  # type: ignore[method-assign] # Flask offers no setter for its middleware
-            app.wsgi_app, x_for=count, x_proto=count, x_host=count
-        )
+        app.behind = ProxyFix(app.behind, x_for=count, x_proto=count, x_host=count)
 
 
 def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:
