@@ -251,7 +251,8 @@ def _why_not_the_signer(seat: int, *, other_move: bool) -> str:
     if other_move:
         return (
             "During the game no player could do this alone: the server refuses a move that is not"
-            f" the signed one. The signature is right, and speaks for the player of seat {seat}."
+            " the signed one. The signature is right: it is evidence in favour of the player of"
+            f" seat {seat}."
         )
     return (
         "During the game no player could do this alone: the server refuses a move without the"

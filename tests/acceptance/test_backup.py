@@ -84,7 +84,7 @@ def checkpoint(port: int, *, at_least: int = 0) -> tuple[bytes, Checkpoint]:
             if found.size >= at_least:
                 return answer.body, found
         time.sleep(0.2)
-    raise AssertionError(f"the log has no {at_least} leaves")
+    raise AssertionError(f"the log has fewer than {at_least} leaves")
 
 
 def root_of(port: int, size: int, of: int) -> bytes:
@@ -123,7 +123,7 @@ class Load:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Let the last game come to its end."""
+        """Wait for the end of the current game, and start no other."""
         self._stopping.set()
         self._thread.join()
 
@@ -153,9 +153,9 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
         newest, _ = checkpoint(port, at_least=later.size + 1)
     assert keys.stat().st_mode & 0o777 == 0o600
 
-    lost = tmp_path / "newest"
-    lost.write_bytes(newest)
-    refused = shithead("restore", backup, "--data", tmp_path / "no", "--checkpoint", lost)
+    newest_file = tmp_path / "newest"
+    newest_file.write_bytes(newest)
+    refused = shithead("restore", backup, "--data", tmp_path / "no", "--checkpoint", newest_file)
     assert refused.returncode == 1
     assert "would sign a second tree" in refused.stderr
 

@@ -51,7 +51,6 @@ BEYOND_THE_SCHEMA = (
     "the table has no",
     "must be a version from",
     "must not be greater than the last version",
-    "cursor is none that a list gave",
     "is not a cursor of this list",
     "is a key of small order",
     "is a key that is no point",
@@ -129,12 +128,12 @@ class Playground:
             case.path_parameters[name] = known.get(name, case.path_parameters[name])
 
     def renew(self, case: Any, answer: Any) -> None:
-        """Use a new table next time if this call may have changed it, and so for the caller."""
+        """After a call that may have changed the table or its caller, use new ones."""
         if case.method == "GET" or answer.status_code >= 400:
             return
         self._table = None
         if "/players/" in case.path:
-            self._hosts.pop()  # it may be erased, or have another token
+            self._hosts.pop()  # the player may be erased, or have another token
 
 
 @pytest.fixture(scope="module")
@@ -214,7 +213,7 @@ def _try_once(playground: Playground, case: Any) -> None:
         playground.place(case, caller)
     if isinstance(case.query, dict) and _fits(case, "query") and "wait" in case.query:
         case.query["wait"] = 0
-    # The client asks for compressed answers, and without a connection decodes none.
+    # The client asks for compressed answers by default, but without a connection it decodes none.
     headers = {**caller.headers, "Accept-Encoding": "identity"}
     answer = case.call(app=playground.world.app, headers=headers)
     playground.renew(case, answer)
@@ -222,7 +221,7 @@ def _try_once(playground: Playground, case: Any) -> None:
     if _refused_by_the_game(answer):
         excluded = CHECKS.get_by_names(["positive_data_acceptance"])
     elif all(_fits(case, part) for part in ("path", "query", "body")) or case.media_type in TEXTS:
-        # What may be wrong then is the token, and this test sends a valid one.
+        # Only the token can be invalid then, and this test sends a valid one.
         excluded = CHECKS.get_by_names(["negative_data_rejection"])
     if answer.status_code == 503 and answer.json()["detail"].startswith(NO_WORKER):
         excluded = CHECKS.get_by_names(["not_a_server_error", "positive_data_acceptance"])

@@ -58,7 +58,7 @@ class StoredData:
 
 @dataclass(frozen=True, kw_only=True)
 class Act:
-    """A move that a person makes, or tries; then time passes and bots act."""
+    """A move that a person makes or attempts, and the status of the answer."""
 
     step: Step
     status: int
@@ -155,7 +155,7 @@ def metrics() -> dict[str, float]:
 
 
 def stored(url: str) -> Stored:
-    """Return the rows of every table; of what is encrypted or hashed, the length."""
+    """Return the rows of every table; bytes outside the events are replaced by their length."""
     found: Stored = {}
     with psycopg.connect(url) as connection:
         tables = connection.execute(
@@ -193,7 +193,7 @@ def urls(database_server: DatabaseServer, migrated_template: str) -> Iterator[tu
 
 
 def twin_game(ruleset: str, people: int) -> tuple[Deck, Deck, list[Act]]:
-    """Return a deck, the acts played with it, and a deck that looks equal to the public."""
+    """Return a deck, another with the same public log, and the acts of both games."""
     for seed in range(20):
         rng = random.Random(f"stored {ruleset} {seed}")
         with dealt(ruleset, people, bots=("lowest",)) as first:
@@ -233,7 +233,7 @@ def at_the_opening(service: Service) -> list[Act]:
 
 
 @pytest.mark.parametrize("ruleset", ["threes", "threes-house"])
-def test_stored_data_does_not_reveal_which_bot_may_open(
+def test_stored_data_does_not_reveal_whether_a_bot_may_open(
     ruleset: str, urls: tuple[str, str]
 ) -> None:
     found: dict[bool, tuple[Deck, list[bytes]]] = {}
@@ -259,7 +259,7 @@ def test_stored_data_does_not_reveal_which_bot_may_open(
 
 
 def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one() -> None:
-    """At an opening or a follow-up the hand decides which of the two an attempt is."""
+    """At an opening or a follow-up the hidden hand decides whether an attempt is out of turn."""
     with dealt("leeds", 2) as service:
         for seat in range(2):
             service.make(Step(seat=seat, move={"type": "ready"}))

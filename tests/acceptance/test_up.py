@@ -161,7 +161,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 def test_it_starts_stops_cleanly_and_restarts_with_its_data(
     start: Callable[..., Up],
 ) -> None:
-    """It stops on Ctrl-C within ten seconds; the next starts find its keys and games."""
+    """It stops on Ctrl-C within ten seconds; the next starts use its keys and its data."""
     up = start()
     assert answers(up.ready())
     check_metrics(up)

@@ -38,45 +38,46 @@ def cells(step: int = 1) -> list[Cell]:
     Return every cell of the page, with `any` expanded.
 
     A call with `any` table and `any` hand and without an id in its path has the same answer in
-    all situations. Its callers each make it in every `step`-th situation, not all in the same.
+    all situations. Each caller makes it in every `step`-th situation, and the first of them
+    differs from caller to caller.
     """
     found: list[Cell] = []
     callers: tuple[str, ...] = ()
     for row in _rows():
         if len(row) < 4:
-            continue  # the table that explains the words
+            continue  # a row of the table of words
         if row[0] == "call":
             callers = tuple(row[3:])
             continue
         call, table, hand, *statuses = row
-        assert len(statuses) == len(callers), f"{call}: a cell is missing or too many"
+        assert len(statuses) == len(callers), f"{call}: not one cell for each caller"
         operation, _, query = call.partition("?")
         tables = TABLES if table == "any" else (table,)
         hands = USUAL if hand == "any" else (hand,)
         # Of the ids in paths, only `{ruleset_id}` is the same in every situation.
         depends = table != "any" or hand != "any" or "_id}" in operation.replace("{ruleset_id}", "")
         each = 1 if depends else step
-        for (place, where), (turn, (caller, status)) in itertools.product(
+        for (number, (visibility, state)), (column, (caller, expected)) in itertools.product(
             enumerate(itertools.product(tables, hands)),
             enumerate(zip(callers, statuses, strict=True)),
         ):
-            if (place + turn) % each != 0:
+            if (number + column) % each != 0:
                 continue
             found.append(
                 Cell(
                     operation=operation,
                     query=query,
-                    table=where[0],
-                    hand=where[1],
+                    table=visibility,
+                    hand=state,
                     caller=caller,
-                    status=int(status),
+                    status=int(expected),
                 )
             )
     return found
 
 
 def _rows() -> Iterator[list[str]]:
-    """Yield the lines of the page's tables, without their rulers."""
+    """Yield the cells of each row of the page's tables, except of the lines below the heads."""
     for line in PAGE.read_text("utf-8").splitlines():
         if line.startswith("| ") and not re.fullmatch(r"[| :-]+", line):
             yield [part.strip(" `") for part in line.strip().strip("|").split("|")]

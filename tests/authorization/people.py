@@ -30,7 +30,7 @@ _WITHOUT_EFFECT = {
     *("POST /v1/disputes/{dispute_id}/statements", "POST /v1/games/{game_id}/back"),
     *("PUT /v1/disputes/{dispute_id}/room", "DELETE /v1/disputes/{dispute_id}/room"),
 }
-"""Calls that change nothing of the scene on which the answer to another call depends."""
+"""Calls that do not change the answers to other calls: the scene can be used again after them."""
 
 
 @dataclass(kw_only=True)
@@ -45,7 +45,7 @@ class Scene:
     invite: str = NEVER_ISSUED
 
     def set_up(self) -> Scene:
-        """Seat three people at a table of the host, and let their dispute be judged."""
+        """Seat three people at a table of the host, open a dispute, and play as `hand` requires."""
         for name in (*PLAYERS, "third seat", *_REFEREES[1:]):
             self._register(name)
         wanted = {"ruleset": "shithead", "seats": ["open"] * 3, "visibility": self.table}
@@ -86,11 +86,11 @@ class Scene:
         return status
 
     def restored(self, cell: Cell) -> Scene:
-        """Return a scene as it was before the successful call of a cell."""
+        """Return a scene in the state before the successful call of a cell."""
         if cell.operation[:4] == "GET " or cell.operation in _WITHOUT_EFFECT:
             return self
         if cell.operation == _ERASURE and cell.caller in ("outsider", "guest"):
-            self._register(cell.caller)  # this player is in no table
+            self._register(cell.caller)  # this player sits at no table
             return self
         return Scene(connection=self.connection, table=self.table, hand=self.hand).set_up()
 
@@ -139,7 +139,7 @@ class Scene:
         *,
         whole: bool = False,
     ) -> tuple[int, bytes]:
-        """Return the status and, if `whole`, the body; a stream has no end."""
+        """Return the status and, if `whole`, the body; the body of a stream is not read."""
         sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         kind = "application/x-ndjson" if isinstance(body, bytes) else "application/json"
         headers = headers if sent is None else {"Content-Type": kind, **headers}
@@ -149,5 +149,6 @@ class Scene:
         answer = connection.getresponse()
         content = b"" if stream else answer.read()
         if stream or (answer.status >= 400 and sent is not None):
-            connection.close()  # the next call opens it; the server closes it if it left the body
+            # The server closes a connection of which it did not read the request body.
+            connection.close()  # the next call connects again
         return answer.status, content if whole else b""

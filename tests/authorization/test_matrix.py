@@ -26,11 +26,10 @@ def port(
 ) -> Iterator[int]:
     """Return the port of a running service."""
     logs = tmp_path_factory.mktemp("logs")
-    # A disconnected reader holds its thread until the server writes to it.
-    periods = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
-    with running(
-        module_database_url, redis_server, logs, rate_limits=False, api_threads=128, **periods
-    ) as service:
+    anyone_judges = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
+    options = {"rate_limits": False, **anyone_judges}
+    # A disconnected reader of a stream occupies a thread until the server writes to it.
+    with running(module_database_url, redis_server, logs, api_threads=128, **options) as service:
         yield service.port
 
 

@@ -27,7 +27,7 @@ class Stores:
 
 @pytest.fixture(params=["memory", "postgres"])
 def stores(request: pytest.FixtureRequest) -> Iterator[Stores]:
-    """Return a new empty store; the one on PostgreSQL with the service's privileges alone."""
+    """Return an empty store and its directory; in PostgreSQL with the service's rights only."""
     if request.param == "memory":
         memory = MemoryStore()
         yield Stores(store=memory, directory=MemoryDirectory(memory))

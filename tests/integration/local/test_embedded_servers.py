@@ -144,7 +144,7 @@ def test_a_server_that_cannot_start_names_the_reason(
 def test_a_child_that_cannot_become_its_user_names_the_reason(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The namespaces of the machine are used up after the first check of them."""
+    """The machine has no namespace left when the child starts, though a check succeeded before."""
 
     def used_up(_flags: int) -> None:
         raise OSError(errno.ENOSPC, "no user namespace")
@@ -158,7 +158,7 @@ def test_a_child_that_cannot_become_its_user_names_the_reason(
 def test_a_child_with_threads_waits_for_their_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """OpenTelemetry starts threads in each forked child; the kernel refuses it a namespace then."""
+    """The kernel refuses a namespace to a process with threads; OpenTelemetry forks such ones."""
     unshare = processes._unshare
 
     def with_a_thread(flags: int) -> None:
@@ -175,7 +175,7 @@ def test_a_child_with_threads_waits_for_their_end(
     assert child.wait(timeout=20) == 0
 
 
-def test_root_runs_postgres_as_nobody_if_namespaces_are_refused_and_others_as_themselves(
+def test_only_root_runs_postgres_as_the_user_nobody_and_only_without_namespaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The user nobody cannot enter the private folder, so the data is stored elsewhere."""
@@ -273,11 +273,11 @@ def test_a_program_is_run_only_from_the_given_folder(tmp_path: Path) -> None:
 
 
 def test_a_missing_program_is_named_with_a_remedy() -> None:
-    with pytest.raises(EmbeddedError, match="no program no-such-thing found"):
+    with pytest.raises(EmbeddedError, match=r"no program no-such-thing found.*: install one of"):
         find_binary("no-such-thing", wheel="no_such_wheel", inside="bin")
 
 
 def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(EmbeddedError, match="cannot be written"):
+    with pytest.raises(EmbeddedError, match=f"the folder {tmp_path}/file.* cannot be written"):
         EmbeddedPostgres(tmp_path / "file")

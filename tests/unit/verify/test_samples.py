@@ -1,4 +1,4 @@
-"""Every sample log passes all checks at L1, and so does every prefix that ends with a move."""
+"""Every sample log passes all checks at L1, and so do prefixes that end with a whole move."""
 
 from __future__ import annotations
 

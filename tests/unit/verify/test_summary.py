@@ -56,7 +56,7 @@ def reasons(module: ModuleType) -> Iterator[str]:
         if isinstance(text, ast.Name):
             text = named[text.id]
         if isinstance(text, ast.BinOp):
-            continue  # a text from a variable with an addition
+            continue  # a sum of texts, of which one is a variable
         yield "".join(
             str(part.value) if isinstance(part, ast.Constant) else "7"
             for part in (text.values if isinstance(text, ast.JoinedStr) else [text])
@@ -211,7 +211,7 @@ def test_under_a_right_signature_the_report_names_the_signed_move() -> None:
     [card] = forgery.data(signed_play(forgery))["cards"]
     summary = summary_after(change_the_played_card, "shithead-keyed")
     assert f"The player signed this: play {spelled(Card(card))}." in summary.changed
-    assert "The signature is right, and speaks for the player" in summary.author
+    assert "The signature is right: it is evidence in favour of the player" in summary.author
 
 
 def test_a_move_is_called_signed_only_if_the_signature_is_right() -> None:
@@ -221,7 +221,7 @@ def test_a_move_is_called_signed_only_if_the_signature_is_right() -> None:
     assert "The player signed" not in summary.changed
 
 
-def test_the_proof_says_whose_keys_are_needed_and_why_their_source_matters() -> None:
+def test_the_proof_states_whose_keys_are_needed_and_why_their_source_matters() -> None:
     summary = summary_after(state_that_a_set_burned_the_pile)
     assert "keys.json has the server's public keys, not a player's" in summary.proof
     assert "A suspect can invent keys, and receipts that fit them." in summary.proof
@@ -260,7 +260,7 @@ def test_the_changed_event_is_explained_even_if_a_receipt_contradicts_it() -> No
     assert "by the supplied keys, the server signed another course of the game" in summary.author
 
 
-def test_the_proof_says_what_it_means_if_the_players_copy_fails_too() -> None:
+def test_the_proof_explains_a_failure_of_the_players_copy() -> None:
     forgery = sample("shithead")
     lines = [*forgery.lines()]
     del lines[20]
