@@ -272,8 +272,8 @@ def _play(event: PlayEvent, before: Game | None, after: Game | None, say: Wordin
             passes = f"{say('passes', 'passed')}{say.ending(seat, turn)}"
             return f"Seat {seat} {say('cannot', 'could not')} play on the empty pile and {passes}"
         case TurnTimedOut(seat=seat):
-            then = f"what {say('follows is', 'followed was')} done for it"
-            return f"The time of seat {seat} {say('is', 'was')} up; {then}."
+            runs_out = f"{say('runs', 'ran')} out of time"
+            return f"Seat {seat} {runs_out}; the server {say('moves', 'moved')} for it."
         case _:
             assert_never(event)
 

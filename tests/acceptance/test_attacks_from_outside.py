@@ -153,7 +153,7 @@ def test_a_witness_that_signs_twice_counts_once() -> None:
     assert (report.witnessed, report.result) == (False, Result.MISSING)
 
 
-def test_a_receipt_tells_which_of_two_witnessed_histories_is_true() -> None:
+def test_a_receipt_shows_which_of_two_witnessed_histories_is_true() -> None:
     """Witnesses check the tree and not the games; monitors and receipts check the games."""
     true, forged = game("true"), game("forged")
     proof = proof_in([leaf(true), leaf(forged)], leaf(forged), WITNESSES)

@@ -16,7 +16,7 @@ from service.cli.dispute_text import finding_sentence
 from service.verify.finding import Check
 from service.verify.plain import MOST_WORDS, finding_in_words, in_words
 from service.verify.report import Report, audit_object, report_html, report_text
-from tests.attacks.attacks_tested_elsewhere import ELSEWHERE, Shown
+from tests.attacks.attacks_tested_elsewhere import ELSEWHERE, RegisteredAttack
 from tests.attacks.catalogue import ATTACKS, by_family, table
 from tests.attacks.cheating import go_on
 from tests.attacks.registry import Family, Kind, Needs
@@ -62,7 +62,7 @@ def test_every_family_has_attacks_and_sixty_or_more_are_registered() -> None:
 
 
 @pytest.mark.parametrize("tested", ELSEWHERE, ids=lambda tested: tested.name)
-def test_an_attack_tested_elsewhere_names_an_existing_test(tested: Shown) -> None:
+def test_an_attack_tested_elsewhere_names_an_existing_test(tested: RegisteredAttack) -> None:
     file, _, function = tested.test.partition("::")
     assert function in functions(file)
 

@@ -23,13 +23,13 @@ WITHOUT_EFFECT = ("next_dealer", "paper_bag", "opener")
 
 NAMES = (*sorted(catalogue()), "reverse-second")
 MOST_TRIED = 5
-"""CI tries to cheat with so many settings of each ruleset, until one works; the long run: all."""
+"""CI tries at most this many settings of each ruleset; the long run tries all of them."""
 
 Changed = Callable[[Ruleset], Ruleset]
 
 
 def others(value: Any) -> Iterator[Any]:
-    """Yield other values of a setting."""
+    """Yield other values of a setting: of a number those beside it."""
     match value:
         case bool():
             yield not value
@@ -42,7 +42,7 @@ def others(value: Any) -> Iterator[Any]:
 
 
 def changes(ruleset: Ruleset) -> Iterator[tuple[str, Changed]]:
-    """Yield every setting of a ruleset with each of its other values, by name."""
+    """Yield the name of each change of one setting of a ruleset, and the function that makes it."""
     for section in SECTIONS:
         settings = getattr(ruleset, section)
         for field in fields(settings):
@@ -94,7 +94,7 @@ def passing(name: str, chosen: list[tuple[str, Changed]], *, tries: int) -> tupl
 
 @pytest.mark.heavy
 def test_one_move_by_another_rule_does_not_pass() -> None:
-    """One setting of each ruleset with which a cheat is possible, the same in every run."""
+    """Random settings of each ruleset, the same in every run, until one allows a cheat."""
     cheated_with = 0
     for name in NAMES:
         every = list(changes(played(name)))

@@ -114,8 +114,8 @@ def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
     ada = player(service, tmp_path / "ada", keyed=False)
     table = ada.open_table("shithead", [BOT, "open"])
     listed = command(service, tmp_path, "tables", "--status", "open")
-    where = f"{address(service)}/v1/tables/{table['id']}"
-    assert f"shithead play {where}" in listed.stdout, listed.stderr
+    url = f"{address(service)}/v1/tables/{table['id']}"
+    assert f"shithead play {url}" in listed.stdout, listed.stderr
     assert "Ada, lowest (bot), (free)" in listed.stdout
     assert "greedy" in command(service, tmp_path, "bots").stdout
     among_bots = {"ruleset": "shithead", "seats": [BOT, BOT]}
@@ -133,11 +133,11 @@ def test_two_keyed_players_who_exchanged_their_keys_reach_l3(
     homes = [tmp_path / "ada", tmp_path / "bob"]
     ada, bob = (player(service, home) for home in homes)
     table = ada.open_table("shithead", ["open"], window_seconds=0)
-    where = f"{address(service)}/v1/tables/{table['id']}"
+    url = f"{address(service)}/v1/tables/{table['id']}"
     result = {}
 
     def run(seat: int, other: Player) -> None:
-        words = ("--keyed", "--auto", "lowest", "--seat-key", f"{1 - seat}={other.public}", where)
+        words = ("--keyed", "--auto", "lowest", "--seat-key", f"{1 - seat}={other.public}", url)
         result[seat] = play(service, homes[seat], *words)
 
     bob.sit(UUID(table["id"]))
@@ -219,8 +219,8 @@ def test_an_interrupted_hand_is_resumed_where_it_stopped(service: Running, tmp_p
     ada = player(service, tmp_path)
     game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     play_on(Hand(ada, game), moves=3)
-    where = f"{address(service)}/v1/games/{game}"
-    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
+    url = f"{address(service)}/v1/games/{game}"
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", url)
     assert re.search(r" (is|are) the shithead|stalemate", answer.stdout), "how the hand ended"
     assert re.search(r"^.*lowest (plays|takes|turns) ", answer.stdout, re.MULTILINE), (
         "captions of moves"
@@ -237,8 +237,8 @@ def test_the_first_key_of_a_player_vouches_for_later_keys(service: Running, tmp_
     new = Ed25519PrivateKey.generate()
     ada.change_key(ada.table(UUID(table["id"])), new)
     keep_seat_key(ada.files.folder / "seat.key", new)
-    where = f"{address(service)}/v1/tables/{table['id']}"
-    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
+    url = f"{address(service)}/v1/tables/{table['id']}"
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", url)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
     second = ada.table(UUID(table["id"]))["games"][0]["id"]
     bundle = read_bundle(ada.api.data(f"/games/{second}/evidence"))
@@ -263,12 +263,12 @@ def test_a_keyed_hand_resumed_without_keyed_warns_and_continues_with_its_key(
     game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     if moves:
         play_on(Hand(ada, game), moves=moves)
-    where = f"{address(service)}/v1/games/{game}"
-    answer = play(service, tmp_path, "--auto", "lowest", where)
+    url = f"{address(service)}/v1/games/{game}"
+    answer = play(service, tmp_path, "--auto", "lowest", url)
     assert answer.returncode == 2, (answer.stdout, answer.stderr)
     assert FALSE_ALARM not in answer.stdout
     assert "The key is not in use (--keyed is missing)" in answer.stdout
-    answer = play(service, tmp_path, "--auto", "lowest", where, typed="y\n")
+    answer = play(service, tmp_path, "--auto", "lowest", url, typed="y\n")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3"
 
@@ -279,12 +279,12 @@ def test_a_hand_without_a_key_resumed_with_keyed_warns_and_continues_without_one
     ada = player(service, tmp_path, keyed=False)
     game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
     play_on(Hand(ada, game), moves=3)
-    where = f"{address(service)}/v1/games/{game}"
-    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where)
+    url = f"{address(service)}/v1/games/{game}"
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", url)
     assert answer.returncode == 2, (answer.stdout, answer.stderr)
     assert FALSE_ALARM not in answer.stdout
     assert "dealt without a key" in answer.stdout
-    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", where, typed="y\n")
+    answer = play(service, tmp_path, "--keyed", "--auto", "lowest", url, typed="y\n")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L2"
 
@@ -292,15 +292,15 @@ def test_a_hand_without_a_key_resumed_with_keyed_warns_and_continues_without_one
 def test_a_hand_whose_key_is_in_no_file_is_not_played(service: Running, tmp_path: Path) -> None:
     ada = player(service, tmp_path)
     game = UUID(ada.open_table("shithead", [BOT], turn_limit=SHORT)["game"])
-    where = f"{address(service)}/v1/games/{game}"
+    url = f"{address(service)}/v1/games/{game}"
     path = ada.files.folder / "seat.key"
     path.rename(tmp_path / "elsewhere.key")
     for words in ((), ("--keyed",)):
-        answer = play(service, tmp_path, *words, "--auto", "lowest", where, typed="y\n")
+        answer = play(service, tmp_path, *words, "--auto", "lowest", url, typed="y\n")
         assert answer.returncode == 2, (answer.stdout, answer.stderr)
         assert "--keyed --key FILE" in answer.stdout
     named = ("--keyed", "--key", str(tmp_path / "elsewhere.key"))
-    answer = play(service, tmp_path, *named, "--auto", "lowest", where)
+    answer = play(service, tmp_path, *named, "--auto", "lowest", url)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr
 
 
@@ -313,8 +313,8 @@ def test_a_key_that_the_server_left_out_is_still_a_contradiction(
     table = ada.open_table("shithead", [BOT], turn_limit=SHORT)
     key = public_text(read_seat_key(ada.files.folder / "seat.key"))
     ada.files.keep_share(UUID(table["id"]), key, "commit")
-    where = f"{address(service)}/v1/games/{table['game']}"
-    answer = play(service, tmp_path, *words, "--auto", "lowest", where, typed="y\n")
+    url = f"{address(service)}/v1/games/{table['game']}"
+    answer = play(service, tmp_path, *words, "--auto", "lowest", url, typed="y\n")
     assert answer.returncode == 1, (answer.stdout, answer.stderr)
     assert "THE SERVER CONTRADICTS ITSELF" in answer.stdout
 

@@ -73,7 +73,7 @@ def test_a_key_not_signed_by_the_old_key_is_reported_as_new(changes: tuple[KeyCh
     assert sequence_of(report) == (Result.PASS, "new key: seat 0 in hand 2")
 
 
-def test_the_given_key_of_a_seat_vouches_for_the_keys_that_it_signed() -> None:
+def test_the_supplied_key_of_a_seat_vouches_for_the_keys_that_it_signed() -> None:
     mine = {0: public_text(OLD)}
     _, second = hands()
     assert failing(report_on(second, OutsideEvidence(seat_keys=mine))) == {Check.SIGNATURES: 0}

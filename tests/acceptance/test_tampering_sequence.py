@@ -98,7 +98,7 @@ def test_a_wrong_next_dealer_is_caught() -> None:
 def test_the_next_dealer_follows_from_the_end_of_the_hand(
     first: Plan, dealer: str, rule: str
 ) -> None:
-    """Next dealer: the ruleset's statement is cited if it decides, else the model's."""
+    """The ruleset's statement is cited if it decides, else the statement of all rulesets."""
     lines = tuple(made_game(first))
     dealt = next(json.loads(line) for line in lines if b'"cards_dealt"' in line)
     due = {
@@ -114,7 +114,7 @@ def test_the_next_dealer_follows_from_the_end_of_the_hand(
 
 
 def test_an_aborted_attempt_does_not_change_the_dealer() -> None:
-    """Next dealer: the next attempt has the same dealer."""
+    """The next attempt at the hand has the same dealer."""
     first, aborted, second = table()
     dealer = json.loads(second[0])["data"]["dealer"]
     wrong = _next(aborted, Plan(name="three", hand=2, dealer=(dealer + 1) % 3))
@@ -154,12 +154,13 @@ def test_diverging_logs_of_one_game_are_caught_and_an_earlier_copy_is_accepted()
 
 
 def test_if_several_histories_diverge_the_verified_log_is_reported_first() -> None:
+    """Its earliest divergence from another log is reported; others only if it has none itself."""
     first, _, _ = table()
     late = Forgery(first)
     late.events[-1]["at"] = late.events[-2]["at"] = "2026-11-21T23:00:00.000000Z"
-    wholly = Forgery(first)
-    wholly.data(0)["turn_limit"] += 1
-    files = {"a.jsonl": first, "b.jsonl": late.lines(), "c.jsonl": wholly.lines()}
+    early = Forgery(first)
+    early.data(0)["turn_limit"] += 1
+    files = {"a.jsonl": first, "b.jsonl": late.lines(), "c.jsonl": early.lines()}
     bundles = [Bundle(lines=tuple(lines)) for lines in files.values()]
     reports = verify_all(bundles, OutsideEvidence(), names=list(files))
     found = [next(f for f in r.findings if f.check is Check.SEQUENCE) for r in reports]

@@ -48,7 +48,7 @@ _STARTS: Final = "integration/test_startup_checks.py"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class RegisteredAttack:
     """An attack, the check that catches it, the outside evidence it needs, and its test."""
 
     name: str
@@ -60,16 +60,16 @@ class Shown:
 
 def _attack(
     family: Family, check: str, name: str, test: tuple[str, str], needs: Needs = Needs.NOTHING
-) -> Shown:
+) -> RegisteredAttack:
     file, function = test
-    return Shown(
+    return RegisteredAttack(
         name=name, family=family, check=check, test=f"{file}::test_{function}", needs=needs
     )
 
 
 _HISTORY: Final = (
     _attack(Family.EDIT, "chain", "an edit without recomputed hashes",
-            (_TAMPERED, "an_edit_without_recomputed_hashes_breaks_the_chain_at_the_next_event")),
+            (_TAMPERED, "an_edit_without_recomputed_hashes_is_named_at_the_edited_event")),
     _attack(Family.EDIT, "chain", "one changed card in a bundle with a recomputed manifest",
             (_AUTHORS, "a_changed_card_names_its_event_and_blames_no_party")),
     _attack(Family.EDIT, "receipts", "a log rewritten by its holder to blame a seat",
@@ -136,7 +136,7 @@ _HISTORY: Final = (
             (_WITNESS, "a_different_tree_of_equal_size_is_refused_and_saved"),
             Needs.WITNESS),
     _attack(Family.EQUIVOCATION, "receipts, monitor", "two histories of a game in one tree",
-            (_FROM_OUTSIDE, "a_receipt_tells_which_of_two_witnessed_histories_is_true"),
+            (_FROM_OUTSIDE, "a_receipt_shows_which_of_two_witnessed_histories_is_true"),
             Needs.RECEIPT),
     _attack(Family.EQUIVOCATION, "monitor", "a head that differs from the public log",
             (_MONITOR, "a_head_that_differs_from_the_leaf_is_a_fork"), Needs.WITNESS),
@@ -167,7 +167,7 @@ _HISTORY: Final = (
     _attack(Family.KEY_SWAP, "signatures", "a person's seat relabelled as a bot's",
             (_FROM_OUTSIDE, "a_human_seat_relabelled_as_a_bot_fails_against_its_key"),
             Needs.SEAT_KEY),
-    _attack(Family.KEY_SWAP, "signatures", "a key that is no point of the curve, or spelled twice",
+    _attack(Family.KEY_SWAP, "signatures", "a key off the curve, or in a non-canonical encoding",
             (_KEYS, "a_log_that_pins_an_invalid_key_fails")),
     _attack(Family.KEY_SWAP, "the witness", "a retired server key that signs a longer tree",
             (_WITNESS_COMMAND, "a_retired_key_gets_no_cosignature"),
@@ -313,7 +313,7 @@ _BUNDLES: Final = (
             (_EVIDENCE_INPUTS, "saved_keys_are_accepted_by_api_and_command_line_alike"),
             Needs.RECEIPT),
     _attack(Family.OWN_TRUST, "receipts", "receipts signed by another key",
-            (_TAMPERED_OUTSIDE, "a_receipt_that_another_key_signed_does_not_count"), Needs.RECEIPT),
+            (_TAMPERED_OUTSIDE, "a_receipt_that_another_key_signed_fails"), Needs.RECEIPT),
     _attack(Family.OWN_TRUST, "receipts", "a bundled receipt in the server's name, not signed",
             (_ANCHORING, "a_bundled_receipt_with_a_false_signature_of_the_given_key_fails"),
             Needs.RECEIPT),
@@ -560,6 +560,6 @@ _REPORTED: Final = (
     _attack(Family.OLD_STATE, "the restore", "a backup without its signature",
             (_RESTORED, "a_restore_reports_whether_the_backup_is_authentic")),
 )  # fmt: skip
-"""Of the kinds that independent testing reported: ops/bench/results/findings.md."""
+"""Attacks that independent testing found; ops/bench/results/findings.md lists its findings."""
 
 ELSEWHERE: Final = (*_HISTORY, *_SECRETS, *_BUNDLES, *_SERVICE, *_REPORTED)

@@ -76,6 +76,7 @@ def test_a_stream_without_a_summary_is_in_no_list(stores: Stores) -> None:
     stream = uuid4()
     stores.store.commit(commit(append(stream, b"a")))
     assert stores.directory.game(stream) is None
+    assert not stores.directory.list_games(EVERYTHING, viewer=None, everything=True).items
 
 
 def test_a_refused_append_changes_no_summary(stores: Stores) -> None:

@@ -74,7 +74,7 @@ def take_turn(page: Page) -> bool:
 
 
 def in_node(**cases: object) -> Any:
-    """Return what functions of the page modules answer, without a browser."""
+    """Return the results of functions of the page modules, called in Node.js."""
     script = Path(__file__).with_name("page_modules.js")
     done = subprocess.run(
         [node(), script], input=json.dumps(cases), capture_output=True, text=True, check=False
@@ -166,7 +166,7 @@ def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visi
 
 
 def test_a_browser_reports_that_its_player_moved_and_takes_the_player_back(visits: Visits) -> None:
-    """The recovery code ends the token of the first browser, which would be only a spectator."""
+    """The recovery code ends the token of the first browser, which could then only watch."""
     visits.expect("401")
     page = play_now(visits)
     expect(page.locator(".seat .badge", has_text="✓")).to_have_count(3)  # no bot moves any more
@@ -213,7 +213,7 @@ def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
 
 
 def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
-    """Three clicks after the choice of seats; each sees the other's moves without reloading."""
+    """Each of the two sees the moves of the other without reloading the page."""
     ada, bob = visits.open("/"), visits.open("/", size="phone")
     shorten(ada)
     ada.locator("#ruleset").select_option("shithead")
@@ -232,7 +232,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
         page.locator(".middle .demand").wait_for()
     first, second = (ada, bob) if ada.locator("#own.turn").count() else (bob, ada)
     take_turn(first)
-    while first.locator("#own.turn").count():  # the play burned the pile, or skipped the other
+    while first.locator("#own.turn").count():  # the play burned the pile, or skipped a seat
         take_turn(first)
     take_turn(second)
 
@@ -404,7 +404,7 @@ def test_a_lost_connection_is_shown_and_resumed(visits: Visits) -> None:
 
 
 def test_a_hand_is_followed_without_a_stream_if_the_server_is_busy(visits: Visits) -> None:
-    """The log is fetched instead: a failed attempt is repeated, and the seal ends it."""
+    """The page polls the log instead: it repeats a failed request, and stops after the seal."""
     visits.expect("503")
     busy = json.dumps({"type": "/problems/unavailable", "title": "Busy", "detail": "too many"})
     failures = iter([True])

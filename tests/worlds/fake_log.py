@@ -86,8 +86,8 @@ class Reader:
     """
     An outside reader of the log that stores every checkpoint.
 
-    Each one must be signed, match the entries, and have all earlier ones as its
-    beginning; the reader fails if the log ever shows two trees.
+    Each one must be signed, match the entries, and extend every earlier one; the
+    reader fails if the log ever shows two trees.
     """
 
     def __init__(self, log: PublicLog, signer: NoteSigner = SIGNER) -> None:

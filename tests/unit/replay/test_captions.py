@@ -218,7 +218,7 @@ def test_captions_of_the_start_a_pass_and_a_time_out() -> None:
     passed = sentence(TurnPassed(seat=0, turn=1))
     assert passed == "Seat 0 cannot play on the empty pile and passes; seat 1 is next."
     timed_out = sentence(TurnTimedOut(seat=0))
-    assert timed_out == "The time of seat 0 is up; what follows is done for it."
+    assert timed_out == "Seat 0 runs out of time; the server moves for it."
 
 
 def test_captions_of_the_end_state_its_reason() -> None:

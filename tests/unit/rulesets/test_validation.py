@@ -110,7 +110,7 @@ def contradictions_of(base: str, changes: Tree) -> list[tuple[str, str]]:
 
 
 def chosen_options(ruleset: Definition) -> list[dict[str, Any]]:
-    """Return every combination of option values; of a set of switches every subset."""
+    """Return the combinations of option values: of a set all subsets, of ranks none and most."""
     every: list[dict[str, Any]] = [{}]
     for name, option in ruleset.options.items():
         values: list[Any] = list(option.values)
