@@ -5,8 +5,8 @@ The cost of the most expensive uploads to `/v1/verify`, before and after the lim
 
 The upload is a sealed log of a custom ruleset (38 decks, hands of 900 cards, runs,
 `must_play`), in which the seats pass repeatedly although they could play. The same files are
-verified by `shithead verify` of the checkout CHECKOUT, in which its `ops/test` has run once, and
-of this one. Takes two minutes.
+verified by `shithead verify` of this checkout and of CHECKOUT, whose `.venv` must exist (its
+`ops/test` creates it). Takes two minutes.
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 """
 Load that one anonymous caller can cause: python -m ops.bench.denial > figures.json
 
-Two attacks on a service started for it, each with the calls of others beside it: requests that
-stop in the middle of their bodies, and readings of the longest hand there can be. Takes about
-three minutes. `--page BEFORE.json NOW.json` prints the page that compares two of these files; the
-figures of before come from this file and `long_hand.py` in a checkout of that commit.
+Two attacks on a service that is started for them: requests that stop in the middle of their
+bodies, with the calls of other callers at the same time, and reads of the longest possible hand.
+Takes about three minutes. `--page BEFORE.json NOW.json` prints the page that compares two of these
+files; to measure an earlier commit, copy this file and `long_hand.py` to a checkout of it.
 """
 
 from __future__ import annotations

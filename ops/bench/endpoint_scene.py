@@ -59,7 +59,7 @@ DISPUTES = 8  # of each accuser about one hand; 10 a day are allowed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """What calls are about: people with their tokens, games, tables and disputes."""
+    """The people with their tokens, games, tables and disputes that calls name."""
 
     people: Mapping[str, Player]
     tokens: Mapping[str, str]
@@ -70,7 +70,7 @@ class Scene:
     wide_long: str  # such a hand after 400 actions
     accused: str  # a finished hand with many disputes
     crowded: str  # a table of a player with many running hands
-    crowd_game: str  # its hand
+    crowd_game: str  # another running hand of this player
     old: str  # a table with many hands
     running_dispute: str  # about the running hand of 19,000 actions
     receipt: str  # of the running hand of 19,000 actions
@@ -163,7 +163,7 @@ def _dispute(
     referees: Sequence[UUID],
     charge: Charge = Charge.COLLUSION,
 ) -> UUID:
-    """Return a dispute of an accuser with all statements that both sides may make."""
+    """Return a dispute of an accuser with STATEMENTS statements of each side, and `referees`."""
     seq, accused = _accused(services, game, accuser, after)
     accusation = Accusation(accused=accused, seq=seq, charge=charge, statement=TEXT)
     answer = services.disputes.open(Caller(player=accuser.id), accuser, game, accusation)
@@ -191,7 +191,7 @@ def _dispute(
 
 
 def _accused(services: Services, game: UUID, accuser: Player, after: int) -> tuple[int, int]:
-    """Return the first move from an event on that another seat made, and the seat."""
+    """Return the seq of the first move of another seat after a version, and this seat."""
     own = _entry(services, game).seat_of(accuser.id)
     for line in services.game_cache.lines(game, after=after):
         event = orjson.loads(line)

@@ -1,8 +1,8 @@
 """
-Speed of the game engine, in turn with the commit it is compared to, with ratios.
+Speed of the game engine, measured alternately with an earlier commit, and the ratios.
 
-    python -m ops.bench.engine [--write]             beside the commit of the first figures
-    python -m ops.bench.engine --against ../other    beside another checkout
+    python -m ops.bench.engine [--write]             compared with the commit of the first figures
+    python -m ops.bench.engine --against ../other    compared with another checkout
 
 Events folded, lists of legal moves, random playout moves, and events of `simulate` without and
 with verification, each a second of CPU time. The measurement is sent to a Python that runs in the
@@ -29,10 +29,10 @@ from ops.bench.pages import WIDTH, write
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = Path(__file__).parent / "results" / "engine.md"
 COMMIT = "1fb86fa"
-"""The commit with which the targets compare."""
+"""The commit with which the figures are compared."""
 
 LEAST = 3.0
-"""The target: what each figure is at least, divided by that of COMMIT."""
+"""The target: the least ratio of a figure to that of COMMIT."""
 
 MEASUREMENT = """
 import json, random, sys, time
@@ -108,7 +108,8 @@ def simulated(verified):
     plan = Plan(ruleset=name, seats=seats, bots=names, games=hands, seed=3)
     start = time.process_time()
     reports = [play_table(table, verified=verified, keep=None) for table in tables_of(plan)]
-    events = sum(sum(Counter(one.lengths).elements()) for one in reports)  # a list at first
+    # `lengths` was a list in earlier commits.
+    events = sum(sum(Counter(one.lengths).elements()) for one in reports)
     return events / (time.process_time() - start)
 
 
@@ -122,7 +123,7 @@ print(json.dumps({
 
 
 def measured(folder: Path, *words: str) -> dict[str, float]:
-    """Return the figures of a checkout, each in units a second of CPU."""
+    """Return the figures of a checkout, each a number per second of CPU time."""
     answer = subprocess.run(
         [sys.executable, "-c", MEASUREMENT, *words],
         cwd=folder,
@@ -170,13 +171,14 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     words, load = (options.ruleset, options.seats, options.hands), os.getloadavg()[0]
+    compared = f"the checkout {options.against}" if options.against else f"commit {COMMIT}"
     with tempfile.TemporaryDirectory() as folder:
         other = options.against or checkout(COMMIT, Path(folder))
         table = "\n".join(lines(other.resolve(), words, options.rounds))
     made = (
         f"Made by `python -m ops.bench.engine --rounds {options.rounds} --write`: "
         f"`{options.ruleset}`, {options.seats} seats, {options.hands} hands, CPU time of one core, "
-        f"load {load:.1f} before the start. The other is commit {COMMIT}; a ratio is the median of "
+        f"load {load:.1f} before the start. The other is {compared}; a ratio is the median of "
         "those of the rounds, with the least and the greatest."
     )
     if options.write:

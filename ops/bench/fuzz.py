@@ -2,8 +2,8 @@
 """
 Fuzzing of every parser and every call: python -m ops.bench.fuzz --minutes 10.
 
-Each case follows from its number, so a crash is found again by `--only TARGET --first NUMBER`.
-A round gives each target its share of time; the table it prints counts cases and crashes.
+Each case follows from its number, so `--only TARGET --first NUMBER` reproduces a crash. The targets
+run in turn, each for its share of time; the table printed at the end counts cases and crashes.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def _alarms(rows: Sequence[Row]) -> Iterator[str]:
 - Shuffles: {share} figures, {len(outside)} outside the range in which chance leaves all but
   {2 * TAIL:.0%} (so {expected:.1f} are to be expected); the smallest p is {smallest:.4f}
   ({figure.ruleset}, {figure.name}, n = {figure.n}).
-- Blind choices: {len(players)} players (a bot at one combination is one), {choices} informative
-  choices. The e-value, computed after every table of four hands, reached
+- Blind choices: {len(players)} players (a bot at one combination counts as one), {choices}
+  informative choices. The e-value, computed after every table of four hands, reached
   {THRESHOLD:.0f} for {reached} of them; for an honest player the probability of that is
   at most {FALSE_ALARM}. The largest was {largest:.1f}."""
 

@@ -49,7 +49,7 @@ MOST = 1.0
 """Megabytes a 1,000 hands, which is a kilobyte a hand; a steeper slope counts as growth."""
 
 SMALL = 1e6
-"""Bytes of processes that are left out: resource trackers."""
+"""Processes of fewer bytes at the end are left out: resource trackers."""
 
 PARTS = 100
 """How often the processes of `simulate` are measured."""

@@ -11,7 +11,7 @@ import pytest
 from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
 from ops.bench.faults.results import Sum, load, page, save
-from ops.bench.faults.run import Done, Wanted, run
+from ops.bench.faults.run import RunResult, Wanted, run
 from service.application.callers import Player
 from service.bootstrap import Services
 from service.shx.chain import genesis, head
@@ -110,7 +110,7 @@ def test_gaps_and_forks_of_a_stream_are_found(recorded: RecordedGame) -> None:
 
 def test_results_of_several_runs_are_added_up(tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("sums") / "sums.json"
-    done = Done()
+    done = RunResult()
     done.faults["API process, SIGKILL"] = 3
     done.places = {"API a:b:1"}
     done.checked.counts["logs that verify"] = 2

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ops.bench.faults.run import Done
+from ops.bench.faults.run import RunResult
 
 
 @dataclass(slots=True, kw_only=True)
 class Sum:
-    """Runs added up."""
+    """The totals over all runs."""
 
     runs: int = 0
     seconds: float = 0.0
@@ -28,7 +28,7 @@ class Sum:
     unknown: int = 0
     wrong: list[str] = field(default_factory=list)
 
-    def add(self, done: Done) -> None:
+    def add(self, done: RunResult) -> None:
         """Add one run."""
         notes = done.notes
         self.runs += 1
@@ -92,7 +92,7 @@ def page(total: Sum) -> str:
         "",
         *_table("answer", sorted(total.statuses.items())),
         f"| none: the connection was lost | {total.broken} |",
-        f"| of all, stored answers returned again | {total.replayed} |",
+        f"| of these, stored answers to repeated requests | {total.replayed} |",
         f"| changes with unknown outcome (sent once, without a key) | {total.unknown} |",
         "",
     ]
@@ -104,7 +104,7 @@ def page(total: Sum) -> str:
 def _summary(total: Sum) -> str:
     return (
         f"{total.faults.total()} faults in {total.runs} runs, {total.seconds / 60:.0f} minutes; "
-        f"{total.at_once} of them during the effects of another. **{_verdict(total)}**"
+        f"{total.at_once} of them injected together with another. **{_verdict(total)}**"
     )
 
 

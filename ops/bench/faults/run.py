@@ -33,7 +33,7 @@ class Wanted:
 
 
 @dataclass(slots=True, kw_only=True)
-class Done:
+class RunResult:
     """What a run did, and what the checks found."""
 
     faults: Counter[str] = field(default_factory=Counter)
@@ -50,9 +50,9 @@ class Done:
         return self.faults.total()
 
 
-def run(wanted: Wanted) -> Done:
+def run(wanted: Wanted) -> RunResult:
     """Make one run and return its result."""
-    done = Done()
+    done = RunResult()
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="faults-", ignore_cleanup_errors=True) as folder,
@@ -77,7 +77,7 @@ def run(wanted: Wanted) -> Done:
 class _Run:
     """A run in progress."""
 
-    def __init__(self, system: SystemUnderTest, wanted: Wanted, done: Done) -> None:
+    def __init__(self, system: SystemUnderTest, wanted: Wanted, done: RunResult) -> None:
         self._system = system
         self._wanted = wanted
         self._done = done

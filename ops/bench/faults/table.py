@@ -1,4 +1,4 @@
-"""One table: its players use only the answers of the service, hand after hand."""
+"""One table and one hand: its players know only the answers of the service."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def page(report: Report, command: str) -> str:
             "| --- | ---: |",
             *(f"| {status} | {n} |" for status, n in sorted(notes.statuses.items())),
             f"| none: the connection was lost | {notes.broken} |",
-            f"| of all, stored answers returned again | {notes.replayed} |",
+            f"| of these, stored answers to repeated requests | {notes.replayed} |",
             "",
             "| checked afterwards | count |",
             "| --- | ---: |",
