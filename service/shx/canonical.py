@@ -99,8 +99,13 @@ def _check_text(text: str) -> None:
 def _check_items(items: Iterable[Any], depth: int) -> None:
     if depth > MAX_DEPTH:
         raise RecordError("too_deep", f"nested more than {MAX_DEPTH} deep")
-    for item in items:
-        if type(item) is not str or not item.isascii():  # most items: they need no call
+    for item in items:  # most are valid scalars, which need no call
+        kind = type(item)
+        if kind is str:
+            plain = item.isascii()
+        else:
+            plain = item is None or (kind is int and -MAX_INTEGER <= item <= MAX_INTEGER)
+        if not plain:
             _check(item, depth + 1)
 
 

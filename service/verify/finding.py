@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -180,13 +179,28 @@ class Cursor:
         """Record a failure after which the check can continue."""
         self.failures.append(Objection(seq=seq, reason=reason, rule=rule, weight=weight))
 
-    @contextmanager
-    def collecting_failures(self) -> Iterator[None]:
-        """Record a failure raised in the block, so that the check can continue."""
-        try:
-            yield
-        except Failed as failed:
-            self.note(failed.seq, failed.reason, failed.rule, weight=failed.weight)
+    def collecting_failures(self) -> CollectedFailures:
+        """Return a context that records a failure raised in it, so that the check can continue."""
+        return CollectedFailures(self)
+
+
+class CollectedFailures:
+    """The context of `Cursor.collecting_failures`; a class, because checks enter it per event."""
+
+    __slots__ = ("cursor",)
+
+    def __init__(self, cursor: Cursor) -> None:
+        self.cursor = cursor
+
+    def __enter__(self) -> None:
+        """Begin the block."""
+
+    def __exit__(self, _type: object, error: BaseException | None, _trace: object) -> bool:
+        """Record a failure and go on after the block; any other exception is raised."""
+        if not isinstance(error, Failed):
+            return False
+        self.cursor.note(error.seq, error.reason, error.rule, weight=error.weight)
+        return True
 
 
 def missing(reason: str, *, remarks: tuple[str, ...] = ()) -> Unanswered:

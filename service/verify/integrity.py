@@ -87,7 +87,7 @@ def _check_link(log: Log, seq: int) -> None:
     due = 0 if before is None else before["seq"] + 1
     if event["seq"] != due:
         raise Failed(seq, f"seq is {event['seq']}, not {due}")
-    if event["game"] != str(log.game):
+    if event["game"] != log.events[0]["game"]:
         raise Failed(seq, "an event of another game")
     if seq == 0 and event["prev"] != genesis(log.game).hex():
         raise Failed(0, "prev is not that of the first event of this game")
@@ -270,8 +270,8 @@ def _check_seats(log: Log, cursor: Cursor) -> None:
     for seq, event in enumerate(log.events):
         cursor.seq = seq
         data = event["data"]
-        named = [data.get(name) for name in _SEAT_FIELDS] + list(data.get("places", ()))
-        if any(seat is not None and seat >= count for seat in [*named, event["by"]]):
+        named = [event["by"], *data.get("places", ()), *map(data.get, _SEAT_FIELDS)]
+        if any(seat is not None and seat >= count for seat in named):
             raise Failed(seq, f"names a seat that is not one of the {count}")
         if event["type"] == "cards_dealt" and len(data["face_up"]) != count:
             raise Failed(seq, f"face-up cards for {len(data['face_up'])} seats, not {count}")

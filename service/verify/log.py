@@ -103,7 +103,7 @@ class Log:
         """Return whether the first event can be read; without it the table is unknown."""
         return bool(self.events) and self.events[0]["type"] == "game_created"
 
-    @property
+    @cached_property
     def game(self) -> UUID:
         """Return the id of the game."""
         return UUID(self.events[0]["game"])
@@ -132,7 +132,8 @@ class Log:
     @cached_property
     def moves(self) -> tuple[RecordedMove, ...]:
         """Return the moves of the whole log, also those after an event that is part of none."""
-        return tuple(every_move(self.events))
+        moves, fault = self.grouped
+        return moves if fault is None else tuple(every_move(self.events))
 
     @cached_property
     def ruleset(self) -> Ruleset:

@@ -169,7 +169,7 @@ def _check_auth(
 ) -> None:
     event = log.events[seq]
     key = keys.get(-1 if move.seat is None else move.seat)
-    due = _is_made(move) and seq == move.first and key is not None
+    due = key is not None and seq == move.first and _is_made(move)
     auth = event.get("auth")
     if auth is None:
         if due:
