@@ -23,10 +23,9 @@ from service.application.games.moves import Moves
 from service.bootstrap import Services, compose
 from service.config import Settings
 from service.domain.cards import Card
-from service.domain.commands import Move, Seat
+from service.domain.commands import CommandRefused, Move, Seat
 from service.domain.deal import deal
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused
 from service.domain.events import Event, PlayStarted
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game

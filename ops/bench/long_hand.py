@@ -16,9 +16,8 @@ from service.application.games.cache import GameEntry
 from service.application.games.commits import Change, commit_of
 from service.application.games.record import load, secrets_of
 from service.bootstrap import Services
-from service.domain.commands import Command, PickUp, Play, Ready, Seat
+from service.domain.commands import Command, CommandRefused, PickUp, Play, Ready, Seat
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused
 from service.domain.evolve import evolve
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves, may_act

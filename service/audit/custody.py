@@ -10,8 +10,7 @@ from typing import assert_never
 
 from schemas.views import Json
 from service.domain.cards import HIDDEN, Card, nearest_code
-from service.domain.commands import Seat
-from service.domain.errors import UnknownCard
+from service.domain.commands import Seat, UnknownCard
 from service.domain.events import BlindFailed, CardsDealt, CardsPlayed, Event, Opening, StockFailed
 from service.domain.game import Game
 from service.domain.plays import codes_of

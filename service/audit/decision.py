@@ -11,9 +11,18 @@ from schemas.events import type_of
 from schemas.moves import move_json
 from schemas.views import Facts, Json, view_json
 from service.domain.cards import HIDDEN, Card, in_code_order
-from service.domain.commands import Lay, Move, Pass, PickUp, Play, Seat, Swap
+from service.domain.commands import (
+    CommandRefused,
+    Lay,
+    Move,
+    Pass,
+    PickUp,
+    Play,
+    RuleRefused,
+    Seat,
+    Swap,
+)
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused, RuleRefused
 from service.domain.events import CardsPlayed, Event
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves

@@ -8,12 +8,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from service.domain.cards import Card, rank_of
-from service.domain.commands import PlayBlind, Seat
+from service.domain.commands import CommandRefused, PlayBlind, Seat
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused
 from service.domain.events import BlindFailed, CardsDealt, CardsPlayed, Event, Zone
-from service.domain.game import Game
-from service.domain.positions import positions
+from service.domain.game import Game, positions
 from service.replay.history import History, RecordedEvent
 
 

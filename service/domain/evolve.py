@@ -47,9 +47,9 @@ from service.domain.game import (
     SeatState,
     Status,
     new_game,
+    positions,
     without,
 )
-from service.domain.positions import positions
 
 
 def fold(events: Iterable[Event], deck: tuple[Card, ...] | None = None) -> Game:

@@ -6,7 +6,7 @@ from typing import Final
 
 from service.domain.cards import JOKER, Card, Rank
 from service.domain.demand import demand_of, fitting
-from service.domain.first_play import FIRST_COME
+from service.domain.plays import FIRST_COME
 from service.domain.ruleset import (
     ALL_RANKS,
     After,

@@ -10,14 +10,12 @@ from typing import Final
 
 from schemas.settings import Tree, ruleset_of
 from service.domain.cards import Card
-from service.domain.commands import Command, Lay, Move, Ready, Seat, Swap, TimeOut
+from service.domain.commands import Command, CommandRefused, Lay, Move, Ready, Seat, Swap, TimeOut
 from service.domain.deal import dealt_hand, whole_deck
-from service.domain.errors import CommandRefused
 from service.domain.events import EndReason
 from service.domain.game import Game, Status
-from service.domain.legal import acting_seats, legal_moves
+from service.domain.legal import acting_seats, default_moves, default_opener, legal_moves
 from service.domain.ruleset import Layout, Ruleset
-from service.domain.timeouts import default_moves, default_opener
 from service.simulation.simulate import play_out
 
 

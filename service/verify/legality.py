@@ -9,10 +9,9 @@ from msgspec.structs import fields, replace
 
 from schemas.events import type_of
 from service.domain.cards import Card, in_code_order
-from service.domain.commands import Command, Pass, PickUp, TryStock
+from service.domain.commands import Command, CommandRefused, Pass, PickUp, RuleRefused, TryStock
 from service.domain.deal import deal
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused, RuleRefused
 from service.domain.events import (
     CardsDealt,
     Event,

@@ -7,7 +7,7 @@ from typing import Final, assert_never
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Entropy, GameAborted
 from service.domain.game import EntropyState, Game, Status
-from service.domain.timeouts import default_opener
+from service.domain.legal import default_opener
 from service.replay.history import MoveKind, RecordedMove
 from service.shx.canonical import parse_time
 from service.verify.finding import Failed

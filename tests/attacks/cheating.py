@@ -11,9 +11,8 @@ from itertools import zip_longest
 
 from schemas.events import Secrets, data_of, event_of, type_of
 from service.domain.cards import Card
-from service.domain.commands import Move
+from service.domain.commands import CommandRefused, Move
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused
 from service.domain.events import Event as GameEvent
 from service.domain.evolve import evolve
 from service.domain.game import Game, Status, new_game

@@ -7,9 +7,19 @@ from dataclasses import dataclass
 
 import pytest
 
-from service.domain.commands import Command, Lay, PickUp, Play, PlayBlind, Seat, Swap
+from service.domain.commands import (
+    Command,
+    CommandRefused,
+    Lay,
+    NotYourTurn,
+    PickUp,
+    Play,
+    PlayBlind,
+    RuleRefused,
+    Seat,
+    Swap,
+)
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused, NotYourTurn, RuleRefused
 from service.domain.events import BlindFailed, CardsPlayed, Event, Opening, StockFailed
 from service.domain.evolve import evolve
 from service.domain.game import Game

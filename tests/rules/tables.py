@@ -12,8 +12,7 @@ from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.events import DeckCommitted, Direction, Entropy, Event, GameCreated, SeatSetup
 from service.domain.evolve import evolve
-from service.domain.game import Game, LastPlay, SeatState, Status, new_game
-from service.domain.positions import positions
+from service.domain.game import Game, LastPlay, SeatState, Status, new_game, positions
 from service.domain.ruleset import Ruleset, deck_of
 from service.rulesets.catalogue import catalogue
 from tests.changed import replace

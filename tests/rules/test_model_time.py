@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 
 from service.domain.cards import Card
-from service.domain.commands import Command, Play, TimeOut
+from service.domain.commands import Command, GameOver, Play, TimeOut, UnknownCard
 from service.domain.decide import decide
-from service.domain.errors import GameOver, UnknownCard
 from service.domain.events import AbortCause, EntropyCommitted, Event, GameAborted
 from service.domain.evolve import evolve
 from service.domain.game import Status, new_game
-from service.domain.legal import legal_moves, may_act
+from service.domain.legal import default_opener, legal_moves, may_act
 from service.domain.ruleset import Ruleset
-from service.domain.timeouts import default_opener
 from tests.rules.phrases import (
     drew,
     ended,

@@ -14,15 +14,24 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from service.domain.cards import HIDDEN, Card, rank_of
-from service.domain.commands import Lay, Move, Pass, PickUp, Play, Ready, Swap, TryStock
+from service.domain.commands import (
+    CommandRefused,
+    Lay,
+    Move,
+    NotYourTurn,
+    Pass,
+    PickUp,
+    Play,
+    Ready,
+    Swap,
+    TryStock,
+)
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused, NotYourTurn
 from service.domain.events import Event
 from service.domain.evolve import evolve, fold
-from service.domain.game import Game, Status
+from service.domain.game import Game, Status, positions
 from service.domain.legal import legal_moves, may_act
 from service.domain.plays import FEW
-from service.domain.positions import positions
 from tests.rules.random_play import (
     Step,
     odd_moves,

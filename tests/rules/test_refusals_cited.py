@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.commands import Command
+from service.domain.commands import Command, RuleRefused, UnknownCard
 from service.domain.decide import decide
-from service.domain.errors import RuleRefused, UnknownCard
 from service.domain.game import Game
 from service.domain.ruleset import Ruleset
 from tests.changed import replace

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.commands import PlayBlind, Swap
+from service.domain.commands import CommandRefused, NotYourTurn, PlayBlind, RuleRefused, Swap
 from service.domain.decide import decide
-from service.domain.errors import CommandRefused, NotYourTurn, RuleRefused
 from service.domain.game import Game
 from service.domain.legal import legal_moves
 from service.domain.ruleset import Layout, Plays, Ruleset, Taker

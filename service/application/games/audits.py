@@ -19,8 +19,7 @@ from service.audit.decision import decision
 from service.audit.knowledge import events_known, knowledge
 from service.bots.bot import with_settings
 from service.bots.opinion import BOT, opinion
-from service.domain.commands import Seat
-from service.domain.errors import UnknownCard
+from service.domain.commands import Seat, UnknownCard
 from service.domain.view import ALL, Viewer
 from service.replay.history import History
 from service.shx.canonical import format_time

@@ -32,8 +32,7 @@ from service.bots.bot import bot_rng, with_settings
 from service.bots.registry import bots
 from service.domain.commands import Command, Move, Ready, Seat, TimeOut
 from service.domain.game import Status
-from service.domain.legal import legal_moves, may_act
-from service.domain.timeouts import default_opener, idle_end
+from service.domain.legal import default_opener, idle_end, legal_moves, may_act
 from service.metrics import TURNS
 from service.store.events import StreamConflict
 from service.store.games import GameRepository

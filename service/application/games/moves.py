@@ -30,9 +30,18 @@ from service.application.quotas import listing, work
 from service.application.rulebook import Rulebook
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
-from service.domain.commands import Command, Forfeit, Move, Seat, Swap
+from service.domain.commands import (
+    Command,
+    Forfeit,
+    GameOver,
+    Move,
+    NotYourTurn,
+    RuleRefused,
+    Seat,
+    Swap,
+    UnknownCard,
+)
 from service.domain.decide import decide
-from service.domain.errors import GameOver, NotYourTurn, RuleRefused, UnknownCard
 from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves

@@ -14,8 +14,7 @@ from service.application.ports import Doubt, no_doubt
 from service.domain.commands import Seat
 from service.domain.events import Clock
 from service.domain.game import EntropyState, Game, Status
-from service.domain.legal import may_be_followed_up, opens_first_come
-from service.domain.timeouts import waits_for_people
+from service.domain.legal import may_be_followed_up, opens_first_come, waits_for_people
 from service.shx.canonical import parse_time
 from service.store.games import GameRepository, IdleGame
 from service.store.paging import Cursor

@@ -7,7 +7,7 @@ import pytest
 from schemas.audit import CustodySchema
 from service.audit.custody import custody
 from service.domain.cards import HIDDEN
-from service.domain.errors import UnknownCard
+from service.domain.commands import UnknownCard
 from service.domain.game import Game
 from service.domain.view import ALL, seen_by
 from service.replay.history import History

@@ -13,8 +13,8 @@ from service.domain.cards import HIDDEN, Card
 from service.domain.events import CardsDealt, PilePickedUp
 from service.domain.evolve import fold
 from service.domain.game import Game
+from service.domain.view import masked_deck, seat_openings
 from service.replay.history import History
-from service.replay.openings import masked_deck, seat_openings
 from tests.unit.audit.histories import NAMES, history_of, sample
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 

@@ -14,9 +14,8 @@ from service.audit.knowledge import knowledge
 from service.domain.cards import Card
 from service.domain.events import Event
 from service.domain.evolve import fold
-from service.domain.view import Viewer
+from service.domain.view import Viewer, masked_deck, seat_openings
 from service.replay.history import History
-from service.replay.openings import masked_deck, seat_openings
 from tests.unit.audit.histories import AT, line
 from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts

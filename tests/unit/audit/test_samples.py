@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.audit.statistics import blind_facts, deal_fact
-from service.domain.positions import positions
+from service.domain.game import positions
 from service.replay.history import RecordedEvent, decode_log, sealed_deck
 from tests.tamper import SAMPLES
 from tests.unit.audit.histories import NAMES

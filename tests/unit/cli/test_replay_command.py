@@ -24,10 +24,9 @@ from rich.console import Console
 from service.cli.__main__ import MISUSED
 from service.cli.load_game import read_recording, steps_of
 from service.cli.screen import ReplayPosition, Shown, after_key, keys_of, screen
-from service.domain.view import ALL, Viewer
+from service.domain.view import ALL, Viewer, seat_openings
 from service.replay.frames import transcript
 from service.replay.history import decode_log, sealed_deck
-from service.replay.openings import seat_openings
 from service.shx.bundle import OPENINGS, write_bundle
 from service.shx.canonical import canonical
 from tests.examples import stride

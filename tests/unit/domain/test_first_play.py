@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 
 from service.domain.cards import Rank
-from service.domain.first_play import may_open, opener_of, qualifying, worst_card
 from service.domain.game import Game, SeatState, new_game
-from service.domain.legal import opens_first_come
+from service.domain.legal import default_opener, opens_first_come
+from service.domain.plays import may_open, opener_of, qualifying, worst_card
 from service.domain.ruleset import Opener, OpeningPlay, OpeningSettings, Ruleset
-from service.domain.timeouts import default_opener
 from tests.changed import replace
 from tests.rules.phrases import play
 from tests.rules.scenario import moves, refused, scenario

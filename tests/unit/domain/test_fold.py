@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from service.domain.cards import HIDDEN, Card
-from service.domain.commands import TimeOut
+from service.domain.commands import GameOver, TimeOut
 from service.domain.decide import decide
-from service.domain.errors import GameOver
 from service.domain.events import (
     AbortCause,
     CardsDrawn,

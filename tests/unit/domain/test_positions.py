@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.cards import ordered_deck
-from service.domain.positions import positions, seat_dealt
+from service.domain.game import positions, seat_dealt
 
 
 @pytest.mark.parametrize("dealer", [0, 1, 3])

@@ -7,8 +7,7 @@ import pytest
 from service.domain.events import AbortCause, Clock, GameAborted
 from service.domain.evolve import evolve
 from service.domain.game import Game, Status
-from service.domain.legal import may_act
-from service.domain.timeouts import idle_end, waits_for_people
+from service.domain.legal import idle_end, may_act, waits_for_people
 from tests.changed import replace
 from tests.rules.tables import game_of, rules, table
 

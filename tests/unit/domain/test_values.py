@@ -7,7 +7,7 @@ from enum import StrEnum
 
 import pytest
 
-from service.domain import commands, errors, events, game, ruleset, table
+from service.domain import commands, events, game, ruleset, table
 from service.domain.cards import HIDDEN, JOKER, RANKS, SUITS
 from service.domain.commands import PickUp, TimeOut
 from service.domain.demand import Demand
@@ -44,11 +44,11 @@ def test_card_codes_have_not_changed() -> None:
 def test_every_refusal_has_its_own_code() -> None:
     """The codes of the interface, one for each reason."""
     kinds = (
-        errors.CommandRefused,
-        errors.GameOver,
-        errors.NotYourTurn,
-        errors.UnknownCard,
-        errors.RuleRefused,
+        commands.CommandRefused,
+        commands.GameOver,
+        commands.NotYourTurn,
+        commands.UnknownCard,
+        commands.RuleRefused,
     )
     codes = ["refused", "game-over", "not-your-turn", "unknown-card", "rule-refused"]
     assert [kind.code for kind in kinds] == codes

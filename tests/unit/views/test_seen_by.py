@@ -10,8 +10,7 @@ from service.domain.cards import HIDDEN
 from service.domain.events import TableLaid
 from service.domain.evolve import evolve, fold
 from service.domain.game import Game, SeatState, new_game
-from service.domain.view import ALL, seen_by
-from service.replay.openings import masked_deck, seat_openings
+from service.domain.view import ALL, masked_deck, seat_openings, seen_by
 from tests.changed import replace
 from tests.examples import examples
 from tests.unit.playing import RULESETS, Played, cards, created, play, rules, seat_counts

@@ -19,7 +19,7 @@ from service.domain.events import (
     Zone,
 )
 from service.domain.evolve import fold
-from service.replay.openings import masked_deck, seat_openings
+from service.domain.view import masked_deck, seat_openings
 from tests.changed import replace
 from tests.unit.playing import RULESETS, cards, created, play, rules
 
