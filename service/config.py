@@ -90,6 +90,9 @@ def _origin(value: str) -> str:
 def _witnesses(value: str) -> str:
     if not all(_WITNESS.fullmatch(item.strip()) for item in value.split(",")):
         raise ValueError("is not a list of `name+id+key https://address`, separated by commas")
+    keys = [item.split()[0].split("+", 2)[2] for item in value.split(",")]
+    if len(set(keys)) < len(keys):
+        raise ValueError("has the key of a witness twice, which would count twice for a quorum")
     return value
 
 

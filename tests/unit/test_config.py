@@ -83,6 +83,10 @@ def test_a_missing_setting_is_named() -> None:
         ("origin", "https://Example"),
         ("witnesses", "https://w.example"),
         ("witnesses", "w.example+0123abcd+BAAA"),
+        (
+            "witnesses",
+            "w.example+0123abcd+BAAA https://w.example,v.example+0123abce+BAAA https://v.example",
+        ),
         ("cors_origins", "*"),
         ("cors_origins", "null"),
         ("cors_origins", "https://a.example/"),
