@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from schemas.moves import MOST_SLOTS
 from schemas.settings import Tree, full_tree, merged, ruleset_of
 from service.domain.cards import JOKER, RANKS, Card, Rank
 from service.domain.demand import demand_of, fits
@@ -282,6 +283,8 @@ def _deal(ruleset: Ruleset) -> Iterator[Contradiction]:
         yield "/deal/exchange", "face-up cards that players lay out themselves are not exchanged"
     if laid_out and not deal.down:
         yield "/deal/layout", "there are no face-down cards to lay cards on"
+    if laid_out and deal.down > MOST_SLOTS:
+        yield "/deal/down", f"players lay cards on at most {MOST_SLOTS} slots in one move"
     if laid_out and deal.hand < deal.down:
         yield "/deal/hand", "the hand has too few cards to lay one on every slot"
     plain = any(ruleset.rank(rank) == PLAIN_RANK for rank in RANKS)

@@ -105,6 +105,17 @@ CONTRADICTORY: list[tuple[str, Tree, str]] = [
 ]
 
 
+def laid_on(slots: int) -> Tree:
+    """Return changes after which players lay their hand on so many face-down cards."""
+    deal = {"down": slots, "up": 0, "hand": slots, "layout": "stacks", "exchange": False}
+    return {"players": {"min": 2, "max": 2}, "deck": {"count": "fixed", "decks": 8}, "deal": deal}
+
+
+def test_players_lay_cards_on_no_more_slots_than_a_move_can_have() -> None:
+    found = contradictions_of("leeds", laid_on(65))
+    assert ("/deal/down", "players lay cards on at most 64 slots in one move") in found
+
+
 def contradictions_of(base: str, changes: Tree) -> list[tuple[str, str]]:
     return contradictions(full_tree(merged(definition(base).settings({}), changes)))
 
@@ -140,6 +151,7 @@ def test_a_contradiction_is_reported_at_its_setting(base: str, changes: Tree, at
     ("base", "changes"),
     [
         ("leeds", {"players": {"max": 5}, **LAYOUT}),
+        ("leeds", laid_on(64)),
         ("shithead", {"ranks": {"5": COMPANION}}),
         ("shithead", {"burn": {"set_size": 0}}),
         ("leeds", {"burn": {"set_size": 20}}),
