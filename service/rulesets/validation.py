@@ -15,6 +15,7 @@ from service.domain.ruleset import (
     After,
     Along,
     Asks,
+    DealSettings,
     DeckCount,
     Layout,
     Opener,
@@ -277,16 +278,8 @@ def _deal(ruleset: Ruleset) -> Iterator[Contradiction]:
         yield "/deal/hand", "every player needs a card in the hand"
     if deal.up > deal.down:
         yield "/deal/up", "there are more face-up cards than face-down cards to lay them on"
-    if laid_out and deal.up:
-        yield "/deal/up", "face-up cards are laid out from the hand, so none are dealt"
-    if laid_out and deal.exchange:
-        yield "/deal/exchange", "face-up cards that players lay out themselves are not exchanged"
-    if laid_out and not deal.down:
-        yield "/deal/layout", "there are no face-down cards to lay cards on"
-    if laid_out and deal.down > MOST_SLOTS:
-        yield "/deal/down", f"players lay cards on at most {MOST_SLOTS} slots in one move"
-    if laid_out and deal.hand < deal.down:
-        yield "/deal/hand", "the hand has too few cards to lay one on every slot"
+    if laid_out:
+        yield from _layout(deal)
     plain = any(ruleset.rank(rank) == PLAIN_RANK for rank in RANKS)
     if deal.starter is Starter.PLAIN and not plain:
         yield "/deal/starter", "every rank is special, so no card could start the pile"
@@ -299,6 +292,20 @@ def _deal(ruleset: Ruleset) -> Iterator[Contradiction]:
         if (left := stock_left(ruleset, seats)) < 0:
             yield "/deal", f"the deck has {-left} cards too few for {seats} players"
             return
+
+
+def _layout(deal: DealSettings) -> Iterator[Contradiction]:
+    """Yield the contradictions of a deal after which players lay out their face-up cards."""
+    if deal.up:
+        yield "/deal/up", "face-up cards are laid out from the hand, so none are dealt"
+    if deal.exchange:
+        yield "/deal/exchange", "face-up cards that players lay out themselves are not exchanged"
+    if not deal.down:
+        yield "/deal/layout", "there are no face-down cards to lay cards on"
+    if deal.down > MOST_SLOTS:
+        yield "/deal/down", f"players lay cards on at most {MOST_SLOTS} slots in one move"
+    if deal.hand < deal.down:
+        yield "/deal/hand", "the hand has too few cards to lay one on every slot"
 
 
 def _throws(ruleset: Ruleset) -> Iterator[Contradiction]:
