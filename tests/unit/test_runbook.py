@@ -1,17 +1,49 @@
-"""The metrics, log lines and sections named in the runbook's alarms exist."""
+"""The metrics, log lines, messages and sections named in the runbook exist."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import prometheus_client
+import pytest
 
 from service.api import observability
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "ops" / "runbook.md").read_text("utf-8")
 SOURCES = ("service", "workers")
+
+COMMANDS = (
+    "shithead ",
+    "ops/up",
+    "curl ",
+    "pip ",
+    "docker ",
+    "chmod ",
+    "ls ",
+    "python ",
+    "SELECT ",
+)
+TOOLS = ("pgrep ", "tail ", "date ", "proxy_request_buffering ")
+
+OF_OTHER_PROGRAMS = {
+    "could not connect to Redis instance",
+    "could not extend file",
+    "No space left on device",
+    "prepared statement",
+    "does not exist",
+}
+"""Parts of messages of RQ and PostgreSQL."""
+
+LEAST_LITERAL = 4
+"""Characters of a message that count as written in the code; shorter matches are by chance."""
+
+VALUE = re.compile(r"\s*([\w./-]+( \d+| s)?)?\s*")
+"""What stands between the written parts of a message: nothing, a word, or a number."""
 
 
 def known_metrics() -> set[str]:
@@ -36,6 +68,75 @@ def test_every_named_log_line_is_written_by_the_code() -> None:
     events = set(re.findall(r'event "([^"]+)"', " ".join(TEXT.split())))
     assert len(events) > 5
     assert {event for event in events if f'"{event}' not in source} == set()
+
+
+@cache
+def templates() -> list[tuple[frozenset[str], tuple[str, ...]]]:
+    """Return every text in the code: its words, and its written parts in order without values."""
+    found = []
+    for path in (path for place in SOURCES for path in (ROOT / place).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.JoinedStr(values=values):
+                    parts = [str(v.value) for v in values if isinstance(v, ast.Constant)]
+                case ast.Constant(value=str(text)):
+                    parts = re.split(r"\{\w*\}", text)
+                case _:
+                    continue
+            written = tuple(part for part in parts if len(part) >= LEAST_LITERAL)
+            found.append((frozenset(" ".join(written).split()), written))
+    return found
+
+
+def messages(text: str) -> Iterator[str]:
+    """Yield the parts of the messages quoted in a page, which is Markdown."""
+    prose = " ".join(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split())
+    for quoted in prose.split("`")[1::2]:
+        if re.fullmatch(r"[a-zA-Z0-9…][^={}<>$\"]* [^={}<>$\"]*", quoted) and not quoted.startswith(
+            (*COMMANDS, *TOOLS)
+        ):
+            yield from (part for part in re.split(r"…|: ", quoted) if " " in part.strip())
+
+
+def printed_by(template: tuple[str, ...], part: str) -> bool:
+    """Return whether a text of the code can contain a part of a message."""
+    rest, values = part, []
+    for written in template:
+        sizes = range(len(written), LEAST_LITERAL - 1, -1)
+        ends = (written[len(written) - size :] for size in sizes)
+        starts = (written[:size] for size in sizes)
+        inside = [part] if part in written else []
+        for text in (*inside, written, *ends, *starts):
+            if text in rest:
+                value, _, rest = rest.partition(text)
+                values.append(value)
+                break
+    return len(rest) < len(part) and all(VALUE.fullmatch(value) for value in (*values, rest))
+
+
+def is_printed(part: str) -> bool:
+    """Return whether some text of the code can contain a part of a message."""
+    words = part.split()
+    return any(
+        printed_by(written, part)
+        for known, written in templates()
+        if 2 * sum(word in known for word in words) >= len(words) - 2
+    )
+
+
+@pytest.mark.heavy
+def test_every_quoted_message_is_printed_by_the_code() -> None:
+    """An operator searches the runbook for the message on the screen."""
+    quoted = {part.strip(" ().;") for part in messages(TEXT)} - OF_OTHER_PROGRAMS
+    assert len(quoted) > 40
+    assert {part for part in quoted if not is_printed(part)} == set()
+
+
+def test_a_changed_message_is_detected() -> None:
+    template = ("its seed needs key ", ", which is not in the key file")
+    assert printed_by(template, "its seed needs key k7, which is not in the key file")
+    assert printed_by(template, "seed needs key")
+    assert not printed_by(template, "its seed is under key k7, which is not in the key file")
 
 
 def test_every_linked_section_exists() -> None:
