@@ -6,9 +6,10 @@ import gzip
 from http import HTTPStatus
 from typing import Final
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, request
 
-from service.api.parsing import present_request
+from service.api.http import JsonResponse
+from service.api.parsing import present_notes, present_request
 
 SMALLEST: Final = 1024
 """Minimum size in bytes of a compressed answer; a smaller one fits into one packet anyway."""
@@ -35,7 +36,7 @@ def leave_uncompressed() -> None:
     The length of a compressed answer could reveal a secret that is next to text chosen by an
     attacker. Problems contain no secret, so they are compressed even then.
     """
-    g.leave_uncompressed = True
+    present_notes().leave_uncompressed = True
 
 
 def register(app: Flask) -> None:
@@ -43,7 +44,7 @@ def register(app: Flask) -> None:
 
     @app.after_request
     def compress(response: Response) -> Response:
-        if response.status_code == 304:
+        if response.status_code == HTTPStatus.NOT_MODIFIED:
             _add_vary(response)
             return response
         if not _compressible(response):
@@ -70,9 +71,11 @@ def _add_vary(response: Response) -> None:
 
 
 def _compressible(response: Response) -> bool:
-    if response.is_streamed or response.direct_passthrough:
+    if present_notes().get("leave_uncompressed") and response.status_code < HTTPStatus.BAD_REQUEST:
         return False
-    if g.get("leave_uncompressed") and response.status_code < HTTPStatus.BAD_REQUEST:
+    if isinstance(response, JsonResponse):
+        return response.size >= SMALLEST
+    if response.is_streamed or response.direct_passthrough:
         return False
     if response.mimetype not in _TEXTS or "Content-Encoding" in response.headers:
         return False

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import cast
 
-from flask import Flask, current_app
+from flask import Flask
 
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
+from service.api.parsing import present_app
 from service.bootstrap import Services
 from service.config import Settings
 from service.slots import Slots
@@ -35,7 +35,8 @@ def install(app: Flask, context: Context) -> None:
 
 def context() -> Context:
     """Return the parts of the current application."""
-    return cast("Context", current_app.extensions[_NAME])
+    parts: Context = present_app().extensions[_NAME]
+    return parts
 
 
 def services() -> Services:

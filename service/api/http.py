@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,8 @@ _DEFAULT_HEADERS = (
     # An answer without caching rules could contain a token or cards.
     ("Cache-Control", "no-store"),
 )
+_FOR_PAGES = (*_DEFAULT_HEADERS, ("Content-Security-Policy", PAGE_POLICY))
+_FOR_DATA = (*_DEFAULT_HEADERS, ("Content-Security-Policy", DATA_POLICY))
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
@@ -95,18 +97,13 @@ def register(app: Flask, settings: Settings) -> None:
             present.method == "OPTIONS" and response.content_length in (None, 0)
         ):
             response.headers.pop("Content-Type", None)  # there is no body
-        headers = response.headers
-        names = {name for name, _ in headers}  # as spelled: this service uses one spelling
-        policy = PAGE_POLICY if response.mimetype == "text/html" else DATA_POLICY
-        headers.extend(
-            [
-                (name, value)
-                for name, value in (*_DEFAULT_HEADERS, ("Content-Security-Policy", policy))
-                if name not in names
-            ]
-        )
+        if not isinstance(response, JsonResponse):  # which sends them by itself
+            is_page = response.mimetype == "text/html"
+            response.headers.extend(
+                _missing(response.headers, _FOR_PAGES if is_page else _FOR_DATA)
+            )
         if present.is_secure:
-            headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
+            response.headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
         return response
 
     origins = frozenset(part.strip() for part in (settings.cors_origins or "").split(",")) - {""}
@@ -195,13 +192,37 @@ def expected_versions() -> tuple[int, ...] | None:
 
 
 class JsonResponse(Response):
-    """A JSON answer, whose headers are sent as they are: werkzeug would copy and check them."""
+    """
+    A JSON answer that sends its headers as they are, with the security headers.
+
+    werkzeug would copy all headers, check them again, and add each security header by itself.
+    """
+
+    @property
+    def size(self) -> int:
+        """Return the bytes of the body."""
+        return sum(map(len, self.response))  # a list of one part
+
+    def get_wsgi_response(
+        self, environ: WSGIEnvironment
+    ) -> tuple[Iterable[bytes], str, list[tuple[str, str]]]:
+        """Return body, status and headers as the server sends them."""
+        body, status, headers = super().get_wsgi_response(environ)
+        return body, status, [*headers, *_missing(headers, _FOR_DATA)]
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
         """Return the headers; those of a 304 without the ones that describe a body."""
         if self.status_code == HTTPStatus.NOT_MODIFIED:
             return super().get_wsgi_headers(environ)
         return self.headers
+
+
+def _missing(
+    headers: Iterable[tuple[str, str]], wanted: Sequence[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Return the wanted headers that an answer does not have."""
+    names = {name for name, _ in headers}  # as spelled: this service uses one spelling
+    return [(name, value) for name, value in wanted if name not in names]
 
 
 def json_response(value: Any, status: int = 200) -> Response:

@@ -25,7 +25,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service import tracing
-from service.api.parsing import present_request
+from service.api.parsing import present_notes, present_request
 from service.config import Settings
 from service.metrics import SHARED_FOLDER
 from service.telemetry import REQUEST_ID
@@ -45,7 +45,7 @@ def outcome(response: Response) -> tuple[int, str | None]:
     The operator reads metrics and logs, and may be a player: different outcomes would reveal
     the reason of a refused attempt, which the record hides until the seal.
     """
-    problem: str | None = g.get("problem")
+    problem: str | None = present_notes().get("problem")
     if problem in HIDDEN_PROBLEMS:
         return int(HTTPStatus.UNPROCESSABLE_ENTITY), REFUSED
     return response.status_code, problem
@@ -77,16 +77,18 @@ def register(app: Flask, settings: Settings) -> None:
 
     @app.before_request
     def begin_request() -> None:
-        g.began = time.perf_counter()
+        notes = present_notes()
+        notes.began = time.perf_counter()
         sent: str = present_request().environ.get("HTTP_X_REQUEST_ID", "")
         identity = sent if sent and _REQUEST_ID.fullmatch(sent) else token_hex(16)
-        g.request_id = identity
+        notes.request_id = identity
         REQUEST_ID.set(identity)
 
     @app.after_request
     def end_request(response: Response) -> Response:
-        response.headers["X-Request-ID"] = g.get("request_id") or token_hex(16)
-        began: float | None = g.get("began")
+        notes = present_notes()
+        response.headers["X-Request-ID"] = notes.get("request_id") or token_hex(16)
+        began: float | None = notes.get("began")
         seconds = None if began is None else time.perf_counter() - began
         present, (status, problem) = present_request(), outcome(response)
         _measure(present, response, seconds, status, problem)

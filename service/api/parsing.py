@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import IO, Any, NoReturn, cast
 from urllib.parse import parse_qsl
 
-from flask import Request, request
-from werkzeug.local import LocalProxy
+from flask import Flask, Request, current_app, g, request
+from flask.ctx import _AppCtxGlobals
 
 from service.application.errors import Refusal, invalid_body
 from service.shx.canonical import MAX_INTEGER
@@ -29,21 +29,35 @@ def malformed(detail: str, at: str | None = None) -> Refusal:
     return Refusal("malformed", f"{at} {detail}", errors=[{"at": at, "message": detail}])
 
 
-_proxy = cast("LocalProxy[Request]", request)  # which Flask declares as a Request
+def _behind(proxy: Any) -> Callable[[], Any]:
+    """
+    Return the function that returns the object behind one of Flask's proxies.
 
-present_request: Callable[[], Request] = _proxy._get_current_object  # noqa: SLF001 - documented
-"""
-Return the present request object, for functions that every call runs.
+    Reading an attribute through the proxy takes ten times as long as reading it directly, so the
+    functions that every call runs read the object first.
+    """
+    return cast("Callable[[], Any]", proxy._get_current_object)  # noqa: SLF001 - documented
 
-Reading an attribute through Flask's proxy takes ten times as long as reading it directly.
-"""
+
+present_request: Callable[[], Request] = _behind(request)
+"""Return the request that this thread answers."""
+
+present_app: Callable[[], Flask] = _behind(current_app)
+"""Return the application that answers it."""
+
+present_notes: Callable[[], _AppCtxGlobals] = _behind(g)
+"""Return the notes about this request, Flask's `g`."""
 
 
 def body_bytes() -> bytes:
     """Return the raw body; raises `too-large` or `unsupported-media-type`."""
-    check_encoding()
-    body = present_request().get_data(cache=True)
-    _check_size(len(body))
+    notes = present_notes()
+    body: bytes | None = notes.get("body")
+    if body is None:
+        check_encoding()
+        body = present_request().get_data(cache=False)
+        _check_size(len(body))
+        notes.body = body
     return body
 
 

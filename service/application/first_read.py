@@ -9,7 +9,7 @@ from uuid import UUID
 
 from service.application.callers import Answered, Idempotency, Player, digest
 from service.application.errors import Refusal
-from service.application.games.cache import GameCache, GameEntry
+from service.application.games.cache import GameCache, GameEntry, lookup_of
 from service.application.idempotency import Answers
 from service.application.names import Names
 from service.store.lookups import Lookup, LookupResult, Lookups
@@ -78,6 +78,7 @@ class FirstRead:
         self._game = game
         self._lookup: Lookup | None = None
         self._found = LookupResult()
+        self._known: GameEntry | None = None  # the cached version of the game
         self._entry: GameEntry | None = None
         self._taken = True  # there is no game to take before the first query
         self.token = token
@@ -94,13 +95,15 @@ class FirstRead:
         if not self._reads.defers or self.token is None or self._game is None:
             return False
         self.player = self._reads.player_of(self.token)
-        return self.player is not None and self._reads.game_cache.in_memory(self._game) is not None
+        self._known = self._reads.game_cache.in_memory(self._game)
+        return self.player is not None and self._known is not None
 
     def confirm(self) -> None:
         """Read token, answer and game at present; raises Refusal `unauthorized`."""
-        game_cache, names = self._reads.game_cache, self._reads.names
-        known = None if self._game is None else game_cache.in_memory(self._game)
-        game = Lookup() if self._game is None else game_cache.lookup(self._game)
+        names, known, game = self._reads.names, None, Lookup()
+        if self._game is not None:
+            known = self._reads.game_cache.in_memory(self._game)
+            game = lookup_of(self._game, known)
         self._lookup = Lookup(
             token=self.token,
             request_key=None if self.request is None else self.request.request_key,
@@ -109,7 +112,8 @@ class FirstRead:
             metadata=game.metadata,
             names=() if known is None else names.expired(known.players),
         )
-        self._found, self._entry, self._taken = self._reads.lookups.find(self._lookup), None, False
+        self._known, self._entry, self._taken = known, None, False
+        self._found = self._reads.lookups.find(self._lookup)
         names.learn(self._found.names)
         if self.token is None:
             return
@@ -134,10 +138,12 @@ class FirstRead:
 
     def entry(self, game: UUID) -> GameEntry | None:
         """Return the game that this request has read; before its first read, the cached one."""
-        if game != self._game or self._lookup is None:
+        if game != self._game:
             return self._reads.game_cache.cached(game)
+        if self._lookup is None:
+            return self._known or self._reads.game_cache.cached(game)
         if self._entry is None:
-            self._entry = self._reads.game_cache.found(self._lookup, self._found)
+            self._entry = self._reads.game_cache.found(self._lookup, self._found, self._known)
         return self._entry
 
     def take(self, game: UUID) -> GameEntry | None:

@@ -162,12 +162,12 @@ class Handler:
         request: Idempotency | None,
         read: FirstRead | None,
     ) -> None:
-        commit = accepted.commit
-        if read is not None and not read.confirmed:
-            commit = replace(commit, token=read.token)
+        commit, answer = accepted.commit, accepted.commit.answer
+        token = None if read is None or read.confirmed else read.token
         if caller is not None and request is not None:
-            stored = self._answers.stored(caller, request, accepted.rebuilt or accepted.answer)
-            commit = replace(commit, answer=stored)
+            answer = self._answers.stored(caller, request, accepted.rebuilt or accepted.answer)
+        if token is not None or answer is not commit.answer:
+            commit = replace(commit, token=token, answer=answer)
         accepted.effect()
         if commit is NO_CHANGE:
             return

@@ -14,27 +14,35 @@ MOST_NAMES = 100_000
 """Number of cached names above which the cache is cleared."""
 
 
+_Kept = tuple[float, str | None]
+"""When a name has to be read again, and the name; None for an erased player."""
+
+
 class Names:
     """Names by player, read again after a few seconds so that erased names disappear."""
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
-        self._kept: dict[UUID, tuple[float, str | None]] = {}
+        self._kept: dict[UUID, _Kept] = {}
         self._lock = threading.Lock()
 
     def of(self, players: Sequence[UUID | None]) -> list[str | None]:
         """Return a name for each player, None for bots and for erased players."""
-        names = self._cached(players)
-        if missing := _others(players, names):
-            read = self._directory.names(missing)
-            new = {player: read.get(player) for player in missing}
-            self.learn(new)
-            names |= new
-        return [None if player is None else names[player] for player in players]
+        found, expired = self._cached(players)
+        names = [None if one is None else one[1] for one in found]
+        if not expired:
+            return names
+        read = self._directory.names(expired)
+        new = {player: read.get(player) for player in expired}
+        self.learn(new)
+        return [
+            name if player is None else new.get(player, name)
+            for player, name in zip(players, names, strict=True)
+        ]
 
     def expired(self, players: Sequence[UUID | None]) -> list[UUID]:
         """Return the players whose names are not cached or have to be read again."""
-        return _others(players, self._cached(players))
+        return self._cached(players)[1]
 
     def learn(self, names: Mapping[UUID, str | None]) -> None:
         """Cache names that were read just now."""
@@ -51,14 +59,14 @@ class Names:
         with self._lock:
             self._kept.pop(player, None)
 
-    def _cached(self, players: Sequence[UUID | None]) -> dict[UUID, str | None]:
-        """Return the names that need not be read again; None for erased players."""
-        now = time.monotonic()
+    def _cached(self, players: Sequence[UUID | None]) -> tuple[list[_Kept | None], list[UUID]]:
+        """Return what is cached for each player, and the players that have to be read again."""
         with self._lock:
-            known = {player: self._kept.get(player) for player in players if player is not None}
-        return {player: one[1] for player, one in known.items() if one and one[0] >= now}
-
-
-def _others(players: Sequence[UUID | None], names: Mapping[UUID, str | None]) -> list[UUID]:
-    """Return the players that have no entry in `names`."""
-    return [player for player in players if player is not None and player not in names]
+            found = [None if player is None else self._kept.get(player) for player in players]
+        now = time.monotonic()
+        expired = [
+            player
+            for player, one in zip(players, found, strict=True)
+            if player is not None and (one is None or one[0] < now)
+        ]
+        return found, expired

@@ -147,7 +147,7 @@ def as_json(value: Any) -> Any:
             if value.tzinfo is None:
                 raise ValueError("a time without a zone")
             return value.isoformat()
-        case Mapping():
+        case dict():
             return {key: as_json(item) for key, item in value.items()}
         case list() | tuple():
             return [as_json(item) for item in value]

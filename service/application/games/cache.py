@@ -192,21 +192,18 @@ class GameCache:
 
     def fresh(self, game: UUID) -> GameEntry | None:
         """Return the present version of a game; None if it does not exist."""
-        lookup = self.lookup(game)
-        return self.found(lookup, self._lookups.find(lookup))
+        known = self._games.get(game)
+        lookup = lookup_of(game, known)
+        return self.found(lookup, self._lookups.find(lookup), known)
 
-    def lookup(self, game: UUID) -> Lookup:
-        """Return the lookup of the part of a game that is not in the cache."""
-        entry = self._games.get(game)
-        if entry is None:
-            return Lookup(game=game, metadata=True)
-        return Lookup(game=game, after=entry.version)
-
-    def found(self, lookup: Lookup, found: LookupResult) -> GameEntry | None:
+    def found(
+        self, lookup: Lookup, found: LookupResult, known: GameEntry | None
+    ) -> GameEntry | None:
         """
         Return the version of a game that a lookup found, and cache it; None if it has none.
 
-        Raises StoreError if the game's rows outside its log are missing.
+        `known` is the version for which the lookup was made. Raises StoreError if the game's rows
+        outside its log are missing.
         """
         game, log = lookup.game, found.log
         if game is None or log is None or log.kind is not StreamKind.GAME:
@@ -215,18 +212,16 @@ class GameCache:
             # The store has fewer events than the cache: it was restored from a backup.
             self._games.forget(game)
             return self.fresh(game)
-        if lookup.metadata:
-            if found.metadata is None:
-                raise StoreError(f"the rows of game {game} are missing")
+        if known is not None:
+            entry = self.with_events(known, lookup.after, log.events)
+        elif found.metadata is None:
+            raise StoreError(f"the rows of game {game} are missing")
+        else:
             with work(len(log.events)):
                 entry = self._loaded(game, log.events, found.metadata)
-        else:
-            known = self._games.get(game)
-            if known is None or known.version < lookup.after:
-                return self.fresh(game)  # removed from the cache meanwhile
-            entry = self.with_events(known, lookup.after, log.events)
         entry = _with_back(entry, found.back)
-        self.keep(entry)
+        if entry is not known:
+            self.keep(entry)
         return entry
 
     def with_events(self, entry: GameEntry, after: int, lines: Sequence[bytes]) -> GameEntry:
@@ -340,6 +335,13 @@ class GameCache:
         if secret is None:
             return None
         return self._keyring.open(secret.key_id, secret.ciphertext, game.bytes)
+
+
+def lookup_of(game: UUID, known: GameEntry | None) -> Lookup:
+    """Return the lookup of the part of a game that is newer than the known version, if any."""
+    if known is None:
+        return Lookup(game=game, metadata=True)
+    return Lookup(game=game, after=known.version)
 
 
 def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
