@@ -283,7 +283,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"its nonce was used before",
-        "The player's signature is that of an earlier move, used again.",
+        "The player signed an earlier move with the same one-time number, which is not allowed.",
     ),
     (
         r"the intent is of another game",
