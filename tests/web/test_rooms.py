@@ -482,6 +482,21 @@ def test_the_statistics_are_plots_with_their_text(
     assert faults_of(page) == []
 
 
+def test_the_paper_bag_is_counted_at_more_than_twenty_tables(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    """M14: the loser wears a paper bag. This table is the oldest of the player's 21."""
+    (ada, _), _ = hand
+    eve = register(ada.port, "Eve")
+    bagged = {"ruleset": "morehead", "seats": ["me", {"bot": "lowest"}]}
+    game = eve.post("/v1/tables", bagged)["game"]
+    eve.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    for _ in range(20):
+        eve.post("/v1/tables", {"ruleset": "shithead", "seats": ["me", "open"]})
+    page = page_of(visits, eve, "/statistics")
+    expect(page.locator("#hands")).to_contain_text("worn at 1 table.")
+
+
 @pytest.mark.parametrize("path", ["/statistics", "/disputes", "/disputes/new?game={game}"])
 def test_disputes_and_statistics_fit_every_size(
     visits: Visits, hand: tuple[list[Client], str], path: str

@@ -17,7 +17,7 @@ const text = (x, y, words, more = {}) => svg("text", { x, y, ...more }, [words])
  * @property {number} low the lower end of the range that chance explains
  * @property {number} high its upper end
  * @property {number} value
- * @property {string} note the value in words, at the right
+ * @property {string} note the value in words, below the line
  */
 
 /**

@@ -110,7 +110,7 @@ async function open() {
   await load();
   const begin = room.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
   const event = query.get("event");
-  const version = event ? Number(event) + 1 : Number(query.get("version")); // in links of earlier releases
+  const version = event ? Number(event) + 1 : Number(query.get("version")); // links of earlier releases have `version`
   room.version = clamped(version || (over() ? begin : last()));
   frame();
   if (requested && requested !== room.as) showNotice(t("replay.sealed"));

@@ -118,8 +118,8 @@ async function hands() {
 /** A sentence on the number of tables at which the player wears the paper bag. @param {{tables?: string[]}} profile with tables only for the player */
 async function bags(profile) {
   if (!profile.tables) return t("bag.unknown");
-  const tables = await Promise.all(profile.tables.slice(0, 20).map((table) => get(`/v1/tables/${table}`)));
-  const worn = tables.filter((table) => table.as !== null && table.seats[table.as].bag);
+  const { items } = await get("/v1/tables?mine=true&limit=200");
+  const worn = items.filter((table) => table.status !== "closed" && table.as !== null && table.seats[table.as].bag);
   return worn.length ? t("bag.worn", { n: worn.length }) : t("bag.none");
 }
 

@@ -26,8 +26,6 @@ const game = {
   busy: false,
   dragging: false,
   connected: true,
-  /** Events before this seq existed when the page was opened. */
-  began: 0,
   /** The version at which the reader last moved: events from this seq on are shown as new. */
   looked: 0,
   /** Events before this seq have been animated and announced. */
@@ -59,7 +57,7 @@ async function openGame(id) {
   ]);
   Object.assign(game, {
     view, table, ruleset, events: [], choice: noChoice(), refusal: null, warnings: [],
-    began: view.version, looked: 0, moved: view.version,
+    looked: 0, moved: view.version,
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
   chain = new Chain(id, warn);
