@@ -108,9 +108,9 @@ def check_first_lines(report: Report) -> None:
     assert in_particular(report), f"{lines[0]} - what exactly was changed?"
     no_blame = ("This file does not show who.", "During the game no player could do this")
     assert any(text in lines[1] for text in no_blame)
-    assert re.search(r"\bAsk (?:the|another) player", lines[2]), "it says whom to ask"
+    assert re.search(r"\bAsk (?:the|another) player", lines[2]), "it names the players to ask"
     assert len(re.findall(r"`shithead \w+ \S+", lines[2])) == 1, "it has one command"
-    assert len(re.findall(r"\. If [^.]+", lines[2])) == 3, "it says what each result means"
+    assert len(re.findall(r"\. If [^.]+", lines[2])) == 3, "it explains each result"
     named = re.match(r"What was changed: (?:Event|Line) (\d+)", lines[0])
     assert named, lines[0]
     assert int(named[1]) in failing(report).values()

@@ -120,7 +120,7 @@ def test_games_that_make_no_progress_do_not_hide_others(
     assert sorted(game for game, _ in woken(deployment)) == sorted(games)
 
 
-def test_two_sweepers_at_once_do_no_harm(
+def test_the_job_of_a_second_sweeper_is_stale(
     deployment: Deployment, services: Services, ada: Player, stopwatch: Stopwatch
 ) -> None:
     game = open_game(services, ada, BOTS)

@@ -13,7 +13,7 @@ from tests.tamper import sample_lines
 from tests.worlds.api_world import PROBLEM, Person, World
 
 LARGEST = 2_000_000
-"""Limit of an answer in bytes; the size of no answer grows with its request."""
+"""Limit of an answer in bytes: no answer may grow with the size of its request."""
 
 _MOVES: tuple[dict[str, Any], ...] = (
     {"type": "play", "cards": ["7c", "7h"]},
