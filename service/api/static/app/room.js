@@ -124,8 +124,14 @@ export async function join(dispute, place, { here, go, signal }) {
   }
 
   draw();
-  setInterval(() => leads() && send(), REPEAT);
-  signal.addEventListener("abort", () => leads() && end());
+  const repeating = setInterval(() => {
+    if (leads() && !over) send();
+  }, REPEAT);
+  signal.addEventListener("abort", () => {
+    clearInterval(repeating);
+    clearTimeout(timer);
+    if (leads()) end();
+  });
   poll().catch((error) => {
     if (!signal.aborted) throw error;
   });
