@@ -34,12 +34,12 @@ class NameChangeSchema(Closed):
 
 
 class RecoverySchema(Closed):
-    """The recovery code, which was shown once, at registration."""
+    """The newest recovery code, which was shown once: at registration, or when it was renewed."""
 
     recovery = PatternString(
         "^[\\x21-\\x7e]{1,200}$",
         "is not a recovery code",
-        **described("the recovery code from the registration"),
+        **described("the newest recovery code, from the registration or /players/me/recovery"),
     )
 
 

@@ -135,7 +135,7 @@ class ResultSchema(Closed):
 
 
 class GameViewSchema(Closed):
-    """A game as one seat or the public sees it."""
+    """A game as one seat or the public sees it; with `all`, after the seal, with every card."""
 
     id = fields.UUID(**described("the id of the game"))
     table = fields.UUID(**described("the id of its table"))
@@ -169,7 +169,11 @@ class GameViewSchema(Closed):
         **described("the direction of play: 1 to rising seat numbers, -1 to falling ones"),
     )
     deadline = time_field(
-        allow_none=True, **described("the time of the default move; null without a clock")
+        allow_none=True,
+        **described(
+            "the time of the default move, or in the set-up the time at which it is aborted; null "
+            "if there is none"
+        ),
     )
     window_until = time_field(
         allow_none=True,

@@ -337,7 +337,7 @@ class QueuedTrials:
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
         """
-        Return why the rules cannot be played, None if all trial hands ended normally.
+        Return why the rules cannot be played, None if the trial hands show no reason.
 
         Raises Refusal `rate-limited` while another trial of the player `by` runs, `unavailable` if
         there are too many trials, no workers, or no outcome in time. A repeated request returns

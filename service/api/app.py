@@ -94,14 +94,14 @@ UPLOADS = 4
 """Concurrent verifications in a process; a large log takes seconds and about 400 MB."""
 
 THREADS_BESIDE_STREAMS = 8
-"""Threads of the streaming process without a long poll or stream, to answer refusals at once."""
+"""Threads of the stream process beyond its slots for waiting, to answer refusals at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadShares:
     """The most threads of a process that may be blocked, by cause."""
 
-    waiting: int  # long polls and streams
+    waiting: int  # long polls and streams, although streams of the stream process block none
     bodies: int  # request bodies that are being received
     slow_bodies: int  # those of them that arrive slowly
     database: int  # calls that wait for a connection to the database
@@ -126,9 +126,9 @@ def api_shares(settings: Settings) -> ThreadShares:
 
 def streaming_shares(settings: Settings) -> ThreadShares:
     """
-    Return the shares in the streaming process: nearly all its threads for waiting.
+    Return the shares in the stream process: nearly all its threads for waiting.
 
-    All may wait for the database too, because all streams of a game read a new event at once.
+    Nearly all may wait for the database too, because all long polls of a game read at once.
     """
     return ThreadShares(
         waiting=settings.stream_threads - THREADS_BESIDE_STREAMS,
@@ -182,7 +182,7 @@ def create_app(
 
 
 def create_stream_app() -> Flask:
-    """Return the application of the streaming process, which also serves all other operations."""
+    """Return the application of the stream process, which also serves all other operations."""
     return create_app(shares_of=streaming_shares, process="streams")
 
 

@@ -56,7 +56,7 @@ def open_dispute(call: Call, game_id: UUID) -> Response:
     """
     Open a dispute: accuse another seat about a move, or the server about the deal or the log.
 
-    The evidence is frozen and the machine's findings follow within seconds. At most one
+    The evidence is frozen and the verifier's findings follow within seconds. At most one
     dispute for a game, move and charge is open: 409 `dispute-open` has the `id` of that one.
     """
     body = call.body

@@ -195,7 +195,7 @@ class JsonResponse(Response):
     """
     A JSON answer that sends its headers as they are, with the security headers.
 
-    werkzeug would copy all headers, check them again, and add each security header by itself.
+    werkzeug would copy all headers and check them again; the security headers follow in one step.
     """
 
     @property

@@ -48,8 +48,8 @@ class FixedWindows:
     """
     Counters of one minute in this process; the window of a key starts with its first request.
 
-    A request is counted up to twice, by address and by player. The storage in memory of the
-    `limits` library starts a timer thread for each request, which takes 0.1 ms and more.
+    Most requests are counted twice, by address and by player. The storage in memory of the
+    `limits` library starts a timer thread for each count, which takes 0.1 ms and more.
     """
 
     def __init__(self) -> None:
@@ -119,7 +119,7 @@ class RateLimits:
             raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
 
     def _count_endpoint(self, endpoint: str, address: str, limit: int) -> None:
-        detail = "too many requests to this address of the API"
+        detail = "too many calls of this operation from this address"
         with self._redis_slots.slot(address) as free:
             if free and self._count_in_redis(endpoint, address, limit, detail):
                 return

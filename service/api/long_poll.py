@@ -90,7 +90,7 @@ class Waiting:
         """
         Call `act` with the topic of each notification, and `at_end` when all waits end.
 
-        Both are called in threads of their own, and must return at once.
+        Other threads call both, which must return at once.
         """
         self._listener.on_change(act)
         self._at_end.append(at_end)

@@ -153,7 +153,7 @@ def disputes() -> Response:
 
 @pages.get("/disputes/new")
 def new_dispute() -> Response:
-    """Open a dispute about a move, which the query names: `game` and `version`."""
+    """Open a dispute about a move, which the query names: `game`, and `event` or `version`."""
     return _court_page("disputes.new")
 
 

@@ -179,7 +179,8 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "ruleset-refused": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "The ruleset cannot be played",
-        "Its settings contradict one another, or it is known by name only.",
+        "Its settings contradict one another, its trial hands cannot be played, or it is known by "
+        "name only. `detail` names the reason.",
     ),
     "not-a-bundle": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -351,7 +352,7 @@ _SHOWN = 40
 
 _DETAILS: Mapping[str, str] = {
     "not-found": "nothing exists at this address; /docs lists all operations",
-    "method-not-allowed": "this address does not support the method; Allow lists those it does",
+    "method-not-allowed": "the method is not supported at this address; Allow names those that are",
 }
 
 

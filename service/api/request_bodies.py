@@ -145,7 +145,8 @@ class _Body(io.RawIOBase):
                 return read.data
             raise Refusal(
                 "unavailable",
-                f"the body did not arrive within {self._seconds:g} seconds",
+                f"the body arrives too slowly: it may take {self._seconds:g} s, and one more for "
+                f"each {BYTES_A_SECOND >> 10} KiB",
                 retry_after=1,
             )
         except Refusal:
@@ -157,7 +158,7 @@ class _Body(io.RawIOBase):
     def _take(self, slots: Slots) -> None:
         address = caller_address()
         if not slots.acquire(address):
-            detail = "too many request bodies from this address are arriving at the same time"
+            detail = "too many request bodies are arriving at the same time"
             raise Refusal("unavailable", detail, retry_after=1)
         self._held.append((slots, address))
 

@@ -38,7 +38,7 @@ MOST_TRACED = 32
 """Most events of a delivery that is traced; a reader that catches up gets more at once."""
 
 FAULTS = (Refusal, StoreUnavailable, StreamArchived)
-"""Errors that end an open stream; its reader returns, and gets the answer with the problem."""
+"""Errors that end an open stream; its reader reconnects, and is answered with the problem."""
 
 _log = structlog.get_logger("api")
 
@@ -226,7 +226,7 @@ class Follower:
 
     def check(self, batch: Batch) -> None:
         """
-        Check that the caller may see a batch of a private game now, and record the seal.
+        Check that the caller may see a batch of a private game now; record a read of the seal.
 
         Raises Refusal `unauthorized` if the token has expired, `not-found` if the game is not
         visible to the caller any more.

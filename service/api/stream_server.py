@@ -34,7 +34,7 @@ READERS = 4
 """Threads that read events from the store for all streams."""
 
 OPENINGS = 16
-"""Calls for streams that run at once; others, such as reconnects, wait without a thread."""
+"""Calls that open a stream and run at a time; when more readers connect, they hold no thread."""
 
 PIECE = 8192
 """Bytes of frames that are joined before they are sent; a frame is never split."""

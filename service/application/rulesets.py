@@ -32,7 +32,7 @@ class Trials(Protocol):
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
         """
-        Return why a ruleset cannot be played; None if its trial hands ended normally.
+        Return why a ruleset cannot be played; None if its trial hands show no reason.
 
         `by` is the player. Raises Refusal `rate-limited` while another trial of the player runs,
         `unavailable` if trials cannot be played now.

@@ -60,9 +60,10 @@ def play_trials(
     now: Callable[[], float] = time.monotonic,
 ) -> TrialReport:
     """
-    Return the results of random hands with these settings: fewest, most, middle number of seats.
+    Return the results of random hands with these settings.
 
-    First and second hands alternate. A ruleset is refused if a hand cannot continue, if a
+    In turn they have the fewest, the most and a middle number of seats, each as a first and as a
+    second hand. A ruleset is refused if a hand cannot continue, if a
     card is lost or duplicated, if every hand ends in a stalemate, or if not even one hand
     ends in the time limit.
 

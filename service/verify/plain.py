@@ -233,7 +233,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"seat (\d+) does not hold (\S+?)(?:;|$)", "Seat {a} did not hold {card} at this moment."),
     (r"(\S+) is not the card at position", "Another card than {card} lay there."),
     (r"(\S+) lies elsewhere", "That card lay elsewhere: {card}."),
-    (r"(\S+) was kept hidden, but would", "This card was kept hidden and fitted: {card}."),
+    (r"(\S+) was kept hidden, but would", "This card was kept hidden, although it fitted: {card}."),
     (r"(\S+) was turned, and another card", "Another card was turned: {card}."),
     (r"there is no (\S+) in this game", "This deck does not have the card {card}."),
     (r"seat (\d+) plays from the table", "{0} still had cards in its hand."),

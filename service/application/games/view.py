@@ -84,7 +84,11 @@ def stand_ins(entry: GameEntry) -> frozenset[Seat]:
 
 
 def deadline(entry: GameEntry) -> str | None:
-    """Return the next deadline, computed from the public log; None without a clock."""
+    """
+    Return the next deadline, computed from the public log; None if there is none.
+
+    In the set-up it is that of the entropy, also without a clock.
+    """
     record, game = entry.record, entry.record.game
     clock = game.setup.clock
     if game.status is Status.SHUFFLING:

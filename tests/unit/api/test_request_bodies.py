@@ -85,6 +85,7 @@ def test_a_stalled_body_is_aborted_at_its_deadline_and_closes_its_connection(app
     assert status.startswith("503")
     assert 1 <= time.monotonic() - began < 3
     assert int(length) == len(answer) + 1, "an answer that is too short ends the connection"
+    assert answer == b"the body arrives too slowly: it may take 1 s, and one more for each 64 KiB"
     body.ended.set()
 
 
@@ -123,3 +124,12 @@ def test_one_address_never_takes_all_slots_for_arriving_bodies(
         assert slots.arriving.acquire("10.0.0.1")
     assert send(app, io.BytesIO(b"x"), CONTENT_LENGTH="1")[0].startswith("503")
     assert send(app, io.BytesIO(b"x"), "10.0.0.2", CONTENT_LENGTH="1")[0] == "200 OK"
+
+
+def test_a_refusal_does_not_blame_an_address_for_the_bodies_of_others(
+    app: Flask, slots: BodySlots
+) -> None:
+    for number in range(6):
+        assert slots.arriving.acquire(f"10.0.1.{number}")
+    detail = send(app, io.BytesIO(b"x"), "10.0.0.2", CONTENT_LENGTH="1")[2]
+    assert detail == b"too many request bodies are arriving at the same time"
