@@ -7,8 +7,10 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from service.store.database import Database
 from tests.databases import Databases
 from tests.servers import DatabaseServer
+from tests.warm_pools import WARM_POOLS
 from tests.worlds.api_world import make_world
 
 EMPTY = ("players", "tables", "games", "events", "streams", "secrets", "outbox")
@@ -73,3 +75,33 @@ def test_a_database_with_an_open_connection_is_dropped(own: Databases) -> None:
         with pytest.raises(psycopg.OperationalError):
             left.execute("SELECT 1")
     assert own.take() != url
+
+
+def test_an_application_goes_on_with_the_connections_of_the_previous_one(own: Databases) -> None:
+    url = own.take()
+    make_world(url).services.close()
+    assert WARM_POOLS.sessions(url) == []  # it opened none
+    kept = []
+    for _ in range(2):
+        world = make_world(url)
+        world.person("Ada")
+        world.services.close()
+        kept.append(sorted(WARM_POOLS.sessions(url)))
+        own.give_back(url)
+        assert own.take() == url
+    assert kept[0]
+    assert kept[0] == kept[1]
+
+    with psycopg.connect(url) as owner:
+        owner.execute("CREATE TABLE more (one integer)")
+    own.give_back(url)
+    assert WARM_POOLS.sessions(url) == []  # closed before the database was dropped
+
+
+def test_connections_in_use_are_not_kept(own: Databases) -> None:
+    url = own.take()
+    database = Database(url)
+    with database._connection():
+        database.close()
+    assert WARM_POOLS.sessions(url) == []
+    own.give_back(url)
