@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, assert_never
+
+from msgspec import Struct
 
 from service.domain.cards import Card, Rank
 from service.domain.events import (
@@ -50,8 +51,7 @@ Data = dict[str, Any]
 RulesetReader = Callable[[Mapping[str, Any], int], Ruleset]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Secrets:
+class Secrets(Struct, frozen=True, kw_only=True):
     """
     Secrets of a deck that events publish: salts of opened cards, and with the seal seed and deck.
 

@@ -42,7 +42,11 @@ MOST_SLOTS = 64
 
 def listed_moves(moves: Iterable[Move]) -> list[dict[str, Any]]:
     """Return legal moves as the API lists them: `ready` first, before the many exchanges."""
-    return [move_json(move) for move in sorted(moves, key=lambda move: not isinstance(move, Ready))]
+    ready: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    for move in moves:
+        (ready if isinstance(move, Ready) else others).append(move_json(move))
+    return ready + others
 
 
 def move_json(move: Move) -> dict[str, Any]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 from marshmallow import ValidationError, fields, validate
+from msgspec import Struct
 
 from schemas.event_fields import EventSchema
 from schemas.moves import MoveSchema, listed_moves
@@ -24,7 +24,7 @@ from service.domain.cards import JOKER
 from service.domain.commands import Move, Seat
 from service.domain.demand import ANYTHING, demand_of, fitting_ranks
 from service.domain.events import EndReason, Entropy
-from service.domain.game import EntropyState, Game, Result, SeatState, Status
+from service.domain.game import EntropyState, Game, Status
 from service.domain.ruleset import ALL_RANKS, Asks
 from service.domain.view import ALL, Viewer
 from service.shx.validators import MAX_SEATS
@@ -219,8 +219,7 @@ class FrameSchema(Closed):
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class Facts(Struct, frozen=True, kw_only=True):
     """
     Data of a view that is not in the state of the game.
 
@@ -237,49 +236,91 @@ class Facts:
     window_until: str | None = None
 
 
+class Seen(Struct, frozen=True, kw_only=True):
+    """The source of a view: a game that `seen_by(…, viewer)` has masked, and the moves."""
+
+    game: Game
+    viewer: Viewer
+    facts: Facts
+    moves: Sequence[Move] = ()  # of the viewer, from the unmasked game: a masked one lacks some
+
+
 def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = ()) -> Json:
     """
     Return the view of `game`, which `seen_by(…, viewer)` has masked.
 
     `moves` are the legal moves of the viewer, from the unmasked game: a masked one lacks some.
     """
-    setup, clock = game.setup, game.setup.clock
-    return {
-        "id": facts.id,
-        "table": setup.table,
-        "hand": setup.hand,
-        "ruleset": {
-            "id": setup.ruleset.id,
-            "hash": facts.ruleset_hash,
-            "options": dict(setup.ruleset.options),
-        },
-        "status": game.status.value,
-        "version": game.version,
-        "head": facts.head,
-        "as": "public" if viewer is None else viewer,
-        "dealer": game.dealer,
-        "turn": game.turn,
-        "direction": game.direction,
-        "deadline": facts.deadline,
-        "window_until": facts.window_until,
-        "clock": None
-        if clock is None
-        else {"turn_seconds": clock.turn_seconds, "swap_seconds": clock.swap_seconds},
-        "commit": setup.commit,
-        "prev_game": setup.prev_game,
-        "setup": _setup(game),
-        "stock": len(game.stock),
-        "pile": list(game.pile),
-        "demand": _demand(game),
-        "burned": list(game.burned),
-        "seats": [_seat(game, seat, viewer, facts) for seat in range(len(game.seats))],
-        "moves": listed_moves(moves),
-        "result": _result(game.result),
-    }
+    seen = Seen(game=game, viewer=viewer, facts=facts, moves=moves)
+    return {name: part(seen) for name, part in _PARTS.items()}
 
 
-def _setup(game: Game) -> list[Json] | None:
+class LazyView(Mapping[str, Any]):
+    """
+    The view of `view_json`, with each part made when it is first read.
+
+    `made` are parts that replace those of the view. Nothing but the masked game is kept.
+    """
+
+    __slots__ = ("_made", "_seen")
+
+    def __init__(self, seen: Seen, made: Json) -> None:
+        self._seen = seen
+        self._made = made
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a part; raises KeyError for a name that no view has."""
+        made = self._made
+        if name not in made:
+            made[name] = _PARTS[name](self._seen)
+        return made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the names of all parts, in the order of `view_json`."""
+        return iter(_PARTS)
+
+    def __len__(self) -> int:
+        """Return the number of parts."""
+        return len(_PARTS)
+
+
+class LazySeats:
+    """The seats of a view, each made when it is first read."""
+
+    __slots__ = ("_made", "_seen")
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+        self._made: dict[Seat, Json] = {}
+
+    def __len__(self) -> int:
+        """Return the number of seats."""
+        return len(self._seen.game.seats)
+
+    def __getitem__(self, number: Seat) -> Json:
+        """Return a seat; raises IndexError for one that the game does not have."""
+        if number not in self._made:
+            self._made[number] = _seat(self._seen, number)
+        return self._made[number]
+
+
+def ruleset_json(seen: Seen) -> Json:
+    """Return the reference to the ruleset of a game."""
+    ruleset = seen.game.setup.ruleset
+    options = dict(ruleset.options)
+    return {"id": ruleset.id, "hash": seen.facts.ruleset_hash, "options": options}
+
+
+def _clock(seen: Seen) -> Json | None:
+    clock = seen.game.setup.clock
+    if clock is None:
+        return None
+    return {"turn_seconds": clock.turn_seconds, "swap_seconds": clock.swap_seconds}
+
+
+def _setup(seen: Seen) -> list[Json] | None:
     """Return the state of each seat's entropy, None after the set-up."""
+    game = seen.game
     if game.status is not Status.SHUFFLING:
         return None
     both = zip(game.setup.seats, game.seats, strict=True)
@@ -289,14 +330,14 @@ def _setup(game: Game) -> list[Json] | None:
     ]
 
 
-def _demand(game: Game) -> Json:
+def _demand(seen: Seen) -> Json:
     """
     Return what the pile asks of the next play.
 
     A card that has to be covered asks nothing of its cover. Ranks that need a companion are
     always listed, because they need not satisfy the demand themselves.
     """
-    ruleset = game.ruleset
+    game, ruleset = seen.game, seen.game.ruleset
     demand = ANYTHING if game.covering else demand_of(ruleset, game.pile)
     ranks = fitting_ranks(ruleset, demand)
     return {
@@ -306,8 +347,13 @@ def _demand(game: Game) -> Json:
     }
 
 
-def _seat(game: Game, number: Seat, viewer: Viewer, facts: Facts) -> Json:
-    setup, state = game.setup.seats[number], game.seats[number]
+def _seats(seen: Seen) -> list[Json]:
+    return [_seat(seen, number) for number in range(len(seen.game.seats))]
+
+
+def _seat(seen: Seen, number: Seat) -> Json:
+    setup, state, facts = seen.game.setup.seats[number], seen.game.seats[number], seen.facts
+    own = seen.viewer in (number, ALL)
     return {
         "seat": number,
         "name": facts.names[number] if facts.names else None,
@@ -315,25 +361,22 @@ def _seat(game: Game, number: Seat, viewer: Viewer, facts: Facts) -> Json:
         "bot": setup.bot,
         "stand_in": number in facts.stand_ins,
         "key": setup.key is not None,
-        "entropy": setup.entropy.value,
+        "entropy": str(setup.entropy),
         "ready": state.ready,
         "out": state.place,
-        "hand": _hand(state, own=viewer in (number, ALL)),
-        "up": [list(stack) for stack in state.up],
+        "hand": {
+            "count": len(state.hand),
+            "cards": sorted(state.hand) if own else None,
+            "known": sorted(state.known),
+        },
+        "up": list(map(list, state.up)),
         "down": [position is not None for position in state.down],
     }
 
 
-def _hand(state: SeatState, *, own: bool) -> Json:
-    return {
-        "count": len(state.hand),
-        "cards": sorted(state.hand) if own else None,
-        "known": sorted(state.known),
-    }
-
-
-def _result(result: Result | None) -> Json | None:
+def _result(seen: Seen) -> Json | None:
     """Return how the hand ended; None for an aborted game, which has only its status."""
+    result = seen.game.result
     if result is None or result.reason is None:
         return None
     return {
@@ -341,3 +384,32 @@ def _result(result: Result | None) -> Json | None:
         "shithead": result.shithead,
         "places": list(result.places),
     }
+
+
+_PARTS: Final[Mapping[str, Callable[[Seen], Any]]] = {
+    "id": lambda seen: seen.facts.id,
+    "table": lambda seen: seen.game.setup.table,
+    "hand": lambda seen: seen.game.setup.hand,
+    "ruleset": ruleset_json,
+    "status": lambda seen: seen.game.status.value,
+    "version": lambda seen: seen.game.version,
+    "head": lambda seen: seen.facts.head,
+    "as": lambda seen: "public" if seen.viewer is None else seen.viewer,
+    "dealer": lambda seen: seen.game.dealer,
+    "turn": lambda seen: seen.game.turn,
+    "direction": lambda seen: seen.game.direction,
+    "deadline": lambda seen: seen.facts.deadline,
+    "window_until": lambda seen: seen.facts.window_until,
+    "clock": _clock,
+    "commit": lambda seen: seen.game.setup.commit,
+    "prev_game": lambda seen: seen.game.setup.prev_game,
+    "setup": _setup,
+    "stock": lambda seen: len(seen.game.stock),
+    "pile": lambda seen: list(seen.game.pile),
+    "demand": _demand,
+    "burned": lambda seen: list(seen.game.burned),
+    "seats": _seats,
+    "moves": lambda seen: listed_moves(seen.moves),
+    "result": _result,
+}
+"""The parts of a view in their order, each with the function that makes it."""

@@ -8,6 +8,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from schemas.views import Facts, LazySeats, LazyView, Seen, ruleset_json
+from service.domain.commands import Seat
+from service.domain.game import Game
+from service.domain.legal import legal_moves
+from service.domain.view import seen_by
+
 
 def bot_rng(secret: bytes, game: str, version: int) -> random.Random:
     """
@@ -40,6 +46,18 @@ class Bot:
     strength: int  # from 1, no better than chance, to 5
     beats: int = 1  # intervals of constant time within which it nearly always answers
     choose: Chooser
+
+
+def bot_view(game: Game, seat: Seat, facts: Facts, settings: Mapping[str, Any] | None) -> View:
+    """
+    Return the view of a seat for its bot, with the settings of the ruleset, which are public.
+
+    It equals that of a person. Its parts are made when the bot reads them, from the masked game.
+    """
+    moves = legal_moves(game, seat)
+    seen = Seen(game=seen_by(game, seat), viewer=seat, facts=facts, moves=moves)
+    ruleset = {**ruleset_json(seen), "settings": settings}
+    return LazyView(seen, {"ruleset": ruleset, "seats": LazySeats(seen)})
 
 
 def with_settings(view: View, settings: Mapping[str, Any] | None) -> View:

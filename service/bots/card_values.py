@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from service.bots.bot import Move, View
+from service.domain.cards import JOKER
 from service.domain.ruleset import Asks, Plays, Ruleset
 from service.rulesets.catalogue import catalogue, custom_ruleset
 
@@ -14,25 +17,37 @@ DEFAULT_RULESET = "shithead"
 """The ruleset assumed if a view has neither settings nor a ruleset of the catalogue."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Values:
+    """The rules of a table, and the values of its ranks that follow from them."""
+
+    rules: Ruleset
+    heights: Mapping[str, int]
+    worth: Mapping[str, int]
+
+
 def rules_of(view: View) -> Ruleset:
     """Return the rules by which a bot values cards; its legal moves come with the view."""
+    return _values_of(view).rules
+
+
+def heights(view: View) -> Mapping[str, int]:
+    """Return the place of each rank in the order of the table, jokers above all."""
+    return _values_of(view).heights
+
+
+def worth(view: View) -> Mapping[str, int]:
+    """Return the worth of each rank to a bot, from 0 to about 30; cheap ranks are played first."""
+    return _values_of(view).worth
+
+
+def _values_of(view: View) -> _Values:
     ruleset = view["ruleset"]
     own = None if ruleset["id"] in catalogue() else ruleset.get("settings")
     chosen = ruleset["options"]
     options = json.dumps(chosen, sort_keys=True) if chosen else "{}"
     settings = None if own is None else json.dumps(own, sort_keys=True)
-    return _rules(ruleset["id"], options, settings, view["hand"] % 2)
-
-
-def heights(view: View) -> dict[str, int]:
-    """Return the place of each rank in the order of the table, jokers above all."""
-    order = rules_of(view).order
-    return {**{rank: place for place, rank in enumerate(order)}, "X": len(order)}
-
-
-def worth(view: View) -> dict[str, int]:
-    """Return the worth of each rank to a bot, from 0 to about 30; cheap ranks are played first."""
-    return worth_of_ranks(rules_of(view))
+    return _values(ruleset["id"], options, settings, view["hand"] % 2)
 
 
 def own_seat(view: View) -> View:
@@ -47,8 +62,16 @@ def of_type(moves: Sequence[Move], kind: str) -> list[Move]:
 
 
 @lru_cache(maxsize=256)
+def _values(identity: str, options: str, settings: str | None, parity: int) -> _Values:
+    """Return the values for options and the settings of a custom ruleset, both as JSON text."""
+    rules = _rules(identity, options, settings, parity)
+    heights: dict[str, int] = {rank: place for place, rank in enumerate(rules.order)}
+    heights[JOKER] = len(rules.order)
+    worth = MappingProxyType(worth_of_ranks(rules))
+    return _Values(rules=rules, heights=MappingProxyType(heights), worth=worth)
+
+
 def _rules(identity: str, options: str, settings: str | None, parity: int) -> Ruleset:
-    """Return the rules for options and the settings of a custom ruleset, both as JSON text."""
     definition, chosen = catalogue().get(identity), json.loads(options)
     if settings is not None:
         pinned = {"id": identity, "options": chosen, "settings": json.loads(settings)}
@@ -60,7 +83,6 @@ def _rules(identity: str, options: str, settings: str | None, parity: int) -> Ru
 
 def worth_of_ranks(ruleset: Ruleset) -> dict[str, int]:
     """Return the worth of each rank under a ruleset (`worth`)."""
-    # Not cached: a ruleset contains mappings and has no hash; this is quick.
     return {rank: _worth_of(ruleset, rank) for rank in (*ruleset.order, "X")}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from service.bots.bot import Bot, Move, View
 from service.bots.card_values import heights, of_type, own_seat, rules_of, worth
@@ -40,14 +40,14 @@ def _exchange(view: View, moves: Sequence[Move]) -> Move:
     return of_type(moves, "ready")[0]
 
 
-def _strong_table(view: View, listed: Move, value: dict[str, int]) -> Move:
+def _strong_table(view: View, listed: Move, value: Mapping[str, int]) -> Move:
     """Return the move that lays the best cards of the hand, one on each slot."""
     cards: list[str] = own_seat(view)["hand"]["cards"]
     best = sorted(cards, key=lambda card: (-value[card[0]], card))
     return {"type": "lay", "stacks": [[card] for card in best[: len(listed["stacks"])]]}
 
 
-def _cost(move: Move, view: View, value: dict[str, int]) -> tuple[float, list[str]]:
+def _cost(move: Move, view: View, value: Mapping[str, int]) -> tuple[float, list[str]]:
     match move["type"]:
         case "play":
             return _play_cost(move["cards"], view, value), move["cards"]
@@ -61,7 +61,7 @@ def _cost(move: Move, view: View, value: dict[str, int]) -> tuple[float, list[st
             return 0, []
 
 
-def _play_cost(cards: list[str], view: View, value: dict[str, int]) -> float:
+def _play_cost(cards: list[str], view: View, value: Mapping[str, int]) -> float:
     """Return the cost of a play: the worth of its best card, less what else it gains."""
     hand = own_seat(view)["hand"]["cards"]
     late = not view["stock"]

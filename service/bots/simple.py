@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from service.bots.bot import Bot, Move, View
 from service.bots.card_values import heights, of_type, own_seat
@@ -19,15 +19,16 @@ def _random(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     If pick-ups were as likely as plays, hands would almost never end. In the exchange a card
     taken from the table never returns to it, so swapping ends.
     """
-    taken = own_seat(view)["hand"]["known"]
-    swaps = [move for move in of_type(moves, "swap") if not set(move["up"]) & set(taken)]
-    others = [move for move in moves if move["type"] != "swap"]
+    if swaps := of_type(moves, "swap"):
+        taken = set(own_seat(view)["hand"]["known"])
+        swaps = [move for move in swaps if not taken.intersection(move["up"])]
+        moves = [move for move in moves if move["type"] != "swap"]
     if swaps and rng.random() < 0.5:
         return rng.choice(swaps)
-    plays = of_type(others, "play")
+    plays = of_type(moves, "play")
     if plays and rng.random() < PLAY_PROBABILITY:
         return rng.choice(plays)
-    return rng.choice(others)
+    return rng.choice(moves)
 
 
 RANDOM = Bot(
@@ -61,7 +62,7 @@ def _lowest(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
     return rng.choice(list(moves))
 
 
-def _lowness(play: Move, height: dict[str, int]) -> tuple[int, int, list[str]]:
+def _lowness(play: Move, height: Mapping[str, int]) -> tuple[int, int, list[str]]:
     cards: list[str] = play["cards"]
     return max(height[card[0]] for card in cards), -len(cards), cards
 

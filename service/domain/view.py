@@ -38,12 +38,14 @@ def seen_by(game: Game, viewer: Viewer) -> Game:
     Cards of a hand are in code order, hidden ones last: the order of a hand would reveal
     when each of its cards was drawn.
     """
-    seats = tuple(
-        _open(state) if viewer in (seat, ALL) else _closed(state)
-        for seat, state in enumerate(game.seats)
-    )
     if viewer == ALL:
-        return replace(game, seats=seats)
+        return replace(game, seats=tuple(map(_open, game.seats)))
+    seats = tuple(
+        [
+            _open(state) if seat == viewer else _closed(state)
+            for seat, state in enumerate(game.seats)
+        ]
+    )
     last = game.last_play
     if last is not None and last.seat != viewer:
         last = replace(last, drawn=_hidden(len(last.drawn)))
@@ -51,8 +53,10 @@ def seen_by(game: Game, viewer: Viewer) -> Game:
 
 
 def _open(state: SeatState) -> SeatState:
-    seen = in_code_order(card for card in state.hand if card != HIDDEN)
-    return replace(state, hand=seen + _hidden(len(state.hand) - len(seen)))
+    hand, hidden = state.hand, state.hand.count(HIDDEN)
+    if hidden:
+        hand = tuple(card for card in hand if card != HIDDEN)
+    return replace(state, hand=in_code_order(hand) + _hidden(hidden))
 
 
 def _closed(state: SeatState) -> SeatState:

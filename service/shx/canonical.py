@@ -123,8 +123,9 @@ def format_time(moment: datetime) -> str:
     """
     if moment.tzinfo is None:
         raise RecordError("bad_time", "a time without a time zone")
-    plain = moment.astimezone(UTC).replace(tzinfo=None)
-    return plain.isoformat(timespec="microseconds") + "Z"
+    if moment.tzinfo is not UTC:
+        moment = moment.astimezone(UTC)
+    return moment.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_time(text: str) -> datetime:

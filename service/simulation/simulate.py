@@ -11,18 +11,18 @@ from typing import Any
 from uuid import UUID
 
 from schemas.moves import move_of
-from schemas.views import Facts, view_json
+from schemas.views import Facts
 from service.application.games.record import GameRecord, write
 from service.application.tables.dealing import new_hand
 from service.application.tables.requests import TableRequest, opened_by
-from service.bots.bot import bot_rng, with_settings
+from service.bots.bot import bot_rng, bot_view
 from service.bots.registry import bots
 from service.domain.commands import Command, Move, Seat
 from service.domain.decide import decide
 from service.domain.events import EndReason, Entropy, Event
 from service.domain.evolve import evolve
 from service.domain.game import Game, Result
-from service.domain.legal import acting_seats, legal_moves
+from service.domain.legal import acting_seats
 from service.domain.table import (
     HandDealt,
     Table,
@@ -31,7 +31,6 @@ from service.domain.table import (
     fold_table,
     hand_finished,
 )
-from service.domain.view import seen_by
 from service.rulesets.catalogue import definition
 from service.shx.canonical import format_time
 from service.shx.refusals import NONE_REFUSED
@@ -40,6 +39,7 @@ NOBODY = UUID(int=0)
 """The host of a simulated table."""
 
 BEGINNING = datetime(2000, 1, 1, tzinfo=UTC)
+SECOND = timedelta(seconds=1)
 
 Verifier = Callable[[bytes], str | None]
 """Returns the fault of a log, None if it has none."""
@@ -149,7 +149,7 @@ class _World:
 
     def now(self) -> datetime:
         """Return the time, one second later at each call."""
-        self._now += timedelta(seconds=1)
+        self._now += SECOND
         return self._now
 
     def random(self, count: int) -> bytes:
@@ -209,16 +209,10 @@ def _next_move(record: GameRecord, names: Sequence[str], secret: bytes, world: _
     """Return the next bot's move; of several bots that may act, chance selects one."""
     game = record.game
     seat = world.choice(acting_seats(game))
-    facts = Facts(
-        id=str(record.identity),
-        head=record.head.hex(),
-        ruleset_hash=record.created["ruleset_hash"],
-    )
-    view = with_settings(
-        view_json(seen_by(game, seat), seat, facts, legal_moves(game, seat)),
-        record.created["ruleset"]["settings"],
-    )
-    rng = bot_rng(secret, str(record.identity), game.version)
+    created, identity = record.created, str(record.identity)
+    facts = Facts(id=identity, head=record.head.hex(), ruleset_hash=created["ruleset_hash"])
+    view = bot_view(game, seat, facts, created["ruleset"]["settings"])
+    rng = bot_rng(secret, identity, game.version)
     return move_of(bots()[names[seat]].choose(view, view["moves"], rng), seat)
 
 

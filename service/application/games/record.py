@@ -27,30 +27,34 @@ from service.domain.events import (
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.rulesets.catalogue import read_ruleset, shared
+from service.shx.chain import Heads
 from service.shx.refusals import SealedRefusals, sealed_refusals
 from service.shx.shuffle import Shuffle, derive
 from service.store.events import StreamKind
 
-EXCHANGE_ACTIONS = ("cards_swapped", "table_laid", "seat_ready")
-ACTIONS = (
-    *EXCHANGE_ACTIONS,
+EXCHANGE_ACTIONS: Final = frozenset({"cards_swapped", "table_laid", "seat_ready"})
+ACTIONS: Final = EXCHANGE_ACTIONS | {
     "cards_played",
     "pile_picked_up",
     "blind_failed",
     "stock_failed",
     "turn_passed",
+}
+SERVER_EVENTS: Final = frozenset(
+    {
+        "game_created",
+        "deck_committed",
+        "cards_dealt",
+        "cards_thrown",
+        "play_started",
+        "game_ended",
+        "game_sealed",
+        "game_aborted",
+        "turn_timed_out",
+    }
 )
-SERVER_EVENTS = (
-    "game_created",
-    "deck_committed",
-    "cards_dealt",
-    "cards_thrown",
-    "play_started",
-    "game_ended",
-    "game_sealed",
-    "game_aborted",
-    "turn_timed_out",
-)
+_BEGINS_SERVER_EVENTS: Final = (TurnTimedOut, GameEnded)
+_SEALS: Final = (GameSealed, GameAborted)
 
 
 class GameRecord(Struct, frozen=True, kw_only=True):
@@ -65,7 +69,7 @@ class GameRecord(Struct, frozen=True, kw_only=True):
     game: Game
     format: int  # the version of game_created, and of the seal
     created: Mapping[str, Any]  # data of game_created
-    heads: tuple[bytes, ...]  # the head after each event
+    heads: Heads
     created_at: str
     at: str  # of the last event
     dealt_at: str | None  # of cards_dealt
@@ -163,7 +167,7 @@ def advance(record: GameRecord, event: Event, envelope: Envelope, head: bytes) -
     return replace(
         record,
         game=game,
-        heads=(*record.heads, head),
+        heads=record.heads.followed_by(head),
         at=at,
         turn_since=_turn_since(record, event, game, at),
         last_action=last_action,
@@ -194,9 +198,9 @@ def write(
     def encode(record: GameRecord, event: Event) -> Envelope:
         nonlocal auth, by_server
         type_ = type_of(event)
-        by_server = by_server or isinstance(event, TurnTimedOut | GameEnded)
+        by_server = by_server or isinstance(event, _BEGINS_SERVER_EVENTS)
         seat = None if by_server or type_ in SERVER_EVENTS else getattr(event, "seat", None)
-        if isinstance(event, GameSealed | GameAborted):
+        if isinstance(event, _SEALS):
             v, data = record.format, data_of(event, _sealing(record, refusals))
         else:
             v, data = 1, data_of(event, secrets_of(record) if record.shuffle else None)
@@ -232,7 +236,7 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
         game=new_game(event),
         format=envelope["v"],
         created={**envelope["data"], "ruleset": shared(envelope["data"]["ruleset"])},
-        heads=(head,),
+        heads=Heads(packed=head),
         created_at=envelope["at"],
         at=envelope["at"],
         dealt_at=None,
@@ -250,7 +254,7 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
 
 def seals(events: Iterable[Event]) -> bool:
     """Return whether events end their game."""
-    return any(isinstance(event, GameSealed | GameAborted) for event in events)
+    return any(isinstance(event, _SEALS) for event in events)
 
 
 def _sealing(record: GameRecord, refusals: SealedRefusals | None) -> Secrets | None:
@@ -260,7 +264,7 @@ def _sealing(record: GameRecord, refusals: SealedRefusals | None) -> Secrets | N
         return secrets
     if refusals is None:
         raise ValueError("a seal of version 2 names the refused attempts")
-    return dataclasses.replace(secrets, refusals=refusals.as_json())
+    return replace(secrets, refusals=refusals.as_json())
 
 
 def _turn_since(record: GameRecord, event: Event, game: Game, at: str) -> str | None:
