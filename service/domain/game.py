@@ -26,7 +26,7 @@ class Status(StrEnum):
 
 # Python 3.11 reads a member of an enum five times as slowly as a constant.
 SWAPPING, PLAYING = Status.SWAPPING, Status.PLAYING
-_HAND, _UP, _DOWN = Zone.HAND, Zone.UP, Zone.DOWN
+HAND, UP, DOWN = Zone.HAND, Zone.UP, Zone.DOWN
 _OVER = (Status.ENDED, Status.ABORTED)
 
 
@@ -62,10 +62,10 @@ class SeatState(Struct, frozen=True, kw_only=True, gc=False):
     def zone(self) -> Zone | None:
         """Return the zone this seat plays from (rules.md, Source zone)."""
         if self.hand:
-            return _HAND
+            return HAND
         if any(self.up):
-            return _UP
-        return None if self.empty else _DOWN
+            return UP
+        return None if self.empty else DOWN
 
     @property
     def up_cards(self) -> tuple[Card, ...]:
@@ -127,7 +127,9 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
 
     def with_seat(self, seat: Seat, state: SeatState) -> Game:
         """Return this game with `state` at one seat."""
-        return replace(self, seats=(*self.seats[:seat], state, *self.seats[seat + 1 :]))
+        seats = list(self.seats)
+        seats[seat] = state
+        return replace(self, seats=tuple(seats))
 
     def top(self, count: int) -> tuple[Card, ...]:
         """Return the next `count` cards of the stock, or as many as are left."""
@@ -158,12 +160,12 @@ def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]
     """
     left = list(cards)
     for card in gone:
-        if card in left:
+        try:
             left.remove(card)
-        elif HIDDEN in left:
+        except ValueError:
+            if HIDDEN not in left:
+                raise ValueError("a card to remove is missing") from None
             left.remove(HIDDEN)
-        else:
-            raise ValueError("a card to remove is missing")
     return tuple(left)
 
 

@@ -18,8 +18,8 @@ from service.domain.commands import (
     Swap,
     TryStock,
 )
-from service.domain.events import AbortCause, GameAborted, Zone
-from service.domain.game import PLAYING, SWAPPING, Game, Status
+from service.domain.events import AbortCause, GameAborted
+from service.domain.game import DOWN, PLAYING, SWAPPING, UP, Game, Status
 from service.domain.plays import (
     FIRST_COME,
     ONLY_FACE_DOWN,
@@ -33,6 +33,7 @@ from service.domain.plays import (
 from service.domain.ruleset import Along, Layout, Obligation
 from service.domain.ruleset import TryStock as Trying
 
+_NEVER = Trying.NEVER
 NO_PILE = Refusal("there is no pile to pick up", ("model.empty_pile",))
 MUST_PLAY = Refusal("a seat that can play must play", ("turn.obligation",))
 NEVER_TRIED = Refusal("the top card of the stock is not tried in this ruleset", ("turn.try_stock",))
@@ -67,6 +68,8 @@ def may_act(game: Game, seat: Seat) -> bool:
 
 def acting_seats(game: Game) -> tuple[Seat, ...]:
     """Return the seats that may act now; several before play, and if follow-ups are possible."""
+    if game.turn is not None and game.status is PLAYING and not game.ruleset.turn.follow_up:
+        return (game.turn,)
     return tuple(seat for seat in range(len(game.seats)) if may_act(game, seat))
 
 
@@ -141,7 +144,7 @@ def may_pass(game: Game, seat: Seat) -> bool:
 
 def refusal_of_pick_up(game: Game, seat: Seat) -> Refusal | None:
     """Return why the seat on turn may not take the pile; None if it may."""
-    if game.seats[seat].zone is Zone.DOWN:
+    if game.seats[seat].zone is DOWN:
         return ONLY_FACE_DOWN
     if game.covering:
         return _uncovered(game)
@@ -155,9 +158,9 @@ def refusal_of_pick_up(game: Game, seat: Seat) -> Refusal | None:
 def refusal_of_try(game: Game, seat: Seat) -> Refusal | None:
     """Return why the seat on turn may not try the stock's top card; None if it may."""
     trying = game.ruleset.turn.try_stock
-    if trying is Trying.NEVER:
+    if trying is _NEVER:
         return NEVER_TRIED
-    if game.seats[seat].zone is Zone.DOWN:
+    if game.seats[seat].zone is DOWN:
         return ONLY_FACE_DOWN
     if game.covering:
         return _uncovered(game)
@@ -170,7 +173,7 @@ def refusal_of_try(game: Game, seat: Seat) -> Refusal | None:
 
 def refusal_of_pass(game: Game, seat: Seat) -> Refusal | None:
     """Return why the seat on turn may not pass; None if it may."""
-    if game.pile or game.covering or game.seats[seat].zone is Zone.DOWN:
+    if game.pile or game.covering or game.seats[seat].zone is DOWN:
         return MAY_NOT_PASS
     return MAY_NOT_PASS if can_play(game, seat) or may_try(game, seat) else None
 
@@ -179,7 +182,7 @@ def refusal_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> Refusal | 
     """Return why `cards` cannot go along when the seat takes the pile; None if they can."""
     if may_go_along(game, seat, cards):
         return None
-    if game.seats[seat].zone is not Zone.UP:
+    if game.seats[seat].zone is not UP:
         return NONE_WITH_A_HAND
     return ALONG[game.ruleset.pick_up.along]
 
@@ -187,7 +190,7 @@ def refusal_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> Refusal | 
 def may_go_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> bool:
     """Return whether `cards`, each named once, may go along when the seat takes the pile."""
     state = game.seats[seat]
-    if state.zone is not Zone.UP:
+    if state.zone is not UP:
         return not cards
     match game.ruleset.pick_up.along:
         case Along.NOTHING:
@@ -206,7 +209,7 @@ def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
     Of more than six cards of one rank, one set of each size is yielded.
     """
     state = game.seats[seat]
-    if state.zone is not Zone.UP:
+    if state.zone is not UP:
         yield ()
         return
     match game.ruleset.pick_up.along:
@@ -232,7 +235,7 @@ def opens_first_come(game: Game) -> bool:
 
 def _turn_moves(game: Game, seat: Seat) -> list[Move]:
     state = game.seats[seat]
-    if state.zone is Zone.DOWN:
+    if state.zone is DOWN:
         slots = [slot for slot, p in enumerate(state.down) if p is not None]
         return [PlayBlind(seat=seat, slot=slot) for slot in slots]
     moves: list[Move] = [Play(seat=seat, cards=cards) for cards in candidate_plays(game, seat)]

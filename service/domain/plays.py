@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
-from itertools import combinations, groupby, pairwise, product
+from itertools import chain, combinations, groupby, pairwise, product
 from typing import assert_never
 
 from service.domain.cards import (
@@ -21,8 +21,7 @@ from service.domain.cards import (
 )
 from service.domain.commands import Refusal, RuleRefused, Seat, UnknownCard
 from service.domain.demand import ANYTHING, Demand, burn_cause, demand_of, fits, fitting_on
-from service.domain.events import Zone
-from service.domain.game import Game, SeatState, seat_dealt
+from service.domain.game import DOWN, UP, Game, SeatState, seat_dealt
 from service.domain.ruleset import ALL_RANKS, Opener, OpeningPlay, Plays, Ruleset
 
 FEW = 6
@@ -63,11 +62,12 @@ def _laid_or_refused(
 ) -> tuple[Card, ...] | Refusal:
     """Return `cards` in the order in which they go on the pile, or why they may not be played."""
     source = source_cards(state)
-    if state.zone is Zone.DOWN:
+    if state.zone is DOWN:
         return ONLY_FACE_DOWN
-    if not all(card in source for card in cards):
-        return NOT_HELD
-    if state.zone is Zone.UP and not _whole_stacks(state, cards):
+    for card in cards:
+        if card not in source:
+            return NOT_HELD
+    if state.zone is UP and not _whole_stacks(state, cards):
         return NOT_WHOLE
     laid = _in_laying_order(game.ruleset, cards)
     if laid is None:
@@ -88,7 +88,7 @@ def check_cards(game: Game, cards: tuple[Card, ...], *settings: str) -> None:
     for card in cards:
         if card not in codes:
             raise UnknownCard(card, nearest=nearest_code(card, codes))
-    if not cards or len(set(cards)) < len(cards):
+    if len(cards) != 1 and (not cards or len(set(cards)) < len(cards)):
         rule = game.ruleset.cite(*settings)
         raise RuleRefused(rule, "name at least one card, and each card once")
 
@@ -129,17 +129,19 @@ def candidate_plays(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
 
 def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
     """
-    Yield every subset of `cards`; of more than six cards only one subset of each size.
+    Return every subset of `cards`; of more than six cards only one subset of each size.
 
     >>> list(choices(("9d", "9c")))
     [('9c',), ('9d',), ('9c', '9d')]
     """
-    ordered = in_code_order(cards)
-    for size in range(1, len(ordered) + 1):
-        if len(ordered) > FEW:
-            yield ordered[:size]
-        else:
-            yield from combinations(ordered, size)
+    return _subsets(in_code_order(cards))
+
+
+def _subsets(ordered: tuple[Card, ...]) -> Iterator[tuple[Card, ...]]:
+    sizes = range(1, len(ordered) + 1)
+    if len(ordered) > FEW:
+        return (ordered[:size] for size in sizes)
+    return chain.from_iterable(combinations(ordered, size) for size in sizes)
 
 
 def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
@@ -148,7 +150,7 @@ def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
     ruleset, state = game.ruleset, game.seats[seat]
     source, fitting_ranks = source_cards(state), fitting_now(game)
     by_rank = {rank: tuple(cards) for rank, cards in groupby(in_code_order(source), key=rank_of)}
-    stacked = state.zone is Zone.UP and any(len(stack) > 1 for stack in state.up)
+    stacked = state.zone is UP and any(len(stack) > 1 for stack in state.up)
     for rank, cards in by_rank.items():
         if rank in fitting_ranks:
             if stacked:
@@ -156,7 +158,7 @@ def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
             elif len(cards) == 1:
                 plays.append(cards)
             else:
-                plays += choices(cards)
+                plays += _subsets(cards)
         elif rank in ruleset.accompanied:
             for other, companions in by_rank.items():
                 if _companions(ruleset, rank, other):
@@ -171,7 +173,7 @@ def _judged(
 ) -> Iterator[tuple[Card, ...]]:
     """Yield those of `candidates` that are legal plays, with their cards in laying order."""
     for cards in candidates:
-        if state.zone is Zone.UP and not _whole_stacks(state, cards):
+        if state.zone is UP and not _whole_stacks(state, cards):
             continue
         laid = _in_laying_order(game.ruleset, cards)
         if laid is not None and _unfitting(game, laid) is None:

@@ -102,11 +102,11 @@ def _check_items(items: Iterable[Any], depth: int) -> None:
     for item in items:  # most are valid scalars, which need no call
         kind = type(item)
         if kind is str:
-            plain = item.isascii()
-        else:
-            plain = item is None or (kind is int and -MAX_INTEGER <= item <= MAX_INTEGER)
-        if not plain:
-            _check(item, depth + 1)
+            if item.isascii():
+                continue
+        elif item is None or (kind is int and -MAX_INTEGER <= item <= MAX_INTEGER):
+            continue
+        _check(item, depth + 1)
 
 
 _TIME: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z")

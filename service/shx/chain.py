@@ -43,6 +43,11 @@ class Heads(Struct, frozen=True, kw_only=True):
         start = range(len(self))[seq] * HEAD_BYTES
         return self.packed[start : start + HEAD_BYTES]
 
+    @property
+    def last(self) -> bytes:
+        """Return the head after the last event, no bytes before the first one."""
+        return self.packed[-HEAD_BYTES:]
+
     def followed_by(self, head: bytes) -> Heads:
         """Return these heads and the one after the next event."""
         return Heads(packed=self.packed + head)

@@ -87,12 +87,12 @@ class GameRecord(Struct, frozen=True, kw_only=True):
     @property
     def version(self) -> int:
         """Return the number of events."""
-        return len(self.heads)
+        return self.game.version
 
     @property
     def head(self) -> bytes:
         """Return the head after the last event."""
-        return self.heads[-1]
+        return self.heads.last
 
     @property
     def sealed(self) -> bool:
