@@ -234,6 +234,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     stand_ins: frozenset[Seat] = frozenset()
     deadline: str | None = None
     window_until: str | None = None
+    settings: Mapping[str, Any] | None = None  # of a custom ruleset; only bots get them in a view
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -245,6 +246,10 @@ class Seen(Struct, frozen=True, kw_only=True):
     moves: Sequence[Move] = ()  # of the viewer, from the unmasked game: a masked one lacks some
 
 
+Parts = Mapping[str, Callable[[Seen], Any]]
+"""The names of the parts of a view, in order, and the functions that make them."""
+
+
 def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = ()) -> Json:
     """
     Return the view of `game`, which `seen_by(…, viewer)` has masked.
@@ -252,36 +257,37 @@ def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = 
     `moves` are the legal moves of the viewer, from the unmasked game: a masked one lacks some.
     """
     seen = Seen(game=game, viewer=viewer, facts=facts, moves=moves)
-    return {name: part(seen) for name, part in _PARTS.items()}
+    return {name: part(seen) for name, part in VIEW_PARTS.items()}
 
 
 class LazyView(Mapping[str, Any]):
     """
-    The view of `view_json`, with each part made when it is first read.
+    A view with each part made when it is first read; nothing but the masked game is kept.
 
-    `made` are parts that replace those of the view. Nothing but the masked game is kept.
+    `parts` are VIEW_PARTS, or these with others in the place of some.
     """
 
-    __slots__ = ("_made", "_seen")
+    __slots__ = ("_made", "_parts", "_seen")
 
-    def __init__(self, seen: Seen, made: Json) -> None:
+    def __init__(self, seen: Seen, parts: Parts) -> None:
         self._seen = seen
-        self._made = made
+        self._parts = parts
+        self._made: Json = {}
 
     def __getitem__(self, name: str) -> Any:
         """Return a part; raises KeyError for a name that no view has."""
         made = self._made
         if name not in made:
-            made[name] = _PARTS[name](self._seen)
+            made[name] = self._parts[name](self._seen)
         return made[name]
 
     def __iter__(self) -> Iterator[str]:
         """Return the names of all parts, in the order of `view_json`."""
-        return iter(_PARTS)
+        return iter(self._parts)
 
     def __len__(self) -> int:
         """Return the number of parts."""
-        return len(_PARTS)
+        return len(self._parts)
 
 
 class LazySeats:
@@ -386,7 +392,7 @@ def _result(seen: Seen) -> Json | None:
     }
 
 
-_PARTS: Final[Mapping[str, Callable[[Seen], Any]]] = {
+VIEW_PARTS: Final[Parts] = {
     "id": lambda seen: seen.facts.id,
     "table": lambda seen: seen.game.setup.table,
     "hand": lambda seen: seen.game.setup.hand,
@@ -412,4 +418,4 @@ _PARTS: Final[Mapping[str, Callable[[Seen], Any]]] = {
     "moves": lambda seen: listed_moves(seen.moves),
     "result": _result,
 }
-"""The parts of a view in their order, each with the function that makes it."""
+"""The parts of the views of games."""

@@ -6,9 +6,9 @@ import hmac
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from schemas.views import Facts, LazySeats, LazyView, Seen, ruleset_json
+from schemas.views import VIEW_PARTS, Facts, LazySeats, LazyView, Parts, Seen, ruleset_json
 from service.domain.commands import Seat
 from service.domain.game import Game
 from service.domain.legal import legal_moves
@@ -48,16 +48,22 @@ class Bot:
     choose: Chooser
 
 
-def bot_view(game: Game, seat: Seat, facts: Facts, settings: Mapping[str, Any] | None) -> View:
+def bot_view(game: Game, seat: Seat, facts: Facts) -> View:
     """
-    Return the view of a seat for its bot, with the settings of the ruleset, which are public.
+    Return the view of a seat for its bot, equal to that of a person `with_settings`.
 
-    It equals that of a person. Its parts are made when the bot reads them, from the masked game.
+    Its parts are made when the bot reads them, from the masked game.
     """
     moves = legal_moves(game, seat)
     seen = Seen(game=seen_by(game, seat), viewer=seat, facts=facts, moves=moves)
-    ruleset = {**ruleset_json(seen), "settings": settings}
-    return LazyView(seen, {"ruleset": ruleset, "seats": LazySeats(seen)})
+    return LazyView(seen, _BOT_PARTS)
+
+
+_BOT_PARTS: Final[Parts] = {
+    **VIEW_PARTS,
+    "ruleset": lambda seen: {**ruleset_json(seen), "settings": seen.facts.settings},
+    "seats": LazySeats,
+}
 
 
 def with_settings(view: View, settings: Mapping[str, Any] | None) -> View:

@@ -60,7 +60,7 @@ def _open(state: SeatState) -> SeatState:
 
 
 def _closed(state: SeatState) -> SeatState:
-    known = in_code_order(state.known)
+    known = in_code_order(state.known) if state.known else ()
     return replace(
         state,
         hand=known + _hidden(len(state.hand) - len(known)),

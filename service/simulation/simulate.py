@@ -210,8 +210,13 @@ def _next_move(record: GameRecord, names: Sequence[str], secret: bytes, world: _
     game = record.game
     seat = world.choice(acting_seats(game))
     created, identity = record.created, str(record.identity)
-    facts = Facts(id=identity, head=record.head.hex(), ruleset_hash=created["ruleset_hash"])
-    view = bot_view(game, seat, facts, created["ruleset"]["settings"])
+    facts = Facts(
+        id=identity,
+        head=record.head.hex(),
+        ruleset_hash=created["ruleset_hash"],
+        settings=created["ruleset"]["settings"],
+    )
+    view = bot_view(game, seat, facts)
     rng = bot_rng(secret, identity, game.version)
     return move_of(bots()[names[seat]].choose(view, view["moves"], rng), seat)
 
