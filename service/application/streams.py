@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
+from msgspec import Struct
 
 from service.shx.chain import encode_event, genesis, head
 from service.store.events import StreamAppend, StreamKind
+
+HEAD_BYTES: Final = 32
 
 Envelope = Mapping[str, Any]
 """The fields of a stored event: type, data and at; by, v and auth if they are set."""
@@ -34,6 +37,34 @@ class Folded(Protocol):
     @property
     def at(self) -> str:
         """Return the time of the last event."""
+
+
+class Heads(Struct, frozen=True, kw_only=True):
+    """
+    The heads after each event of a stream, by seq.
+
+    They are one string of bytes: a tuple of them would be copied head by head for each event.
+    """
+
+    packed: bytes  # 32 for each head
+
+    def __len__(self) -> int:
+        """Return the number of events."""
+        return len(self.packed) // HEAD_BYTES
+
+    def __getitem__(self, seq: int) -> bytes:
+        """Return the head after an event, from the end if negative; raises IndexError."""
+        start = range(len(self))[seq] * HEAD_BYTES
+        return self.packed[start : start + HEAD_BYTES]
+
+    @property
+    def last(self) -> bytes:
+        """Return the head after the last event, no bytes before the first one."""
+        return self.packed[-HEAD_BYTES:]
+
+    def followed_by(self, head: bytes) -> Heads:
+        """Return these heads and the one after the next event."""
+        return Heads(packed=self.packed + head)
 
 
 State = TypeVar("State", bound=Folded)

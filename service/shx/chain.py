@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from uuid import UUID
-
-from msgspec import Struct
 
 from service.shx.canonical import MAX_LINE, RecordError, canonical, parse
 from service.shx.event_shapes import check_event
 from service.shx.hashing import sha256, tagged_hash
 from service.shx.validators import MAX_EVENTS
-
-HEAD_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,34 +19,6 @@ class Link:
 
     event: Mapping[str, Any]
     head: bytes
-
-
-class Heads(Struct, frozen=True, kw_only=True):
-    """
-    The heads after each event of a stream, by seq.
-
-    They are one string of bytes: a tuple of them would be copied head by head for each event.
-    """
-
-    packed: bytes  # 32 for each head
-
-    def __len__(self) -> int:
-        """Return the number of events."""
-        return len(self.packed) // HEAD_BYTES
-
-    def __getitem__(self, seq: int) -> bytes:
-        """Return the head after an event, from the end if negative; raises IndexError."""
-        start = range(len(self))[seq] * HEAD_BYTES
-        return self.packed[start : start + HEAD_BYTES]
-
-    @property
-    def last(self) -> bytes:
-        """Return the head after the last event, no bytes before the first one."""
-        return self.packed[-HEAD_BYTES:]
-
-    def followed_by(self, head: bytes) -> Heads:
-        """Return these heads and the one after the next event."""
-        return Heads(packed=self.packed + head)
 
 
 def genesis(stream: UUID) -> bytes:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from schemas.events import Secrets, data_of, event_of, type_of
 from service.application.errors import InvalidHistory
-from service.application.streams import Envelope, Stream
+from service.application.streams import Envelope, Heads, Stream
 from service.domain.cards import Card, ordered_deck
 from service.domain.commands import Seat
 from service.domain.events import (
@@ -27,7 +27,6 @@ from service.domain.events import (
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.rulesets.catalogue import read_ruleset, shared
-from service.shx.chain import Heads
 from service.shx.refusals import SealedRefusals, sealed_refusals
 from service.shx.shuffle import Shuffle, derive
 from service.store.events import StreamKind
