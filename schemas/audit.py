@@ -44,7 +44,7 @@ class LegalSchema(Closed):
 
 
 class NotLegalSchema(Closed):
-    """A card of the zone played from that no legal move uses, and why."""
+    """A card that no legal move uses, although its zone is the one to play from, and why."""
 
     card = card_field(**described("the card"))
     rules = _rules()

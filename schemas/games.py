@@ -79,7 +79,8 @@ class EventsQuery(Closed):
     after = QueryInteger(
         load_default=0,
         metadata={
-            "description": "the seq of the first event; a client sends its version for newer ones"
+            "description": "the seq of the first event; the version that a client has asks for the"
+            " newer ones"
         },
     )
     limit = QueryInteger(
@@ -138,7 +139,8 @@ class ProfileQuery(Closed):
         "seat",
         load_default="public",
         metadata={
-            "description": "`seat` adds the openings that the caller's seat can see before the seal"
+            "description": "`seat` adds, before the seal, the openings that the caller's seat can "
+            "see"
         },
     )
 

@@ -158,9 +158,9 @@ def _check_ranks(value: Any, at: str) -> None:
 
 def _check_players(value: Any, at: str, *, partial: bool) -> None:
     if not isinstance(value, Mapping) or not set(value) <= set(PLAYERS):
-        raise SettingsError(at, "has min and max, nothing else")
+        raise SettingsError(at, "must have min and max, and nothing else")
     if not partial and len(value) < len(PLAYERS):
-        raise SettingsError(at, "needs min and max")
+        raise SettingsError(at, "must have min and max")
     for name, count in value.items():
         if type(count) is not int or not 2 <= count <= 64:
             raise SettingsError(f"{at}/{name}", "is not a number of seats from 2 to 64")
@@ -168,7 +168,7 @@ def _check_players(value: Any, at: str, *, partial: bool) -> None:
 
 def _check_order(value: Any, at: str) -> None:
     if not isinstance(value, Mapping) or set(value) != {"low_to_high"}:
-        raise SettingsError(at, "has low_to_high, nothing else")
+        raise SettingsError(at, "must have low_to_high, and nothing else")
     ranks = value["low_to_high"]
     listed = isinstance(ranks, list | tuple) and all(isinstance(rank, str) for rank in ranks)
     if not listed or sorted(ranks) != sorted(RANKS):

@@ -199,7 +199,7 @@ class TablesQuery(PageQuery):
     )
     mine = QueryBoolean(
         load_default=False,
-        metadata={"description": "`true` for tables at which the caller has a seat"},
+        metadata={"description": "`true` for tables that the caller hosts or has a seat at"},
     )
 
 

@@ -18,7 +18,7 @@ class CheckSchema(Closed):
         "fail",
         "missing",
         "n/a",
-        **described("`missing` if no evidence for it was supplied, `n/a` if it does not apply"),
+        **described("`missing` if the evidence for it is not there, `n/a` if it does not apply"),
     )
     seq = Integer(allow_none=True, **described("the first event that fails; null if none is named"))
     reason = fields.String(

@@ -51,9 +51,9 @@ def take_turn(game_id: str, version: int) -> str:
 
 def make_findings(dispute_id: str) -> str:
     """
-    Run the checks for a dispute and store its findings.
+    Run the checks for a dispute and store its findings, and the events of ended periods.
 
-    Safe to run twice or late: existing findings are not made again.
+    Safe to run twice or late: findings are made again only if there is further evidence.
     """
     return services().dispute_jobs.process(UUID(dispute_id))
 

@@ -90,8 +90,8 @@ class Archiving:
         events and records its hash. The game's stream is locked meanwhile, so that of two
         concurrent runs the second one finds the game archived and writes nothing.
 
-        Raises Refusal: `not-found`, `archived`, `hand-running`, `untold` while notifications are
-        pending, `too-large` for a bundle, `unavailable` if refused attempts are missing or cannot
+        Raises Refusal: `not-found`, `archived`, `hand-running`, `notifications-pending`,
+        `too-large` for a bundle, `unavailable` if refused attempts are missing or cannot
         be decrypted, or the bundle differs from the log.
         """
         return self._operating.recorded("archive", game, lambda: self._move(game))
@@ -105,7 +105,8 @@ class Archiving:
         if not locked.over:
             raise Refusal("hand-running", f"game {game} is being played")
         if locked.outbox_pending:
-            raise Refusal("untold", f"game {game} has pending notifications: retry in a minute")
+            detail = f"game {game} has pending notifications: retry in a minute"
+            raise Refusal("notifications-pending", detail)
         entry = self._game_cache.fresh(game)
         if entry is None:
             raise not_found("game")

@@ -126,7 +126,7 @@ def work(events: int) -> AbstractContextManager[None]:
 
     Every fold of a stored log, and everything else whose cost grows with a log, runs in such
     a block. A request of the API is limited (`service/api/limits.py`): entering the block
-    raises Refusal `rate-limited` or `unavailable`. Jobs and commands are not.
+    raises Refusal `rate-limited` or `unavailable`. Jobs and the command line are not limited.
     """
     limit = _LIMIT.get()
     return _UNLIMITED if limit is None or not events else limit(events)

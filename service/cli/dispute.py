@@ -495,7 +495,7 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
     ends = f" The voting ends on {when(found['deadline'])}." if state == "voting" else ""
     if own["state"] == "recused":
         refused = f"the {own['refused_by']} refused you as a referee"
-        late = "you did not vote or reveal your vote in time and left the panel"
+        late = "you left the panel because you did not vote, or did not reveal your vote, in time"
         return refused if own["refused_by"] else late
     if own["state"] == "revealed":
         return f"you have voted, and your vote is revealed. State of the dispute: {STATES[state]}."

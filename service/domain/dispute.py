@@ -121,7 +121,7 @@ class RefereeRefused:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefereeReplaced:
-    """A referee did not vote or reveal the vote in time, and leaves the panel."""
+    """A referee who did not vote, or did not reveal the vote, in time leaves the panel."""
 
     referee: int
 

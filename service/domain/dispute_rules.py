@@ -394,7 +394,7 @@ def _why_not_again(referee: Referee) -> str:
     if referee.refused_by is not None:
         return f"the {referee.refused_by} refused you as a referee"
     if referee.recused:
-        return "you did not vote or reveal your vote in time and left the panel"
+        return "you left the panel because you did not vote, or did not reveal your vote, in time"
     return "you were already a referee of this dispute"
 
 
@@ -411,7 +411,7 @@ def _no_such_referee(dispute: Dispute, number: int) -> str:
     if referee.refused_by is not None:
         return f"the {referee.refused_by} refused referee {number} already; that is possible once"
     if referee.recused:
-        return f"referee {number} did not vote or reveal the vote in time and has left the panel"
+        return f"referee {number} has left the panel: the vote, or its reveal, did not come in time"
     return f"referee {number} judged before the appeal"
 
 

@@ -3,7 +3,7 @@
 SELECT
     g.status IN ('ended', 'aborted') AS over,
     EXISTS (SELECT 1 FROM archived a WHERE a.stream_id = $1::uuid) AS archived,
-    EXISTS (SELECT 1 FROM outbox o WHERE o.stream_id = $1::uuid) AS untold
+    EXISTS (SELECT 1 FROM outbox o WHERE o.stream_id = $1::uuid) AS outbox_pending
 FROM streams s
 JOIN games g ON g.game_id = s.stream_id
 WHERE s.stream_id = $1::uuid AND s.kind = 'game'

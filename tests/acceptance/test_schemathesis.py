@@ -50,7 +50,7 @@ BEYOND_THE_SCHEMA = (
     "there is no",
     "the table has no",
     "must be a version from",
-    "must not be greater than the last version",
+    "must not be greater than `to`",
     "is not a cursor of this list",
     "is a key of small order",
     "is a key that is no point",

@@ -199,7 +199,7 @@ def test_a_deadline_applies_even_if_no_sweeper_runs(
 ) -> None:
     vote(deployment, judges, dispute)
     deployment.world.wait(48 * HOUR)
-    with pytest.raises(Refusal, match="not vote or reveal your vote in time and left the panel"):
+    with pytest.raises(Refusal, match="you left the panel because you did not vote, or did not"):
         reveal(services, judges[0], dispute)
 
 

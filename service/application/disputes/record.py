@@ -92,10 +92,10 @@ def wake_at(record: DisputeRecord, *, now: str | None = None) -> datetime | None
 
 def _findings_at(record: DisputeRecord, now: Moment) -> Moment | None:
     """
-    Return when the next check is due whether findings must be made again, None if never.
+    Return when to look next whether findings have to be made again, None if never.
 
-    A new receipt requires it at once. After the seal it is due until the public log proves the
-    game, at intervals of half the time waited so far.
+    After a new receipt this is at once. After the seal it is, until the public log proves the
+    game, half the time waited so far from now.
     """
     dispute, sealed_at = record.dispute, record.outside.sealed_at
     if not dispute.found_at or dispute.state is DisputeState.FINAL:

@@ -247,7 +247,7 @@ class Games:
             if not 1 <= value <= version:
                 raise invalid(name, f"must be a version from 1 to {version}")
         if first > last:
-            raise invalid(named[0], "must not be greater than the last version")
+            raise invalid(named[0], f"must not be greater than `{named[1].removeprefix('/')}`")
 
 
 def _steps(history: History, first: int, last: int) -> Iterator[tuple[int, Step]]:
@@ -270,7 +270,7 @@ Items = tuple[list[dict[str, Any]], str | None]
 
 
 class Lists:
-    """Lists of games and tables: public ones, and the caller's own."""
+    """Lists of the games and tables that a caller may see."""
 
     def __init__(
         self, *, directory: Directory, game_cache: GameCache, names: Names, readings: AccessLog

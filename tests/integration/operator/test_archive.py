@@ -356,7 +356,7 @@ def test_running_games_and_games_with_unpublished_events_are_not_archived(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
     game = UUID(two_seats(ada, bob)["game"])
-    for outcome in ("hand-running", "untold"):
+    for outcome in ("hand-running", "notifications-pending"):
         status, _, err = operator.admin("archive", "--game", game, "--to", operator.archive)
         assert (status, outcome in err) == (1, True), err
         assert count(operator, "archived", game) == 0
@@ -365,7 +365,7 @@ def test_running_games_and_games_with_unpublished_events_are_not_archived(
     operator.done("archive", "--game", game, "--to", operator.archive)
     assert operator.admin("archive", "--game", game, "--to", operator.archive)[0] == 1
     assert [outcome for act, _, outcome in operator.trail() if act == "archive"] == [
-        *("hand-running", "untold", "done", "archived")
+        *("hand-running", "notifications-pending", "done", "archived")
     ]
 
 

@@ -581,5 +581,5 @@ def test_a_referee_cannot_be_refused_twice() -> None:
 
 def test_a_referee_who_did_not_reveal_in_time_cannot_be_refused() -> None:
     court = Court().panel(*THREE).commit(*THREE).reveal(CHEATED, "a", "b").wait(2 * DAY)
-    with pytest.raises(DisputeRefused, match="referee 2 did not vote or reveal the vote in time"):
+    with pytest.raises(DisputeRefused, match="referee 2 has left the panel: the vote, or its rev"):
         court.refused("ada", 2)
