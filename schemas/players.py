@@ -102,4 +102,7 @@ class PlayerSchema(Closed):
 class OwnPlayerSchema(PlayerSchema):
     """The caller's own profile, which counts all hands and has the caller's tables."""
 
-    tables = fields.List(fields.UUID(), **described("the tables at which the player has a seat"))
+    tables = fields.List(
+        fields.UUID(),
+        **described("the open tables that the player hosts or has a seat at, newest first"),
+    )

@@ -251,7 +251,7 @@ witness_quorum | | witnesses | Witnesses that must answer at a start before anyt
 = Processes and connections
 api_processes | | processes | Processes of the API
 api_threads | | threads each | Requests served at once, of which half may be streams and long polls
-stream_threads | | threads | The same in the stream process: all but eight; streams hold no thread
+stream_threads | | threads | Threads of the stream process; streams and long polls are eight fewer
 workers | | processes | Processes that play the moves of bots
 pool_size | | connections | Database connections of each process
 prepared_statements | | on or off | Off behind a pooler without support (PgBouncer before 1.21)
@@ -277,7 +277,7 @@ referee_account_seconds | | seconds | Required age of a referee's account
 referee_seated_seconds | | seconds | Period in which a new referee can be refused
 vote_seconds | | seconds | Time limit for a referee to vote, and again to reveal the vote
 appeal_seconds | | seconds | Time limit for an appeal after a ruling
-dispute_seconds | | seconds | Time limit for completing a panel of referees, from the seal
+dispute_seconds | | seconds | Time limit for a panel, from the latest of seal, opening and appeal
 = Start and logs
 clock_check | | on or off | Refuses to start if the clock was set back
 keys_check | | on or off | Refuses to start with keys older than those in use

@@ -45,7 +45,7 @@ def register(call: Call) -> Response:
 
 @operation(players, "GET", "/players/me", answer=OwnPlayerSchema, token=Token.NEEDED)
 def me(call: Call) -> Response:
-    """Return the caller's profile with the tables where they have a seat."""
+    """Return the caller's profile, with the open tables that the caller hosts or sits at."""
     return private(json_response(services().players.me(call.by)))
 
 

@@ -59,7 +59,7 @@ class Players:
         return None if row is None else Player(id=row.id, name=row.name or "")
 
     def me(self, player: Player) -> dict[str, Any]:
-        """Return a player's own page, with the tables they sit at or host."""
+        """Return a player's own page, with the open tables that the player hosts or sits at."""
         tables = [str(table) for table in self._directory.tables_of(player.id)]
         page = self.public(player.id, own=True)
         return {**{k: page[k] for k in ("id", "name", "created_at")}, "tables": tables, **page}

@@ -73,7 +73,7 @@ def _play_cost(cards: list[str], view: View, value: Mapping[str, int]) -> float:
     if _burns(cards, view):
         cost -= 3 + len(view["pile"]) / 2
     if late and len(hand) <= len(cards):
-        cost -= 10  # the hand is empty: on to the table
+        cost -= 10  # the hand is empty: the face-up cards are next
     return cost
 
 

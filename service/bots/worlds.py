@@ -82,7 +82,7 @@ class Worlds:
 
     def opener(self, state: State) -> int:
         """
-        Return the seat that makes the first play in a world, NOBODY if the first to act does.
+        Return the seat that makes the first play in a world, NOBODY at a first-come opening.
 
         The answer is an estimate for FIRST_DEALT, because the card may have moved in an
         exchange, and for NEXT_TO_THROWER, because a view does not name the thrower.

@@ -58,7 +58,7 @@ Try:
   shithead simulate --ruleset leeds    let bots play and count the results
   shithead dataset -o hands.ndjson     positions, moves and outcomes for learning programs
   shithead admin stuck                 list the games that have stopped
-  shithead witness --log URL           watch a service, so that it cannot change the past
+  shithead witness --log URL           watch a service, and notice changes of the past
   shithead backup FILE                 back up the database while the service runs
   shithead settings                    all settings with default, unit and effect
 

@@ -1,4 +1,4 @@
-"""Options, addresses and errors of the commands that talk to a running service."""
+"""Options, addresses and errors of the commands that call a running service."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ _WORDS: Final[Mapping[str, Callable[[re.Match[str], People], str]]] = {
     r"seat (\d+) signed no move": lambda found, people: (
         f"{people.does(int(found[1]), 'has', 'have')} signed no move of this hand."
     ),
-    r"seq (\d+): done for seat (\d+) after": lambda found, people: (
+    r"seq (\d+): made for seat (\d+) after": lambda found, people: (
         f"Event {found[1]}: the server moved for {people(int(found[2]))}, whose time was up."
     ),
     r"seq (\d+): the forfeit of seat (\d+)": lambda found, people: (

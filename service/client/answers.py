@@ -31,7 +31,7 @@ class Swap(TypedDict):
 
 
 class Lay(TypedDict):
-    """In a layout deal: the face-up cards of each slot."""
+    """In a layout deal: for each slot the hand cards that are laid face-up on it."""
 
     type: Literal["lay"]
     stacks: list[list[str]]

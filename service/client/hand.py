@@ -116,7 +116,7 @@ class Hand:
         dealt = self.seen.dealt_with(self._seat)
         share = self.player.files.share(UUID(self.seen.events[0]["data"]["table"]))
         if share is not None and share != dealt:
-            raise Contradicted("the game was not dealt with the key and entropy of this seat")
+            raise Contradicted("the deal did not use the key and entropy of this seat")
         return dealt
 
     def taken_elsewhere(self) -> bool:
@@ -152,7 +152,7 @@ class Hand:
         Make a move in the position of `view`, signed if the seat has a key.
 
         Raises Refused if the rules refuse the move or another seat acted first, Contradicted
-        if the game was not dealt with the key and entropy of this seat or a receipt contradicts
+        if the deal did not use the key and entropy of this seat or a receipt contradicts
         the log, and NotAnswered.
         """
         self.seen.check_share(self._share())

@@ -107,7 +107,7 @@ class Seen:
     def check_share(self, share: Share) -> None:
         """Raise Contradicted unless the log has this seat's key and entropy (SHX/1, section 5)."""
         if self.dealt_with(share.seat) != (share.key, share.entropy):
-            raise Contradicted("the game was not dealt with the key and entropy of this seat")
+            raise Contradicted("the deal did not use the key and entropy of this seat")
         if share.value is None:
             return
         commit = client_commit(self.game, share.seat, share.value)

@@ -73,7 +73,7 @@ def is_key_of_seat(log: Log, seat: int, old: str, new: str, changes: Sequence[Ke
 def unproven(log: Log) -> list[str]:
     """Return in words the moves made after time-outs, and the unsigned forfeits and departures."""
     timed_out = [move for move in log.grouped[0] if move.timed_out]
-    made = [f"seq {m.first}: done for seat {m.seat} after a time-out" for m in timed_out]
+    made = [f"seq {m.first}: made for seat {m.seat} after a time-out" for m in timed_out]
     return [*made, *_departures(log)]
 
 

@@ -44,7 +44,7 @@ def test_receipts_are_explained_without_numbers_of_events() -> None:
 
 
 def test_moves_after_time_outs_are_named() -> None:
-    made = replace(REPORT, unproven=("seq 40: done for seat 1 after a time-out",))
+    made = replace(REPORT, unproven=("seq 40: made for seat 1 after a time-out",))
     text = "\n".join(closing_lines(made, TABLE, "game.shx"))
     assert "Event 40: the server moved for Bob, whose time was up." in text
 
