@@ -39,7 +39,7 @@ MOST_TABLES: Final = 200
 @player_options
 @click.option("--status", type=click.Choice(STATUSES), help="Only tables in this state.")
 @click.option("--ruleset", help="Only tables with this ruleset.")
-@click.option("--mine", is_flag=True, help="Only tables at which you sit.")
+@click.option("--mine", is_flag=True, help="Only tables that you host or sit at.")
 def tables(
     url: str,
     home: Path,

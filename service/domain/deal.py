@@ -159,7 +159,8 @@ def lay(command: Lay, game: Game) -> tuple[Event, ...]:
     ruleset, state = game.ruleset, game.seats[command.seat]
     rule = ruleset.cite("deal.layout")
     if ruleset.deal.layout is Layout.NONE:
-        raise RuleRefused(ruleset.cite("deal.up", "deal.layout"), "face-up cards are dealt")
+        cited = ruleset.cite("deal.up", "deal.layout")
+        raise RuleRefused(cited, "face-up cards are dealt, not laid")
     cards = tuple(card for stack in command.stacks for card in stack)
     check_cards(game, cards, "deal.layout")
     refusal = _unlayable(command, game, state)

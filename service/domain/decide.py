@@ -124,7 +124,7 @@ def _turn(command: Move, game: Game) -> tuple[Event, ...]:
 
 
 def _play(command: Play, game: Game) -> tuple[Event, ...]:
-    """The play, the refill, then what the play does to the pile and the turn."""
+    """Return the events of a play from the zone the seat plays from, or of a follow-up."""
     seat = command.seat
     follow_up = game.turn is not None and game.turn != seat
     cards = _check_follow_up(command, game) if follow_up else check_play(game, seat, command.cards)
@@ -143,7 +143,7 @@ def _check_follow_up(command: Play, game: Game) -> tuple[Card, ...]:
 
 
 def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
-    """The turned card as a play if it fits; else it and the pile go to a hand."""
+    """Return the events of a face-down card: a play, or it and the pile go to hands."""
     seat, slot, ruleset = command.seat, command.slot, game.ruleset
     state = game.seats[seat]
     rule = ruleset.cite("model.blind")
@@ -171,7 +171,7 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
 
 
 def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
-    """The top card of the stock as a play if it fits; else it and the pile go to a hand."""
+    """Return the events of the top card of the stock: as for a face-down card."""
     seat = command.seat
     if refusal := refusal_of_try(game, seat):
         raise refusal.error(game.ruleset)
@@ -194,7 +194,7 @@ def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
 
 
 def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
-    """The pile, and the cards that go along with it, to a hand."""
+    """Return the events of a pick-up: a hand takes the pile and the cards named with it."""
     seat = command.seat
     if refusal := refusal_of_pick_up(game, seat):
         raise refusal.error(game.ruleset)
@@ -217,7 +217,7 @@ def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
 
 
 def _pass(command: Pass, game: Game) -> tuple[Event, ...]:
-    """The turn moves on; if all pass in a row, the hand is a stalemate."""
+    """Return the events of a pass; if all pass in a row, the hand ends in a stalemate."""
     seat = command.seat
     if refusal := refusal_of_pass(game, seat):
         raise refusal.error(game.ruleset)
@@ -228,7 +228,7 @@ def _pass(command: Pass, game: Game) -> tuple[Event, ...]:
 
 
 def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
-    """The end of the hand; before the deal the game is aborted instead."""
+    """Return the events that end the hand; before the deal the game is aborted instead."""
     if game.status is Status.SHUFFLING:
         return (GameAborted(cause=AbortCause.LEFT, seat=command.seat),)
     if game.seats[command.seat].place is not None:
@@ -239,7 +239,7 @@ def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
 
 
 def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
-    """The time-out, then the move made for the seat."""
+    """Return the time-out and the events of the moves made for the seat."""
     if game.turn not in (None, command.seat) or not may_act(game, command.seat):
         raise NotYourTurn(f"seat {command.seat} is not on the clock")
     timed_out = TurnTimedOut(seat=command.seat)
@@ -263,7 +263,7 @@ def _laid(
     slot: int | None = None,
     opening: Opening | None = None,
 ) -> tuple[Event, ...]:
-    """Play, refill, burn, going out, end: the events of a play."""
+    """Return the events of a play: play, refill, burn, a seat out, the end of the hand."""
     played = CardsPlayed(
         seat=seat,
         zone=zone,
@@ -318,7 +318,7 @@ def _failed(
     seat: Seat,
     event: Callable[[Seat, Seat | None], Event],
 ) -> tuple[Event, ...]:
-    """The pile to the seat that takes it; the turn limit may end the hand here."""
+    """Return the `event` of a taken pile, and the end if the turn limit is reached."""
     taker, turn = after_pick_up(game, seat)
     if limit_reached(game, more=1) is not None:
         return (event(taker, None), *_ended(game, EndReason.STALEMATE, None))

@@ -380,7 +380,7 @@ def _end(event: EndEvent, say: Wording) -> str:
             return f"The seed and the deck {say('are', 'were')} published."
         case GameAborted(cause=AbortCause.IDLE, seat=int(seat)):
             given_up = f"The game {say('is', 'was')} given up unfinished"
-            return f"{given_up}: seat {seat} did not come to go on."
+            return f"{given_up}: seat {seat} did not come back."
         case GameAborted(cause=cause, seat=seat):
             given_up = f"The game {say('is', 'was')} given up unfinished"
             return f"{given_up}: {_ABORTED[cause].format(seat=seat)}."
@@ -415,7 +415,7 @@ def _seat(seat: Seat | None) -> str:
 _ABORTED = {
     AbortCause.NO_ENTROPY: "seat {seat} did not give its share of the shuffle",
     AbortCause.LEFT: "seat {seat} left",
-    AbortCause.IDLE: "nobody came to go on",
+    AbortCause.IDLE: "no player came back",
     AbortCause.OPERATOR: "the operator ended it",
 }
 

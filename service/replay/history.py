@@ -333,7 +333,7 @@ def next_game(game: Game, event: Event) -> Game:
     try:
         return evolve(game, event)
     except (ValueError, LookupError, TypeError) as error:
-        raise Contradiction("the event takes what is not there") from error
+        raise Contradiction("the event names an absent card or seat") from error
 
 
 def unknown_from(seq: int, known: Known) -> str:
@@ -341,14 +341,15 @@ def unknown_from(seq: int, known: Known) -> str:
     Return in words what is not known of a game from the event `seq` on, and why.
 
     >>> print(unknown_from(17, Known.NOTHING))
-    From seq 17 on the places of the cards are not known: the event takes what is not there. \
+    From seq 17 on the places of the cards are not known: the event names an absent card or \
+seat. \
 The sentences after it repeat what each event states.
     """
     if known is Known.EVENTS:
         why = "hidden cards are not known: the event does not fit the deck"
         rest = "The sentences after it use only what all seats could see"
     else:
-        why = "the places of the cards are not known: the event takes what is not there"
+        why = "the places of the cards are not known: the event names an absent card or seat"
         rest = "The sentences after it repeat what each event states"
     return f"From seq {seq} on {why}. {rest}."
 

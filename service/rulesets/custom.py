@@ -22,7 +22,7 @@ from service.rulesets.labels import differences, label_of, value_in_words
 from service.rulesets.options import custom_options
 from service.rulesets.statements import model, rule_of, sections_of
 from service.rulesets.validation import Contradiction, contradictions
-from service.rulesets.without_effect import idle_changes, page_omits, without_idle
+from service.rulesets.without_effect import changes_without_effect, page_omits, with_neutral_values
 from service.shx.canonical import canonical
 
 
@@ -51,12 +51,12 @@ def custom_definition(base: Definition, name: str, changes: Any, named: Any = No
         check_tree(requested)
     except SettingsError as error:
         raise RulesetRefused((error.at, error.message)) from None
-    if found := contradictions(requested) or idle_changes(
+    if found := contradictions(requested) or changes_without_effect(
         requested, changes if named is None else named
     ):
         raise RulesetRefused(*found)
-    settings = canonical_settings(without_idle(requested))
-    if settings == canonical_settings(without_idle(before)):
+    settings = canonical_settings(with_neutral_values(requested))
+    if settings == canonical_settings(with_neutral_values(before)):
         raise RulesetRefused(("", f"nothing is changed: these are the settings of {base.id}"))
     return custom_of(base, name, settings)
 

@@ -42,16 +42,16 @@ def without_effect(tree: Tree) -> dict[str, tuple[Any, str]]:
         return found
     changes = {name: branch for name, branch in tree["second_hand"].items() if name != "players"}
     second = dict(_of(ruleset_of("custom", {}, full_tree(merged(first, changes)), hand=2)))
-    return {at: idle for at, idle in found.items() if at in second}
+    return {at: neutral for at, neutral in found.items() if at in second}
 
 
-def idle_changes(tree: Tree, changes: Mapping[str, Any]) -> list[Contradiction]:
+def changes_without_effect(tree: Tree, changes: Mapping[str, Any]) -> list[Contradiction]:
     """Return the refusals of those changes to a tree that have no effect."""
     found = without_effect(tree).items()
     return [(at, f"has no effect: {why}") for at, (_, why) in found if _named(changes, at)]
 
 
-def without_idle(tree: Tree) -> Tree:
+def with_neutral_values(tree: Tree) -> Tree:
     """Return a full tree with neutral values for settings without effect; equal rules are equal."""
     result: Tree = _copied(tree)
     for at, (value, _) in without_effect(tree).items():
@@ -70,11 +70,11 @@ def page_omits(tree: Tree, before: Tree) -> Callable[[str], bool]:
 
     It omits a setting whose value has no effect, or whose value `before` would have none.
     """
-    idle, values = set(without_effect(tree)), dict(leaves(before))
+    unused, values = set(without_effect(tree)), dict(leaves(before))
 
     def silent(setting: str) -> bool:
         at = "/" + setting.replace(".", "/")
-        if at in idle:
+        if at in unused:
             return True
         if setting not in values or setting.startswith("second_hand."):
             return False

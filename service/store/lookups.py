@@ -63,6 +63,7 @@ class LookupResult:
     log: StreamSlice | None = None
     back: frozenset[int] = frozenset()  # seats whose players came back from a bot
     metadata: GameMetadata | None = None
+    # Of the players in `Lookup.names`; PostgreSQL adds the game's players to its metadata.
     names: Mapping[UUID, str | None] = field(default_factory=dict)
 
 

@@ -99,21 +99,21 @@ def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = Non
             unshown.append(_UNSHOWN_DEAL)
         elif _any_passed(claim, findings):
             rest.append(f"the {claim}")
-        if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
-            shown.append(f"{_places(idle)}: {_IDLE}")
+        if worthless := _weighing(claim, findings, EvidenceWeight.NOTHING):
+            shown.append(f"{_places(worthless)}: {_PROVES_NOTHING}")
     if rest:
         unshown.append(f"nothing against {' or '.join(rest)}{_as_far(findings)}")
     return "; ".join([*shown, *unshown])
 
 
 _UNSHOWN_DEAL: Final = "not shown: that the cards were dealt in the order of the deck"
-_IDLE: Final = "the supplied evidence proves nothing, for or against"
+_PROVES_NOTHING: Final = "the supplied evidence proves nothing, for or against"
 
 
 def _claim_result(claim: Claim, findings: Sequence[Finding], basis: Basis) -> ClaimResult:
     result, text = _result_and_text(claim, findings, basis)
-    if idle := _weighing(claim, findings, EvidenceWeight.NOTHING):
-        text = f"{text}; {_places(idle)}: {_IDLE}"
+    if worthless := _weighing(claim, findings, EvidenceWeight.NOTHING):
+        text = f"{text}; {_places(worthless)}: {_PROVES_NOTHING}"
     return ClaimResult(claim=claim, result=result, text=text)
 
 

@@ -58,7 +58,7 @@ def test_if_the_public_fold_fails_the_last_state_is_repeated() -> None:
 @pytest.mark.parametrize("seat", [7, 64])
 def test_an_event_of_an_unknown_seat_is_not_folded(seat: int) -> None:
     game = fold(GAME.events[:20], GAME.deck)
-    with pytest.raises(Contradiction, match="takes what is not there"):
+    with pytest.raises(Contradiction, match="names an absent card or seat"):
         next_game(game, CardsDrawn(seat=seat, count=1))
 
 
