@@ -13,6 +13,7 @@ import pytest
 import redis
 
 from tests import examples, servers
+from tests.compiled import compile_tests
 from tests.databases import Databases
 from tests.servers import DatabaseServer
 
@@ -33,6 +34,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Use more examples for properties in a long run."""
     examples.choose_profile("long" if config.getoption("--long") else "ci")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile the tests before the processes start that will all import them."""
+    config = session.config
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        compile_tests(config)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
