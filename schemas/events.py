@@ -258,10 +258,13 @@ def _dealt(d: Mapping[str, Any]) -> CardsDealt:
     )
 
 
+_ZONES: Mapping[str, Zone] = {zone.value: zone for zone in Zone}
+
+
 def _played(d: Mapping[str, Any]) -> CardsPlayed:
     return CardsPlayed(
         seat=d["seat"],
-        zone=Zone(d["zone"]),
+        zone=_ZONES[d["zone"]],
         cards=_cards(d["cards"]),
         slot=d["slot"],
         opening=_opening(d["opening"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
@@ -40,13 +40,11 @@ MOST_SLOTS = 64
 """Most slots on which cards can be laid."""
 
 
-def listed_moves(moves: Iterable[Move]) -> list[dict[str, Any]]:
+def listed_moves(moves: Sequence[Move]) -> list[dict[str, Any]]:
     """Return legal moves as the API lists them: `ready` first, before the many exchanges."""
-    ready: list[dict[str, Any]] = []
-    others: list[dict[str, Any]] = []
-    for move in moves:
-        (ready if isinstance(move, Ready) else others).append(move_json(move))
-    return ready + others
+    if Ready in map(type, moves):
+        moves = sorted(moves, key=lambda move: not isinstance(move, Ready))
+    return [move_json(move) for move in moves]
 
 
 def move_json(move: Move) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from service.shx.chain import encode_event, genesis, head
 from service.store.events import StreamAppend, StreamKind
 
 HEAD_BYTES: Final = 32
+BLOCK: Final = 32  # heads
 
 Envelope = Mapping[str, Any]
 """The fields of a stored event: type, data and at; by, v and auth if they are set."""
@@ -43,28 +44,33 @@ class Heads(Struct, frozen=True, kw_only=True):
     """
     The heads after each event of a stream, by seq.
 
-    They are one string of bytes: a tuple of them would be copied head by head for each event.
+    They are packed into blocks of BLOCK heads: a further head copies one block at most, while
+    a tuple of all heads would be copied for each event.
     """
 
-    packed: bytes  # 32 for each head
+    full: tuple[bytes, ...] = ()  # the full blocks
+    rest: bytes  # the heads after them, at least one
 
     def __len__(self) -> int:
         """Return the number of events."""
-        return len(self.packed) // HEAD_BYTES
+        return len(self.full) * BLOCK + len(self.rest) // HEAD_BYTES
 
     def __getitem__(self, seq: int) -> bytes:
         """Return the head after an event, from the end if negative; raises IndexError."""
-        start = range(len(self))[seq] * HEAD_BYTES
-        return self.packed[start : start + HEAD_BYTES]
+        block, place = divmod(range(len(self))[seq], BLOCK)
+        heads = self.full[block] if block < len(self.full) else self.rest
+        return heads[place * HEAD_BYTES : (place + 1) * HEAD_BYTES]
 
     @property
     def last(self) -> bytes:
-        """Return the head after the last event, no bytes before the first one."""
-        return self.packed[-HEAD_BYTES:]
+        """Return the head after the last event."""
+        return self.rest[-HEAD_BYTES:]
 
     def followed_by(self, head: bytes) -> Heads:
         """Return these heads and the one after the next event."""
-        return Heads(packed=self.packed + head)
+        if len(self.rest) < BLOCK * HEAD_BYTES:
+            return Heads(full=self.full, rest=self.rest + head)
+        return Heads(full=(*self.full, self.rest), rest=head)
 
 
 State = TypeVar("State", bound=Folded)

@@ -64,7 +64,7 @@ def _lowest(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
 
 def _lowness(play: Move, height: Mapping[str, int]) -> tuple[int, int, list[str]]:
     cards: list[str] = play["cards"]
-    return max(height[card[0]] for card in cards), -len(cards), cards
+    return max([height[card[0]] for card in cards]), -len(cards), cards
 
 
 LOWEST = Bot(

@@ -367,12 +367,14 @@ def outcome_of(
 
 def refill_count(game: Game, seat: Seat, played: int) -> int:
     """Return how many cards a seat draws after playing `played`."""
-    refill = game.ruleset.refill
+    refill, left = game.ruleset.refill, len(game.stock)
+    if not left:
+        return 0
     if refill.to is RefillTo.AS_MANY_AS_PLAYED:
         wanted = played
     else:
         wanted = max(0, refill.size - len(game.seats[seat].hand))
-    return min(wanted, len(game.stock))
+    return min(wanted, left)
 
 
 def after_pick_up(game: Game, seat: Seat) -> tuple[Seat, Seat]:

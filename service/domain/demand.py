@@ -135,10 +135,12 @@ def burn_cause(ruleset: Ruleset, pile: tuple[Card, ...]) -> BurnCause | None:
     >>> burn_cause(rules, ("9c", "9d", "9h", "9s"))
     <BurnCause.SET: 'set'>
     """
-    if ruleset.rank(rank_of(pile[-1])).burns:
+    rank, size = rank_of(pile[-1]), ruleset.burn.set_size
+    if ruleset.rank(rank).burns:
         return BurnCause.RANK
-    size = ruleset.burn.set_size
-    top = pile[-size:] if size else ()
-    if size and len(top) == size and len({rank_of(card) for card in top}) == 1:
-        return BurnCause.SET
-    return None
+    if not 0 < size <= len(pile):
+        return None
+    for card in pile[-size:]:
+        if rank_of(card) != rank:
+            return None
+    return BurnCause.SET

@@ -364,7 +364,9 @@ def _end(game: Game, event: EndEvent) -> Game:
 
 
 def _still_known(known: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]:
-    return tuple([card for card in known if card not in gone]) if known else known
+    if not known or frozenset(gone).isdisjoint(known):
+        return known
+    return tuple([card for card in known if card not in gone])
 
 
 def _emptied(state: SeatState, slot: int) -> SeatState:

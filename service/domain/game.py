@@ -27,7 +27,7 @@ class Status(StrEnum):
 # Python 3.11 reads a member of an enum five times as slowly as a constant.
 SWAPPING, PLAYING = Status.SWAPPING, Status.PLAYING
 HAND, UP, DOWN = Zone.HAND, Zone.UP, Zone.DOWN
-_OVER = (Status.ENDED, Status.ABORTED)
+_ENDED, _ABORTED = Status.ENDED, Status.ABORTED
 
 
 class EntropyState(StrEnum):
@@ -143,7 +143,7 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def over(self) -> bool:
         """Return whether the hand has ended or was aborted."""
-        return self.status in _OVER
+        return self.status is _ENDED or self.status is _ABORTED
 
 
 def without(cards: tuple[Card, ...], gone: tuple[Card, ...]) -> tuple[Card, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from functools import lru_cache
-from itertools import chain, combinations, groupby, pairwise, product
+from itertools import combinations, pairwise, product
 from typing import assert_never
 
 from service.domain.cards import (
@@ -61,13 +61,13 @@ def _laid_or_refused(
     game: Game, state: SeatState, cards: tuple[Card, ...]
 ) -> tuple[Card, ...] | Refusal:
     """Return `cards` in the order in which they go on the pile, or why they may not be played."""
-    source = source_cards(state)
-    if state.zone is DOWN:
+    source, zone = source_cards(state), state.zone
+    if zone is DOWN:
         return ONLY_FACE_DOWN
     for card in cards:
         if card not in source:
             return NOT_HELD
-    if state.zone is UP and not _whole_stacks(state, cards):
+    if zone is UP and not _whole_stacks(state, cards):
         return NOT_WHOLE
     laid = _in_laying_order(game.ruleset, cards)
     if laid is None:
@@ -127,21 +127,24 @@ def candidate_plays(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
     return [laid for laid in plays if opening_refusal(game, laid) is None]
 
 
-def choices(cards: Iterable[Card]) -> Iterator[tuple[Card, ...]]:
+def choices(cards: Iterable[Card]) -> list[tuple[Card, ...]]:
     """
     Return every subset of `cards`; of more than six cards only one subset of each size.
 
-    >>> list(choices(("9d", "9c")))
+    >>> choices(("9d", "9c"))
     [('9c',), ('9d',), ('9c', '9d')]
     """
     return _subsets(in_code_order(cards))
 
 
-def _subsets(ordered: tuple[Card, ...]) -> Iterator[tuple[Card, ...]]:
+def _subsets(ordered: tuple[Card, ...]) -> list[tuple[Card, ...]]:
     sizes = range(1, len(ordered) + 1)
     if len(ordered) > FEW:
-        return (ordered[:size] for size in sizes)
-    return chain.from_iterable(combinations(ordered, size) for size in sizes)
+        return [ordered[:size] for size in sizes]
+    subsets: list[tuple[Card, ...]] = []
+    for size in sizes:
+        subsets += combinations(ordered, size)
+    return subsets
 
 
 def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
@@ -149,7 +152,10 @@ def _plays_by_rank(game: Game, seat: Seat) -> list[tuple[Card, ...]]:
     plays: list[tuple[Card, ...]] = []
     ruleset, state = game.ruleset, game.seats[seat]
     source, fitting_ranks = source_cards(state), fitting_now(game)
-    by_rank = {rank: tuple(cards) for rank, cards in groupby(in_code_order(source), key=rank_of)}
+    by_rank: dict[Rank, tuple[Card, ...]] = {}
+    for card in in_code_order(source):
+        rank = rank_of(card)
+        by_rank[rank] = (*by_rank[rank], card) if rank in by_rank else (card,)
     stacked = state.zone is UP and any(len(stack) > 1 for stack in state.up)
     for rank, cards in by_rank.items():
         if rank in fitting_ranks:

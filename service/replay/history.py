@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, Final, TypeVar, cast
 
 import orjson
+from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.events import event_of
@@ -60,8 +61,7 @@ class MoveKind(StrEnum):
     ABORT = "abort"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedMove:
+class RecordedMove(Struct, frozen=True, kw_only=True):
     """The events `first` to `last` of a log: one action of a seat, or one step of the server."""
 
     first: int
@@ -158,7 +158,7 @@ def every_move(events: Sequence[Any]) -> Iterator[RecordedMove]:
             type_, data = events[at]["type"], events[at]["data"]
             forfeit = type_ == "game_ended" and data["reason"] == "forfeit"
             if waiting is not None and type_ in _FOLLOWING and not forfeit:
-                waiting = dataclasses.replace(waiting, last=at)
+                waiting = replace(waiting, last=at)
                 at += 1
                 continue
             move = RecordedMove(
@@ -202,7 +202,7 @@ def move_around(lines: Sequence[bytes], seq: int) -> RecordedMove:
     events = [orjson.loads(line) for line in lines[start:end]]
     move = next(move for move in every_move(events) if start + move.last >= seq)
     seat = None if move.kind in (MoveKind.DEAL, MoveKind.ABORT) else move.seat
-    return dataclasses.replace(move, first=start + move.first, last=start + move.last, seat=seat)
+    return replace(move, first=start + move.first, last=start + move.last, seat=seat)
 
 
 _BEFORE_THE_LAST_ACTION: Final = 2
@@ -552,7 +552,7 @@ class History:
         """Return a move counted from `start` with its place in this log, and its command."""
         command = move_behind(self.log[start + move.action].event)
         seat = None if move.kind is MoveKind.DEAL else move.seat
-        return dataclasses.replace(
+        return replace(
             move,
             first=start + move.first,
             last=start + move.last,

@@ -179,6 +179,7 @@ _ENVELOPE: Final[Mapping[str, Check]] = {
     "prev": HASH,
     "seq": integer(0, MAX_EVENTS - 1),
 }
+_ENVELOPE_CHECKS: Final = tuple((name, f"/{name}", check) for name, check in _ENVELOPE.items())
 _NAMES: Final = frozenset(_ENVELOPE) | {"v", "type", "data"}
 
 
@@ -199,8 +200,8 @@ def check_event(event: Any) -> None:
     if (kind, version) not in _SHAPES:
         raise RecordError("unknown_version", f"/v: there is no {kind} of version {version}")
     check_names(event, "/", _NAMES | {"auth"} if "auth" in event else _NAMES)
-    for name, check in _ENVELOPE.items():
-        check(event[name], f"/{name}")
+    for name, path, check in _ENVELOPE_CHECKS:
+        check(event[name], path)
     _SHAPES[kind, version](event["data"], "/data")
     _check_together(kind, event["data"])
     _check_by(kind, event)

@@ -42,9 +42,10 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
         cursor.note(0, f"the manifest is of game {bundle.game}")
     with cursor.collecting_failures():
         _check_profile(log, bundle)
+    collecting = cursor.collecting_failures()
     for seq in range(len(log.events)):
         cursor.seq = seq
-        with cursor.collecting_failures():
+        with collecting:
             _check_link(log, seq)
     for move in log.grouped[0]:
         for seq in range(move.first + 1, move.last + 1):
@@ -114,9 +115,10 @@ def check_order(log: Log, cursor: Cursor) -> None:
         for move in moves:
             cursor.seq = move.first
             phases.follow(move)
+    collecting = cursor.collecting_failures()
     for move in moves:
         cursor.seq = move.first
-        with cursor.collecting_failures():
+        with collecting:
             _check_by(log, move)
     if fault is not None:
         raise Failed(fault.seq, fault.reason)

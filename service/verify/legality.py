@@ -38,6 +38,8 @@ from service.verify.without_deck import (
     with_stated_opener,
 )
 
+_DECIDED: Final = (MoveKind.PLAY, MoveKind.EXCHANGE, MoveKind.FORFEIT)
+
 MOST_NAMED: Final = 6
 """Maximum number of cards named that a seat could have played instead."""
 
@@ -57,10 +59,10 @@ def check_legality(log: Log, cursor: Cursor) -> Answer:
     with cursor.collecting_failures():
         _check_table(log, ruleset)
     cursor.seq = None
-    judge = _Judge(log)
+    judge, collecting = _Judge(log), cursor.collecting_failures()
     for move in log.grouped[0]:
         cursor.seq, before = move.first, len(cursor.failures)
-        with cursor.collecting_failures():
+        with collecting:
             judge.judge(move)
         judge.apply_events(move, valid=len(cursor.failures) == before)
     return Answer(text=short_entropy_time(log))
@@ -98,13 +100,13 @@ class _Judge:
             self.throws = []
             rule = self.game.ruleset.cite("deal.throws")
             raise Failed(move.first, "a seat has not thrown what it must", rule)
-        if move.kind is MoveKind.DEAL:
-            self._deal(move.first)
-        elif move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY, MoveKind.FORFEIT):
+        if move.kind in _DECIDED:
             if move.timed_out:
                 at = self.log.events[move.first]["at"]
                 self.turns.check_time_out(self.game, move, at, hidden=not self.deck_known)
             self._decide(move)
+        elif move.kind is MoveKind.DEAL:
+            self._deal(move.first)
         elif move.kind is MoveKind.ABORT:
             self._abort(move.first)
 

@@ -14,7 +14,7 @@ from schemas.settings import SettingsError
 from service.domain.events import Event
 from service.domain.ruleset import Ruleset
 from service.replay.history import MoveKind, NotAMove, RecordedMove, every_move, moves_of
-from service.rulesets.catalogue import OptionError, catalogue, custom_ruleset
+from service.rulesets.catalogue import OptionError, catalogue, custom_ruleset, read_ruleset
 from service.shx.canonical import RecordError
 from service.shx.chain import decode_event, head
 from service.shx.hashing import custom_ruleset_id
@@ -38,7 +38,7 @@ def pinned_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
         if known is not None:
             if known.chosen(options) != options:
                 raise Failed(0, "the options name a default, or are not in canonical form")
-            return known.ruleset(options, hand=hand)
+            return read_ruleset({"id": identity, "options": options, "settings": None}, hand)
         if settings is None or identity != custom_ruleset_id(settings):
             reason = f"{identity} is no ruleset of the catalogue, nor the id of its settings"
             raise Failed(0, reason)

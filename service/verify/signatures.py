@@ -6,6 +6,7 @@ from base64 import b64decode
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
@@ -46,11 +47,11 @@ def check_signatures(
             reason = f"the key of seat {seat} is not the one supplied from outside"
             cursor.note(0, reason)
     nonces: set[str] = set()
-    actions = _Actions(log)
+    actions, collecting = _Actions(log), cursor.collecting_failures()
     for move in log.moves:  # all of them: later signatures show that an event was inserted
         for seq in range(move.first, move.last + 1):
             cursor.seq = seq
-            with cursor.collecting_failures():
+            with collecting:
                 _check_auth(log, move, seq, keys, nonces, actions)
     departures = tuple(_departures(log))
     if not keys:
@@ -115,16 +116,34 @@ class _Actions:
     """
 
     def __init__(self, log: Log) -> None:
-        self.places: dict[int, list[int]] = {}  # of the events that state a seq
-        self.all = _SeqIndex()
-        self.exchanges: dict[int, _SeqIndex] = {}  # by seat, its actions in the exchange phase
-        for place, event in enumerate(log.events):
-            self.places.setdefault(event["seq"], []).append(place)
+        self.log = log
+
+    @cached_property
+    def places(self) -> Mapping[int, list[int]]:
+        """Return the places of the events that state each seq."""
+        places: dict[int, list[int]] = {}
+        for place, event in enumerate(self.log.events):
+            places.setdefault(event["seq"], []).append(place)
+        return places
+
+    @cached_property
+    def all(self) -> _SeqIndex:
+        """Return all actions."""
+        actions = _SeqIndex()
+        for place, event in enumerate(self.log.events):
             if event["type"] in ACTIONS:
-                self.all.add(place, event["seq"])
+                actions.add(place, event["seq"])
+        return actions
+
+    @cached_property
+    def exchanges(self) -> Mapping[int, _SeqIndex]:
+        """Return the actions of each seat in the exchange phase."""
+        exchanges: dict[int, _SeqIndex] = {}
+        for place, event in enumerate(self.log.events):
             if event["type"] in EXCHANGE:
-                own = self.exchanges.setdefault(event["data"]["seat"], _SeqIndex())
+                own = exchanges.setdefault(event["data"]["seat"], _SeqIndex())
                 own.add(place, event["seq"])
+        return exchanges
 
     def place(self, seq: int, before: int) -> int | None:
         """Return the place of the last event before a place that states `seq`, if there is one."""

@@ -235,7 +235,7 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
         game=new_game(event),
         format=envelope["v"],
         created={**envelope["data"], "ruleset": shared(envelope["data"]["ruleset"])},
-        heads=Heads(packed=head),
+        heads=Heads(rest=head),
         created_at=envelope["at"],
         at=envelope["at"],
         dealt_at=None,
