@@ -1,4 +1,4 @@
-"""Client connections: limits for each address, and clients that disconnect or take nothing."""
+"""Client connections: limits for each address, stalled connections, and disconnected clients."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ INTERVAL_SECONDS = 0.25
 """Pause between two checks of the sockets; a check takes some 20 µs while there are few."""
 
 STALLED_SECONDS = 60.0
-"""Time after which a connection is closed if its client takes none of the bytes that wait."""
+"""Time after which a connection is closed if its client receives none of the waiting bytes."""
 
 LOOK_SECONDS = 5.0
-"""Pause between two looks for such connections; a look takes some 20 µs for each connection."""
+"""Pause between two looks for stalled connections; a look takes some 20 µs for each one."""
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _ABORT = struct.pack("ii", 1, 0)
@@ -41,15 +41,15 @@ _log = structlog.get_logger("api")
 
 class ConnectionLimit:
     """
-    Closes the connections above the limit of an address, and those of clients that take nothing.
+    Closes the connections above the limit of an address, and stalled ones.
 
     One address may have a quarter of the connections that this process accepts. Those above the
     limit are closed while more than half of all are in use. Behind trusted proxies the limit does
     not apply: all connections come from the proxies, which limit their clients.
 
-    A connection of which the client has taken no byte for a minute while some wait is reset. Else
-    the stream of an unreachable reader would keep its slot until TCP gives up, after a quarter of
-    an hour.
+    A connection is stalled, and reset, if bytes wait for its client and the client has received
+    none of them for a minute. Otherwise the stream of an unreachable reader would keep its slot
+    until TCP gives up, after a quarter of an hour.
     """
 
     def __init__(self, settings: Settings, *, connections: int = CONNECTIONS) -> None:
@@ -57,7 +57,7 @@ class ConnectionLimit:
         self._most = connections // 2
         self._most_of_one = connections // 4
         self._behind_proxies = settings.trusted_proxies > 0
-        self._waiting: dict[int, tuple[int, float]] = {}  # by inode: bytes taken, since when
+        self._waiting: dict[int, tuple[int, float]] = {}  # by inode: bytes acknowledged, since when
 
     def start(self) -> None:
         """Check the connections of this process periodically, in a thread."""
@@ -82,7 +82,7 @@ class ConnectionLimit:
 
     def close_stalled(self, now: float) -> Counter[str]:
         """
-        Reset the connections that have taken no byte for STALLED_SECONDS while some waited.
+        Reset the connections whose clients received none of the waiting bytes in STALLED_SECONDS.
 
         Returns the number closed for each address. `now` is the time of a monotonic clock.
         """
@@ -91,12 +91,13 @@ class ConnectionLimit:
             with connection, contextlib.suppress(OSError):  # it has just been closed
                 if not _bytes_waiting(connection):
                     continue
-                inode, taken = os.fstat(connection.fileno()).st_ino, _bytes_taken(connection)
-                before, since = self._waiting.get(inode, (taken, now))
-                if taken != before:
+                inode = os.fstat(connection.fileno()).st_ino
+                acknowledged = _bytes_acknowledged(connection)
+                before, since = self._waiting.get(inode, (acknowledged, now))
+                if acknowledged != before:
                     since = now
                 if now - since < STALLED_SECONDS:
-                    waiting[inode] = taken, since
+                    waiting[inode] = acknowledged, since
                     continue
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _ABORT)
                 connection.shutdown(socket.SHUT_RDWR)
@@ -112,7 +113,7 @@ class ConnectionLimit:
             if (now := time.monotonic()) >= due:
                 due = now + LOOK_SECONDS
                 for address, count in self.close_stalled(now).items():
-                    _log.warning("connections that take nothing", address=address, closed=count)
+                    _log.warning("stalled connections", address=address, closed=count)
 
     def _connections(self) -> Iterator[tuple[socket.socket, str]]:
         """
@@ -233,8 +234,8 @@ def _bytes_waiting(connection: socket.socket) -> int:
     return int.from_bytes(answer, sys.byteorder)
 
 
-def _bytes_taken(connection: socket.socket) -> int:
+def _bytes_acknowledged(connection: socket.socket) -> int:
     """Return the number of bytes that the client has acknowledged, on Linux."""
     info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _TCP_INFO_SIZE)
-    taken: int = _BYTES_ACKED.unpack_from(info)[0] if len(info) >= _BYTES_ACKED.size else 0
-    return taken
+    acknowledged: int = _BYTES_ACKED.unpack_from(info)[0] if len(info) >= _BYTES_ACKED.size else 0
+    return acknowledged

@@ -78,7 +78,7 @@ def keys_over_streams(connection: psycopg.Connection) -> set[str]:
 
 
 def test_every_key_contains_the_distribution_column_of_its_table(database_url: str) -> None:
-    """The test also sees a key that does not: of each kind, created and rolled back."""
+    """The test also creates a key of each kind that does not, and finds it; then it rolls back."""
     with psycopg.connect(database_url) as connection:
         assert keys_over_streams(connection) == set()
         for statement in (

@@ -38,10 +38,10 @@ def service(
 
 @pytest.fixture(scope="module")
 def hand(service: Running) -> tuple[list[Client], str]:
-    """Return two players, and the id of a hand to its end in which the second took the pile."""
+    """Return two players, and the id of a finished hand in which the second took the pile."""
     players = [register(service.port, name) for name in ("Ada", "Bob")]
     taken = False
-    while not taken:  # the deal is random; in most hands each player takes it
+    while not taken:  # the deal is random; in most hands each player takes the pile
         game = open_table(players, ruleset="leeds")
         play_on(players, game, random.Random(7))
         log = players[0].get(f"/v1/games/{game}/events")["items"]

@@ -36,14 +36,14 @@ from tests.unit.verify.test_anchoring import (
 from tests.web.node import ROOT, VERIFIER, Case, answer_of, differences, in_node, node
 
 SHARE = 12
-"""CI tries this part of the mutations; the long run all of them."""
+"""CI tries one in this number of the mutations; the long run tries all of them."""
 
 OTHER_PLACE = ("game_created seats first", "game_created seats last")
 """
-Patterns after which the two name different first events.
+Patterns of mutations for which the two verifiers name different events as the first fault.
 
-A seat more or less in the first event contradicts many later ones. Python looks at the seats that
-all events name before it follows the game; the script takes the events in their order.
+One seat more or fewer in the first event contradicts many later ones. Python first checks the
+seats that all events name, then follows the game; the script takes the events in their order.
 """
 
 

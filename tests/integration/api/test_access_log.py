@@ -16,7 +16,7 @@ from tests.worlds.api_world import Answer, Person, World, problem_of
 GAME, TABLE, DISPUTE = "/v1/games/{game}", "/v1/tables/{table}", "/v1/disputes/{dispute}"
 LISTED = "/v1/games?table={table}"
 
-SHARED = (
+WITHOUT_OTHER_HANDS = (
     *(GAME, f"{GAME}?as=public", f"{GAME}?at=3&as=public", f"{GAME}?at=3&as=1"),
     *(f"{GAME}/replay?as=1", f"{GAME}/replay?as=public", f"{GAME}/transcript"),
     *(f"{GAME}/events?limit=2", f"{GAME}/receipt", f"{GAME}/audit", f"{GAME}/audit/readings"),
@@ -24,7 +24,7 @@ SHARED = (
     *(f"{GAME}/disputes", DISPUTE, TABLE, f"{TABLE}/keys", LISTED),
     *("/v1/tables?mine=true", "/v1/games"),
 )
-"""Calls in which seat 1 reads its own data, or data that few callers share."""
+"""Calls that never show seat 1 the hand of another seat, so its reads are not recorded."""
 
 AFTER_THE_SEAL = (
     *(f"{GAME}/openings", f"{GAME}/events", f"{GAME}/stream", f"{GAME}/evidence?profile=public"),
@@ -43,7 +43,7 @@ SEALED = (
 WITHOUT_DATA = {"/v1/disputes/*/room"}
 """Calls below a game or a dispute whose answers have no data of the game."""
 
-CALLS = (*SHARED, *AFTER_THE_SEAL, *SEALED)
+CALLS = (*WITHOUT_OTHER_HANDS, *AFTER_THE_SEAL, *SEALED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +173,7 @@ def test_reads_by_a_seat_are_recorded_only_if_they_show_other_hands(
             assert not recorded, call
             continue
         assert answer.status_code == 200, (call, answer.text)
-        others = sealed and call not in SHARED
+        others = sealed and call not in WITHOUT_OTHER_HANDS
         assert {reading.reader for reading in recorded} == (
             {private.id_of("bob")} if others else set()
         )
@@ -233,7 +233,7 @@ def test_a_read_that_cannot_be_recorded_is_refused(
     monkeypatch.setattr(private.world.services.directory, "record_readings", fails)
     for call in CALLS:
         for reader in ("bob", "guest"):
-            if reader == "bob" and call in SHARED:
+            if reader == "bob" and call in WITHOUT_OTHER_HANDS:
                 continue
             answer = private.get(reader, call)
             if answer.status_code in (401, 403):

@@ -76,7 +76,9 @@ def test_behind_a_proxy_only_the_address_added_by_the_proxy_counts(database_url:
         assert through("10.0.0.1", "192.0.2.8") == 200
 
 
-def test_expensive_calls_are_limited_by_the_same_address(database_url: str) -> None:
+def test_recovery_attempts_are_limited_by_the_address_that_the_proxy_added(
+    database_url: str,
+) -> None:
     with limited(database_url, trusted_proxies=1) as world:
         guess = {"recovery": "x" * 43}
         for number in range(60):

@@ -1,4 +1,4 @@
-"""Connections of clients that take nothing are closed; slow clients keep theirs."""
+"""Stalled connections are closed; slow clients keep theirs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read_all(client: socket.socket) -> None:
             pass
 
 
-def test_a_client_that_takes_nothing_for_a_minute_is_disconnected(server: Server) -> None:
+def test_a_client_that_receives_nothing_for_a_minute_is_disconnected(server: Server) -> None:
     client, end = server.connected()
     assert not server.limit.close_stalled(0.0)
     assert not server.limit.close_stalled(STALLED_SECONDS - 1)
@@ -75,7 +75,7 @@ def test_a_client_that_takes_nothing_for_a_minute_is_disconnected(server: Server
             pass
 
 
-def test_a_client_that_takes_something_each_minute_is_not(server: Server) -> None:
+def test_a_client_that_receives_something_each_minute_stays_connected(server: Server) -> None:
     client, end = server.connected()
     for minute in range(3):
         assert not server.limit.close_stalled(minute * STALLED_SECONDS)
