@@ -63,11 +63,12 @@ class AccessLog:
     """
     Decides which reads belong in the access log, and records them (api.md, section 6).
 
-    At a public table, everything shown to other callers is public, so nothing is recorded.
-    At a private table, data that all seats share, such as the log, is recorded if the caller
+    At a public table, what other callers are shown of a game is public, and is not recorded. At a
+    private table, data that all seats share, such as the log, is recorded if the caller
     has no seat; the cards of one hand are recorded for every caller but that seat, the other
-    players included. A caller with the invite and without a token is recorded without a name.
-    If recording fails, the request fails and returns no data.
+    players included. A referee's read of a player's blind choices is always recorded. A caller
+    with the invite and without a token is recorded without a name. If recording fails, the
+    request fails and returns no data.
     """
 
     def __init__(self, directory: GameRepository, world: World) -> None:
@@ -102,7 +103,7 @@ class AccessLog:
         self._record(private, caller)
 
     def note_person(self, games: Iterable[UUID], caller: Caller) -> None:
-        """Record in these games that a referee reads a player's own data; also in public games."""
+        """Record that a referee reads a player's data, in these games, public ones included."""
         self._record(list(games), caller)
 
     def _record(self, games: Sequence[UUID], caller: Caller) -> None:

@@ -29,7 +29,7 @@ STUCK: Final = 2
 """Exit status of `stuck` if it found games; 1 means refused or failed."""
 
 
-@click.group(short_help="Operator actions: players, tables, games, archive, audit trail.")
+@click.group(short_help="Operator actions: players, tables, games, archive, operator log.")
 @click.option(
     "--database-url",
     envvar="SHITHEAD_DATABASE_URL",

@@ -99,7 +99,7 @@ def test_other_statements_are_refused_to_the_role_of_the_service(service: Connec
         assert refused(service, statement), statement
 
 
-def test_the_role_of_the_service_cannot_read_the_operators_audit_trail(service: Connection) -> None:
+def test_the_role_of_the_service_cannot_read_the_operator_log(service: Connection) -> None:
     assert refused(service, "SELECT * FROM trail")
 
 

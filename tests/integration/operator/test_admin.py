@@ -1,4 +1,4 @@
-"""Operator actions, each recorded in the audit trail, and refused actions."""
+"""Operator actions, each recorded in the operator log, and refused actions."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ def test_an_erased_player_is_gone_and_their_games_stay_valid(
     ]
 
 
-def test_the_audit_trail_holds_no_player_name(operator: Operator, ada: Person, bob: Person) -> None:
+def test_the_operator_log_holds_no_player_name(
+    operator: Operator, ada: Person, bob: Person
+) -> None:
     operator.done("rename", ada.id, "Another Unmistakable")
     operator.done("revoke-token", ada.id)
     operator.done("erase", ada.id)
@@ -163,10 +165,10 @@ def test_an_action_on_an_unknown_id_is_refused_and_recorded(operator: Operator) 
     assert operator.trail() == [(act, target, "not-found") for act in (*acts, "rename")]
 
 
-def test_an_action_and_its_audit_line_are_written_together_or_not_at_all(
+def test_an_action_and_its_line_in_the_log_are_written_together_or_not_at_all(
     operator: Operator, world: World, ada: Person, bob: Person
 ) -> None:
-    """If the audit trail cannot be written, no action takes effect."""
+    """If the operator log cannot be written, no action takes effect."""
     table = two_seats(ada, bob)
     with psycopg.connect(operator.database_url) as owner:
         owner.execute("ALTER TABLE trail ADD CONSTRAINT trail_is_full CHECK (act = '') NOT VALID")
@@ -181,7 +183,7 @@ def test_an_action_and_its_audit_line_are_written_together_or_not_at_all(
     assert world.get(f"/v1/games/{table['game']}").json["status"] == "swapping"
 
 
-def test_the_audit_trail_names_the_operator_and_is_listed_newest_first(
+def test_the_operator_log_names_the_operator_and_is_listed_newest_first(
     operator: Operator, ada: Person
 ) -> None:
     operator.admin("revoke-token", ada.id, name="Grace")
