@@ -175,12 +175,15 @@ class CardsDealtData(Closed):
     )
     returned = fields.List(
         fields.Nested(OpeningSchema),
-        **described("starters that were put back under the stock; only in `shit-boot`"),
+        **described(
+            "special cards turned before the starter, now under the stock; only with the setting "
+            "`deal.starter` = `plain`, as in `shit-boot`"
+        ),
     )
 
 
 class CardsThrownData(Closed):
-    """A seat throws cards before the laying out; only in `reverse`."""
+    """A seat throws cards right after the deal; only with `deal.throws`, as in `reverse`."""
 
     seat = _seat("the seat that throws")
     cards = _cards("the cards thrown")

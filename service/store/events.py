@@ -18,7 +18,7 @@ class StreamKind(StrEnum):
     GAME = "game"
     TABLE = "table"
     DISPUTE = "dispute"
-    ACCESS = "access"
+    ACCESS = "access"  # permitted by the schema; no stream of this kind is written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
