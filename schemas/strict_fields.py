@@ -15,8 +15,7 @@ from typing import Any
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 
 from service.shx.canonical import MAX_INTEGER
-from service.shx.validators import MAX_TEXT
-from service.shx.weak_keys import key_fault
+from service.shx.validators import MAX_TEXT, key_fault
 
 MOST_EVENTS = 1_000_000
 """An upper bound of versions: no game has as many events."""

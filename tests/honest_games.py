@@ -21,7 +21,7 @@ from service.domain.events import Clock, Entropy
 from service.domain.game import EntropyState, Status
 from service.rulesets.catalogue import Definition, catalogue
 from service.shx.bundle import Bundle, read_bundle
-from service.shx.move_signing import intent, sign_intent
+from service.shx.moves import intent, sign_intent
 from service.shx.shuffle import client_commit
 from service.simulation.trials import Limits, play_trials
 from service.verify.evidence import OutsideEvidence

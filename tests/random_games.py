@@ -30,10 +30,9 @@ from service.domain.evolve import evolve
 from service.domain.game import Game, Status, new_game
 from service.domain.legal import legal_moves, may_act
 from service.domain.ruleset import deck_of
-from service.shx.canonical import format_time
+from service.shx.canonical import custom_ruleset_id, format_time, ruleset_hash, sha256
 from service.shx.chain import encode_event, genesis, head
-from service.shx.hashing import custom_ruleset_id, ruleset_hash, sha256
-from service.shx.move_signing import intent, sign_intent
+from service.shx.moves import intent, sign_intent
 from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
 from service.verify.log import pinned_ruleset
 from tests.changed import replace

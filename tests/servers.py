@@ -12,8 +12,7 @@ from uuid import uuid4
 import psycopg
 from psycopg import conninfo, sql
 
-from service.local.postgres import EmbeddedPostgres
-from service.local.valkey import EmbeddedValkey
+from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 
 _POSTGRES_IMAGES = ("postgres:18", "postgres:18-alpine", "postgres:17", "postgres:16")
 _REDIS_IMAGES = ("valkey/valkey:9", "valkey/valkey:8", "redis:8", "redis:7")

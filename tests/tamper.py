@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.shx.bundle import REFUSALS, Bundle
 from service.shx.canonical import canonical
 from service.shx.chain import genesis, head
-from service.shx.move_signing import sign_intent
+from service.shx.moves import sign_intent
 from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result

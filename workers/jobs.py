@@ -1,19 +1,32 @@
-"""RQ jobs: due moves of a game, findings of a dispute, trials of a ruleset."""
+"""RQ jobs of the service, and the worker that runs only these."""
 
 from __future__ import annotations
 
 import time
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import redis
 import structlog
-from rq import get_current_job
+from rq import Queue, SimpleWorker, get_current_job
+from rq.exceptions import DeserializationError
+from rq.job import Job, JobStatus
 
+from service import tracing
+from service.application.games.schedule import BEAT_SECONDS
 from service.bootstrap import Services, services_from
 from service.config import settings_from
-from service.job_queue import SEARCH_QUEUE, connect, note_outcome
+from service.job_queue import (
+    JOB_SECONDS,
+    MAKE_FINDINGS,
+    SEARCH_QUEUE,
+    TAKE_TURN,
+    TRACE,
+    TRY_RULESET,
+    connect,
+    note_outcome,
+)
 from service.metrics import JOBS
 from service.simulation.trials import play_trials
 
@@ -72,3 +85,115 @@ def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:
         structlog.stdlib.get_logger("worker").exception("a trial failed")
     note_outcome(redis_client(), settings, refusal)
     return {"refusal": refusal}
+
+
+ALLOWED: Final = frozenset({TAKE_TURN, MAKE_FINDINGS, TRY_RULESET})
+"""The only functions that a job may name."""
+
+_log = structlog.stdlib.get_logger("worker")
+
+
+class JobRefused(Exception):
+    """A job in Redis was not enqueued by this service."""
+
+
+class AllowedJob(Job):
+    """
+    A job read from Redis, where any client with write access may have stored it.
+
+    RQ imports and calls any dotted name in a job as its function or callback, and sends
+    requests to any address in its webhooks: write access to Redis would mean code execution
+    as the service. This class never uses callbacks and webhooks, not even when RQ cleans up
+    abandoned jobs.
+    """
+
+    def refusal(self) -> str | None:
+        """Return why this job is refused; None if it is one of the service's own."""
+        try:
+            name, instance = self.func_name, self.instance
+        except DeserializationError:
+            return "its data cannot be read"
+        if instance is not None or name not in ALLOWED:
+            return f"it names the function {str(name)[:100]!r}"
+        callbacks = (
+            self._success_callback_name,
+            self._failure_callback_name,
+            self._stopped_callback_name,
+        )
+        if any(callbacks):
+            return "it names a callback"
+        if self.webhooks:
+            return "it names a webhook"
+        if self.number_of_retries or self.retries_left or self.repeats_left:
+            return "it asks to be repeated"
+        return None
+
+    @property
+    def func(self) -> Any:
+        """Return the function of an allowed job; raises JobRefused for other jobs."""
+        reason = self.refusal()
+        if reason is not None:
+            raise JobRefused(reason)
+        return super().func
+
+    @property
+    def success_callback(self) -> None:
+        """Return None: no callback is called."""
+
+    @property
+    def failure_callback(self) -> None:
+        """Return None: no callback is called."""
+
+    @property
+    def stopped_callback(self) -> None:
+        """Return None: no callback is called."""
+
+    def send_webhooks(self, status: object, *, exc_string: str | None = None) -> None:
+        """Send nothing."""
+
+
+class GuardedWorker(SimpleWorker):
+    """
+    Runs the service's own jobs; removes any other from Redis and logs it.
+
+    It accepts no commands over Redis: those of RQ can stop the process.
+    """
+
+    job_class = AllowedJob
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        for queue in self.queues:
+            queue.job_class = AllowedJob  # RQ's maintenance reads jobs by the class of the queue
+
+    def execute_job(self, job: Job, queue: Queue) -> None:
+        """Run a job within the time limit of the service's jobs, or refuse it."""
+        reason = job.refusal() if isinstance(job, AllowedJob) else "it was read by another class"
+        if reason is not None:
+            _log.error("a job was refused", job=job.id[:100], reason=reason)
+            self.connection.delete(job.key)
+            self.connection.lrem(queue.intermediate_queue_key, 1, job.id)
+            return
+        if not job.timeout or not 0 < job.timeout <= JOB_SECONDS:
+            job.timeout = JOB_SECONDS
+        with tracing.job_span(_kind(job), queue.name, _trace(job), unit=BEAT_SECONDS) as span:
+            super().execute_job(job, queue)
+            if job.get_status(refresh=False) is JobStatus.FAILED:
+                span.fail("failed")
+
+    def procline(self, message: str) -> None:
+        """Do nothing: the title of the process stays the command that started it."""
+
+    def subscribe(self) -> None:
+        """Do nothing: commands over Redis are ignored."""
+
+
+def _kind(job: Job) -> str:
+    """Return the name of the function of an allowed job, without its module."""
+    return str(job.func_name).rpartition(".")[2]
+
+
+def _trace(job: Job) -> object:
+    """Return the trace context in a job's metadata; untrusted, so it can have any type."""
+    meta: object = job.meta
+    return meta.get(TRACE) if isinstance(meta, dict) else None

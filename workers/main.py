@@ -23,7 +23,7 @@ from service.metrics import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_start, warn_of_redis
 from service.telemetry import configure_logs, configure_traces
 from workers import jobs
-from workers.allowed_jobs import GuardedWorker
+from workers.jobs import GuardedWorker
 from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper

@@ -48,7 +48,7 @@ from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
 from service.keys.keyring import Keyring
 from service.shx.canonical import format_time
-from service.shx.refusals import NONE_REFUSED
+from service.shx.moves import NONE_REFUSED
 from tests.changed import replace
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import structlog
 
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.store.migrate import migrate
 from tests.fuzz.requests import Requests
 from tests.fuzz.running import Endless, run_cases

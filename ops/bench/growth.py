@@ -27,7 +27,7 @@ from ops.bench.copied_games import fill_up
 from ops.bench.http_moves import CLIENTS, ComparedService, Figures
 from ops.bench.pages import WIDTH, write
 from ops.bench.services import unlimited_service
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.store.migrate import migrate
 from tests import servers
 

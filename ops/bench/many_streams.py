@@ -31,7 +31,7 @@ import psycopg
 from ops.bench.footprint import family, memory, processor
 from ops.bench.http_moves import Connection
 from ops.bench.pages import WIDTH, write
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.store.migrate import migrate
 from tests import servers
 from tests.running import free_port, running

@@ -33,7 +33,7 @@ from ops.bench.footprint import family, memory, name_of
 from ops.bench.http_moves import CLIENTS, ComparedService
 from ops.bench.pages import WIDTH, write
 from ops.bench.services import durable_postgres, unlimited_service
-from service.local.valkey import EmbeddedValkey
+from service.local.servers import EmbeddedValkey
 from service.simulation.parallel import played
 from service.simulation.simulate import Plan
 

@@ -28,7 +28,7 @@ from service.application.callers import Caller, Player
 from service.bootstrap import Services, compose
 from service.domain.events import Entropy
 from service.keys.keyring import Keyring
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.shx.chain import encode_event, genesis, head
 from service.store.database import Database
 from service.store.directory import Directory

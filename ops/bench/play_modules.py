@@ -19,7 +19,7 @@ from typing import Any
 
 import structlog
 
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.store.migrate import migrate
 from tests.worlds.api_world import Person, make_world
 

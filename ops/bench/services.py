@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.metrics import SHARED_FOLDER
 from service.store.migrate import migrate
 from tests.running import Running, running

@@ -12,8 +12,8 @@ from uuid import UUID
 from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
+from schemas.audit import AuditSchema, ServerKeysSchema
 from schemas.games import AsQuery, ProfileQuery
-from schemas.verification import AuditSchema, ServerKeysSchema
 from service.api.auth import required
 from service.api.connections import connections_from
 from service.api.context import context, services

@@ -21,7 +21,7 @@ from service.application.ports import World
 from service.application.tables.tables import Tables
 from service.keys.keyring import Keyring, KeyringError
 from service.shx.bundle import read_bundle
-from service.shx.hashing import sha256
+from service.shx.canonical import sha256
 from service.shx.strict_zip import NotABundle
 from service.store.archive import Bundles
 from service.store.directory import Directory

@@ -21,7 +21,7 @@ from service.rulesets.custom import RulesetRefused, custom_definition
 from service.rulesets.labels import differences, differs_from_base
 from service.rulesets.rules_page import rules_page
 from service.rulesets.statements import Statement, model
-from service.shx.hashing import ruleset_hash
+from service.shx.canonical import ruleset_hash
 from service.store.directory import CustomRuleset, PlayerRepository
 
 MAX_PER_PLAYER = 50  # custom rulesets

@@ -34,7 +34,7 @@ from service.store.disputes import (
     ShuffledDeck,
 )
 from service.store.events import StoreError
-from service.store.paging import Cursor
+from service.store.summaries import Cursor
 
 KEPT_SECONDS = 10.0
 """Cache time of the shuffle statistics, which are the same for all callers."""

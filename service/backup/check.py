@@ -25,8 +25,8 @@ from service.keys.keyring import KeyringError, Keys
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import genesis, head
+from service.shx.moves import refusals_file, seal_of, sealed_refusals
 from service.shx.receipts import receipt_body
-from service.shx.refusals import refusals_file, seal_of, sealed_refusals
 from service.shx.tlog.checkpoint import open_checkpoint, parse_checkpoint
 from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tiles import EMPTY, TreeEdge, grow

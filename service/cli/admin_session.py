@@ -129,7 +129,7 @@ def report_refusals(options: AdminOptions, act: str, target: UUID) -> Iterator[N
 def _address(options: AdminOptions) -> str:
     if options.database_url is not None:
         return options.database_url
-    from service.local.postgres import running_address
+    from service.local.servers import running_address
 
     address = running_address(options.data)
     if address is None:

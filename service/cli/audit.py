@@ -35,7 +35,7 @@ from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import text_of
 from service.shx.bundle import REFUSALS, NotABundle, read_log
 from service.shx.canonical import RecordError, parse
-from service.shx.refusals import UNPROVEN
+from service.shx.moves import UNPROVEN
 from service.verify.files import VerifyOptions, contents
 from service.verify.finding import Check
 

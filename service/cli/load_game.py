@@ -22,8 +22,8 @@ from service.replay.history import Known, RecordedEvent, decode_line, sealed_dec
 from service.shx.bundle import OPENINGS, Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import decode_event, head
+from service.shx.moves import sealed_refusals
 from service.shx.receipts import Receipt, check_receipt, parse_receipt_body
-from service.shx.refusals import sealed_refusals
 from service.shx.tlog.notes import parse_note
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all

@@ -13,9 +13,8 @@ import click
 from service.cli.service_options import log_selection
 
 if TYPE_CHECKING:
-    from service.public_log.freshness import Expected
     from service.public_log.log_client import Poller
-    from service.public_log.monitor import Monitor, MonitorState
+    from service.public_log.monitor import Expected, Monitor, MonitorState
 
 FOUND = 1
 UNREACHABLE = 2
@@ -145,8 +144,8 @@ def monitor(
 def _expected(
     fresh_within: float, witness_keys: tuple[str, ...], quorum: int | None, cosigned_within: float
 ) -> Expected:
-    from service.public_log.freshness import Expected
-    from service.shx.tlog.cosignature import parse_cosigner
+    from service.public_log.monitor import Expected
+    from service.shx.tlog.checkpoint import parse_cosigner
 
     keys = [parse_cosigner(key) for key in witness_keys]
     if quorum is not None and quorum > len(keys):

@@ -70,9 +70,9 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
     context; `new` creates one if the folder has none. Raises ClickException if there is
     no such folder, or its server does not start.
     """
-    from service.local.postgres import EmbeddedPostgres, running_address
     from service.local.processes import EmbeddedError
     from service.local.programs import StartError
+    from service.local.servers import EmbeddedPostgres, running_address
     from service.local.up import only_one
 
     if database_url is not None:

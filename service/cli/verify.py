@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from service.cli.evidence_options import evidence_options
-from service.shx.tlog.cosignature import CosignatureVerifier
+from service.shx.tlog.checkpoint import CosignatureVerifier
 from service.verify.evidence import BadEvidence, parse_keys
 from service.verify.files import VerifyOptions, main_verify
 

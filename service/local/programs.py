@@ -20,7 +20,6 @@ import service
 from service.config import CONNECTIONS, Settings, settings_from, variable, variables_of
 from service.job_queue import client_of
 from service.local.forked_programs import ForkedProgram, can_fork
-from service.local.postgres import EmbeddedPostgres
 from service.local.processes import (
     Child,
     EmbeddedError,
@@ -32,7 +31,7 @@ from service.local.processes import (
     stop_child,
     sweep_group,
 )
-from service.local.valkey import EmbeddedValkey
+from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 from service.metrics import SHARED_FOLDER
 from service.startup_checks import redis_fault
 from service.store.migrate import LaterSchema, migrate, service_url

@@ -9,8 +9,8 @@ from typing import Protocol
 from uuid import UUID
 
 from service.shx.tlog.notes import MAX_SIGNATURES
-from service.shx.tlog.proof import TlogProof
 from service.shx.tlog.tiles import Tile, TiledTree, write_entries
+from service.shx.tlog.tree import TlogProof
 
 
 class PublicLog:

@@ -24,11 +24,15 @@ from service.public_log.log_client import (
     health_answer,
 )
 from service.public_log.witness_client import write_request
-from service.shx.canonical import RecordError, parse_time
-from service.shx.hashing import sha256
+from service.shx.canonical import RecordError, parse_time, sha256
 from service.shx.keys import KeyList, followed, is_over
-from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, parse_checkpoint
-from service.shx.tlog.cosignature import Cosigner, cosign
+from service.shx.tlog.checkpoint import (
+    Checkpoint,
+    Cosigner,
+    cosign,
+    open_checkpoint,
+    parse_checkpoint,
+)
 from service.shx.tlog.notes import NoteVerifier, parse_note, signature_line
 from service.shx.tlog.tiles import TiledTree
 from service.shx.tlog.tree import proves_consistency, root

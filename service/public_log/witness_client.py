@@ -11,10 +11,14 @@ from dataclasses import dataclass
 from typing import Final, TypeVar
 
 from service.public_log.http_client import CallFailed, Reply, call
-from service.shx.canonical import RecordError
-from service.shx.hashing import sha256
-from service.shx.tlog.checkpoint import open_checkpoint, parse_checkpoint
-from service.shx.tlog.cosignature import CosignatureVerifier, cosignatures, parse_cosigner
+from service.shx.canonical import RecordError, sha256
+from service.shx.tlog.checkpoint import (
+    CosignatureVerifier,
+    cosignatures,
+    open_checkpoint,
+    parse_checkpoint,
+    parse_cosigner,
+)
 from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tiles import TiledTree
 

@@ -23,8 +23,7 @@ from service.domain.cards import Card
 from service.domain.deal import whole_deck
 from service.domain.ruleset import Ruleset
 from service.rl.arrays import Actions, Floats, size_of
-from service.rl.hand import MOST_SWAPS, TURNS_PER_SEAT, Hand, rules_of
-from service.rl.picture import written
+from service.rl.hand import MOST_SWAPS, TURNS_PER_SEAT, Hand, rules_of, written
 from service.rulesets.catalogue import catalogue, definition
 
 PARAMETERS: Final[Mapping[str, Any]] = {

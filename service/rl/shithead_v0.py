@@ -24,8 +24,7 @@ from service.domain.deal import whole_deck
 from service.domain.game import Game
 from service.domain.ruleset import Ruleset
 from service.rl.arrays import Actions, size_of
-from service.rl.hand import TURNS_PER_SEAT, Hand, rules_of
-from service.rl.picture import drawn, written
+from service.rl.hand import TURNS_PER_SEAT, Hand, drawn, rules_of, written
 
 MOST_CARDS: Final = 2000
 

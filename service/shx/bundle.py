@@ -9,9 +9,8 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from service.shx.canonical import RecordError, canonical, parse
+from service.shx.canonical import RecordError, canonical, parse, sha256
 from service.shx.chain import decode_event
-from service.shx.hashing import sha256
 from service.shx.strict_zip import MAX_TOTAL, NotABundle, is_plain_name, read_zip, write_zip
 from service.shx.validators import HASH, MAX_EVENTS, Check, integer, record, time, uuid
 

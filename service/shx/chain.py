@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from service.shx.canonical import MAX_LINE, RecordError, canonical, parse
+from service.shx.canonical import MAX_LINE, RecordError, canonical, parse, sha256, tagged_hash
 from service.shx.event_shapes import check_event
-from service.shx.hashing import sha256, tagged_hash
 from service.shx.validators import MAX_EVENTS
 
 

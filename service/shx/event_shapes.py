@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from service.shx.canonical import RecordError
-from service.shx.move_signing import check_auth
-from service.shx.refusals import MAX_PER_GAME
+from service.shx.moves import MAX_PER_GAME, check_auth
 from service.shx.validators import (
     CARDS,
     COUNT,

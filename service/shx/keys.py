@@ -17,10 +17,19 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 
 from service.shx.canonical import RecordError, canonical, parse_time
-from service.shx.move_signing import key_change_is_signed
+from service.shx.moves import key_change_is_signed
 from service.shx.tlog.notes import NoteVerifier
-from service.shx.validators import SEAT, Check, base64, decode_base64, each, one_of, record, uuid
-from service.shx.weak_keys import key_fault
+from service.shx.validators import (
+    SEAT,
+    Check,
+    base64,
+    decode_base64,
+    each,
+    key_fault,
+    one_of,
+    record,
+    uuid,
+)
 
 MAX_KEYS: Final = 10_000
 """Most keys, and most retirements, of a list."""

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
-from service.shx.canonical import RecordError
-from service.shx.hashing import tagged_hash, u8, u32
+from service.shx.canonical import RecordError, tagged_hash, u8, u32
 from service.shx.tlog.notes import (
     NoteSigner,
     NoteVerifier,

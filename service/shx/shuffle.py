@@ -8,8 +8,7 @@ from itertools import count
 from typing import Final
 from uuid import UUID
 
-from service.shx.canonical import canonical
-from service.shx.hashing import tagged_hash, tagged_mac, u8, u16, u64
+from service.shx.canonical import canonical, tagged_hash, tagged_mac, u8, u16, u64
 from service.shx.validators import RANKS
 
 _SUITS: Final = "cdhs"

@@ -33,7 +33,7 @@ from service.domain.table import (
 )
 from service.rulesets.catalogue import definition
 from service.shx.canonical import format_time
-from service.shx.refusals import NONE_REFUSED
+from service.shx.moves import NONE_REFUSED
 
 NOBODY = UUID(int=0)
 """The host of a simulated table."""

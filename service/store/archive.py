@@ -11,7 +11,7 @@ from uuid import UUID
 
 from service.atomic_files import whole_file
 from service.shx.bundle import Bundle, NotABundle, read_bundle
-from service.shx.hashing import sha256
+from service.shx.canonical import sha256
 from service.store.events import StreamArchived
 
 _MAX_CACHED = 32

@@ -11,8 +11,7 @@ from uuid import UUID
 import orjson
 
 from service.store.database import Repository
-from service.store.paging import OLDEST, START, Cursor, Page
-from service.store.summaries import as_json
+from service.store.summaries import OLDEST, START, Cursor, Page, as_json
 
 STATISTICS_TOPIC = "statistics"
 """Outbox topic of finished games whose data the statistics do not have yet."""

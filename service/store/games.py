@@ -10,9 +10,9 @@ from uuid import UUID
 
 import orjson
 
-from service.shx.refusals import MAX_PER_SEAT
+from service.shx.moves import MAX_PER_SEAT
 from service.store.database import Repository
-from service.store.paging import OLDEST, START, Cursor, Page
+from service.store.summaries import OLDEST, START, Cursor, Page
 
 READ_AGAIN = timedelta(minutes=1)
 """Period in which an equal read is not recorded again, unless the game has moved on."""

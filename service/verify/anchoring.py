@@ -8,10 +8,15 @@ from datetime import UTC, datetime
 
 from service.shx.canonical import RecordError
 from service.shx.receipts import parse_receipt_body, receipt_body
-from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, parse_checkpoint
-from service.shx.tlog.cosignature import CosignatureVerifier, cosignatures
+from service.shx.tlog.checkpoint import (
+    Checkpoint,
+    CosignatureVerifier,
+    cosignatures,
+    open_checkpoint,
+    parse_checkpoint,
+)
 from service.shx.tlog.notes import NoteVerifier, parse_note
-from service.shx.tlog.proof import TlogProof, parse_proof
+from service.shx.tlog.tree import TlogProof, parse_proof
 from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.receipts import Trust

@@ -10,7 +10,7 @@ from service.shx.bundle import REFUSALS, Bundle
 from service.shx.canonical import RecordError
 from service.shx.chain import genesis
 from service.shx.event_shapes import BY_SERVER
-from service.shx.refusals import (
+from service.shx.moves import (
     NONE_REFUSED,
     UNPROVEN,
     SealedRefusals,

@@ -15,9 +15,8 @@ from service.domain.events import Event
 from service.domain.ruleset import Ruleset
 from service.replay.history import MoveKind, NotAMove, RecordedMove, every_move, moves_of
 from service.rulesets.catalogue import OptionError, catalogue, custom_ruleset, read_ruleset
-from service.shx.canonical import RecordError
+from service.shx.canonical import RecordError, custom_ruleset_id
 from service.shx.chain import decode_event, head
-from service.shx.hashing import custom_ruleset_id
 from service.shx.shuffle import Shuffle, deck_codes, derive
 from service.shx.validators import MAX_EVENTS
 from service.verify.finding import Check, Failed, Finding, Result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from service.shx.hashing import ruleset_hash
+from service.shx.canonical import ruleset_hash
 from service.shx.shuffle import Shuffle, card_commitment, client_commit, server_commit
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from service.replay.history import ACTIONS, EXCHANGE, MoveKind, RecordedMove
 from service.shx.keys import KeyChange, key_follows
-from service.shx.move_signing import intent_is_signed
-from service.shx.weak_keys import is_weak, key_fault
+from service.shx.moves import intent_is_signed
+from service.shx.validators import is_weak, key_fault
 from service.verify.finding import Answer, Cursor, Failed, not_applicable
 from service.verify.log import Log
 

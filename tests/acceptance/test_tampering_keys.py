@@ -12,7 +12,7 @@ import pytest
 
 from service.shx.bundle import Bundle
 from service.shx.keys import KeyChange, key_follows
-from service.shx.move_signing import sign_key_change
+from service.shx.moves import sign_key_change
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.log import Log

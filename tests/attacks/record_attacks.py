@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 from uuid import UUID
 
-from service.shx.refusals import NONE_REFUSED
+from service.shx.moves import NONE_REFUSED
 from service.verify.finding import Check
 from tests.attacks.registry import Family, attack
 from tests.changed import replace

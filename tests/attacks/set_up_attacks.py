@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from uuid import UUID
 
 from service.rulesets.catalogue import definition
-from service.shx.hashing import custom_ruleset_id, ruleset_hash
+from service.shx.canonical import custom_ruleset_id, ruleset_hash
 from service.shx.shuffle import Shuffle, derive
 from service.verify.finding import Check
 from tests.attacks.registry import ATTACKS, Attack, Family, Kind, attack

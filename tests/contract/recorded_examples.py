@@ -27,7 +27,7 @@ from service.config import Settings
 from service.domain.dispute import Periods
 from service.keys.keyring import Keyring
 from service.shx.canonical import format_time
-from service.shx.move_signing import intent, sign_intent, sign_key_change
+from service.shx.moves import intent, sign_intent, sign_key_change
 from service.shx.receipts import vote_commitment
 from service.store.database import Database
 from service.store.directory import Directory

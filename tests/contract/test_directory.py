@@ -13,7 +13,7 @@ import pytest
 from service.store.directory import CustomRuleset, Directory
 from service.store.events import StreamConflict, StreamKind
 from service.store.games import DueGame, GameFilter, SeatRow
-from service.store.paging import Cursor
+from service.store.summaries import Cursor
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,

@@ -34,7 +34,7 @@ from service.store.disputes import (
     StatementText,
 )
 from service.store.events import Commit, DisputeRuns, OutboxRow
-from service.store.paging import Cursor
+from service.store.summaries import Cursor
 from tests.changed import replace
 from tests.contract.conftest import Stores
 from tests.streams import append, game_summary

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from service.store.games import IdleGame
-from service.store.paging import Cursor
+from service.store.summaries import Cursor
 from tests.contract.conftest import Stores
 from tests.streams import THEN, append, bot, commit, game_summary, person
 

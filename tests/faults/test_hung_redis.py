@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from service.job_queue import RedisNotifier, connect
-from service.local.valkey import EmbeddedValkey
+from service.local.servers import EmbeddedValkey
 
 GAME = uuid4()
 

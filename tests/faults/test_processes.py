@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.local.valkey import EmbeddedValkey
+from service.local.servers import EmbeddedValkey
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running, wait_for
 

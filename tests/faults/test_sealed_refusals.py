@@ -20,7 +20,7 @@ from service.bootstrap import Services
 from service.domain.events import AbortCause, Entropy, GameAborted
 from service.keys.keyring import KeyringError
 from service.shx.bundle import REFUSALS, Bundle, read_bundle
-from service.shx.refusals import SealedRefusals, seal_of, sealed_refusals
+from service.shx.moves import SealedRefusals, seal_of, sealed_refusals
 from service.store.games import RefusedMove
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle

@@ -13,7 +13,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.store.migrate import migrate
 from tests.client import Answer, Client, open_table, play_on, register
 from tests.running import Running, running, wait_for

@@ -17,8 +17,8 @@ from service.shx.keys import read_keys
 from service.shx.receipts import check_receipt, issue_receipt
 from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
 from service.shx.tlog.notes import NoteSigner, parse_key, parse_note, parse_verifier
-from service.shx.tlog.proof import TlogProof, check_proof
 from service.shx.tlog.tiles import Tile, hashes_of, parse_tile, read_entries, write_entries
+from service.shx.tlog.tree import TlogProof, check_proof
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle

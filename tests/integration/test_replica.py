@@ -14,7 +14,7 @@ import pytest
 
 from service.api.app import create_app
 from service.config import Settings
-from service.local.postgres import EmbeddedPostgres, _find_binaries
+from service.local.servers import EmbeddedPostgres, _find_binaries
 from service.metrics import REPLICA_READS
 from service.shx.bundle import read_bundle
 from service.store.database import Database

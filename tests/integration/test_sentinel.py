@@ -17,7 +17,7 @@ from rq.serializers import JSONSerializer
 
 from service.api.limits import _redis_counter
 from service.job_queue import QUEUE, RedisNotifier, client_of, connect
-from service.local.valkey import _find_program
+from service.local.servers import _find_program
 from tests.running import free_port
 
 PASSWORD = "only for tests"

@@ -9,7 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from service.local.postgres import EmbeddedPostgres
+from service.local.servers import EmbeddedPostgres
 from service.store.database import Database
 from service.store.events import AnswerConflict, StreamConflict
 from service.store.migrate import migrate

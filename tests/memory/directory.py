@@ -27,8 +27,7 @@ from service.store.games import (
     SeatRow,
     TableRow,
 )
-from service.store.paging import OLDEST, START, Cursor, Page
-from service.store.summaries import as_json
+from service.store.summaries import OLDEST, START, Cursor, Page, as_json
 from tests.memory.disputes import MemoryDisputes, change_row
 from tests.memory.events import MemoryStore
 

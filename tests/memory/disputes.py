@@ -18,8 +18,7 @@ from service.store.disputes import (
     StatementText,
 )
 from service.store.events import StreamKind
-from service.store.paging import START, Cursor, Page
-from service.store.summaries import as_json
+from service.store.summaries import START, Cursor, Page, as_json
 from tests.memory.events import MemoryStore
 
 

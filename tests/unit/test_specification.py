@@ -20,11 +20,10 @@ from schemas.strict_fields import CARD_PATTERN, PatternString
 from service.api.docs import SPECIFIED
 from service.api.problems import PROBLEMS
 from service.rulesets.catalogue import catalogue
-from service.shx.canonical import parse
+from service.shx.canonical import length_prefixed, parse, tagged_mac
 from service.shx.chain import decode_event, genesis, head
 from service.shx.event_shapes import EVENT_TYPES
-from service.shx.hashing import length_prefixed, tagged_mac
-from service.shx.move_signing import check_move, intent_bytes, intent_is_signed, sign_intent
+from service.shx.moves import check_move, intent_bytes, intent_is_signed, sign_intent
 from service.shx.receipts import parse_receipt_body, receipt_body
 from service.shx.shuffle import client_commit, server_commit
 from service.verify.finding import Check

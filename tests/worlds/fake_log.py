@@ -14,8 +14,7 @@ from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, SignedCheckpoints, Step
 from service.public_log.witness import Witness, witness_server
 from service.public_log.witness_client import RemoteWitness
-from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint
-from service.shx.tlog.cosignature import Cosigner
+from service.shx.tlog.checkpoint import Checkpoint, Cosigner, open_checkpoint
 from service.shx.tlog.notes import NoteSigner
 from service.shx.tlog.tiles import EMPTY, TiledTree, entry_tiles, grow, read_entries
 from service.shx.tlog.tree import leaf_hash

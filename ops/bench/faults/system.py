@@ -16,9 +16,8 @@ from pathlib import Path
 
 from ops.bench.faults.steps import ROOT
 from service.config import Settings
-from service.local.postgres import EmbeddedPostgres
 from service.local.programs import environment_of
-from service.local.valkey import EmbeddedValkey
+from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 from service.store.migrate import service_url
 from tests.running import free_port, is_ready
 

@@ -14,7 +14,7 @@ from uuid import UUID, uuid4
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ops.bench.faults.calls import Calls, ChangeRequest, Notes, new_key
-from service.shx.move_signing import intent, sign_intent
+from service.shx.moves import intent, sign_intent
 from service.shx.shuffle import client_commit
 
 BOTS = ("lowest", "greedy", "random")

@@ -52,10 +52,9 @@ from service.replay.history import (
 )
 from service.rulesets.citations import Rules, cited, rules_allowing, rules_behind
 from service.shx.bundle import PROOF, Bundle
-from service.shx.canonical import canonical, format_time
-from service.shx.hashing import sha256
+from service.shx.canonical import canonical, format_time, sha256
 from service.shx.receipts import claimed_receipt
-from service.shx.tlog.cosignature import CosignatureVerifier
+from service.shx.tlog.checkpoint import CosignatureVerifier
 from service.shx.tlog.notes import NoteVerifier
 from service.store.disputes import DisputeRepository
 from service.store.events import Commit, StoreUnavailable

@@ -30,7 +30,7 @@ from service.domain.dispute import (
 from service.domain.events import BlindFailed, PilePickedUp, StockFailed
 from service.replay.history import RecordedEvent, RecordedMove, decode_line, move_around
 from service.rulesets.citations import cited
-from service.shx.hashing import sha256
+from service.shx.canonical import sha256
 from service.store.disputes import DisputeRepository
 from service.store.events import EventStore, QuotaKind
 

@@ -21,7 +21,7 @@ from service.domain.view import ALL
 from service.public_log.log import PublicLog
 from service.shx.bundle import OPENINGS, PROOF, Bundle, write_bundle
 from service.shx.canonical import canonical
-from service.shx.tlog.cosignature import CosignatureVerifier
+from service.shx.tlog.checkpoint import CosignatureVerifier
 from service.shx.tlog.notes import NoteVerifier
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result

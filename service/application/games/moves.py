@@ -49,8 +49,14 @@ from service.keys.keyring import KeyringError, Keys
 from service.metrics import CONFLICTS, MOVES
 from service.shx.bundle import REFUSALS
 from service.shx.canonical import RecordError, canonical, format_time
-from service.shx.move_signing import check_auth, intent_is_signed
-from service.shx.refusals import UNPROVEN, SealedRefusals, refusals_file, seal_of
+from service.shx.moves import (
+    UNPROVEN,
+    SealedRefusals,
+    check_auth,
+    intent_is_signed,
+    refusals_file,
+    seal_of,
+)
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError, StreamConflict
 from service.store.games import RefusedMove

@@ -27,7 +27,7 @@ from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
 from service.store.games import GameFilter, GameRow
-from service.store.paging import Cursor
+from service.store.summaries import Cursor
 
 
 def cursor_of(text: str | None) -> Cursor | None:

@@ -27,7 +27,7 @@ from service.domain.events import (
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.rulesets.catalogue import read_ruleset, shared
-from service.shx.refusals import SealedRefusals, sealed_refusals
+from service.shx.moves import SealedRefusals, sealed_refusals
 from service.shx.shuffle import Shuffle, derive
 from service.store.events import StreamKind
 

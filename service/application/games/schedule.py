@@ -17,7 +17,7 @@ from service.domain.game import EntropyState, Game, Status
 from service.domain.legal import may_be_followed_up, opens_first_come, waits_for_people
 from service.shx.canonical import parse_time
 from service.store.games import GameRepository, IdleGame
-from service.store.paging import Cursor
+from service.store.summaries import Cursor
 
 BEAT_SECONDS = 0.02
 """

@@ -47,7 +47,7 @@ from service.domain.table import (
 )
 from service.keys.keyring import Keys
 from service.shx.canonical import format_time
-from service.shx.move_signing import key_change_is_signed
+from service.shx.moves import key_change_is_signed
 from service.store.directory import Directory
 from service.store.events import (
     Commit,

@@ -18,7 +18,7 @@ from service.application.tables.dealing import DealtHand
 from service.application.tables.record import TableRecord
 from service.domain.events import Clock
 from service.domain.table import Conditions, SeatChanged
-from service.shx.hashing import ruleset_hash
+from service.shx.canonical import ruleset_hash
 from service.shx.keys import MAX_CHANGES, KeyChange
 from service.store.events import EventStore, StreamKind
 from service.store.games import GameRepository, GameRow

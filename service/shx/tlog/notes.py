@@ -14,10 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
     Ed25519PublicKey,
 )
 
-from service.shx.canonical import RecordError
-from service.shx.hashing import sha256
-from service.shx.validators import decode_base64
-from service.shx.weak_keys import key_fault
+from service.shx.canonical import RecordError, sha256
+from service.shx.validators import decode_base64, key_fault
 
 ED25519: Final = b"\x01"
 MAX_NOTE: Final = 1 << 20  # bytes

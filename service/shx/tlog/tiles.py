@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service.shx.canonical import RecordError
-from service.shx.hashing import u16
+from service.shx.canonical import RecordError, u16
 from service.shx.tlog.tree import node_hash, root
 
 WIDTH: Final = 256

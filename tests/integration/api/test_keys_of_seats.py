@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.shx.keys import read_key_changes
-from service.shx.move_signing import sign_intent, sign_key_change
+from service.shx.moves import sign_intent, sign_key_change
 from service.shx.tlog.notes import key_id
 from tests.worlds.api_world import Person, World, problem_of
 

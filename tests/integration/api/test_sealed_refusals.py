@@ -12,8 +12,7 @@ import pytest
 from schemas.audit import DecisionSchema
 from service.config import ConfigError, settings_from
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
-from service.shx.canonical import canonical
-from service.shx.hashing import sha256
+from service.shx.canonical import canonical, sha256
 from tests.unit.cli.conftest import CommandOutput, shithead
 from tests.worlds.api_world import Person, World, make_world, problem_of
 

@@ -22,7 +22,7 @@ from service.backup.check import (
 )
 from service.cli.__main__ import shithead
 from service.shx.bundle import write_bundle
-from service.shx.hashing import sha256
+from service.shx.canonical import sha256
 from service.shx.tlog.notes import NoteVerifier
 from service.store.archive import Bundles
 from service.store.database import Database

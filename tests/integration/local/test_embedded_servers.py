@@ -17,7 +17,6 @@ import pytest
 import redis
 
 from service.local import processes
-from service.local.postgres import EmbeddedPostgres
 from service.local.processes import (
     EmbeddedError,
     Identity,
@@ -27,7 +26,7 @@ from service.local.processes import (
     start_child,
     stop_child,
 )
-from service.local.valkey import EmbeddedValkey
+from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 
 
 @pytest.fixture
@@ -135,7 +134,7 @@ def test_a_server_that_cannot_start_names_the_reason(
 ) -> None:
     server.start()
     server.stop()
-    monkeypatch.setattr("service.local.postgres._START_SECONDS", 0.5)
+    monkeypatch.setattr("service.local.servers._START_SECONDS", 0.5)
     (server.data / "postgresql.conf").write_text("no_such_setting = 1\n")
     with pytest.raises(EmbeddedError, match="no_such_setting"):
         server.start()
@@ -232,8 +231,8 @@ def test_servers_end_with_their_parent_even_if_it_is_killed(
 ) -> None:
     script = (
         "import sys, time; from pathlib import Path\n"
-        "from service.local.postgres import EmbeddedPostgres\n"
-        "from service.local.valkey import EmbeddedValkey\n"
+        "from service.local.servers import EmbeddedPostgres\n"
+        "from service.local.servers import EmbeddedValkey\n"
         "servers = [EmbeddedPostgres(Path(sys.argv[1])), EmbeddedValkey(Path(sys.argv[1]))]\n"
         "for server in servers: server.start()\n"
         "print(*(server.process.pid for server in servers), flush=True)\n"

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
-from service.shx.hashing import sha256
+from service.shx.canonical import sha256
 from service.store.archive import Bundles
 from service.store.database import query
 from service.store.operator import Owner

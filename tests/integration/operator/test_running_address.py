@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from service.local.postgres import EmbeddedPostgres, running_address
+from service.local.servers import EmbeddedPostgres, running_address
 from service.store.migrate import migrate
 from tests.worlds.operator_world import Operator
 

@@ -11,16 +11,14 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.bootstrap import Services
 from service.keys.keyring import Keyring
-from service.public_log.freshness import Expected
+from service.public_log.monitor import Expected
 from service.shx.bundle import PROOF, read_bundle, write_bundle
 from service.shx.keys import followed, read_keys
 from service.shx.receipts import parse_receipt_body, receipt_body
-from service.shx.tlog.checkpoint import open_checkpoint
-from service.shx.tlog.cosignature import Cosigner, cosign
+from service.shx.tlog.checkpoint import Cosigner, cosign, open_checkpoint
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, parse_note
-from service.shx.tlog.proof import TlogProof, check_proof, parse_proof
 from service.shx.tlog.tiles import EMPTY, Tile, TiledTree, grow, read_entries
-from service.shx.tlog.tree import leaf_hash
+from service.shx.tlog.tree import TlogProof, check_proof, leaf_hash, parse_proof
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Finding, Result
 from service.verify.report import Report

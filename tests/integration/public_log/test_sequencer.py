@@ -13,9 +13,8 @@ from service.public_log.log import Batch, Leaf, LogMoved, PublicLog
 from service.public_log.sequencer import LogBroken
 from service.shx.receipts import check_receipt, parse_receipt_body
 from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
-from service.shx.tlog.proof import check_proof
 from service.shx.tlog.tiles import EMPTY, grow
-from service.shx.tlog.tree import leaf_hash, root
+from service.shx.tlog.tree import check_proof, leaf_hash, root
 from service.store.database import Database
 from service.store.events import Commit, OutboxRow, StoreError
 from service.store.postgres_events import PostgresStore

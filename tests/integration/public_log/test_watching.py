@@ -15,15 +15,20 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from werkzeug.serving import BaseWSGIServer, make_server
 
-from service.public_log.freshness import Expected
 from service.public_log.log_client import LogClient, Unreachable
-from service.public_log.monitor import Monitor, MonitorState, load_state, save_state
+from service.public_log.monitor import Expected, Monitor, MonitorState, load_state, save_state
 from service.public_log.sequencer import Sequencer
 from service.public_log.witness import Witness, WitnessState, follow
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
 from service.shx.canonical import format_time
-from service.shx.tlog.checkpoint import Checkpoint, open_checkpoint, sign_checkpoint
-from service.shx.tlog.cosignature import Cosigner, cosign, cosignatures
+from service.shx.tlog.checkpoint import (
+    Checkpoint,
+    Cosigner,
+    cosign,
+    cosignatures,
+    open_checkpoint,
+    sign_checkpoint,
+)
 from service.shx.tlog.notes import NoteSigner, parse_note
 from service.shx.tlog.tree import leaf_hash, root
 from tests.worlds.api_world import Person, World

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.application.callers import Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
-from service.shx.move_signing import intent, sign_intent
+from service.shx.moves import intent, sign_intent
 from tests.random_games import private_key, public_text
 from tests.worlds.fake_world import entry_of, legal, lines_of, open_game, post
 

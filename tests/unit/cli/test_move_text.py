@@ -15,7 +15,7 @@ from service.cli.move_text import (
     parse_move,
     words_of,
 )
-from service.shx.move_signing import check_move
+from service.shx.moves import check_move
 from tests.tamper import SAMPLES
 
 SEVENS = {"type": "play", "cards": ["7c", "7h"]}

@@ -18,8 +18,7 @@ from service.config import Settings
 from service.keys import keyring
 from service.keys.keyring import KeyFile, Keyring
 from service.shx.keys import followed, read_key_list
-from service.shx.tlog.checkpoint import open_checkpoint
-from service.shx.tlog.cosignature import cosignatures, parse_cosigner
+from service.shx.tlog.checkpoint import cosignatures, open_checkpoint, parse_cosigner
 from service.shx.tlog.notes import MAX_SIGNATURES, NoteVerifier, parse_note, sign_note
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

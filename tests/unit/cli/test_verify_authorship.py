@@ -17,8 +17,7 @@ from service.shx.chain import head
 from service.shx.receipts import issue_receipt, receipt_body
 from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
 from service.shx.tlog.notes import NoteSigner
-from service.shx.tlog.proof import TlogProof
-from service.shx.tlog.tree import leaf_hash, root
+from service.shx.tlog.tree import TlogProof, leaf_hash, root
 from tests.attacks.rule_attacks import a_card_that_does_not_fit
 from tests.random_games import private_key
 from tests.tamper import sample, sample_lines

@@ -14,13 +14,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.cli.__main__ import MISUSED
 from service.shx.bundle import write_bundle
 from service.shx.chain import head
-from service.shx.move_signing import sign_key_change
+from service.shx.moves import sign_key_change
 from service.shx.receipts import issue_receipt, receipt_body
-from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
-from service.shx.tlog.cosignature import CosignatureVerifier
+from service.shx.tlog.checkpoint import Checkpoint, CosignatureVerifier, sign_checkpoint
 from service.shx.tlog.notes import NoteSigner, NoteVerifier
-from service.shx.tlog.proof import TlogProof
-from service.shx.tlog.tree import leaf_hash, root
+from service.shx.tlog.tree import TlogProof, leaf_hash, root
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 
 LOG = SAMPLES / "leeds.jsonl"

@@ -25,7 +25,7 @@ from service.bootstrap import Services, compose
 from service.config import Settings
 from service.keys.keyring import KeyFile
 from service.public_log.sequencer import Sequencer
-from service.shx.tlog.cosignature import cosignatures, parse_cosigner
+from service.shx.tlog.checkpoint import cosignatures, parse_cosigner
 from service.shx.tlog.notes import NoteSigner, parse_note
 from tests.malformed import CUT, DEEP, ICY, Malformed, malformed
 from tests.memory.directory import MemoryDirectory

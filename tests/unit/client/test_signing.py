@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from service.client import signing
-from service.shx import canonical, chain, move_signing, shuffle
+from service.shx import canonical, chain, moves, shuffle
 from service.shx.validators import MAX_EVENTS
 from tests.random_games import TABLE, private_key
 from tests.tamper import SAMPLES
@@ -40,9 +40,9 @@ def test_a_signed_move_is_accepted_by_server_and_verifier() -> None:
     )
     auth = body.pop("auth")
     assert body == move
-    move_signing.check_auth(auth, "/auth")
+    moves.check_auth(auth, "/auth")
     assert auth["intent"]["seen"]["seq"] < MAX_EVENTS
-    assert move_signing.intent_is_signed(KEY.public_key().public_bytes_raw(), auth)
+    assert moves.intent_is_signed(KEY.public_key().public_bytes_raw(), auth)
     assert auth["intent"]["nonce"] != _nonce(move), "a nonce is used once"
 
 
@@ -58,4 +58,4 @@ def test_commitments_and_key_changes_agree_with_the_service() -> None:
     key = signing.public_text(private_key("next"))
     sig = signing.signed_key_change(KEY, table=UUID(TABLE), seat=1, key=key)
     new, old = b64decode(key), KEY.public_key().public_bytes_raw()
-    assert move_signing.key_change_is_signed(old, sig, table=UUID(TABLE), seat=1, key=new)
+    assert moves.key_change_is_signed(old, sig, table=UUID(TABLE), seat=1, key=new)

@@ -18,7 +18,7 @@ from service.keys.keyring import Keyring
 from service.public_log.sequencer import LogBroken, SignedFile
 from service.public_log.witness import Witness, WitnessState, witness_server
 from service.public_log.witness_client import PATIENCE, RemoteWitness, parse_witnesses
-from service.shx.tlog.cosignature import Cosigner
+from service.shx.tlog.checkpoint import Cosigner
 from tests.malformed import CUT, DEEP, ICY, SEEN_MORE, malformed
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

@@ -19,8 +19,7 @@ from service.public_log.witness_client import (
     write_request,
 )
 from service.shx.canonical import RecordError
-from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
-from service.shx.tlog.cosignature import Cosigner, cosignatures
+from service.shx.tlog.checkpoint import Checkpoint, Cosigner, cosignatures, sign_checkpoint
 from service.shx.tlog.notes import NoteSigner, parse_note
 from service.shx.tlog.tiles import EMPTY, Tile, TiledTree, grow
 from service.shx.tlog.tree import consistency_proof, leaf_hash, root

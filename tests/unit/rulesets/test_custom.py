@@ -13,8 +13,7 @@ from service.domain.cards import Rank
 from service.rulesets.catalogue import OptionError, catalogue, definition, read_ruleset
 from service.rulesets.custom import RulesetRefused, custom_definition, custom_of
 from service.rulesets.statements import model
-from service.shx.canonical import canonical
-from service.shx.hashing import custom_ruleset_id
+from service.shx.canonical import canonical, custom_ruleset_id
 from service.simulation.trials import Limits, play_trials
 from service.verify.finding import Failed
 from service.verify.log import pinned_ruleset

@@ -17,8 +17,7 @@ import pytest
 
 from service.shx import strict_zip
 from service.shx.bundle import read_bundle, read_log, write_bundle
-from service.shx.canonical import RecordError, canonical
-from service.shx.hashing import sha256
+from service.shx.canonical import RecordError, canonical, sha256
 from service.shx.strict_zip import NotABundle, read_zip, write_zip
 
 SAMPLE = Path(__file__).parents[2] / "golden" / "samples" / "shithead-aborted.jsonl"

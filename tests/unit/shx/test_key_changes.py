@@ -9,7 +9,7 @@ import pytest
 
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyChange, key_follows, read_key_changes
-from service.shx.move_signing import sign_key_change
+from service.shx.moves import sign_key_change
 from tests.random_games import TABLE, private_key
 
 HERE = UUID(TABLE)

@@ -11,20 +11,24 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.shx.canonical import RecordError
 from service.shx.tlog.checkpoint import (
     Checkpoint,
-    open_checkpoint,
-    parse_checkpoint,
-    sign_checkpoint,
-)
-from service.shx.tlog.cosignature import (
     CosignatureVerifier,
     Cosigner,
     cosign,
     cosignatures,
+    open_checkpoint,
+    parse_checkpoint,
     parse_cosigner,
+    sign_checkpoint,
 )
 from service.shx.tlog.notes import NoteSigner, parse_note, parse_verifier, sign_note
-from service.shx.tlog.proof import TlogProof, check_proof, parse_proof
-from service.shx.tlog.tree import inclusion_proof, leaf_hash, root
+from service.shx.tlog.tree import (
+    TlogProof,
+    check_proof,
+    inclusion_proof,
+    leaf_hash,
+    parse_proof,
+    root,
+)
 
 # The example in C2SP's tlog-cosignature: the checkpoint of tlog-checkpoint, with a cosignature.
 C2SP_CHECKPOINT = (

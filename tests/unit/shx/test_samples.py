@@ -11,10 +11,9 @@ from uuid import UUID
 
 import pytest
 
+from service.shx.canonical import ruleset_hash, sha256
 from service.shx.chain import Link, encode_event, read_chain
-from service.shx.hashing import ruleset_hash, sha256
-from service.shx.move_signing import check_move, intent_is_signed
-from service.shx.refusals import check_refusals, seal_of, sealed_refusals
+from service.shx.moves import check_move, check_refusals, intent_is_signed, seal_of, sealed_refusals
 from service.shx.shuffle import (
     Shuffle,
     card_commitment,

@@ -10,9 +10,8 @@ from uuid import UUID
 
 import pytest
 
-from service.shx.canonical import canonical
+from service.shx.canonical import canonical, length_prefixed, ruleset_hash, sha256, tagged_mac
 from service.shx.chain import decode_event, encode_event, genesis, head, read_chain
-from service.shx.hashing import length_prefixed, ruleset_hash, sha256, tagged_mac
 from service.shx.shuffle import (
     client_commit,
     deck_codes,

@@ -11,11 +11,9 @@ from service.shx.bundle import Bundle
 from service.shx.chain import head
 from service.shx.keys import ListedKey
 from service.shx.receipts import issue_receipt, receipt_body
-from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
-from service.shx.tlog.cosignature import Cosigner, cosign
+from service.shx.tlog.checkpoint import Checkpoint, Cosigner, cosign, sign_checkpoint
 from service.shx.tlog.notes import NoteSigner
-from service.shx.tlog.proof import TlogProof
-from service.shx.tlog.tree import inclusion_proof, leaf_hash, root
+from service.shx.tlog.tree import TlogProof, inclusion_proof, leaf_hash, root
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import status_of
 from service.verify.finding import Check, Finding, Result

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from service.shx.bundle import REFUSALS, Bundle
-from service.shx.canonical import canonical
-from service.shx.hashing import sha256
-from service.shx.refusals import NONE_REFUSED, refusals_file, seal_of
+from service.shx.canonical import canonical, sha256
+from service.shx.moves import NONE_REFUSED, refusals_file, seal_of
 from service.verify.finding import Check, Finding, Result
 from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.verify import verify_bundle

@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.shx.canonical import RecordError
-from service.shx.move_signing import (
+from service.shx.moves import (
     check_move,
     intent,
     intent_bytes,

