@@ -10,8 +10,8 @@ from uuid import uuid4
 import orjson
 
 from ops.bench.endpoint_scene import TEXT, WIDE, Scene
-from service.api.assets import loaded
 from service.api.docs import LANGUAGES
+from service.api.pages import loaded_assets
 
 BODY = 256 << 10
 """The default limit of a body, in bytes (`SHITHEAD_MAX_BODY_BYTES`)."""
@@ -252,8 +252,10 @@ def _path(scene: Scene, rule: str, *, game: str = "", at: int = 0) -> str:
         "<tag>": "games",
         "<example>": "games.game.200.json",
         "<text>": next(iter(LANGUAGES)),
-        "<build>": loaded().build,
-        "<path:path>": max(loaded().files, key=lambda name: len(loaded().files[name])),
+        "<build>": loaded_assets().build,
+        "<path:path>": max(
+            loaded_assets().files, key=lambda name: len(loaded_assets().files[name])
+        ),
         "<code>": "rule-refused",
     }
     for part, value in parts.items():

@@ -10,21 +10,20 @@ from flask import Blueprint, Flask, Request, Response
 from flask.sessions import NullSession, SessionInterface
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-from service.api import compression, docs, http, limits, observability, openapi, pages, problems
+from service.api import docs, http, limits, observability, openapi, pages, problems
 from service.api.audit import audit, statistics
 from service.api.context import Context, install, services
 from service.api.disputes import disputes
 from service.api.events import events, replay
-from service.api.evidence import evidence
+from service.api.evidence import evidence, log
 from service.api.games import games
 from service.api.http import json_response
 from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
 from service.api.openapi import make_api
+from service.api.parsing import Application as WsgiApplication
+from service.api.parsing import BodySlots, Environ, RequestBodies, StartResponse, caller_address
 from service.api.players import players
-from service.api.public_log import log
-from service.api.request_bodies import Application as WsgiApplication
-from service.api.request_bodies import BodySlots, Environ, RequestBodies, StartResponse
 from service.api.rulesets import bots, rulesets
 from service.api.sse import stream
 from service.api.tables import tables
@@ -165,7 +164,7 @@ def create_app(
     _wrap(app, settings, shares)
     parts = _parts(services, settings, shares)
     install(app, parts)
-    compression.register(app)  # first, so that its handler of answers runs last
+    http.register_compression(app)  # first, so that its handler of answers runs last
     observability.register(app, settings)
     limits.register(app, parts.rate_limits)
     http.register(app, settings)
@@ -206,6 +205,6 @@ def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Cont
         settings=settings,
         waiting=Waiting(shares.waiting, listener),
         uploads=Slots("verifications", UPLOADS),
-        long_games=LongGames(limits.caller_address, rate_limits),
+        long_games=LongGames(caller_address, rate_limits),
         rate_limits=rate_limits,
     )

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import structlog
 
-from service.api.limits import counted_address
+from service.api.parsing import counted_address
 from service.config import CONNECTIONS, Settings
 
 INTERVAL_SECONDS = 0.25

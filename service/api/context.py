@@ -1,14 +1,18 @@
-"""The parts that all views share: services, settings, slots and rate limits."""
+"""Context of a request: the parts of the application, its player and invite."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from flask import Flask
 
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
-from service.api.parsing import present_app
+from service.api.parsing import present_app, present_request
+from service.application.callers import Caller, Player
+from service.application.errors import Refusal
+from service.application.first_read import FirstRead
 from service.bootstrap import Services
 from service.config import Settings
 from service.slots import Slots
@@ -42,3 +46,59 @@ def context() -> Context:
 def services() -> Services:
     """Return the services of the current application."""
     return context().services
+
+
+INVITE_HEADER = "Shithead-Invite"
+_INVITE = "HTTP_" + INVITE_HEADER.upper().replace("-", "_")
+LOGGED_PATH = 300
+"""Characters of the requested path that the access log records."""
+
+_BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
+
+
+def bearer_token() -> str | None:
+    """Return the bearer token of the request, None without one; raises `unauthorized`."""
+    header: str | None = present_request().environ.get("HTTP_AUTHORIZATION")
+    if header is None:
+        return None
+    match = _BEARER.fullmatch(header)
+    if match is None:
+        raise Refusal("unauthorized", "the Authorization header must be: Bearer <token>")
+    return match[1]
+
+
+def admit(read: FirstRead, *, deferred: bool = False) -> Player | None:
+    """
+    Return the player of a first read, None without a token; count the call for its rate limit.
+
+    A deferred read leaves the check of the token to the commit, if token and game are cached.
+    Raises `unauthorized` for an unknown or expired token, even if the operation needs no
+    token: otherwise its owner would mistake the public view for their own. Raises
+    `rate-limited` above the player's limit.
+    """
+    if read.token is None:
+        return None
+    if not (deferred and read.defer()):
+        read.confirm()
+    if read.player is not None:
+        context().rate_limits.count_player(read.player.id)
+    return read.player
+
+
+def required(player: Player | None) -> Player:
+    """Return the player; raises `unauthorized` for an anonymous caller."""
+    if player is None:
+        raise Refusal(
+            "unauthorized", "this operation needs a token: send Authorization: Bearer <token>"
+        )
+    return player
+
+
+def caller_of(player: Player | None, read: FirstRead) -> Caller:
+    """Return the caller: the player, if any, with the invite in the request and its first read."""
+    present = present_request()
+    invite: str | None = present.environ.get(_INVITE)
+    query = present.query_string.decode("utf-8", "replace")
+    path = (f"{present.path}?{query}" if query else present.path)[:LOGGED_PATH]
+    identity = player.id if player else None
+    return Caller(player=identity, invite=invite, what=path, read=read)

@@ -1,4 +1,4 @@
-"""Evidence endpoints: checks of a game, bundles, server keys, verification of uploads."""
+"""Evidence endpoints: checks of a game, bundles, keys, uploads, and the public log."""
 
 from __future__ import annotations
 
@@ -13,25 +13,27 @@ from flask import Response, request
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from schemas.audit import AuditSchema, ServerKeysSchema
-from schemas.games import AsQuery, ProfileQuery
-from service.api.auth import required
+from schemas.games import AsQuery, LogProofQuery, ProfileQuery
 from service.api.connections import connections_from
-from service.api.context import context, services
+from service.api.context import context, required, services
 from service.api.http import (
     NDJSON,
     OCTETS,
+    PLAIN,
     ZIP,
     immutable,
     json_response,
     page,
     private,
     revalidated,
+    shared,
+    text_response,
 )
-from service.api.limits import caller_address
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
-from service.api.parsing import check_encoding, copy_body, malformed
-from service.application.errors import Refusal, invalid
+from service.api.parsing import caller_address, check_encoding, copy_body, malformed
+from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
+from service.shx.tlog.tiles import parse_tile
 from service.slots import Slots
 
 evidence = blueprint(
@@ -287,3 +289,72 @@ def _ascii(name: str, values: list[bytes]) -> list[str]:
         return [value.decode("ascii").strip() for value in values]
     except UnicodeDecodeError:
         raise invalid(f"/{name}", "is not a key: it has characters outside ASCII") from None
+
+
+log = blueprint(
+    "log", __name__, "The public log of all games, for witnesses, monitors and verifiers."
+)
+
+FRESH = 2
+"""Seconds for which caches may store a checkpoint."""
+
+
+@operation(
+    log,
+    "GET",
+    "/log/checkpoint",
+    answer=None,
+    produces=(PLAIN,),
+    token=Token.IGNORED,
+    refuses=("not-found",),
+)
+def checkpoint(_call: Call) -> Response:
+    """
+    Return the newest checkpoint, signed by the log and cosigned by its witnesses.
+
+    The prefix of the log is `/v1/log`; its tiles are at `/v1/log/tile/` (C2SP tlog-tiles).
+    """
+    found = services().log.checkpoint()
+    if found is None:
+        raise not_found("checkpoint yet")
+    return shared(text_response(found), seconds=FRESH)
+
+
+@operation(
+    log,
+    "GET",
+    "/log/proof",
+    query=LogProofQuery,
+    answer=None,
+    produces=(PLAIN,),
+    token=Token.IGNORED,
+    refuses=("not-found",),
+)
+def proof(call: Call) -> Response:
+    """Return the proof (C2SP tlog-proof) of a game's last leaf; `extra` is the leaf's data."""
+    found = services().log.proof(call.query["game"])
+    if found is None:
+        raise not_found("leaf in the public log")
+    return shared(text_response(found))
+
+
+@operation(
+    log,
+    "GET",
+    "/log/tile/<string:level>/<path:rest>",
+    answer=None,
+    produces=(OCTETS,),
+    token=Token.IGNORED,
+    refuses=("not-found",),
+)
+def tile(_call: Call, level: str, rest: str) -> Response:
+    """
+    Return a tile (`level` 0 to 63) or an entry bundle (`level` is `entries`); it never changes.
+
+    `rest` is `<N>` or `<N>.p/<W>` as in C2SP tlog-tiles: `x001/x234/067`, `000.p/17`.
+    """
+    requested = parse_tile(level, rest)
+    found = None if requested is None else services().log.tile(requested)
+    if found is None:
+        raise not_found("tile")
+    return immutable(Response(found, content_type=OCTETS), public=True)

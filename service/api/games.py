@@ -20,7 +20,6 @@ from service.api.http import (
     page,
     private,
 )
-from service.api.limits import caller_address
 from service.api.operation import (
     Call,
     InviteHeaders,
@@ -31,6 +30,7 @@ from service.api.operation import (
     blueprint,
     operation,
 )
+from service.api.parsing import caller_address
 
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 

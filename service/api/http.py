@@ -1,19 +1,20 @@
-"""HTTP conventions of all answers: content types, ETags, caching, idempotency, CORS."""
+"""HTTP conventions of all answers: types, ETags, caching, idempotency, CORS, compression."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from flask import Flask, Response, request
 from werkzeug.datastructures import Headers, MIMEAccept
 
-from service.api.auth import INVITE_HEADER
-from service.api.parsing import body_bytes, malformed, present_request
+from service.api.context import INVITE_HEADER
+from service.api.parsing import body_bytes, malformed, present_notes, present_request
 from service.application.callers import Answered, Idempotency
 from service.application.errors import Refusal
 from service.config import Settings
@@ -310,3 +311,94 @@ def _cached(response: Response, value: str, *, vary: bool) -> Response:
 def page(items: Sequence[Any], next_: str | int | None, **more: Any) -> Mapping[str, Any]:
     """Return one page of a list as the API represents it."""
     return {"items": items, **more, "next": next_}
+
+
+SMALLEST: Final = 1024
+"""Minimum size in bytes of a compressed answer; a smaller one fits into one packet anyway."""
+
+GZIP_LEVEL: Final = 5
+ZSTD_LEVEL: Final = 3
+
+ENCODINGS: Final = ("zstd", "gzip")
+"""The encodings, the preferred one first."""
+
+_TEXTS: Final = frozenset(
+    {
+        *("application/json", "application/problem+json", "application/x-ndjson"),
+        *("text/html", "text/css", "text/javascript", "text/plain", "image/svg+xml"),
+    }
+)
+"""Media types that are compressed; those of bundles and streams are not among them."""
+
+
+def leave_uncompressed() -> None:
+    """
+    Exclude the answer of this request, because it has a token, recovery code or invite.
+
+    The length of a compressed answer could reveal a secret that is next to text chosen by an
+    attacker. Problems contain no secret, so they are compressed even then.
+    """
+    present_notes().leave_uncompressed = True
+
+
+def register_compression(app: Flask) -> None:
+    """Compress the answers of an application, as the last step before they are sent."""
+
+    @app.after_request
+    def compress(response: Response) -> Response:
+        if response.status_code == HTTPStatus.NOT_MODIFIED:
+            _add_vary(response)
+            return response
+        if not _compressible(response):
+            return response
+        _add_vary(response)
+        if "HTTP_ACCEPT_ENCODING" not in present_request().environ:
+            return response
+        encoding = request.accept_encodings.best_match(ENCODINGS)
+        if encoding is None:
+            return response
+        response.set_data(_compressed(response.get_data(), encoding))
+        response.headers["Content-Encoding"] = encoding
+        _weaken(response)
+        return response
+
+
+def _add_vary(response: Response) -> None:
+    """Add Accept-Encoding to Vary, without parsing the header as `response.vary` would."""
+    named = response.headers.get("Vary")
+    if named is None:
+        response.headers["Vary"] = "Accept-Encoding"
+    elif "Accept-Encoding" not in named:
+        response.headers["Vary"] = f"{named}, Accept-Encoding"
+
+
+def _compressible(response: Response) -> bool:
+    if present_notes().get("leave_uncompressed") and response.status_code < HTTPStatus.BAD_REQUEST:
+        return False
+    if isinstance(response, JsonResponse):
+        return response.size >= SMALLEST
+    if response.is_streamed or response.direct_passthrough:
+        return False
+    if response.mimetype not in _TEXTS or "Content-Encoding" in response.headers:
+        return False
+    return len(response.get_data()) >= SMALLEST
+
+
+def _compressed(data: bytes, encoding: str) -> bytes:
+    if encoding == "zstd":
+        import zstandard  # loaded only if a client accepts it
+
+        packed: bytes = zstandard.ZstdCompressor(level=ZSTD_LEVEL).compress(data)
+        return packed
+    return gzip.compress(data, GZIP_LEVEL, mtime=0)
+
+
+def _weaken(response: Response) -> None:
+    """
+    Make the ETag weak if it is a hash of the bytes, because compression changes them.
+
+    `"v<version>"` names a state, not bytes, and clients send it back in If-Match.
+    """
+    tag, is_weak = response.get_etag()
+    if tag is not None and not is_weak and not tag.startswith("v"):
+        response.set_etag(tag, weak=True)

@@ -7,8 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from ipaddress import IPv6Address, ip_address
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +18,7 @@ from redis import RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from service.api.parsing import present_request
+from service.api.parsing import caller_address, present_request
 from service.application.errors import Refusal
 from service.config import Settings, uses_sentinel
 from service.job_queue import client_of
@@ -143,29 +141,6 @@ class RateLimits:
 def register(app: Flask, rate_limits: RateLimits) -> None:
     """Count every request of an application before it is answered."""
     app.before_request(rate_limits.count_request)
-
-
-def caller_address() -> str:
-    """
-    Return the client address under which a request is counted.
-
-    For IPv6 this is the /64 network, because its owner has every address in it.
-    `X-Forwarded-For` has been evaluated already, for as many proxies as the settings trust.
-    """
-    return counted_address(present_request().remote_addr or "")
-
-
-@lru_cache(maxsize=4096)
-def counted_address(text: str) -> str:
-    """Return the key under which an IP address is counted: itself, or its /64 network."""
-    try:
-        address = ip_address(text)
-    except ValueError:
-        return text
-    if isinstance(address, IPv6Address):
-        mapped = address.ipv4_mapped
-        return str(mapped) if mapped else f"{IPv6Address(int(address) >> 64 << 64)}/64"
-    return str(address)
 
 
 def _rate_limited(detail: str, seconds: float) -> Refusal:

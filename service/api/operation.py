@@ -21,9 +21,15 @@ from werkzeug.exceptions import HTTPException
 from schemas.errors import ProblemSchema, pointers
 from schemas.strict_fields import Closed
 from service.api import problems
-from service.api.auth import INVITE_HEADER, admit, bearer_token, caller_of, required
-from service.api.compression import leave_uncompressed
-from service.api.context import context, services
+from service.api.context import (
+    INVITE_HEADER,
+    admit,
+    bearer_token,
+    caller_of,
+    context,
+    required,
+    services,
+)
 from service.api.http import (
     EVENT_ID,
     EVENT_STREAM,
@@ -37,6 +43,7 @@ from service.api.http import (
     change_response,
     idempotency_key,
     idempotency_of,
+    leave_uncompressed,
     negotiated_type,
     with_location,
 )

@@ -17,9 +17,8 @@ from schemas.games import StreamQuery
 from service import tracing
 from service.api.context import Context, context
 from service.api.http import EVENT_ID, EVENT_STREAM, private
-from service.api.limits import caller_address
 from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint, operation
-from service.api.parsing import malformed
+from service.api.parsing import caller_address, malformed
 from service.application.callers import Caller
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry

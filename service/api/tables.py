@@ -19,8 +19,7 @@ from schemas.tables import (
     TablesQuery,
     WaitQuery,
 )
-from service.api.auth import required
-from service.api.context import context, services
+from service.api.context import context, required, services
 from service.api.http import (
     change_response,
     conditional,
@@ -30,7 +29,6 @@ from service.api.http import (
     private,
     with_etag,
 )
-from service.api.limits import caller_address
 from service.api.operation import (
     Call,
     InviteHeaders,
@@ -41,6 +39,7 @@ from service.api.operation import (
     blueprint,
     operation,
 )
+from service.api.parsing import caller_address
 from service.application.tables.requests import TableRequest
 from service.domain.events import Clock, Entropy
 

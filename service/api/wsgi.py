@@ -13,13 +13,13 @@ from collections.abc import Callable
 
 from flask import Flask
 
-from service.api import assets
+from service.api import pages
 from service.api.app import create_app, create_stream_app
 from service.api.connections import ConnectionLimit
 from service.api.context import Context, context
 from service.api.stream_server import StreamServer
 
-assets.loaded()  # once, where the fork server imports this module for all API processes
+pages.loaded_assets()  # once, where the fork server imports this module for all API processes
 
 _STOPS = {signal.SIGTERM, signal.SIGINT}
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from service.api.assets import loaded
+from service.api.pages import loaded_assets
 from tests.worlds.api_world import make_world
 
 pytestmark = pytest.mark.heavy
@@ -110,7 +110,7 @@ def test_a_page_that_contradicts_the_document_is_found(document: Any, tmp_path: 
 
 def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path) -> None:
     """Shortened local names must not collide with other names."""
-    for name, content in loaded().files.items():
+    for name, content in loaded_assets().files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
     options = json.loads((WEB / "tsconfig.app.json").read_text())["compilerOptions"]

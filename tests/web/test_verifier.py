@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from service.api.assets import loaded, strings
+from service.api.pages import loaded_assets, strings
 from service.shx.bundle import OPENINGS, PROOF, REFUSALS, read_bundle, read_log, write_bundle
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt
@@ -381,7 +381,7 @@ def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Pat
 
 def test_the_served_scripts_behave_like_the_source(tmp_path: Path) -> None:
     """The server removes comments and spaces, and shortens names."""
-    for name, content in loaded().files.items():
+    for name, content in loaded_assets().files.items():
         assert not re.search(rb"^ *(?:/\*\*?\n|//)", content, re.MULTILINE), name
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)

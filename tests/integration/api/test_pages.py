@@ -10,9 +10,16 @@ from html.parser import HTMLParser
 
 import pytest
 
-from service.api.assets import FOLDER, loaded, strings
 from service.api.docs import SPECIFICATION, SPECIFIED
-from service.api.pages import checks, inline_code, sources, start_line
+from service.api.pages import (
+    FOLDER,
+    checks,
+    inline_code,
+    loaded_assets,
+    sources,
+    start_line,
+    strings,
+)
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.verify.finding import Check
 from tests.worlds.api_world import World, problem_of
@@ -107,7 +114,7 @@ def test_scripts_and_styles_are_cached_under_the_hash_of_their_content(world: Wo
 def test_the_address_of_an_older_build_is_answered_with_the_current_file(world: World) -> None:
     """A page loaded before an upgrade must not mix modules of two builds."""
     answer = world.get("/static/0123456789abcdef/app/cards.js")
-    assert answer.data == loaded().files["app/cards.js"]
+    assert answer.data == loaded_assets().files["app/cards.js"]
     assert answer.headers["Cache-Control"] == "no-cache"
     again = {"If-None-Match": answer.headers["ETag"]}
     assert world.get("/static/0123456789abcdef/app/cards.js", headers=again).status_code == 304
@@ -115,11 +122,11 @@ def test_the_address_of_an_older_build_is_answered_with_the_current_file(world: 
 
 @pytest.mark.parametrize("path", ["app/none.js", "../app.py", "app", "", "app/../style.css"])
 def test_no_file_outside_the_folder_is_served(world: World, path: str) -> None:
-    assert problem_of(world.get(f"/static/{loaded().build}/{path}")) == "not-found"
+    assert problem_of(world.get(f"/static/{loaded_assets().build}/{path}")) == "not-found"
 
 
 def test_scripts_import_only_existing_files_and_load_nothing_from_elsewhere() -> None:
-    files = loaded().files
+    files = loaded_assets().files
     for name, content in files.items():
         if not name.startswith("app/"):
             continue

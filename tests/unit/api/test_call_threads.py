@@ -7,7 +7,7 @@ from concurrent.futures import wait
 
 import pytest
 
-from service.api.call_threads import MOST_IDLE, CallThreads
+from service.api.stream_server import MOST_IDLE, CallThreads
 from tests.running import wait_for
 
 

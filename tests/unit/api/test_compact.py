@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.api.assets import FOLDER
 from service.api.compact import compact_script, compact_scripts
+from service.api.pages import FOLDER
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from posixpath import dirname, join, normpath
 
 import pytest
 
-from service.api.assets import FOLDER, loaded
+from service.api.pages import FOLDER, loaded_assets
 
 TEMPLATES = FOLDER.parent / "templates"
 VERIFY = "app/verify.js"
@@ -32,7 +32,7 @@ def scripts() -> set[str]:
 
 def loaded_with(script: str, language: str) -> set[str]:
     """Return the files that a page with this script loads in one language."""
-    files = loaded().files
+    files = loaded_assets().files
     texts = (page.read_text("utf-8") for page in TEMPLATES.iterdir())
     template = next(text for text in texts if f'"{script}"' in text)
     found = {"style.css", "app/app.css", *re.findall(r'asset\("([^"]+)"\)', template)}
@@ -53,7 +53,7 @@ def loaded_with(script: str, language: str) -> set[str]:
 
 @pytest.mark.parametrize("language", ["en", "sv", "ja"])
 def test_scripts_and_styles_of_the_pages_are_small(language: str) -> None:
-    files = loaded().files
+    files = loaded_assets().files
     assert {"app/lobby.js", "app/table.js", VERIFY} <= scripts()
     used = set().union(*(loaded_with(one, language) for one in scripts())) | {WORKER}
     assert {"app/cards.js", "app/dom.js", "verifier/custody.js"} <= used
@@ -70,4 +70,4 @@ def test_every_script_and_style_belongs_to_a_page() -> None:
     """A file that the test above does not count is either unused or loaded without a budget."""
     languages = ("en", "sv", "ja")
     used = set().union(*(loaded_with(one, lang) for one in scripts() for lang in languages))
-    assert set(loaded().files) - used == {"verifier/cli.js", WORKER}
+    assert set(loaded_assets().files) - used == {"verifier/cli.js", WORKER}
