@@ -11,14 +11,12 @@ from uuid import UUID
 from redis import Redis
 
 from service.application.access import AccessLog
-from service.application.clock_watch import ClockWatch
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
 from service.application.disputes.opening import DisputeOpening
 from service.application.disputes.room import Leads, NoLeads, Rooms
-from service.application.erasures import Erasures
 from service.application.first_read import FirstReads
 from service.application.games.audits import Auditing
 from service.application.games.cache import GameCache, Histories
@@ -34,9 +32,14 @@ from service.application.idempotency import Answers
 from service.application.names import Names
 from service.application.players import Players
 from service.application.ports import Doubt, NoNotifier, Notifier, RealWorld, World, no_doubt
-from service.application.retention import DEFAULT_RETENTION, Purging, Retention, retention_of
-from service.application.rulebook import Rulebook
-from service.application.rulesets import Rulemaking, RulesetPages, Trials
+from service.application.retention import (
+    DEFAULT_RETENTION,
+    Erasures,
+    Purging,
+    Retention,
+    retention_of,
+)
+from service.application.rulesets import Rulebook, Rulemaking, RulesetPages, Trials
 from service.application.signing import (
     Receipts,
     listed_keys,
@@ -57,7 +60,7 @@ from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.rooms import RedisLeads
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteVerifier
-from service.startup_checks import ALWAYS_READY, Readiness, check_clock
+from service.startup_checks import ALWAYS_READY, ClockWatch, Readiness, check_clock
 from service.store.archive import Bundles
 from service.store.database import Database
 from service.store.directory import Directory

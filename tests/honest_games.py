@@ -14,7 +14,7 @@ from service.application.callers import Caller, Player
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
 from service.application.games.schedule import ENTROPY_SECONDS, stands_in
-from service.application.tables.requests import TableRequest
+from service.application.tables.record import TableRequest
 from service.bootstrap import Services, compose
 from service.bots.registry import quick_bots
 from service.domain.events import Clock, Entropy

@@ -17,13 +17,16 @@ PACKAGES = ("service", "schemas", "workers")
 
 LAYERS = (
     ({"domain"},),
-    ({"shx", "config", "version", "atomic_files", "metrics", "fork_server", "slots", "tracing"},),
+    (
+        {"shx", "config", "version", "atomic_files", "fork_server", "slots", "tracing"},
+        {"telemetry"},
+    ),
     ({"schemas", "keys"},),
     ({"rulesets", "search"},),
     ({"replay"}, {"verify", "audit", "bots"}),
     ({"public_log"}, {"store"}),
     ({"application"},),
-    ({"rl", "simulation", "job_queue", "telemetry", "startup_checks"}, {"rooms"}, {"bootstrap"}),
+    ({"rl", "simulation", "job_queue", "startup_checks"}, {"rooms"}, {"bootstrap"}),
     ({"api", "workers", "client", "backup", "local"}, {"cli"}),
 )
 """

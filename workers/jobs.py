@@ -27,8 +27,8 @@ from service.job_queue import (
     connect,
     note_outcome,
 )
-from service.metrics import JOBS
 from service.simulation.trials import play_trials
+from service.telemetry import JOBS
 
 
 @lru_cache(maxsize=1)

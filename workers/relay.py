@@ -13,8 +13,8 @@ from service import tracing
 from service.application.games.commits import GAME_TOPIC
 from service.application.ports import GameVersion
 from service.bootstrap import Services
-from service.metrics import ROUNDS
 from service.store.events import StoreUnavailable
+from service.telemetry import ROUNDS
 from service.tracing import Step
 
 INTERVAL = 0.5  # seconds between two rounds

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import structlog
 
 from service.bootstrap import Services
-from service.metrics import ROUNDS
 from service.public_log.sequencer import BATCH, LogBroken, QuorumMissing
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
 from service.store.events import StoreError
+from service.telemetry import ROUNDS
 
 INTERVAL = 1.0
 """Seconds between two batches; the leaves of one batch share a checkpoint."""

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ops.bench.honest_page import page
-from service.application.tables.requests import TURNS_A_SEAT
+from service.application.tables.record import TURNS_A_SEAT
 from service.audit.statistics import blind_facts, deal_fact
 from service.bots.registry import bots
 from service.domain.events import EndReason

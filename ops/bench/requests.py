@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.application.tables.requests import TableRequest
+from service.application.tables.record import TableRequest
 from service.domain.events import Entropy
 
 

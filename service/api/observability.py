@@ -27,8 +27,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from service import tracing
 from service.api.parsing import present_notes, present_request
 from service.config import Settings
-from service.metrics import SHARED_FOLDER
-from service.telemetry import REQUEST_ID
+from service.telemetry import REQUEST_ID, SHARED_FOLDER
 from service.tracing import Attribute, Span
 from service.version import VERSION
 

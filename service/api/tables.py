@@ -40,7 +40,7 @@ from service.api.operation import (
     operation,
 )
 from service.api.parsing import caller_address
-from service.application.tables.requests import TableRequest
+from service.application.tables.record import TableRequest
 from service.domain.events import Clock, Entropy
 
 tables = blueprint("tables", __name__, "Tables: the same seats play one game after another.")

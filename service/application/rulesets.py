@@ -1,7 +1,8 @@
-"""Use cases for rulesets: creating custom ones, and reading all of them."""
+"""Use cases for rulesets: finding, creating and reading them."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Protocol
@@ -15,9 +16,8 @@ from service.application.errors import Refusal, invalid, not_found
 from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World
 from service.application.quotas import work
-from service.application.rulebook import Rulebook
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
-from service.rulesets.custom import RulesetRefused, custom_definition
+from service.rulesets.custom import RulesetRefused, custom_definition, custom_of
 from service.rulesets.labels import differences, differs_from_base
 from service.rulesets.rules_page import rules_page
 from service.rulesets.statements import Statement, model
@@ -255,3 +255,55 @@ def _named(known: KnownByName) -> dict[str, Any]:
         "statements": [],
         "differs": [],
     }
+
+
+KEPT = 1000
+
+READING = 25
+"""Work of reading a custom ruleset, as the number of events that take as long to fold."""
+
+
+class Rulebook:
+    """The catalogue and the players' rulesets; a ruleset never changes."""
+
+    def __init__(self, directory: PlayerRepository) -> None:
+        self._directory = directory
+        self._own: OrderedDict[str, Definition] = OrderedDict()
+
+    def find(self, identity: str) -> Definition | None:
+        """Return a playable ruleset, None if there is none with this id."""
+        if identity in catalogue():
+            return catalogue()[identity]
+        known = self._own.get(identity)
+        if known is not None:
+            return known
+        row = self._directory.ruleset(identity)
+        return None if row is None else self._read(row)
+
+    def own(self, *, after: str | None, limit: int) -> list[Definition]:
+        """Return a page of the players' rulesets, newest first, beginning after `after`."""
+        rows = self._directory.list_rulesets(after=after, limit=limit)
+        return [self._own.get(row.id) or self._read(row) for row in rows]
+
+    def definition(self, identity: str, at: str = "/ruleset") -> Definition:
+        """Return a playable ruleset; raises Refusal `invalid-body` or `ruleset-refused`."""
+        found = self.find(identity)
+        if found is not None:
+            return found
+        if identity in known_by_name():
+            raise Refusal("ruleset-refused", "this ruleset is known by name only, without rules")
+        raise invalid(at, "there is no ruleset of this name: GET /v1/rulesets lists them")
+
+    def text(self, identity: str, rule: str) -> str:
+        """Return the text of a statement of a ruleset, empty if it has none."""
+        found = self.find(identity)
+        return (found.text_of(rule) if found else None) or ""
+
+    def _read(self, row: CustomRuleset) -> Definition:
+        document = orjson.loads(row.document)
+        with work(READING):
+            read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
+        self._own[row.id] = read
+        if len(self._own) > KEPT:
+            self._own.popitem(last=False)
+        return read

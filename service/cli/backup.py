@@ -27,7 +27,7 @@ from service.cli.service_options import (
 from service.config import variable
 
 if TYPE_CHECKING:
-    from service.application.erasures import ErasureFile
+    from service.application.retention import ErasureFile
     from service.backup.backup import Authenticity, Manifest
     from service.backup.restore import Corrections
     from service.keys.keyring import Keyring
@@ -156,7 +156,7 @@ def restore(
 
     Exit status: 0 restored, 1 nothing was changed, with the reason.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    from service.application.erasures import ErasureFile
+    from service.application.retention import ErasureFile
     from service.backup import restore as restoring
     from service.backup.backup import Backup, BackupError
     from service.backup.restore import Corrections
@@ -237,7 +237,7 @@ def _store_checkpoint(checkpoints: SignedCheckpoints, newest: bytes) -> None:
 
 def _copy_erasures(erased: ErasureFile, target: Path) -> None:
     """Copy the list of erased players to `target`, for later restores; failures are reported."""
-    from service.application.erasures import ErasureFile
+    from service.application.retention import ErasureFile
     from service.store.directory import Erasure
 
     if erased.path == target or not erased.path.exists():

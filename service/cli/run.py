@@ -1,4 +1,4 @@
-"""`shithead up`, `run` and `migrate`: the service, one of its processes, the database schema."""
+"""`shithead up`, `run`, `migrate`, `settings` and `rotate-keys`: operate the service."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import Final, NoReturn
 
 import click
+
+from service.config import DESCRIBED, OTHERS, Settings, variable
 
 
 @click.command(short_help="Run the whole service on this machine.")
@@ -65,9 +71,6 @@ def up(
     return run(options)
 
 
-if TYPE_CHECKING:
-    from service.config import Settings
-
 ROLES: Final = ("api", "streams", "worker", "searches", "trials", "relay", "sweeper", "sequencer")
 SILENT_SECONDS: Final = 60.0
 """Seconds without a successful round after which relay, sweeper or sequencer is not healthy."""
@@ -95,7 +98,7 @@ def run(role: str, *, check: bool) -> int:
     """
     from service.config import ConfigError, settings_from
     from service.local.programs import program_of
-    from service.metrics import SHARED_FOLDER
+    from service.telemetry import SHARED_FOLDER
 
     try:
         settings = settings_from()
@@ -180,4 +183,163 @@ def migrate(database_url: str, *, check: bool) -> int:
     except (DatabaseError, ValueError, RuntimeError, OSError) as error:
         raise click.ClickException(" ".join(str(error).split())) from None
     click.echo("the schema is current")
+    return 0
+
+
+_HEAD = "| Variable | Default | Unit or form | Effect |\n| --- | --- | --- | --- |"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Described:
+    """A variable as the settings page shows it."""
+
+    variable: str
+    default: str
+    unit: str
+    effect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A part of the settings page."""
+
+    title: str
+    rows: tuple[Described, ...]
+
+
+def settings_page() -> tuple[Section, ...]:
+    """Return all variables, those of the service first."""
+    fixed = {
+        one.name: _text(one.default)
+        for one in fields(Settings)
+        if one.default is not MISSING and one.default is not None
+    }
+    return (*_sections(DESCRIBED, fixed), *_sections(OTHERS, {}))
+
+
+def markdown() -> str:
+    """Return the page as Markdown, for the runbook."""
+    lines = []
+    for section in settings_page():
+        lines += [f"### {section.title}", "", _HEAD]
+        lines += [
+            f"| `{row.variable}` | {row.default} | {row.unit} | {row.effect} |"
+            for row in section.rows
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+@click.command(short_help="List all settings with default, unit and effect.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print the tables of the runbook.")
+def settings(*, as_markdown: bool) -> None:
+    """
+    List all environment variables: default, unit or form, and effect.
+
+    The service reads them when it starts, and refuses to start with an invalid value or an
+    unknown name. `shithead up` sets the addresses of its own servers, the port and the
+    number of workers from its options. It stores the key file and the archive in its data
+    folder, and chooses a free port of 127.0.0.1 for the metrics, unless these are set.
+
+    Exit status: 0.
+    """
+    if as_markdown:
+        click.echo(markdown(), nl=False)
+        return
+    for section in settings_page():
+        click.echo(f"{section.title}\n")
+        for row in section.rows:
+            click.echo(f"  {row.variable:<34} {row.default} ({row.unit})\n      {row.effect}")
+        click.echo()
+
+
+def _sections(text: str, fixed: dict[str, str]) -> Iterator[Section]:
+    """Yield the sections of a description; `fixed` has the defaults that it does not name."""
+    for block in text.strip().removeprefix("= ").split("\n= "):
+        title, *lines = block.splitlines()
+        yield Section(title=title, rows=tuple(_row(line, fixed) for line in lines))
+
+
+def _row(line: str, fixed: dict[str, str]) -> Described:
+    name, default, unit, effect = (cell.strip() for cell in line.split("|"))
+    standard = name.isupper()  # of OpenTelemetry, without our prefix
+    return Described(
+        variable=name if standard else variable(name),
+        default=default or fixed[name],
+        unit=unit,
+        effect=effect,
+    )
+
+
+def _text(default: object) -> str:
+    """Return a default as it is written in the environment."""
+    if isinstance(default, bool):
+        return "on" if default else "off"
+    return default.value if isinstance(default, StrEnum) else str(default)
+
+
+@click.command(name="rotate-keys", short_help="Make new keys for the service.")
+@click.option(
+    "--key-file",
+    envvar="SHITHEAD_KEY_FILE",
+    show_envvar=True,
+    type=click.Path(path_type=Path),
+    default=Path(".shithead/keys.json"),
+    show_default=True,
+    help="The key file of the service.",
+)
+@click.option(
+    "--only",
+    type=click.Choice(("sealing", "signing")),
+    help="Rotate this kind only.  [default: both]",
+)
+@click.option(
+    "--overlap",
+    type=click.FloatRange(min=0),
+    default=30.0,
+    show_default=True,
+    help="Days during which the old signing key also signs checkpoints.",
+)
+@click.option(
+    "--new", is_flag=True, help="Create a new file after the old one was lost for good; see below."
+)
+def rotate_keys(key_file: Path, only: str | None, overlap: float, *, new: bool) -> int:
+    """
+    Add new keys to the key file; a running service reloads it.
+
+    The sealing key encrypts the secrets of running games; old ones remain in the file, to
+    decrypt the games that were sealed with them. The signing key signs receipts
+    and checkpoints; the new one is signed by the old one, so that clients that trust the
+    old key can accept the new one. During the overlap, checkpoints carry both signatures.
+    `/v1/keys` lists all keys permanently.
+
+    Back up the key file afterwards: running games cannot be decrypted without it.
+
+    --new creates a missing key file. Use it only if every copy of the old file is lost: the
+    hidden cards of running games can then never be decrypted, and the new signatures cannot
+    be distinguished from forged ones. A service whose database has games refuses to start
+    without its key file. Start it once with SHITHEAD_KEYS_CHECK=off, until it has dealt a
+    game and signed a checkpoint.
+
+    Exit status: 0 the file has new keys, 1 it could not be read or written.
+    """
+    from service.keys.keyring import Keyring, KeyringError, load_or_create, rotate
+
+    def change(keyring: Keyring) -> Keyring:
+        if only != "signing":
+            keyring = keyring.rotated()
+        if only != "sealing":
+            keyring = keyring.with_new_signing_key(
+                datetime.now(UTC), overlap=timedelta(days=overlap)
+            )
+        return keyring
+
+    try:
+        if new and key_file.exists():
+            raise click.ClickException(f"{key_file} already exists")
+        keyring = load_or_create(key_file) if new else rotate(key_file, change)
+    except (KeyringError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"sealing key {keyring.current}, signing key of {keyring.signing_since}")
+    click.echo("a running service reloads them; back up the key file")
     return 0

@@ -32,9 +32,9 @@ from service.local.processes import (
     sweep_group,
 )
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
-from service.metrics import SHARED_FOLDER
 from service.startup_checks import redis_fault
 from service.store.migrate import LaterSchema, migrate, service_url
+from service.telemetry import SHARED_FOLDER
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before an ended program is restarted
 _STEADY = 30.0  # seconds of running after which the next pause is the shortest again

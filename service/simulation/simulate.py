@@ -14,7 +14,7 @@ from schemas.moves import move_of
 from schemas.views import Facts
 from service.application.games.record import GameRecord, write
 from service.application.tables.dealing import new_hand
-from service.application.tables.requests import TableRequest, opened_by
+from service.application.tables.record import TableRequest, opened_by
 from service.bots.bot import bot_rng, bot_view
 from service.bots.registry import bots
 from service.domain.commands import Command, Move, Seat

@@ -19,7 +19,6 @@ from psycopg.adapt import PyFormat
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from service.config import Settings
-from service.metrics import DATABASE_SLOW
 from service.store.events import (
     HandRunning,
     PlayerErased,
@@ -28,6 +27,7 @@ from service.store.events import (
     StoreError,
     StoreUnavailable,
 )
+from service.telemetry import DATABASE_SLOW
 
 Row = TypeVar("Row")
 

@@ -12,12 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from service.application.clock_watch import clock_fault
 from service.cli.__main__ import run
 from service.config import Settings
 from service.keys.keyring import Keyring, load_or_create
 from service.local.programs import environment_of, program_of
-from service.startup_checks import CannotStart, check_start, redis_fault
+from service.startup_checks import CannotStart, check_start, clock_fault, redis_fault
 from tests.servers import DatabaseServer
 from tests.worlds.api_world import make_world
 

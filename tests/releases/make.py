@@ -13,7 +13,7 @@ from uuid import UUID
 
 from service.application.callers import Player
 from service.application.signing import signers_at
-from service.application.tables.requests import TableRequest
+from service.application.tables.record import TableRequest
 from service.backup.backup import back_up
 from service.bootstrap import Services, compose
 from service.domain.events import Clock, Entropy

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from service.cli.__main__ import shithead
-from service.cli.settings import settings_page
+from service.cli.run import settings_page
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ("README.md", "ops/*.md", "ops/decisions/*.md", "ops/spec/*.md")

@@ -12,8 +12,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from service.cli.run import ROLES
-from service.cli.settings import settings_page
+from service.cli.run import ROLES, settings_page
 from service.config import Settings, variable
 from tests.unit.test_runbook import TEXT, known_metrics
 

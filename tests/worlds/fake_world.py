@@ -17,7 +17,7 @@ from schemas.moves import listed_moves
 from service.application.callers import Answered, Caller, Idempotency, Player
 from service.application.games.cache import GameEntry
 from service.application.ports import GameVersion, Notifier
-from service.application.tables.requests import TableRequest
+from service.application.tables.record import TableRequest
 from service.bootstrap import Services, compose
 from service.domain.dispute import Periods
 from service.domain.events import Clock, Entropy

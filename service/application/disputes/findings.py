@@ -23,7 +23,7 @@ from service.application.games.cache import GameCache, GameEntry
 from service.application.games.record import load, with_cites
 from service.application.handler import Accepted, Handler
 from service.application.ports import World
-from service.application.rulebook import Rulebook
+from service.application.rulesets import Rulebook
 from service.domain.commands import (
     Forfeit,
     Lay,

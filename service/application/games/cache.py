@@ -16,7 +16,7 @@ import orjson
 from service.application.callers import Caller
 from service.application.games.record import GameRecord, follow, load, with_cites
 from service.application.quotas import work
-from service.application.rulebook import Rulebook
+from service.application.rulesets import Rulebook
 from service.application.tables.record import TABLES, TableRecord
 from service.domain.cards import Card
 from service.domain.commands import Seat

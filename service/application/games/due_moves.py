@@ -33,9 +33,9 @@ from service.bots.registry import bots
 from service.domain.commands import Command, Move, Ready, Seat, TimeOut
 from service.domain.game import Status
 from service.domain.legal import default_opener, idle_end, legal_moves, may_act
-from service.metrics import TURNS
 from service.store.events import StreamConflict
 from service.store.games import GameRepository
+from service.telemetry import TURNS
 from service.tracing import Attribute, Step
 
 STAND_IN = "lowest"

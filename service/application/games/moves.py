@@ -27,7 +27,7 @@ from service.application.idempotency import MadeMove
 from service.application.names import Names
 from service.application.ports import Notifier, World
 from service.application.quotas import listing, work
-from service.application.rulebook import Rulebook
+from service.application.rulesets import Rulebook
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
 from service.domain.commands import (
@@ -46,7 +46,6 @@ from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves
 from service.keys.keyring import KeyringError, Keys
-from service.metrics import CONFLICTS, MOVES
 from service.shx.bundle import REFUSALS
 from service.shx.canonical import RecordError, canonical, format_time
 from service.shx.moves import (
@@ -60,6 +59,7 @@ from service.shx.moves import (
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError, StreamConflict
 from service.store.games import RefusedMove
+from service.telemetry import CONFLICTS, MOVES
 
 MOST_SWAPS = 500
 """Maximum of exchanges of a seat in a hand: the rules have none, and each exchange is an event."""

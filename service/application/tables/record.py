@@ -1,15 +1,32 @@
-"""Tables as streams of events: the folded record and its summary row."""
+"""Tables as streams: the event that opens one, the folded record, its summary row."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
+from schemas.errors import token
 from schemas.strict_fields import plain_data
 from schemas.tables import table_event_of, table_type_of
+from service.application.errors import Refusal, invalid
 from service.application.streams import Envelope, Stream
-from service.domain.table import Table, TableEvent, evolve_table, fold_table
+from service.bots.registry import bots
+from service.domain.events import Clock, Entropy
+from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset, cards_dealt, deck_of
+from service.domain.table import (
+    Conditions,
+    SeatKind,
+    Table,
+    TableEvent,
+    TableOpened,
+    TableSeat,
+    evolve_table,
+    fold_table,
+)
+from service.rulesets.catalogue import Definition
+from service.rulesets.options import OptionError
 from service.store.events import StreamKind
 from service.store.summaries import NewTableSummary, SeatSummary, TableSummary
 
@@ -83,3 +100,84 @@ def seat_summaries(record: TableRecord) -> list[SeatSummary]:
         SeatSummary(seat=number, kind=seat.kind.value, bot=seat.bot, player_id=seat.player)
         for number, seat in enumerate(record.table.seats)
     ]
+
+
+TURNS_A_SEAT = 400
+"""Default turn limit of a hand, for each seat (rules.md, Endless hands)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableRequest:
+    """The body of `POST /v1/tables`, parsed but not yet validated."""
+
+    ruleset: str
+    seats: tuple[Any, ...]  # "me", "open" or {"bot": name}
+    options: Mapping[str, Any]
+    clock: Clock | None
+    window_seconds: int
+    public: bool
+    entropy: Entropy
+    key: str | None
+    turn_limit: int | None
+    deal: bool
+
+
+def opened_by(host: UUID, request: TableRequest, definition: Definition) -> TableOpened:
+    """
+    Return the event that opens the table.
+
+    Raises Refusal for the first error: `invalid-body` for seats, bots or options, `cannot-deal`
+    if the ruleset does not allow this number of seats or the cards do not suffice.
+    """
+    seats = tuple(_seats(host, request))
+    try:
+        options = definition.chosen(request.options)
+    except OptionError as error:
+        raise invalid(f"/options/{token(error.name)}", error.message) from None
+    ruleset = definition.ruleset(options)
+    _check_deal(ruleset, len(seats))
+    limit = request.turn_limit or min(TURNS_A_SEAT * len(seats), MAX_TURN_LIMIT)
+    all_bots = all(seat.kind is SeatKind.BOT for seat in seats)
+    conditions = Conditions(
+        ruleset=definition.pinned(options),
+        next_dealer=ruleset.end.next_dealer,
+        paper_bag=ruleset.end.paper_bag,
+        public=request.public,
+        clock=request.clock,
+        window_seconds=0 if all_bots else request.window_seconds,
+        turn_limit=limit,
+        deal=request.deal,
+    )
+    return TableOpened(host=str(host), conditions=conditions, seats=seats)
+
+
+def _seats(host: UUID, request: TableRequest) -> list[TableSeat]:
+    if sum(seat == "me" for seat in request.seats) > 1:
+        raise invalid("/seats", "you can take one seat only")
+    return [_seat(host, request, n, seat) for n, seat in enumerate(request.seats)]
+
+
+def _seat(host: UUID, request: TableRequest, number: int, seat: Any) -> TableSeat:
+    if seat == "open":
+        return TableSeat()
+    if seat == "me":
+        return TableSeat(
+            kind=SeatKind.HUMAN, player=str(host), entropy=request.entropy, key=request.key
+        )
+    name = seat["bot"]
+    if name not in bots():
+        raise invalid(
+            f"/seats/{number}/bot", "there is no bot of this name: GET /v1/bots lists them"
+        )
+    return TableSeat(kind=SeatKind.BOT, bot=name)
+
+
+def _check_deal(ruleset: Ruleset, seats: int) -> None:
+    if not ruleset.seats_min <= seats <= ruleset.seats_max:
+        least, most = ruleset.seats_min, ruleset.seats_max
+        range_ = f"{least} seats" if least == most else f"{least} to {most} seats"
+        raise Refusal("cannot-deal", f"{ruleset.id} is for {range_}")
+    decks, jokers, partial = deck_of(ruleset, seats)
+    cards, needed = 52 * decks + 4 * len(partial) + jokers, cards_dealt(ruleset, seats)
+    if cards < needed:
+        raise Refusal("cannot-deal", f"the deal needs {needed} cards, the decks have {cards}")

@@ -28,10 +28,15 @@ from service.application.quotas import (
     room_for_game,
     room_for_table,
 )
-from service.application.rulebook import Rulebook
+from service.application.rulesets import Rulebook
 from service.application.tables.dealing import DealtHand, new_hand, table_append
-from service.application.tables.record import TABLES, TableRecord, new_table_summary
-from service.application.tables.requests import TableRequest, opened_by
+from service.application.tables.record import (
+    TABLES,
+    TableRecord,
+    TableRequest,
+    new_table_summary,
+    opened_by,
+)
 from service.application.tables.view import table_json
 from service.domain.commands import Seat
 from service.domain.events import Entropy

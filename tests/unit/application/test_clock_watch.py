@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from service.application.clock_watch import ClockWatch
+from service.startup_checks import ClockWatch
 
 BEGIN = datetime(2026, 11, 21, 20, 0, tzinfo=UTC)
 DAY = timedelta(days=1)

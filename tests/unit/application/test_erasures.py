@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from service.application.erasures import ErasureFile, Erasures
+from service.application.retention import ErasureFile, Erasures
 from service.store.directory import Erasure
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -14,8 +14,7 @@ from service.api.limits import LONG
 from service.application.callers import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
-from service.application.rulebook import READING
-from service.application.rulesets import TEXT_COST
+from service.application.rulesets import READING, TEXT_COST
 from service.bootstrap import Services, compose
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from service.cli.narration import People
-from service.cli.play_report import closing_lines
+from service.cli.play import closing_lines
 from service.verify.plain import MOST_WORDS
 from tests.tamper import report_on, sample
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.settings import markdown, settings_page
+from service.cli.run import markdown, settings_page
 from service.config import Settings, settings_from, variable
 from tests.unit.cli.conftest import ROOT, CommandOutput
 
