@@ -10,16 +10,15 @@ from uuid import UUID
 
 from redis import Redis
 
-from service.application.access import AccessLog
+from service.application.access import AccessLog, FirstReads
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
 from service.application.disputes.opening import DisputeOpening
 from service.application.disputes.room import Leads, NoLeads, Rooms
-from service.application.first_read import FirstReads
 from service.application.games.audits import Auditing
-from service.application.games.cache import GameCache, Histories
+from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.due_moves import Turns
 from service.application.games.entropy import EntropyCalls
 from service.application.games.evidence import Evidence, Verifying
@@ -29,7 +28,6 @@ from service.application.games.schedule import BeginBeat, ConstantTime, IdleGame
 from service.application.games.uploads import Work, answer_here, within
 from service.application.handler import Handler
 from service.application.idempotency import Answers
-from service.application.names import Names
 from service.application.players import Players
 from service.application.ports import Doubt, NoNotifier, Notifier, RealWorld, World, no_doubt
 from service.application.retention import (

@@ -25,9 +25,9 @@ from schemas.settings import Tree
 from service import tracing
 from service.application.errors import Refusal
 from service.application.ports import GameVersion
+from service.application.quotas import Slots
 from service.config import uses_sentinel
 from service.shx.canonical import canonical
-from service.slots import Slots
 from service.tracing import Attribute, Step
 
 QUEUE = "bots"

@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.application.callers import Caller, Player
+from service.application.access import Caller, Player
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
 from service.application.games.schedule import ENTROPY_SECONDS, stands_in

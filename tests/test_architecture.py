@@ -18,7 +18,7 @@ PACKAGES = ("service", "schemas", "workers")
 LAYERS = (
     ({"domain"},),
     (
-        {"shx", "config", "version", "atomic_files", "fork_server", "slots", "tracing"},
+        {"shx", "config", "version", "atomic_files", "fork_server", "tracing"},
         {"telemetry"},
     ),
     ({"schemas", "keys"},),

@@ -25,8 +25,8 @@ from uuid import UUID
 import orjson
 
 from ops.bench.requests import plain_table
-from service.application.callers import Caller, Player
-from service.application.games.cache import GameEntry
+from service.application.access import Caller, Player
+from service.application.games.cache import GameEntry, Names
 from service.application.games.due_moves import Turns
 from service.application.games.moves import Moves
 from service.application.games.record import write
@@ -38,7 +38,6 @@ from service.application.games.schedule import (
     at_once,
     no_beat,
 )
-from service.application.names import Names
 from service.bootstrap import Services, compose
 from service.bots.greedy import GREEDY
 from service.bots.registry import bots

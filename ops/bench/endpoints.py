@@ -32,10 +32,10 @@ from ops.bench.endpoint_inputs import Input, inputs
 from ops.bench.endpoint_scene import Scene, make_scene, wait_for_findings
 from service.api.app import api_shares, create_app
 from service.api.parsing import GRACE
+from service.application.quotas import Slots
 from service.bootstrap import services_from
 from service.config import Settings
 from service.job_queue import WITHIN_SECONDS
-from service.slots import Slots
 from service.store.migrate import migrate
 from tests import servers
 from tests.running import running
@@ -289,8 +289,8 @@ Made by `python -m ops.bench.endpoints --write` on a machine with two cores that
 other work. A figure is milliseconds of processor time of the API process, without PostgreSQL,
 Valkey, workers and the process that verifies uploads. *Outside*: outside every counted slot; no
 call may exceed {BOUND * 1000:.0f} there. *In slots*: while a slot was held, with the names of the
-slots (`service/slots.py`); they are observed during the call. *First*: in a process that has read
-no game, table or dispute yet; *again*: the median of {AGAIN} repetitions.
+slots (`service/application/quotas.py`); they are observed during the call. *First*: in a process
+that has read no game, table or dispute yet; *again*: the median of {AGAIN} repetitions.
 
 Each endpoint has two rows at most: the costliest input that is accepted and the costliest that is
 refused, of those in `ops/bench/endpoint_inputs.py`: bodies of 256 KiB (unknown fields, deep

@@ -27,9 +27,9 @@ from service.api.players import players
 from service.api.rulesets import bots, rulesets
 from service.api.sse import stream
 from service.api.tables import tables
+from service.application.quotas import Slots
 from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
-from service.slots import Slots
 from service.startup_checks import check_start, warn_of_redis
 from service.telemetry import configure_logs, configure_traces
 

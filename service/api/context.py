@@ -10,12 +10,11 @@ from flask import Flask
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
 from service.api.parsing import present_app, present_request
-from service.application.callers import Caller, Player
+from service.application.access import Caller, FirstRead, Player
 from service.application.errors import Refusal
-from service.application.first_read import FirstRead
+from service.application.quotas import Slots
 from service.bootstrap import Services
 from service.config import Settings
-from service.slots import Slots
 
 _NAME = "shithead"
 

@@ -33,8 +33,8 @@ from service.api.operation import Call, InviteHeaders, Token, blueprint, operati
 from service.api.parsing import caller_address, check_encoding, copy_body, malformed
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
+from service.application.quotas import Slots
 from service.shx.tlog.tiles import parse_tile
-from service.slots import Slots
 
 evidence = blueprint(
     "evidence", __name__, "Verification of games: checks, evidence bundles and server keys."

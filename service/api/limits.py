@@ -20,9 +20,9 @@ from redis.retry import Retry
 
 from service.api.parsing import caller_address, present_request
 from service.application.errors import Refusal
+from service.application.quotas import Slots
 from service.config import Settings, uses_sentinel
 from service.job_queue import client_of
-from service.slots import Slots
 
 ENDPOINT_LIMITS = {
     "players.register": 1200,

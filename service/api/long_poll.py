@@ -11,8 +11,8 @@ from uuid import UUID
 
 import redis
 
+from service.application.quotas import Slots
 from service.job_queue import connect
-from service.slots import Slots
 
 POLL_SECONDS = 0.25
 """Interval of reads from the store without notifications."""

@@ -24,7 +24,7 @@ from schemas.tables import BotSeatSchema, SeatRequestField
 from service.api.http import JSON, revalidated
 from service.api.problems import PROBLEMS
 from service.application.errors import Refusal
-from service.slots import Slots
+from service.application.quotas import Slots
 
 Json = dict[str, Any]
 

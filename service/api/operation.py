@@ -48,9 +48,8 @@ from service.api.http import (
     with_location,
 )
 from service.api.parsing import json_body, present_request, query_values
-from service.application.callers import Caller, Idempotency, Player
+from service.application.access import Caller, FirstRead, Idempotency, Player
 from service.application.errors import Refusal, invalid_body
-from service.application.first_read import FirstRead
 from service.application.quotas import limited_by
 from service.store.replica import from_replica
 

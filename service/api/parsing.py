@@ -21,8 +21,8 @@ from flask import Flask, Request, current_app, g, request
 from flask.ctx import _AppCtxGlobals
 
 from service.application.errors import Refusal, invalid_body
+from service.application.quotas import Slots
 from service.shx.canonical import MAX_INTEGER
-from service.slots import Slots
 
 MAX_DEPTH = 32
 """Nested objects and lists that a body may have; the API's own bodies need eight."""

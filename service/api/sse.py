@@ -19,7 +19,7 @@ from service.api.context import Context, context
 from service.api.http import EVENT_ID, EVENT_STREAM, private
 from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint, operation
 from service.api.parsing import caller_address, malformed
-from service.application.callers import Caller
+from service.application.access import Caller
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
 from service.store.events import StoreUnavailable, StreamArchived

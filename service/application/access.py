@@ -1,16 +1,225 @@
-"""Access to private data: who may see a table or game, and the log of reads (api.md, section 1)."""
+"""Callers: the first read of their requests, what they may see, and the access log."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
-from service.application.callers import Caller, matches
-from service.application.errors import not_found
-from service.application.games.cache import GameEntry
+from service.application.errors import Refusal, not_found
 from service.application.ports import World
 from service.domain.view import Viewer
 from service.store.games import GameRepository, GameRow, TableRow
+from service.store.lookups import Lookup, LookupResult, Lookups, lookup_of
+
+if TYPE_CHECKING:
+    from service.application.games.cache import GameCache, GameEntry, Names
+    from service.application.idempotency import Answers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Player:
+    """A registered person."""
+
+    id: UUID
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """The sender of a request: a player or an anonymous caller, with or without an invite."""
+
+    player: UUID | None = None
+    invite: str | None = None
+    what: str = "the game"  # the data requested, for the access log
+    read: FirstRead | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idempotency:
+    """Identifies a repeated request: its key within its path, and its body."""
+
+    key: str
+    path: str
+    body_hash: bytes
+
+    @property
+    def request_key(self) -> bytes:
+        """Return the hash under which the answer is stored; two paths may use the same key."""
+        return hashlib.sha256(f"{self.path}\n{self.key}".encode()).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """The answer to a request, as sent."""
+
+    body: bytes
+    version: int | None = None
+    replayed: bool = False
+
+
+def digest(secret: str) -> bytes:
+    """Return the hash of a token, recovery code or invite, which is stored instead of it."""
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def matches(secret: str | None, stored: bytes | None) -> bool:
+    """Return whether the hash of a secret is the stored one; compared in constant time."""
+    if secret is None or stored is None:
+        return False
+    return hmac.compare_digest(digest(secret), stored)
+
+
+KNOWN_TOKENS: Final = 10_000
+"""Tokens of a process whose player is cached; each takes 300 bytes."""
+
+
+class FirstReads:
+    """Creates the first read of each request, and caches the players of valid tokens."""
+
+    def __init__(
+        self,
+        lookups: Lookups,
+        game_cache: GameCache,
+        names: Names,
+        answers: Answers,
+        *,
+        defers: bool,
+    ) -> None:
+        self.lookups = lookups
+        self.game_cache = game_cache
+        self.names = names
+        self.answers = answers
+        self.defers = defers  # whether the store checks the token of a commit
+        self._players: OrderedDict[bytes, Player] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def begin(self, token: str | None, game: UUID | None) -> FirstRead:
+        """Return the first read of a request; nothing is read yet."""
+        return FirstRead(self, None if token is None else digest(token), game)
+
+    def check(self, token: bytes) -> None:
+        """Raise Refusal `unauthorized` if the token of this hash is unknown or has expired."""
+        FirstRead(self, token, None).confirm()
+
+    def player_of(self, token: bytes) -> Player | None:
+        """Return the player of a token, as it was last read."""
+        with self._lock:
+            return self._players.get(token)
+
+    def remember(self, token: bytes, player: Player | None) -> None:
+        """Cache the player of a token, or forget an unknown or expired one."""
+        with self._lock:
+            if player is None:
+                self._players.pop(token, None)
+                return
+            self._players[token] = player
+            self._players.move_to_end(token)
+            if len(self._players) > KNOWN_TOKENS:
+                self._players.popitem(last=False)
+
+
+class FirstRead:
+    """
+    The token, the stored answer and the game of one request.
+
+    `confirm` reads all of them in one query. A request that changes a game can skip it: `defer`
+    uses the cached player of the token, and the commit checks the token again. Before a request
+    is refused, the read is confirmed, so that faults have their documented order (api.md,
+    section 1).
+    """
+
+    def __init__(self, reads: FirstReads, token: bytes | None, game: UUID | None) -> None:
+        self._reads = reads
+        self._game = game
+        self._lookup: Lookup | None = None
+        self._found = LookupResult()
+        self._known: GameEntry | None = None  # the cached version of the game
+        self._entry: GameEntry | None = None
+        self._taken = True  # there is no game to take before the first query
+        self.token = token
+        self.request: Idempotency | None = None
+        self.player: Player | None = None
+
+    @property
+    def confirmed(self) -> bool:
+        """Return whether the token, if any, was read from the database for this request."""
+        return self._lookup is not None or self.token is None
+
+    def defer(self) -> bool:
+        """Use the cached player; return false if player or game is not cached: then confirm."""
+        if not self._reads.defers or self.token is None or self._game is None:
+            return False
+        self.player = self._reads.player_of(self.token)
+        self._known = self._reads.game_cache.in_memory(self._game)
+        return self.player is not None and self._known is not None
+
+    def confirm(self) -> None:
+        """Read token, answer and game at present; raises Refusal `unauthorized`."""
+        names, known, game = self._reads.names, None, Lookup()
+        if self._game is not None:
+            known = self._reads.game_cache.in_memory(self._game)
+            game = lookup_of(self._game, None if known is None else known.version)
+        self._lookup = Lookup(
+            token=self.token,
+            request_key=None if self.request is None else self.request.request_key,
+            game=game.game,
+            after=game.after,
+            metadata=game.metadata,
+            names=() if known is None else names.expired(known.players),
+        )
+        self._known, self._entry, self._taken = known, None, False
+        self._found = self._reads.lookups.find(self._lookup)
+        names.learn(self._found.names)
+        if self.token is None:
+            return
+        found = self._found.player
+        self.player = None if found is None else Player(id=found.id, name=found.name)
+        self._reads.remember(self.token, self.player)
+        if self.player is None:
+            raise Refusal("unauthorized", "unknown or expired token")
+
+    def first_answer(self) -> Answered | None:
+        """
+        Return the first answer to this request, None if it has none.
+
+        Raises Refusal `unauthorized`, and `idempotency-conflict` if the key was used with
+        another body.
+        """
+        if not self.confirmed:
+            self.confirm()
+        if self.player is None or self.request is None:
+            return None
+        return self._reads.answers.opened(self.player.id, self.request, self._found.answer)
+
+    def entry(self, game: UUID) -> GameEntry | None:
+        """Return the game that this request has read; before its first read, the cached one."""
+        if game != self._game:
+            return self._reads.game_cache.cached(game)
+        if self._lookup is None:
+            return self._known or self._reads.game_cache.cached(game)
+        if self._entry is None:
+            self._entry = self._reads.game_cache.found(self._lookup, self._found, self._known)
+        return self._entry
+
+    def take(self, game: UUID) -> GameEntry | None:
+        """
+        Return the present version of a game, None if there is none.
+
+        The first call returns the game read together with the token. Each later call reads again,
+        because the caller has waited or lost a race. Raises Refusal `unauthorized`.
+        """
+        if game != self._game:
+            return self._reads.game_cache.fresh(game)
+        if self._taken:
+            self.confirm()
+        self._taken = True
+        return self.entry(game)
 
 
 def visible(

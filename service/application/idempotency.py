@@ -9,11 +9,10 @@ from uuid import UUID
 import orjson
 
 from schemas.moves import listed_moves
-from service.application.callers import Answered, Idempotency
+from service.application.access import Answered, Idempotency
 from service.application.errors import Refusal
-from service.application.games.cache import GameCache, Histories
+from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.view import moved
-from service.application.names import Names
 from service.application.quotas import listing, work
 from service.application.signing import Receipts
 from service.domain.cards import in_code_order

@@ -7,10 +7,9 @@ from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
-from service.application.callers import Player, digest
+from service.application.access import Player, digest
 from service.application.errors import Refusal, not_found
-from service.application.games.cache import GameCache
-from service.application.names import Names
+from service.application.games.cache import GameCache, Names
 from service.application.ports import World
 from service.application.tables.tables import Tables
 from service.shx.canonical import format_time

@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 from schemas.settings import SettingsError, Tree, check_changes, json_schema, merged
-from service.application.callers import Answered, Idempotency, Player
+from service.application.access import Answered, Idempotency, Player
 from service.application.errors import Refusal, invalid, not_found
 from service.application.handler import Accepted, Handler, NewStream
 from service.application.ports import World

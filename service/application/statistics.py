@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from service.application.access import AccessLog
-from service.application.callers import Caller, Player
+from service.application.access import AccessLog, Caller, Player
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, GameEntry
+from service.application.quotas import Slots
 from service.audit.statistics import (
     FALSE_ALARM,
     THRESHOLD,
@@ -25,7 +25,6 @@ from service.audit.statistics import (
 from service.domain.game import Status
 from service.replay.history import decode_log, sealed_deck
 from service.shx.canonical import parse_time
-from service.slots import Slots
 from service.store.disputes import (
     STATISTICS_TOPIC,
     BlindChoice,

@@ -33,6 +33,13 @@ class Lookup:
     metadata: bool = False  # whether the data outside the game's log is read
 
 
+def lookup_of(game: UUID, known: int | None) -> Lookup:
+    """Return the lookup of a game after its known version; None: of the whole game."""
+    if known is None:
+        return Lookup(game=game, metadata=True)
+    return Lookup(game=game, after=known)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPlayer:
     """The player with the token of a lookup."""

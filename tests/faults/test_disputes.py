@@ -15,7 +15,7 @@ from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
 from schemas.strict_fields import plain_data
-from service.application.callers import Caller, Player
+from service.application.access import Caller, Player
 from service.application.disputes.opening import Accusation
 from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
 from service.application.errors import Refusal

@@ -13,7 +13,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.access import Answered, Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.store.events import EventStore, SealedSecret

@@ -12,7 +12,7 @@ import orjson
 import psycopg
 import pytest
 
-from service.application.callers import Caller, Player
+from service.application.access import Caller, Player
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
 from service.application.tables.record import TableRecord

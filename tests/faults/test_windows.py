@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.callers import Caller, Player
+from service.application.access import Caller, Player
 from service.application.games.cache import GameEntry
 from service.application.games.schedule import next_wake
 from service.bootstrap import Services

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from service.application.callers import Caller, Player
+from service.application.access import Caller, Player
 from service.application.signing import verifiers_of
 from service.backup.check import Fault, Progress, whole_check
 from service.backup.restore import restore

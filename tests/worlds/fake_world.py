@@ -14,7 +14,7 @@ from uuid import UUID
 import orjson
 
 from schemas.moves import listed_moves
-from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.access import Answered, Caller, Idempotency, Player
 from service.application.games.cache import GameEntry
 from service.application.ports import GameVersion, Notifier
 from service.application.tables.record import TableRequest

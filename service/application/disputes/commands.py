@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 
-from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.access import Answered, Caller, Idempotency, Player
 from service.application.disputes.files import DisputeFiles, seal_vote
 from service.application.disputes.record import DISPUTES, DisputeRecord, advance, dispute_append
 from service.application.disputes.view import dispute_json, is_insider

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from service.application.access import AccessLog
-from service.application.callers import Answered, Caller, Idempotency, Player, digest
+from service.application.access import AccessLog, Answered, Caller, Idempotency, Player, digest
 from service.application.disputes.commands import OPERATOR, DisputeCommands
 from service.application.disputes.opening import Accusation, DisputeOpening, barred_players
 from service.application.disputes.record import DisputeRecord

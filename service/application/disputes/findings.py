@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from service.application.callers import Answered
+from service.application.access import Answered
 from service.application.disputes.files import DisputeFiles, findings_associated
 from service.application.disputes.record import (
     DISPUTES,

@@ -9,7 +9,7 @@ from uuid import UUID
 import orjson
 
 from service.application import quotas
-from service.application.callers import Answered, Caller, Idempotency, Player
+from service.application.access import Answered, Caller, Idempotency, Player
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.record import DISPUTES

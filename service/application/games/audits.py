@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 from uuid import UUID
 
-from service.application.access import AccessLog
-from service.application.callers import Caller
+from service.application.access import AccessLog, Caller
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import GameEntry, Histories
 from service.application.games.moves import Refusals, unproven

@@ -1,11 +1,11 @@
-"""Caches of folded games and tables, updated with new events only, and of game histories."""
+"""Caches of folded games and tables, game histories, and names of players."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
@@ -13,7 +13,7 @@ from uuid import UUID
 
 import orjson
 
-from service.application.callers import Caller
+from service.application.access import Caller
 from service.application.games.record import GameRecord, follow, load, with_cites
 from service.application.quotas import work
 from service.application.rulesets import Rulebook
@@ -26,7 +26,7 @@ from service.replay.history import History, RecordedEvent, decode_log
 from service.store.directory import Directory
 from service.store.events import EventStore, SealedSecret, StoreError, StreamKind, StreamSlice
 from service.store.games import RefusedMove
-from service.store.lookups import GameMetadata, Lookup, LookupResult, Lookups
+from service.store.lookups import GameMetadata, Lookup, LookupResult, Lookups, lookup_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ class GameCache:
     def fresh(self, game: UUID) -> GameEntry | None:
         """Return the present version of a game; None if it does not exist."""
         known = self._games.get(game)
-        lookup = lookup_of(game, known)
+        lookup = lookup_of(game, None if known is None else known.version)
         return self.found(lookup, self._lookups.find(lookup), known)
 
     def found(
@@ -337,13 +337,6 @@ class GameCache:
         return self._keyring.open(secret.key_id, secret.ciphertext, game.bytes)
 
 
-def lookup_of(game: UUID, known: GameEntry | None) -> Lookup:
-    """Return the lookup of the part of a game that is newer than the known version, if any."""
-    if known is None:
-        return Lookup(game=game, metadata=True)
-    return Lookup(game=game, after=known.version)
-
-
 def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
     """Return the entry with the seats that came back from a bot; none if no seat has timed out."""
     if not any(seat.time_outs for seat in entry.record.game.seats):
@@ -479,3 +472,66 @@ def _same_deck(
     if isinstance(viewer, int) and before is not None and now is not None:
         return True
     return before == now
+
+
+KEPT_SECONDS = 5.0
+MOST_NAMES = 100_000
+"""Number of cached names above which the cache is cleared."""
+
+
+_Kept = tuple[float, str | None]
+"""When a name has to be read again, and the name; None for an erased player."""
+
+
+class Names:
+    """Names by player, read again after a few seconds so that erased names disappear."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._kept: dict[UUID, _Kept] = {}
+        self._lock = threading.Lock()
+
+    def of(self, players: Sequence[UUID | None]) -> list[str | None]:
+        """Return a name for each player, None for bots and for erased players."""
+        found, expired = self._cached(players)
+        names = [None if one is None else one[1] for one in found]
+        if not expired:
+            return names
+        read = self._directory.names(expired)
+        new = {player: read.get(player) for player in expired}
+        self.learn(new)
+        return [
+            name if player is None else new.get(player, name)
+            for player, name in zip(players, names, strict=True)
+        ]
+
+    def expired(self, players: Sequence[UUID | None]) -> list[UUID]:
+        """Return the players whose names are not cached or have to be read again."""
+        return self._cached(players)[1]
+
+    def learn(self, names: Mapping[UUID, str | None]) -> None:
+        """Cache names that were read just now."""
+        if not names:
+            return
+        end = time.monotonic() + KEPT_SECONDS
+        with self._lock:
+            if len(self._kept) > MOST_NAMES:
+                self._kept.clear()
+            self._kept |= {player: (end, name) for player, name in names.items()}
+
+    def forget(self, player: UUID) -> None:
+        """Remove a changed or erased name from the cache."""
+        with self._lock:
+            self._kept.pop(player, None)
+
+    def _cached(self, players: Sequence[UUID | None]) -> tuple[list[_Kept | None], list[UUID]]:
+        """Return what is cached for each player, and the players that have to be read again."""
+        with self._lock:
+            found = [None if player is None else self._kept.get(player) for player in players]
+        now = time.monotonic()
+        expired = [
+            player
+            for player, one in zip(players, found, strict=True)
+            if player is not None and (one is None or one[0] < now)
+        ]
+        return found, expired

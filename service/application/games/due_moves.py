@@ -10,7 +10,7 @@ from uuid import UUID
 
 from schemas.moves import move_json, move_of
 from service import tracing
-from service.application.games.cache import GameCache, GameEntry
+from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.entropy import missing_entropy
 from service.application.games.moves import Moves
 from service.application.games.schedule import (
@@ -26,7 +26,6 @@ from service.application.games.schedule import (
     stands_in,
 )
 from service.application.games.view import shown
-from service.application.names import Names
 from service.application.ports import World
 from service.bots.bot import bot_rng, with_settings
 from service.bots.registry import bots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from service.application.callers import Answered, Caller, Idempotency
+from service.application.access import Answered, Caller, Idempotency
 from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
 from service.application.games.moves import Moves

@@ -9,8 +9,7 @@ from socket import socket
 from typing import Any
 from uuid import UUID
 
-from service.application.access import AccessLog
-from service.application.callers import Caller
+from service.application.access import AccessLog, Caller
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, GameEntry
 from service.application.games.moves import Refusals

@@ -13,18 +13,15 @@ from uuid import UUID
 import orjson
 
 from schemas.moves import listed_moves, move_json, move_of
-from service.application.access import visible
-from service.application.callers import Answered, Caller, Idempotency
+from service.application.access import Answered, Caller, FirstRead, Idempotency, visible
 from service.application.errors import Refusal, not_found
-from service.application.first_read import FirstRead
-from service.application.games.cache import GameCache, GameEntry
+from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.commits import Change, commit_of
 from service.application.games.record import GameRecord, seals, write
 from service.application.games.schedule import Rest, WakeKind, at_once, next_wake
 from service.application.games.view import moved
 from service.application.handler import Accepted, Handler, Refused
 from service.application.idempotency import MadeMove
-from service.application.names import Names
 from service.application.ports import Notifier, World
 from service.application.quotas import listing, work
 from service.application.rulesets import Rulebook

@@ -9,12 +9,10 @@ from uuid import UUID
 
 import orjson
 
-from service.application.access import AccessLog, visible, visible_table
-from service.application.callers import Caller, digest
+from service.application.access import AccessLog, Caller, digest, visible, visible_table
 from service.application.errors import Refusal, invalid
-from service.application.games.cache import GameCache, GameEntry, Histories
+from service.application.games.cache import GameCache, GameEntry, Histories, Names
 from service.application.games.view import shown
-from service.application.names import Names
 from service.application.quotas import work
 from service.application.signing import Receipts
 from service.application.tables.view import ruleset_json, table_json

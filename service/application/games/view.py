@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from schemas.views import Facts, view_json
-from service.application.games.cache import GameEntry
+from service.application.games.cache import GameEntry, Names
 from service.application.games.schedule import (
     WakeKind,
     entropy_time,
@@ -17,7 +17,6 @@ from service.application.games.schedule import (
     stands_in,
     window_until,
 )
-from service.application.names import Names
 from service.application.quotas import listing, work
 from service.application.signing import Receipts
 from service.domain.commands import Move, Seat

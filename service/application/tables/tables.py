@@ -13,14 +13,21 @@ from uuid import UUID
 
 import orjson
 
-from service.application.access import AccessLog, visible, visible_table
-from service.application.callers import Answered, Caller, Idempotency, Player, digest
+from service.application.access import (
+    AccessLog,
+    Answered,
+    Caller,
+    Idempotency,
+    Player,
+    digest,
+    visible,
+    visible_table,
+)
 from service.application.errors import Refusal, invalid, not_found
-from service.application.games.cache import GameCache, GameEntry
+from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.schedule import next_wake, stands_in
 from service.application.games.view import shown
 from service.application.handler import Accepted, Handler, NewStream, nothing
-from service.application.names import Names
 from service.application.ports import Notifier, World
 from service.application.quotas import (
     of_games,

@@ -10,10 +10,9 @@ from uuid import UUID
 import orjson
 
 from schemas.tables import table_event_of
-from service.application.access import AccessLog, visible_table
-from service.application.callers import Caller
+from service.application.access import AccessLog, Caller, visible_table
 from service.application.errors import not_found
-from service.application.names import Names
+from service.application.games.cache import Names
 from service.application.tables.dealing import DealtHand
 from service.application.tables.record import TableRecord
 from service.domain.events import Clock

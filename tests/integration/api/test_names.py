@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.application import names
+from service.application.games import cache
 from tests.running import wait_for
 from tests.worlds.api_world import Person, World, make_world, problem_of
 
@@ -14,7 +14,7 @@ from tests.worlds.api_world import Person, World, make_world, problem_of
 @pytest.fixture
 def second(world: World, database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """Return a second process of the service, in which names are cached for a short time."""
-    monkeypatch.setattr(names, "KEPT_SECONDS", 0.3)
+    monkeypatch.setattr(cache, "KEPT_SECONDS", 0.3)
     made = make_world(database_url, keys=world.services.keyring.present.to_text())
     yield made
     made.services.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.application import quotas
-from service.slots import Slots
+from service.application.quotas import Slots
 from tests.tamper import sample_lines
 from tests.worlds.api_world import Person, World, problem_of
 

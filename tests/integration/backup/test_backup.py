@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.application.callers import Player
+from service.application.access import Player
 from service.backup.backup import BackupError, back_up
 from service.backup.restore import restore
 from service.bootstrap import Services

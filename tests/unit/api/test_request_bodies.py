@@ -13,7 +13,7 @@ from flask import Flask, Response, request
 
 from service.api.parsing import BodySlots, RequestBodies
 from service.application.errors import Refusal
-from service.slots import Slots
+from service.application.quotas import Slots
 
 
 class Stalled(io.RawIOBase):

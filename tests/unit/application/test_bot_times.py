@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.callers import Player
+from service.application.access import Player
 from service.application.games import due_moves
 from service.application.games.cache import GameEntry
 from service.application.games.schedule import ConstantTime, WakeKind, next_wake

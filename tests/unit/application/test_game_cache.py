@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from service.application.callers import Player
+from service.application.access import Player
 from service.application.games.cache import UNUSED, CachedGames, GameEntry
 from service.bootstrap import Services
 from tests.changed import replace

@@ -8,8 +8,8 @@ from uuid import UUID
 
 import pytest
 
-from service.application import names as names_module
-from service.application.names import Names
+from service.application.games import cache as names_module
+from service.application.games.cache import Names
 
 ADA, BO, CY = (UUID(int=number) for number in (1, 2, 3))
 

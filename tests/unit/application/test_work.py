@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from service.api.limits import LONG
-from service.application.callers import Caller, Idempotency, Player
+from service.application.access import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
 from service.application.rulesets import READING, TEXT_COST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.slots import Slots
+from service.application.quotas import Slots
 
 
 def test_no_more_than_all_slots_can_be_acquired() -> None:
