@@ -32,11 +32,10 @@ from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tiles import EMPTY, TreeEdge, grow
 from service.shx.tlog.tree import leaf_hash
 from service.store.archive import Bundles
-from service.store.database import Database
+from service.store.database import Database, as_json
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError, StoreUnavailable, StreamKind, StreamSlice
 from service.store.postgres_events import PostgresStore
-from service.store.summaries import as_json
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 

@@ -343,3 +343,30 @@ class Repository:
             if error.sqlstate == "SH429":
                 raise QuotaFull(QuotaKind(error.diag.message_detail or "")) from error
             raise StoreError(f"the database refused ({error.sqlstate})") from error
+
+
+def as_json(value: Any) -> Any:
+    """
+    Return a summary's value as JSON for the database.
+
+    Raises ValueError for another type, or a time without a zone.
+    """
+    match value:
+        case None | bool() | int():
+            return value
+        case str():
+            return str(value)  # a StrEnum too
+        case bytes():
+            return "\\x" + value.hex()
+        case UUID():
+            return str(value)
+        case datetime():
+            if value.tzinfo is None:
+                raise ValueError("a time without a zone")
+            return value.isoformat()
+        case dict():
+            return {key: as_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [as_json(item) for item in value]
+        case _:
+            raise ValueError(f"a summary cannot hold {type(value).__name__}")

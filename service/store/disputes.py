@@ -10,8 +10,8 @@ from uuid import UUID
 
 import orjson
 
-from service.store.database import Repository
-from service.store.summaries import OLDEST, START, Cursor, Page, as_json
+from service.store.database import Repository, as_json
+from service.store.summaries import OLDEST, START, Cursor, Page
 
 STATISTICS_TOPIC = "statistics"
 """Outbox topic of finished games whose data the statistics do not have yet."""

@@ -6,7 +6,7 @@ import contextlib
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NoReturn, cast
+from typing import Any, Final, NoReturn, cast
 from uuid import UUID
 
 import orjson
@@ -15,7 +15,7 @@ import psycopg
 from service import tracing
 from service.shx.bundle import Bundle
 from service.store.archive import Bundles
-from service.store.database import TRANSACTION_CONFLICTS, Database, NotSent, TooSlow
+from service.store.database import TRANSACTION_CONFLICTS, Database, NotSent, TooSlow, as_json
 from service.store.events import (
     AnswerConflict,
     Commit,
@@ -35,8 +35,19 @@ from service.store.events import (
     StreamSlice,
     TokenEnded,
 )
-from service.store.summaries import as_json, check_summary
+from service.store.summaries import DisputeSummary, NewGameSummary, NewTableSummary, SeatSummary
 from service.tracing import Attribute, Step, Value
+
+_NEEDED: Final[Mapping[StreamKind, frozenset[str]]] = {
+    StreamKind.GAME: NewGameSummary.__required_keys__,
+    StreamKind.TABLE: NewTableSummary.__required_keys__,
+    StreamKind.DISPUTE: DisputeSummary.__required_keys__,
+}
+_OPTIONAL: Final[Mapping[StreamKind, frozenset[str]]] = {
+    StreamKind.GAME: NewGameSummary.__optional_keys__,
+    StreamKind.TABLE: NewTableSummary.__optional_keys__,
+    StreamKind.DISPUTE: DisputeSummary.__optional_keys__,
+}
 
 
 def encode_commit(commit: Commit) -> str:
@@ -76,11 +87,32 @@ def check_commit(commit: Commit) -> None:
         if not append.events or append.expected < 0:
             raise ValueError("an append has at least one event and a version from 0")
         if append.summary is not None:
-            check_summary(append.kind, append.summary, first=append.expected == 0)
+            _check_summary(append.kind, append.summary, first=append.expected == 0)
         for line in append.events:
             line.decode()  # UnicodeDecodeError is a ValueError
             if b"\0" in line:
                 raise ValueError("an event is text without NUL")
+
+
+def _check_summary(kind: StreamKind, summary: Mapping[str, Any], *, first: bool) -> None:
+    """
+    Raise ValueError if a summary has an unknown column, or lacks a required one.
+
+    The check is needed because the database ignores unknown names. The `first` append of a stream
+    must set all required columns; later ones set only the columns that change.
+    """
+    needed, optional = _NEEDED.get(kind, frozenset()), _OPTIONAL.get(kind, frozenset())
+    unknown = summary.keys() - needed - optional
+    if unknown:
+        raise ValueError(f"a {kind} has no summary column {', '.join(sorted(unknown))}")
+    missing = needed - summary.keys()
+    if first and missing:
+        raise ValueError(f"the first summary of a {kind} lacks {', '.join(sorted(missing))}")
+    for seat in summary.get("seats", ()):
+        if seat.keys() != SeatSummary.__required_keys__:
+            raise ValueError(
+                f"a seat has exactly the columns {', '.join(sorted(SeatSummary.__required_keys__))}"
+            )
 
 
 def _append(append: StreamAppend) -> dict[str, Any]:

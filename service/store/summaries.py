@@ -1,15 +1,13 @@
-"""Summary rows: their columns and JSON, and the pages in which lists return them."""
+"""The columns of summary rows, and the pages in which lists return such rows."""
 
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, Protocol, TypedDict, TypeVar
+from typing import Any, Generic, Protocol, TypedDict, TypeVar
 from uuid import UUID
-
-from service.store.events import StreamKind
 
 
 class SeatSummary(TypedDict):
@@ -95,66 +93,6 @@ class DisputeSummary(_DisputeColumns):
     accuser: str
     charge: str
     opened_at: datetime
-
-
-_NEEDED: Final[Mapping[StreamKind, frozenset[str]]] = {
-    StreamKind.GAME: NewGameSummary.__required_keys__,
-    StreamKind.TABLE: NewTableSummary.__required_keys__,
-    StreamKind.DISPUTE: DisputeSummary.__required_keys__,
-}
-_OPTIONAL: Final[Mapping[StreamKind, frozenset[str]]] = {
-    StreamKind.GAME: NewGameSummary.__optional_keys__,
-    StreamKind.TABLE: NewTableSummary.__optional_keys__,
-    StreamKind.DISPUTE: DisputeSummary.__optional_keys__,
-}
-
-
-def check_summary(kind: StreamKind, summary: Mapping[str, Any], *, first: bool) -> None:
-    """
-    Raise ValueError if a summary has an unknown column, or lacks a required one.
-
-    The check is needed because the database ignores unknown names. The `first` append of a stream
-    must set all required columns; later ones set only the columns that change.
-    """
-    needed, optional = _NEEDED.get(kind, frozenset()), _OPTIONAL.get(kind, frozenset())
-    unknown = summary.keys() - needed - optional
-    if unknown:
-        raise ValueError(f"a {kind} has no summary column {', '.join(sorted(unknown))}")
-    missing = needed - summary.keys()
-    if first and missing:
-        raise ValueError(f"the first summary of a {kind} lacks {', '.join(sorted(missing))}")
-    for seat in summary.get("seats", ()):
-        if seat.keys() != SeatSummary.__required_keys__:
-            raise ValueError(
-                f"a seat has exactly the columns {', '.join(sorted(SeatSummary.__required_keys__))}"
-            )
-
-
-def as_json(value: Any) -> Any:
-    """
-    Return a summary's value as JSON for the database.
-
-    Raises ValueError for another type, or a time without a zone.
-    """
-    match value:
-        case None | bool() | int():
-            return value
-        case str():
-            return str(value)  # a StrEnum too
-        case bytes():
-            return "\\x" + value.hex()
-        case UUID():
-            return str(value)
-        case datetime():
-            if value.tzinfo is None:
-                raise ValueError("a time without a zone")
-            return value.isoformat()
-        case dict():
-            return {key: as_json(item) for key, item in value.items()}
-        case list() | tuple():
-            return [as_json(item) for item in value]
-        case _:
-            raise ValueError(f"a summary cannot hold {type(value).__name__}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

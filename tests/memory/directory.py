@@ -13,6 +13,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from service.shx.canonical import parse_time
+from service.store.database import as_json
 from service.store.directory import CustomRuleset, Directory, Erasure, Player, Standing
 from service.store.disputes import DisputeRow, Facts
 from service.store.events import PlayerErased, QuotaFull, QuotaKind, StoreError, StreamKind
@@ -27,7 +28,7 @@ from service.store.games import (
     SeatRow,
     TableRow,
 )
-from service.store.summaries import OLDEST, START, Cursor, Page, as_json
+from service.store.summaries import OLDEST, START, Cursor, Page
 from tests.memory.disputes import MemoryDisputes, change_row
 from tests.memory.events import MemoryStore
 

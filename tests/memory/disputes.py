@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from service.store.database import as_json
 from service.store.disputes import (
     Accusations,
     BlindChoice,
@@ -18,7 +19,7 @@ from service.store.disputes import (
     StatementText,
 )
 from service.store.events import StreamKind
-from service.store.summaries import START, Cursor, Page, as_json
+from service.store.summaries import START, Cursor, Page
 from tests.memory.events import MemoryStore
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from service.shx.bundle import Bundle
+from service.store.database import as_json
 from service.store.events import (
     AnswerConflict,
     Commit,
@@ -32,7 +33,6 @@ from service.store.events import (
 )
 from service.store.games import MOST_REFUSALS, RefusedMove
 from service.store.postgres_events import check_commit
-from service.store.summaries import as_json
 
 
 @dataclass(slots=True, kw_only=True)
