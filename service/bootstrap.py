@@ -11,11 +11,10 @@ from uuid import UUID
 from redis import Redis
 
 from service.application.access import AccessLog, FirstReads
-from service.application.disputes.commands import DisputeCommands
+from service.application.disputes.commands import DisputeCommands, DisputeOpening
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
-from service.application.disputes.opening import DisputeOpening
 from service.application.disputes.room import Leads, NoLeads, Rooms
 from service.application.games.audits import Auditing
 from service.application.games.cache import GameCache, Histories, Names

@@ -29,8 +29,8 @@ from service.domain.decide import decide
 from service.domain.events import Event, PlayStarted
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
+from service.shx.bundle import read_zip
 from service.shx.shuffle import Shuffle, derive
-from service.shx.strict_zip import read_zip
 from tests.changed import replace
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

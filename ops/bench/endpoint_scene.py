@@ -14,7 +14,7 @@ from ops.bench.costly_uploads import costly_log
 from ops.bench.long_hand import long_hand
 from ops.bench.requests import plain_table
 from service.application.access import Caller, Player
-from service.application.disputes.opening import Accusation
+from service.application.disputes.commands import Accusation
 from service.application.disputes.record import DisputeRecord
 from service.application.games.cache import GameEntry
 from service.bootstrap import Services

@@ -14,7 +14,7 @@ from service.api import docs, http, limits, observability, openapi, pages, probl
 from service.api.audit import audit, statistics
 from service.api.context import Context, install, services
 from service.api.disputes import disputes
-from service.api.events import events, replay
+from service.api.events import events, replay, stream
 from service.api.evidence import evidence, log
 from service.api.games import games
 from service.api.http import json_response
@@ -25,7 +25,6 @@ from service.api.parsing import Application as WsgiApplication
 from service.api.parsing import BodySlots, Environ, RequestBodies, StartResponse, caller_address
 from service.api.players import players
 from service.api.rulesets import bots, rulesets
-from service.api.sse import stream
 from service.api.tables import tables
 from service.application.quotas import Slots
 from service.bootstrap import Services, services_from

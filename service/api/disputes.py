@@ -25,7 +25,7 @@ from service.api.context import context, services
 from service.api.http import change_response, json_response, page, private
 from service.api.operation import Call, InviteHeaders, Repeats, Token, blueprint, operation
 from service.api.parsing import caller_address
-from service.application.disputes.opening import Accusation
+from service.application.disputes.commands import Accusation
 from service.application.disputes.room import Position
 from service.domain.dispute import Charge, Vote
 

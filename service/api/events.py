@@ -1,10 +1,17 @@
-"""Event log and replay endpoints: events, openings, receipts, frames and transcript of a game."""
+"""Event log and replay endpoints, and the log as a live stream (SSE)."""
 
 from __future__ import annotations
 
+import re
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from flask import Response
+import orjson
+import structlog
+from flask import Response, request
 
 from schemas.games import (
     AsQuery,
@@ -13,9 +20,13 @@ from schemas.games import (
     OpeningsSchema,
     ReplayQuery,
     ReplaySchema,
+    StreamQuery,
 )
-from service.api.context import services
+from service import tracing
+from service.api.context import Context, context, services
 from service.api.http import (
+    EVENT_ID,
+    EVENT_STREAM,
     JSON,
     NDJSON,
     PLAIN,
@@ -26,8 +37,12 @@ from service.api.http import (
     shared,
     text_response,
 )
-from service.api.operation import Call, InviteHeaders, blueprint, operation
+from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint, operation
+from service.api.parsing import caller_address, malformed
+from service.application.access import Caller
+from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
+from service.store.events import StoreUnavailable, StreamArchived
 
 events = blueprint(
     "events", __name__, "The public log of a game: stored events, openings and receipts."
@@ -163,3 +178,270 @@ def _with_caching(call: Call, entry: GameEntry, response: Response) -> Response:
     if entry.record.sealed and call.query["as_"] is not None:
         return immutable(response, public=entry.public)
     return private(response)
+
+
+stream = blueprint("stream", __name__, "A game's events as they happen.")
+
+COMMENT_SECONDS = 15.0
+SEALS = ("game_sealed", "game_aborted")
+"""The types of the last event of a log."""
+
+BATCH = 100
+"""Events that are read from the store at once: the most that a slow reader occupies in memory."""
+
+MOST_TRACED = 32
+"""Most events of a delivery that is traced; a reader that catches up gets more at once."""
+
+FAULTS = (Refusal, StoreUnavailable, StreamArchived)
+"""Errors that end an open stream; its reader reconnects, and is answered with the problem."""
+
+_log = structlog.get_logger("api")
+
+
+@operation(
+    stream,
+    "GET",
+    "/games/<uuid:game_id>/stream",
+    query=StreamQuery,
+    answer=None,
+    produces=(EVENT_STREAM,),
+    refuses=("not-found",),
+    headers=(InviteHeaders, ResumeHeaders),
+)
+def follow(call: Call, game_id: UUID) -> Response:
+    """
+    Stream the events of a game: from `Last-Event-ID` + 1 or `after`, then each as it happens.
+
+    `id` is the seq of an event, `event` its type, `data` its stored bytes. Every caller gets
+    the same stream; a seat fetches its view. After the seal comes `event: end`.
+    """
+    parts = context()
+    entry = parts.services.games.read(call.caller, game_id)
+    if request.method == "HEAD":
+        return _response(iter(()))
+    first, address = _first_seq(call.query["after"]), caller_address()
+    if not parts.waiting.slots.acquire(address):
+        raise Refusal(
+            "unavailable",
+            "too many streams at once: poll GET /v1/games/{id}/events instead",
+            retry_after=5,
+        )
+    follower = Follower(parts, call.caller, entry, first, address)
+    hand_over: HandOver | None = request.environ.get(HAND_OVER)
+    if hand_over is not None:
+        hand_over.follower = follower
+        return _response(iter(()))
+    response = _response(follower.stream())
+    # The slot is released however the stream ends, even before the first byte.
+    response.call_on_close(follower.close)
+    return response
+
+
+HAND_OVER = "shithead.hand_over"
+"""The key in the WSGI environment under which the stream process offers to send the stream."""
+
+
+@dataclass(slots=True)
+class HandOver:
+    """Receives the follower of a stream from the call that opens it; the call then ends."""
+
+    follower: Follower | None = None
+
+
+class Send(NamedTuple):
+    """Send these frames to the reader."""
+
+    frames: Sequence[bytes]
+
+
+class Read(NamedTuple):
+    """Read the events from seq `after` on, and send the batch to the generator."""
+
+    after: int
+    ticket: int  # of the listener, taken before the read
+
+
+class Wait(NamedTuple):
+    """Wait for a notification later than the ticket."""
+
+    ticket: int
+    seconds: float
+
+
+class Trace(NamedTuple):
+    """Trace the earlier deliveries, which can take a while."""
+
+
+Step = Send | Read | Wait | Trace
+
+
+class Batch(NamedTuple):
+    """Frames of consecutive events, and the version of the game when they were read."""
+
+    frames: tuple[bytes, ...]
+    version: int
+    has_seal: bool  # as the last event
+
+
+class _Delivery(NamedTuple):
+    """Events sent to a reader."""
+
+    first: int  # seq
+    events: int
+    since: int  # nanoseconds since 1970, as `until`
+    until: int
+
+
+class Follower:
+    """
+    One client that follows a game's log, in a slot for waiting.
+
+    `steps` yields what to do, in order: send, read, wait, trace. In the API a thread carries the
+    steps out, in the stream process a coroutine.
+    """
+
+    def __init__(
+        self, parts: Context, caller: Caller, entry: GameEntry, first: int, address: str
+    ) -> None:
+        self.game = entry.record.identity
+        self.public = entry.public
+        self._games = parts.services.games
+        self._notifier = parts.services.notifier
+        self._waiting = parts.waiting
+        self._first_reads = parts.services.first_reads
+        self._token = None if caller.read is None else caller.read.token
+        self._caller = replace(caller, read=None)
+        self._first = first
+        self._is_over = entry.record.sealed and first >= entry.version
+        self._address = address
+        self._open = True
+        self._deliveries: list[_Delivery] = []  # not yet traced
+
+    def release(self) -> None:
+        """Release the slot, once."""
+        if self._open:
+            self._open = False
+            self._waiting.slots.release(self._address)
+
+    def close(self) -> None:
+        """Release the slot, and trace the last deliveries."""
+        self.release()
+        self.trace()
+
+    def steps(self) -> Generator[Step, Any, None]:
+        """Yield the steps of the stream until the seal, or until the process stops."""
+        yield Send((b"retry: 2000\n\n",))
+        after, ended, comment = self._first, self._is_over, time.monotonic() + COMMENT_SECONDS
+        while not ended:
+            ticket, since = self._waiting.ticket(self.game), time.time_ns()
+            batch: Batch = yield Read(after, ticket)
+            events, version, ended = len(batch.frames), batch.version, batch.has_seal
+            if events:
+                yield Send(batch.frames)
+            del batch  # not held in memory while the stream waits
+            if tracing.is_on() and 0 < events <= MOST_TRACED:
+                yield Trace()
+                self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
+            after += events
+            if self._waiting.ended and not ended:
+                return  # without `event: end`: clients reconnect with Last-Event-ID
+            if events:
+                comment = time.monotonic() + COMMENT_SECONDS
+            elif time.monotonic() > comment:
+                yield Trace()
+                yield Send((b": nothing new\n\n",))
+                comment = time.monotonic() + COMMENT_SECONDS
+            if not ended and after >= version:
+                yield Wait(ticket, max(0.0, comment - time.monotonic()))
+        yield Send((b"event: end\ndata:\n\n",))
+
+    def stream(self) -> Iterator[bytes]:
+        """Yield the frames of the stream one by one; the calling thread waits for them."""
+        steps, batch = self.steps(), None
+        try:
+            while (step := next_step(steps, batch)) is not None:
+                match step:
+                    case Send():
+                        yield from step.frames
+                    case Read():
+                        batch = self.read(step.after)
+                        if not self.public and batch.frames:
+                            self.check(batch)
+                    case Wait():
+                        batch = None  # not held in memory meanwhile
+                        self._waiting.wait(self.game, step.ticket, step.seconds)
+                    case Trace():
+                        self.trace()
+        except FAULTS as error:
+            self.note_fault(error)
+
+    def read(self, after: int) -> Batch:
+        """Return a batch for all streams of a game; those of a private game then call `check`."""
+        return batch_of(*self._games.stored_lines(self.game, after=after, limit=BATCH))
+
+    def check(self, batch: Batch) -> None:
+        """
+        Check that the caller may see a batch of a private game now; record a read of the seal.
+
+        Raises Refusal `unauthorized` if the token has expired, `not-found` if the game is not
+        visible to the caller any more.
+        """
+        if self._token is not None:
+            self._first_reads.check(self._token)
+        self._games.check_lines(self._caller, self.game, with_seal=batch.has_seal)
+
+    def note_fault(self, error: Exception) -> None:
+        """Log one of FAULTS, which ends the stream."""
+        problem = error.code if isinstance(error, Refusal) else "unavailable"
+        level = _log.info if isinstance(error, Refusal) else _log.warning
+        level("stream ended", game=str(self.game), problem=problem, reason=str(error))
+
+    def trace(self) -> None:
+        """
+        Trace earlier deliveries, in the traces that published their events.
+
+        Not at once: a reader can be faster than the notification that names the trace.
+        """
+        deliveries, self._deliveries = self._deliveries, []
+        for sent in deliveries:
+            versions = [(self.game, sent.first + n) for n in range(1, sent.events + 1)]
+            for trace in self._notifier.traces(versions).values():
+                tracing.delivered(trace, events=sent.events, since=sent.since, until=sent.until)
+
+
+def next_step(steps: Generator[Step, Any, None], batch: Batch | None) -> Step | None:
+    """Return the next step after the one that read `batch`; None at the end of the stream."""
+    try:
+        return steps.send(batch)
+    except StopIteration:
+        return None
+
+
+def batch_of(lines: Sequence[bytes], version: int) -> Batch:
+    """Return the frames of stored lines."""
+    events = [orjson.loads(line) for line in lines]
+    frames = tuple(
+        b"id: %d\nevent: %b\ndata: %b\n\n" % (event["seq"], event["type"].encode(), line)
+        for event, line in zip(events, lines, strict=True)
+    )
+    return Batch(frames, version, bool(events) and events[-1]["type"] in SEALS)
+
+
+def _first_seq(after: int) -> int:
+    """
+    Return the first seq to send: the one after Last-Event-ID, else `after`.
+
+    Raises Refusal `malformed` for a Last-Event-ID that is no seq.
+    """
+    known = request.headers.get("Last-Event-ID", "")
+    if not known:  # a browser sends none before the first event
+        return after
+    if not re.fullmatch(EVENT_ID, known):
+        raise malformed("is no seq of an event", "Last-Event-ID")
+    return int(known) + 1
+
+
+def _response(body: Iterator[bytes]) -> Response:
+    response = private(Response(body, content_type=EVENT_STREAM))
+    response.headers["X-Accel-Buffering"] = "no"
+    return response

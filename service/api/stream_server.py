@@ -17,9 +17,7 @@ from a2wsgi.asgi_typing import HTTPScope, Receive, ReceiveEvent, SendEvent
 from a2wsgi.asgi_typing import Send as SendMessage
 
 from service import tracing
-from service.api.long_poll import Waiting
-from service.api.parsing import Application, Environ, StartResponse
-from service.api.sse import (
+from service.api.events import (
     FAULTS,
     HAND_OVER,
     Batch,
@@ -31,6 +29,8 @@ from service.api.sse import (
     Wait,
     next_step,
 )
+from service.api.long_poll import Waiting
+from service.api.parsing import Application, Environ, StartResponse
 
 READERS = 4
 """Threads that read events from the store for all streams."""

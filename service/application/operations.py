@@ -20,9 +20,8 @@ from service.application.players import TOKEN_BYTES, Players
 from service.application.ports import World
 from service.application.tables.tables import Tables
 from service.keys.keyring import Keyring, KeyringError
-from service.shx.bundle import read_bundle
+from service.shx.bundle import NotABundle, read_bundle
 from service.shx.canonical import sha256
-from service.shx.strict_zip import NotABundle
 from service.store.archive import Bundles
 from service.store.directory import Directory
 from service.store.operator import Owner, TrailEntry

@@ -31,8 +31,7 @@ from service.domain.ruleset import Layout
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.captions import EXPLAINING, caption
 from service.replay.history import History, Known, RecordedMove, move_behind
-from service.rulesets.citations import cited, rules_allowing, rules_behind
-from service.rulesets.statements import SHARED
+from service.rulesets.statements import SHARED, cited, rules_allowing, rules_behind
 from service.shx.canonical import parse_time
 
 

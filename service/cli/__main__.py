@@ -18,11 +18,11 @@ COMMANDS: Final[Mapping[str, str]] = {
     "audit": "service.cli.audit",
     "backup": "service.cli.backup",
     "bots": "service.cli.tables",
-    "check": "service.cli.check",
+    "check": "service.cli.backup",
     "dataset": "service.cli.dataset",
     "dispute": "service.cli.dispute",
     "migrate": "service.cli.run",
-    "monitor": "service.cli.monitor",
+    "monitor": "service.cli.public_log",
     "play": "service.cli.play",
     "replay": "service.cli.replay",
     "restore": "service.cli.backup",
@@ -35,7 +35,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "up": "service.cli.run",
     "verify": "service.cli.verify",
     "watch": "service.cli.tables",
-    "witness": "service.cli.witness",
+    "witness": "service.cli.public_log",
 }
 """The module of each command, imported when the command is used."""
 

@@ -23,10 +23,10 @@ from service.audit.text import (
     decision_answer,
     knowledge_answer,
 )
-from service.cli.evidence_options import evidence_options
 from service.cli.load_game import Recording, read_recording
 from service.cli.replay import NotALog, printable_lines
 from service.cli.screen import printable
+from service.cli.verify import evidence_options
 from service.domain.commands import UnknownCard
 from service.domain.view import ALL, Viewer
 from service.replay.captions import counted

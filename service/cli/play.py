@@ -21,7 +21,6 @@ from service.cli.connection import (
     player_options,
     same_player,
 )
-from service.cli.evidence_options import seat_keys_of
 from service.cli.narration import People
 from service.cli.play_screen import (
     Automatic,
@@ -32,6 +31,7 @@ from service.cli.play_screen import (
     Story,
 )
 from service.cli.screen import printable
+from service.cli.verify import seat_keys_of
 from service.client.answers import GameView, Table
 from service.client.api import Api, NotAnswered, Refused
 from service.client.hand import OVER, Hand, NotSeated

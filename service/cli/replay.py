@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.live import Live
 
 from service.cli.connection import answered, api_of, game_of, place_of, url_option
-from service.cli.evidence_options import evidence_options
 from service.cli.load_game import (
     NotFetched,
     Recording,
@@ -31,6 +30,7 @@ from service.cli.screen import (
     screen,
     viewer_name,
 )
+from service.cli.verify import evidence_options
 from service.domain.view import Viewer
 from service.replay.captions import counted
 from service.replay.frames import marked, transcript

@@ -17,9 +17,8 @@ from schemas.settings import (
     merged,
 )
 from service.domain.ruleset import ALL_RANKS
-from service.rulesets.catalogue import Definition, Statement
+from service.rulesets.catalogue import Definition, Statement, custom_options
 from service.rulesets.labels import differences, label_of, value_in_words
-from service.rulesets.options import custom_options
 from service.rulesets.statements import model, rule_of, sections_of
 from service.rulesets.validation import Contradiction, contradictions
 from service.rulesets.without_effect import changes_without_effect, page_omits, with_neutral_values

@@ -26,7 +26,7 @@ from service.domain.legal import may_act
 from service.domain.plays import candidate_plays
 from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset
 from service.replay.history import MoveKind, RecordedMove, move_behind
-from service.rulesets.citations import rules_behind
+from service.rulesets.statements import rules_behind
 from service.verify.finding import Answer, Cursor, Failed
 from service.verify.log import Log
 from service.verify.plain import NOT_ALLOWED

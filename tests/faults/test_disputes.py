@@ -16,7 +16,7 @@ from rq.serializers import JSONSerializer
 
 from schemas.strict_fields import plain_data
 from service.application.access import Caller, Player
-from service.application.disputes.opening import Accusation
+from service.application.disputes.commands import Accusation
 from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
 from service.application.errors import Refusal
 from service.bootstrap import Services

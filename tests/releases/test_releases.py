@@ -12,8 +12,8 @@ import pytest
 
 from service.application.access import Caller, Player
 from service.application.signing import verifiers_of
+from service.backup.backup import restore
 from service.backup.check import Fault, Progress, whole_check
-from service.backup.restore import restore
 from service.bootstrap import Services
 from service.domain.game import EntropyState, Status
 from service.keys.keyring import Keyring

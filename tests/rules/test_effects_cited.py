@@ -9,7 +9,7 @@ import pytest
 from service.domain.commands import Command
 from service.domain.decide import decide
 from service.domain.ruleset import Ruleset
-from service.rulesets.citations import rules_allowing, rules_behind
+from service.rulesets.statements import rules_allowing, rules_behind
 from tests.rules.phrases import (
     forfeit,
     pass_,

@@ -11,7 +11,7 @@ from service.domain.decide import decide
 from service.domain.events import CardsThrown
 from service.domain.evolve import evolve
 from service.domain.ruleset import Ruleset
-from service.rulesets.citations import rules_behind
+from service.rulesets.statements import rules_behind
 from tests.rules.phrases import play, take, try_stock, turn_over
 from tests.rules.tables import Table, dealt, game_of, rules, table
 

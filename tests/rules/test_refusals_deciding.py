@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.ruleset import Ruleset
-from service.rulesets.citations import rules_allowing
+from service.rulesets.statements import rules_allowing
 from tests.rules.every_ruleset import at_table
 from tests.rules.phrases import lay, play, swap, take
 from tests.rules.scenario import refused, scenario

@@ -15,10 +15,17 @@ from typing import Any
 import pytest
 
 from service.api.pages import loaded_assets, strings
-from service.shx.bundle import OPENINGS, PROOF, REFUSALS, read_bundle, read_log, write_bundle
+from service.shx.bundle import (
+    OPENINGS,
+    PROOF,
+    REFUSALS,
+    NotABundle,
+    read_bundle,
+    read_log,
+    write_bundle,
+)
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt
-from service.shx.strict_zip import NotABundle
 from service.verify.evidence import OutsideEvidence
 from tests.acceptance.test_mutations import patterns
 from tests.attacks.catalogue import ATTACKS

@@ -7,8 +7,13 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.application.access import AccessLog, Answered, Caller, Idempotency, Player, digest
-from service.application.disputes.commands import OPERATOR, DisputeCommands
-from service.application.disputes.opening import Accusation, DisputeOpening, barred_players
+from service.application.disputes.commands import (
+    OPERATOR,
+    Accusation,
+    DisputeCommands,
+    DisputeOpening,
+    barred_players,
+)
 from service.application.disputes.record import DisputeRecord
 from service.application.errors import invalid
 from service.application.games.cache import GameCache

@@ -8,8 +8,13 @@ from dataclasses import replace
 from typing import Any, Final
 from uuid import UUID
 
-from service.application.disputes.record import DISPUTES, DisputeRecord, advance, moment_of
-from service.application.disputes.view import dispute_json
+from service.application.disputes.record import (
+    DISPUTES,
+    DisputeRecord,
+    advance,
+    dispute_json,
+    moment_of,
+)
 from service.application.games.cache import GameCache, GameEntry
 from service.application.games.moves import Refusals
 from service.application.ports import World

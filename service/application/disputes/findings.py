@@ -50,7 +50,7 @@ from service.replay.history import (
     move_around,
     move_behind,
 )
-from service.rulesets.citations import Rules, cited, rules_allowing, rules_behind
+from service.rulesets.statements import Rules, cited, rules_allowing, rules_behind
 from service.shx.bundle import PROOF, Bundle
 from service.shx.canonical import canonical, format_time, sha256
 from service.shx.receipts import claimed_receipt

@@ -25,8 +25,7 @@ from service.domain.table import (
     evolve_table,
     fold_table,
 )
-from service.rulesets.catalogue import Definition
-from service.rulesets.options import OptionError
+from service.rulesets.catalogue import Definition, OptionError
 from service.store.events import StreamKind
 from service.store.summaries import NewTableSummary, SeatSummary, TableSummary
 

@@ -14,7 +14,7 @@ import pytest
 import structlog
 from flask import Response
 
-from service.api import long_poll, sse, stream_server
+from service.api import events, long_poll, stream_server
 from service.api.context import Context, context
 from tests.running import wait_for
 from tests.through_asgi import ThroughAsgi, through_asgi
@@ -61,7 +61,7 @@ def test_many_readers_that_return_at_once_hold_few_threads(
     """Else a thousand readers would take a thousand threads after a restart."""
     monkeypatch.setattr(stream_server, "OPENINGS", 2)
     game = ada.game()
-    running, at_once, first_seq = list[int](), list[int](), sse._first_seq
+    running, at_once, first_seq = list[int](), list[int](), events._first_seq
 
     def slow(after: int) -> int:
         running.append(after)
@@ -70,7 +70,7 @@ def test_many_readers_that_return_at_once_hold_few_threads(
         running.pop()
         return first_seq(after)
 
-    monkeypatch.setattr(sse, "_first_seq", slow)
+    monkeypatch.setattr(events, "_first_seq", slow)
     with through_asgi(world.app, threads=8) as world.served, ThreadPoolExecutor(6) as pool:
         for answer, _ in pool.map(lambda _: follow(ada, game, 0), range(6)):
             answer.close()
@@ -84,16 +84,16 @@ def test_streams_of_a_game_share_each_read(
     game = ada.game()
     version = ada.get(game).json["version"]
     streams = [follow(ada, game, version) for _ in range(10)]
-    reading, alone, read = threading.Lock(), list[bool](), sse.Follower.read
+    reading, alone, read = threading.Lock(), list[bool](), events.Follower.read
 
-    def slow(self: sse.Follower, after: int) -> sse.Batch:
+    def slow(self: events.Follower, after: int) -> events.Batch:
         alone.append(reading.acquire(blocking=False))
         time.sleep(0.1)
         if alone[-1]:
             reading.release()
         return read(self, after)
 
-    monkeypatch.setattr(sse.Follower, "read", slow)
+    monkeypatch.setattr(events.Follower, "read", slow)
     time.sleep(1)
     assert alone
     assert all(alone)
@@ -107,14 +107,14 @@ def test_a_cancelled_stream_ends_no_other_stream_of_its_game(
     """They wait for the same read when the server cancels one of them."""
     game = ada.game()
     version = ada.get(game).json["version"]
-    read, reading, proceed = sse.Follower.read, threading.Event(), threading.Event()
+    read, reading, proceed = events.Follower.read, threading.Event(), threading.Event()
 
-    def slow(self: sse.Follower, after: int) -> sse.Batch:
+    def slow(self: events.Follower, after: int) -> events.Batch:
         reading.set()
         proceed.wait(10)
         return read(self, after)
 
-    monkeypatch.setattr(sse.Follower, "read", slow)
+    monkeypatch.setattr(events.Follower, "read", slow)
     (first, _), (second, parts) = (follow(ada, game, version) for _ in range(2))
     assert reading.wait(10)
     time.sleep(0.2)  # until the second stream waits too
@@ -165,18 +165,18 @@ def test_a_stream_that_is_not_read_holds_one_batch(
     world: World, ada: Person, served: ThroughAsgi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing more is read from the store before the reader has received what was sent."""
-    monkeypatch.setattr(sse, "BATCH", 1)
+    monkeypatch.setattr(events, "BATCH", 1)
     game = ada.game()
     ada.post(f"{game}/moves", {"type": "forfeit"})
     version = ada.get(game).json["version"]
     reads = list[int]()
-    read = sse.Follower.read
+    read = events.Follower.read
 
-    def counted(self: sse.Follower, after: int) -> sse.Batch:
+    def counted(self: events.Follower, after: int) -> events.Batch:
         reads.append(after)
         return read(self, after)
 
-    monkeypatch.setattr(sse.Follower, "read", counted)
+    monkeypatch.setattr(events.Follower, "read", counted)
     served.ahead = 2
     answer = ada.get(f"{game}/stream", buffered=False)
     slots = parts_of(world).waiting.slots
@@ -280,7 +280,7 @@ def test_a_silent_stream_sends_comments(
 ) -> None:
     game = ada.game()
     version = ada.get(game).json["version"]
-    monkeypatch.setattr(sse, "COMMENT_SECONDS", 0.5)
+    monkeypatch.setattr(events, "COMMENT_SECONDS", 0.5)
     answer, parts = follow(ada, game, version)
     assert [next(parts) for _ in range(2)] == [b": nothing new\n\n"] * 2
     answer.close()

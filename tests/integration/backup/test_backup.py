@@ -13,8 +13,7 @@ import psycopg
 import pytest
 
 from service.application.access import Player
-from service.backup.backup import BackupError, back_up
-from service.backup.restore import restore
+from service.backup.backup import BackupError, back_up, restore
 from service.bootstrap import Services
 from service.store.database import query
 from service.store.migrate import check as check_migrated

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.backup.restore import restore
+from service.backup.backup import restore
 from service.public_log.sequencer import LogBroken, SignedFile, signed_checkpoints
 from service.public_log.witness import Witness, WitnessState
 from service.store.database import Database

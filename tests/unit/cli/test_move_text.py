@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.cli.move_text import (
+from service.cli.play_screen import (
     AUTOMATIC,
     Unclear,
     in_own_codes,

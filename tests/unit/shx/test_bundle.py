@@ -15,10 +15,9 @@ from typing import Any
 
 import pytest
 
-from service.shx import strict_zip
-from service.shx.bundle import read_bundle, read_log, write_bundle
+from service.shx import bundle
+from service.shx.bundle import NotABundle, read_bundle, read_log, read_zip, write_bundle, write_zip
 from service.shx.canonical import RecordError, canonical, sha256
-from service.shx.strict_zip import NotABundle, read_zip, write_zip
 
 SAMPLE = Path(__file__).parents[2] / "golden" / "samples" / "shithead-aborted.jsonl"
 LOG = SAMPLE.read_bytes()
@@ -280,11 +279,11 @@ def test_cut_or_scrambled_archives_are_refused_and_never_crash() -> None:
 
 def test_too_many_entries_and_too_many_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     good = write_bundle(LINES, files=FILES)
-    monkeypatch.setattr(strict_zip, "MAX_ENTRIES", 4)
+    monkeypatch.setattr(bundle, "MAX_ENTRIES", 4)
     refused(good, "more than 4 entries")
     with pytest.raises(NotABundle):
         write_bundle(LINES, files=FILES)
-    monkeypatch.setattr(strict_zip, "MAX_TOTAL", 100)
+    monkeypatch.setattr(bundle, "MAX_TOTAL", 100)
     with pytest.raises(NotABundle, match="more than 100 bytes"):
         read_zip(good)
 
