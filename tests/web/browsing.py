@@ -5,15 +5,23 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, Response
+from playwright.sync_api import (
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    WebError,
+)
 
 from tests.examples import stride
+from tests.web.page_pool import PagePool, new_context
 
 PROGRAMS: Final = (
     "chromium-headless-shell",
@@ -143,35 +151,47 @@ class Visits:
     with `expect`.
     """
 
-    browser: Browser
+    pool: PagePool
     address: str  # of the service, without a slash at the end
     faults: list[str] = field(default_factory=list)
     _contexts: list[BrowserContext] = field(default_factory=list)
+    _pages: list[Page] = field(default_factory=list)
     _expected: list[str] = field(default_factory=list)
 
     def visitor(self, size: str = "tablet", **options: Any) -> BrowserContext:
         """
-        Return a browser context with storage of its own, as another person's browser.
+        Return a new browser context with storage of its own, as another person's browser.
 
         `size` is a key of SIZES: a tablet shows the layout of a desktop and draws fewer pixels.
-        `options` go to Playwright's `new_context`, for example `color_scheme="dark"`,
-        `reduced_motion="reduce"`, `has_touch=True`.
+        `options` go to Playwright's `new_context`, for example `locale="sv-SE"`,
+        `has_touch=True`. A test needs a new context if it changes what no page can take back, as
+        scripts for each load and listeners, or if it depends on the files that a browser stores.
         """
         width, height = SIZES[size]
-        context = self.browser.new_context(
-            base_url=self.address, viewport={"width": width, "height": height}, **options
-        )
-        context.set_default_timeout(20_000)  # milliseconds
-        context.on("console", self._console)
-        context.on("weberror", lambda error: self.faults.append(f"exception: {error.error}"))
-        context.on("requestfailed", self._failed)
-        context.on("response", self._answered)
+        viewport = {"width": width, "height": height}
+        context = new_context(self.pool.browser, self.address, viewport=viewport, **options)
+        self._listen(context)
         self._contexts.append(context)
         return context
 
+    def page(self, size: str = "tablet", **options: Any) -> Page:
+        """
+        Return an empty page with storage of its own, as another person's browser.
+
+        It is a page of earlier tests, unless there are options other than `color_scheme` and
+        `reduced_motion`.
+        """
+        if not options.keys() <= {"color_scheme", "reduced_motion"}:
+            return self.visitor(size, **options).new_page()
+        width, height = SIZES[size]
+        page = self.pool.take(self.address, width=width, height=height, **options)
+        self._listen(page.context)
+        self._pages.append(page)
+        return page
+
     def open(self, path: str = "/", size: str = "tablet", **options: Any) -> Page:
-        """Return a new visitor's page at a path of the service, loaded."""
-        page = self.visitor(size, **options).new_page()
+        """Return a visitor's page at a path of the service, loaded; see `page`."""
+        page = self.page(size, **options)
         page.goto(path)
         return page
 
@@ -188,9 +208,29 @@ class Visits:
         ]
 
     def close(self) -> None:
-        """Close all pages."""
+        """Close all pages, or empty them for other tests."""
         for context in self._contexts:
             context.close()
+        for page in self._pages:
+            for event, listener in self._listeners().items():
+                page.context.remove_listener(event, listener)
+            self.pool.give_back(page, self.address)
+
+    def _listen(self, context: BrowserContext) -> None:
+        for event, listener in self._listeners().items():
+            context.on(event, listener)  # type: ignore[call-overload] # a literal for each event
+
+    def _listeners(self) -> dict[str, Callable[[Any], None]]:
+        """Return what is called for each kind of event of a context."""
+        return {
+            "console": self._console,
+            "weberror": self._thrown,
+            "requestfailed": self._failed,
+            "response": self._answered,
+        }
+
+    def _thrown(self, error: WebError) -> None:
+        self.faults.append(f"exception: {error.error}")
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

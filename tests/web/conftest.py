@@ -10,13 +10,18 @@ from playwright.sync_api import Browser, sync_playwright
 
 from tests.running import Running, running
 from tests.web.browsing import FLAGS, Visits, chromium_program
+from tests.web.page_pool import PagePool
 
 NO_BROWSER = "no Chromium: the browser tests are skipped (apt-get install chromium-headless-shell)"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Return a headless Chromium; a test that needs it is skipped if there is none."""
+    """
+    Return a headless Chromium; a test that needs it is skipped if there is none.
+
+    Playwright runs an event loop in this thread, so tests of other folders start without it.
+    """
     program = chromium_program()
     if program is None:
         pytest.skip(NO_BROWSER)  # .ci/run installs it, so CI never skips
@@ -24,6 +29,12 @@ def browser() -> Iterator[Browser]:
         launched = playwright.chromium.launch(executable_path=program, args=list(FLAGS))
         yield launched
         launched.close()
+
+
+@pytest.fixture(scope="package")
+def page_pool(browser: Browser) -> PagePool:
+    """Return the pages that tests use one after another."""
+    return PagePool(browser=browser)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +54,7 @@ def service(
 
 
 @pytest.fixture
-def visits(browser: Browser, service: Running) -> Iterator[Visits]:
+def visits(page_pool: PagePool, service: Running) -> Iterator[Visits]:
     """
     Return an object that opens pages of the service; a page fault fails the test.
 
@@ -51,7 +62,7 @@ def visits(browser: Browser, service: Running) -> Iterator[Visits]:
             page = visits.open("/rules", size="phone", color_scheme="dark")
             assert page.title()
     """
-    opened = Visits(browser=browser, address=f"http://127.0.0.1:{service.port}")
+    opened = Visits(pool=page_pool, address=f"http://127.0.0.1:{service.port}")
     yield opened
     opened.close()
     assert opened.unexpected() == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.running import Running
 from tests.web.browsing import SIZES, Visits
+from tests.web.page_pool import PagePool
 
 pytestmark = pytest.mark.heavy
 
@@ -42,7 +44,8 @@ def test_every_kind_of_page_fault_is_detected(visits: Visits) -> None:
 
 def test_a_page_answered_with_304_keeps_its_style(visits: Visits) -> None:
     """A 304 replaces the policy of the stored page, so it must have the policy of a page."""
-    page = visits.open("/rules")
+    page = visits.visitor().new_page()
+    page.goto("/rules")
     color = "getComputedStyle(document.querySelector('.bar')).backgroundColor"
     before = page.evaluate(color)
     page.goto("/rules")
@@ -53,3 +56,44 @@ def test_visitors_have_separate_storage(visits: Visits) -> None:
     one, two = visits.open("/rules"), visits.open("/rules")
     one.evaluate("localStorage.setItem('name', 'Ada')")
     assert two.evaluate("localStorage.getItem('name')") is None
+
+
+STORED = """async () => ({
+    local: localStorage.getItem("name"), session: sessionStorage.getItem("name"),
+    cookies: document.cookie, databases: (await indexedDB.databases()).length,
+    caches: (await caches.keys()).length, history: history.length, online: navigator.onLine,
+    clipboard: (await navigator.permissions.query({ name: "clipboard-read" })).state,
+    dark: matchMedia("(prefers-color-scheme: dark)").matches,
+    still: matchMedia("(prefers-reduced-motion: reduce)").matches, width: innerWidth })"""
+"""A script that returns what a page stores, and how its browser is set up."""
+
+STORE = """() => {
+    localStorage.setItem("name", "Ada"); sessionStorage.setItem("name", "Ada");
+    document.cookie = "name=Ada"; indexedDB.open("name"); return caches.open("name").then(() => 0);
+}"""
+
+
+def test_a_page_of_another_test_is_as_good_as_new(page_pool: PagePool, service: Running) -> None:
+    address = f"http://127.0.0.1:{service.port}"
+    new = Visits(pool=PagePool(browser=page_pool.browser), address=address)
+    page = new.open("/rules")
+    empty = page.evaluate(STORED)
+    context = page.context
+    page.evaluate(STORE)
+    page.emulate_media(color_scheme="dark", reduced_motion="reduce")
+    page.set_viewport_size({"width": 300, "height": 300})
+    context.grant_permissions(["clipboard-read"])
+    page.goto("/checks")
+    used = page.evaluate(STORED)
+    assert [key for key in empty if used[key] == empty[key]] == ["online"]
+    context.set_offline(True)
+    page.route("**/*", lambda route: route.abort())
+    with context.expect_page():
+        page.evaluate("() => void open('/rules')")
+    new.close()
+    again = new.open("/rules")
+    assert again is page and context.pages == [page]
+    assert again.evaluate(STORED) == empty
+    new.close()
+    new.expect("ERR_INTERNET_DISCONNECTED")  # of the window
+    assert new.unexpected() == []

@@ -93,7 +93,8 @@ def test_memory_stays_flat_while_a_page_watches_hand_after_hand(
     """
     players = [register(service.port, name) for name in ("Ada", "Bob")]
     game = open_table(players, ruleset="leeds", window_seconds=0, turn_limit=TURNS)
-    page = visits.open(f"/play/{game}", reduced_motion="reduce")
+    page = visits.visitor(reduced_motion="reduce").new_page()  # without garbage of other tests
+    page.goto(f"/play/{game}")
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
     events, held = 0, list[Memory]()

@@ -9,12 +9,13 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.client import Client, open_table, register
 from tests.examples import stride
 from tests.running import Running, wait_for
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
+from tests.web.page_pool import PagePool
 from tests.web.samples import Sample, enter, longest, samples
 
 pytestmark = pytest.mark.heavy
@@ -288,7 +289,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     page.locator("#first").click()
     dispute = page.get_by_role("link", name="Dispute this move")
     expect(dispute).to_have_attribute("href", f"/disputes/new?game={game}&event=0")
-    stranger = visits.visitor().new_page()
+    stranger = visits.page()
     visits.expect("404")
     stranger.goto(f"/replay/{game}")
     stranger.get_by_role("alert").wait_for()
@@ -371,10 +372,10 @@ def test_the_replay_is_in_the_language_of_the_reader(visits: Visits) -> None:
 
 
 @pytest.fixture(scope="module")
-def reused(browser: Browser, service: Running) -> Iterator[tuple[Visits, Page]]:
-    """Return a page for many tests: a new one each would cost a third of their processor time."""
-    visits = Visits(browser=browser, address=f"http://127.0.0.1:{service.port}")
-    yield visits, visits.visitor("phone", reduced_motion="reduce").new_page()
+def reused(page_pool: PagePool, service: Running) -> Iterator[tuple[Visits, Page]]:
+    """Return a page for many tests, which need not be emptied between them."""
+    visits = Visits(pool=page_pool, address=f"http://127.0.0.1:{service.port}")
+    yield visits, visits.page("phone", reduced_motion="reduce")
     visits.close()
 
 

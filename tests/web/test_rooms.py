@@ -17,6 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running, running
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
+from tests.web.page_pool import EMPTY
 
 pytestmark = pytest.mark.heavy
 
@@ -53,9 +54,8 @@ def page_of(visits: Visits, player: Client, path: str, size: str = "tablet", **m
     """Return a page in the browser of a player who is registered already."""
     me = player.get("/v1/players/me")
     stored = json.dumps({"id": me["id"], "name": me["name"], "token": player.token})
-    item = {"name": "shithead.player", "value": stored}
-    state: Any = {"cookies": [], "origins": [{"origin": visits.address, "localStorage": [item]}]}
-    page = visits.visitor(size, storage_state=state, **more).new_page()
+    page = visits.open(EMPTY, size, **more)
+    page.evaluate("(one) => localStorage.setItem('shithead.player', one)", stored)
     page.goto(path)
     return page
 
@@ -152,7 +152,7 @@ def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     expect(facts).not_to_contain_text("–")
     expect(facts).to_contain_text(f"the copy dispute/{dispute['id']}.shx in the evidence")
     assert faults_of(page) == []
-    visitor = visits.visitor("desktop").new_page()
+    visitor = visits.page("desktop")
     visitor.goto(path)
     expect(visitor.locator("#court")).to_contain_text("A referee did not sit at this table")
     expect(visitor.get_by_role("button", name="Offer to judge")).to_have_count(0)

@@ -28,6 +28,13 @@ def payload(name: str, content: bytes) -> FilePayload:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": content}
 
 
+def first_visit(visits: Visits) -> Page:
+    """Return the page in a browser that has stored no file of the service yet."""
+    page = visits.visitor().new_page()
+    page.goto("/verify")
+    return page
+
+
 def choose_file(page: Page, name: str, content: bytes) -> None:
     """Choose a file in the page, and wait until all checks were made."""
     page.locator("#app").wait_for()
@@ -198,7 +205,7 @@ def test_a_fetched_game_does_not_replace_a_file_chosen_later(
 
 def test_the_page_works_with_the_server_switched_off(visits: Visits, service: Running) -> None:
     visits.expect("ERR_CONNECTION|ERR_FAILED|ERR_EMPTY_RESPONSE")
-    page = visits.open("/verify")
+    page = first_visit(visits)
     expect(page.locator("#offline")).to_contain_text("works with the server switched off")
     service.kill("API")
     try:
@@ -278,7 +285,7 @@ def test_the_page_is_in_the_language_of_the_reader(
 def test_a_language_that_cannot_be_loaded_leaves_the_page_as_it_is(visits: Visits) -> None:
     """The language is chosen offline, or on another page before the server stopped."""
     visits.expect("ERR_INTERNET_DISCONNECTED|ERR_FAILED")
-    page = visits.open("/verify")
+    page = first_visit(visits)
     page.locator("#offline:not(:empty)").wait_for()
     page.context.set_offline(True)
     page.locator("#language").select_option("ja")
