@@ -107,8 +107,13 @@ def tree_of(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"), str(path))
 
 
-def imports_of(name: str) -> Iterator[str]:
-    """Yield all imports of a module, including those within functions."""
+@cache
+def imports_of(name: str) -> tuple[str, ...]:
+    """Return all imports of a module, including those within functions."""
+    return tuple(_imports(name))
+
+
+def _imports(name: str) -> Iterator[str]:
     for node in ast.walk(tree_of(modules()[name])):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -170,7 +175,7 @@ def test_a_library_is_imported_only_by_the_parts_that_need_it(library: str) -> N
 
 
 def test_the_root_package_imports_nothing() -> None:
-    assert list(imports_of("service")) == []
+    assert imports_of("service") == ()
 
 
 def test_only_workers_import_workers() -> None:

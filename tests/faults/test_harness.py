@@ -20,7 +20,7 @@ from tests.worlds.fake_world import legal, lines_of, open_game, post
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("faults", [24, pytest.param(400, marks=pytest.mark.long)])
+@pytest.mark.parametrize("faults", [16, pytest.param(400, marks=pytest.mark.long)])
 def test_no_event_is_lost_or_doubled_and_all_games_end_under_random_faults(faults: int) -> None:
     """Faults of processes, of steps within a move, of both servers, the disk and the clients."""
     done = run(Wanted(faults=faults, tables=3, seed=7))

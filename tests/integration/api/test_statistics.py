@@ -16,6 +16,7 @@ from service.application import statistics
 from service.application.errors import Refusal
 from service.audit.statistics import THRESHOLD
 from service.store.disputes import STATISTICS_TOPIC
+from tests.client import chosen
 from tests.running import wait_for
 from tests.worlds.api_world import Person, World, problem_of
 
@@ -45,7 +46,7 @@ def forfeited(person: Person) -> UUID:
 
 
 def play_to_the_end(*people: Person) -> None:
-    """Play a whole hand; the players play cards if they can."""
+    """Play a whole hand; the players play their lowest cards if they can."""
     table = people[0].table(*("open" for _ in people[1:]))
     for person in people[1:]:
         person.post(f"/v1/tables/{table['id']}/seats")
@@ -57,8 +58,7 @@ def play_to_the_end(*people: Person) -> None:
     while (view := people[0].get(path).json)["status"] != "ended":
         person = people[view["turn"]]
         moves = person.get(path).json["moves"]
-        plays = [move for move in moves if move["type"].startswith("play")]
-        answer = person.post(f"{path}/moves", chance.choice(plays or moves))
+        answer = person.post(f"{path}/moves", chosen(moves, chance))
         assert answer.status_code == 201, answer.text
 
 

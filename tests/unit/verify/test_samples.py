@@ -14,6 +14,7 @@ from service.verify.finding import Check, Result
 from service.verify.log import Log
 from service.verify.report import OF_THE_LOG
 from service.verify.verify import verify_bundle
+from tests.examples import stride
 from tests.tamper import LOGS, failing, report_on, sample_lines
 
 NAMES = [path.stem for path in LOGS]
@@ -67,7 +68,7 @@ def test_a_sample_cut_between_two_moves_passes_so_far(name: str) -> None:
     lines = sample_lines(name)
     moves = Log(lines).grouped[0]
     opening = tuple(move for move in moves if move.kind is MoveKind.PLAY)[:1]
-    for move in opening + moves[3:-1:29] + moves[-2:-1]:
+    for move in opening + moves[3 : -1 : 29 * stride(2)] + moves[-2:-1]:
         report = verify_bundle(Bundle(lines=lines[: move.last + 1]))
         assert not failing(report)
         assert report.wording == "no evidence of tampering, level L1 so far"
