@@ -144,11 +144,12 @@ def _play_data(event: PlayEvent, secrets: Secrets | None) -> Data:
         case CardsPlayed():
             return {
                 "seat": event.seat,
-                "zone": event.zone.value,
+                "zone": str(event.zone),
                 "cards": list(event.cards),
                 "slot": event.slot,
                 "opening": _opened(event.opening, secrets),
-                **_next(event),
+                "turn": event.turn,
+                "direction": event.direction,
             }
         case CardsDrawn():
             return {"seat": event.seat, "count": event.count}
@@ -195,12 +196,14 @@ def _end_data(event: EndEvent, secrets: Secrets | None) -> Data:
             assert_never(event)
 
 
-def _next(event: CardsPlayed | PilePickedUp | BlindFailed | StockFailed) -> Data:
-    return {"turn": event.turn, "direction": event.direction}
-
-
 def _taken(event: PilePickedUp | BlindFailed | StockFailed) -> Data:
-    return {"seat": event.seat, "taker": event.taker, "count": event.count, **_next(event)}
+    return {
+        "seat": event.seat,
+        "taker": event.taker,
+        "count": event.count,
+        "turn": event.turn,
+        "direction": event.direction,
+    }
 
 
 def _opened(opening: Opening | None, secrets: Secrets | None) -> Data | None:

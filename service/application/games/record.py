@@ -52,8 +52,8 @@ SERVER_EVENTS: Final = frozenset(
         "turn_timed_out",
     }
 )
-_BEGINS_SERVER_EVENTS: Final = (TurnTimedOut, GameEnded)
-_SEALS: Final = (GameSealed, GameAborted)
+_BEGINS_SERVER_EVENTS: Final = frozenset({TurnTimedOut, GameEnded})
+_SEALS: Final = frozenset({GameSealed, GameAborted})
 
 
 class GameRecord(Struct, frozen=True, kw_only=True):
@@ -197,9 +197,9 @@ def write(
     def encode(record: GameRecord, event: Event) -> Envelope:
         nonlocal auth, by_server
         type_ = type_of(event)
-        by_server = by_server or isinstance(event, _BEGINS_SERVER_EVENTS)
+        by_server = by_server or type(event) in _BEGINS_SERVER_EVENTS
         seat = None if by_server or type_ in SERVER_EVENTS else getattr(event, "seat", None)
-        if isinstance(event, _SEALS):
+        if type(event) in _SEALS:
             v, data = record.format, data_of(event, _sealing(record, refusals))
         else:
             v, data = 1, data_of(event, secrets_of(record) if record.shuffle else None)
@@ -253,7 +253,7 @@ def _begun(identity: UUID, event: Event, envelope: Envelope, head: bytes) -> Gam
 
 def seals(events: Iterable[Event]) -> bool:
     """Return whether events end their game."""
-    return any(isinstance(event, _SEALS) for event in events)
+    return any(type(event) in _SEALS for event in events)
 
 
 def _sealing(record: GameRecord, refusals: SealedRefusals | None) -> Secrets | None:
