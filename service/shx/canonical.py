@@ -39,11 +39,14 @@ def canonical(value: Any) -> bytes:
     >>> canonical({"seat": 0, "cards": ["Th", "7c/2"]})
     b'{"cards":["Th","7c/2"],"seat":0}'
     """
-    _check(value, 1)
     try:
-        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+        data = orjson.dumps(value, option=_OPTIONS)
     except (orjson.JSONEncodeError, RecursionError) as error:
+        _check(value, 1)
         raise RecordError("bad_value", str(error)) from None
+    if not data.isascii() or not _is_plain(value, 1):
+        _check(value, 1)
+    return data
 
 
 def parse(data: bytes, *, limit: int = MAX_LINE) -> Any:
@@ -70,6 +73,27 @@ def parse(data: bytes, *, limit: int = MAX_LINE) -> Any:
     if canonical(value) != data:
         raise RecordError("not_canonical", "these are not the canonical bytes of their value")
     return value
+
+
+_OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER
+_SCALARS: Final = frozenset({str, int, bool, type(None)})
+
+
+def _is_plain(value: Any, depth: int) -> bool:
+    """
+    Return whether a value has only plain types, and is not nested too deep.
+
+    With keys and strings in ASCII, and integers that orjson accepts, it needs no other check.
+    """
+    kind = type(value)
+    if kind is not dict and kind is not list and kind is not tuple:
+        return kind in _SCALARS
+    if depth > MAX_DEPTH:
+        return False
+    for item in value.values() if kind is dict else value:
+        if type(item) not in _SCALARS and not _is_plain(item, depth + 1):
+            return False
+    return True
 
 
 def _check(value: Any, depth: int) -> None:
@@ -101,13 +125,7 @@ def _check_text(text: str) -> None:
 def _check_items(items: Iterable[Any], depth: int) -> None:
     if depth > MAX_DEPTH:
         raise RecordError("too_deep", f"nested more than {MAX_DEPTH} deep")
-    for item in items:  # most are valid scalars, which need no call
-        kind = type(item)
-        if kind is str:
-            if item.isascii():
-                continue
-        elif item is None or (kind is int and -MAX_INTEGER <= item <= MAX_INTEGER):
-            continue
+    for item in items:
         _check(item, depth + 1)
 
 
