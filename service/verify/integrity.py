@@ -272,9 +272,9 @@ def _check_seats(log: Log, cursor: Cursor) -> None:
     for seq, event in enumerate(log.events):
         cursor.seq = seq
         data = event["data"]
-        named = [event["by"], *data.get("places", ()), *map(data.get, _SEAT_FIELDS)]
-        if any(seat is not None and seat >= count for seat in named):
-            raise Failed(seq, f"names a seat that is not one of the {count}")
+        for seat in (event["by"], *data.get("places", ()), *map(data.get, _SEAT_FIELDS)):
+            if seat is not None and seat >= count:
+                raise Failed(seq, f"names a seat that is not one of the {count}")
         if event["type"] == "cards_dealt" and len(data["face_up"]) != count:
             raise Failed(seq, f"face-up cards for {len(data['face_up'])} seats, not {count}")
 

@@ -145,10 +145,11 @@ class _Judge:
         if move.timed_out:
             expected = (TurnTimedOut(seat=_seat(move)),)
             game = evolve(game, expected[0])
-        for seq in range(move.action, move.last + 1):
+        last = move.last if move.timed_out else move.action
+        for seq in range(move.action, last + 1):
             event = self.events[seq]
             command = move_behind(event)
-            if command is None or (seq > move.action and not move.timed_out):
+            if command is None:
                 continue
             shown = game if self.deck_known else with_shown(game, event, seq)
             try:

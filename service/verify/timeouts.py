@@ -6,12 +6,14 @@ from typing import Final, assert_never
 
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Entropy, GameAborted
-from service.domain.game import EntropyState, Game, Status
+from service.domain.game import PLAYING, SWAPPING, EntropyState, Game, Status
 from service.domain.legal import default_opener
 from service.replay.history import MoveKind, RecordedMove
 from service.shx.canonical import parse_time
 from service.verify.finding import Failed
 from service.verify.log import Log
+
+_ACTIONS: Final = (MoveKind.PLAY, MoveKind.EXCHANGE)
 
 STAND_IN: Final = 2  # time-outs in a row from which on a stand-in bot plays
 
@@ -32,14 +34,14 @@ class TurnTimes:
 
         An invalid time-out neither counts towards a stand-in bot, nor is it a move of the seat.
         """
-        if move.kind in (MoveKind.EXCHANGE, MoveKind.PLAY) and move.seat is not None:
+        if move.kind in _ACTIONS and move.seat is not None:
             self.time_outs_in_row[move.seat] = (
                 self.time_outs_in_row[move.seat] + valid if move.timed_out else 0
             )
         started = after.status is not before.status
-        if after.status is Status.SWAPPING and started:
+        if after.status is SWAPPING and started:
             self.since = dict.fromkeys(self.time_outs_in_row, at)
-        elif after.status is Status.PLAYING:
+        elif after.status is PLAYING:
             if started and after.turn is None:
                 self.since = dict.fromkeys(self.time_outs_in_row, at)
             elif after.turn is not None and (
