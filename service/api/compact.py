@@ -68,6 +68,14 @@ class _Token:
     partner: int = -1  # of a bracket: the index of the matching one
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Declarations:
+    """The names that a file declares without and with `export`."""
+
+    local: set[str]
+    exported: set[str]
+
+
 def compact_script(source: str) -> str:
     r"""
     Return a script with the same meaning in fewer bytes.
@@ -88,7 +96,8 @@ def compact_script(source: str) -> str:
     >>> compact_script("const first = [1, 2,];\nconst { second } = first;\n")
     'const a=[1,2],{second}=a;'
     """
-    return _compacted(_parsed(source), {})
+    tokens = _parsed(source)
+    return _joined(tokens, _short_names(tokens, _declarations(tokens)))
 
 
 def compact_scripts(sources: Sequence[str]) -> list[str]:
@@ -103,17 +112,20 @@ def compact_scripts(sources: Sequence[str]) -> list[str]:
     ['export const $a=1;', 'import{$a}from"./a.js";']
     """
     parsed = [_parsed(source) for source in sources]
+    declarations = [_declarations(tokens) for tokens in parsed]
     fixed = {
         name
         for source in sources
         for names in _DYNAMIC_IMPORT.findall(source)
         for name in _NAME.findall(names)
     }
-    found = set().union(*(_exported(tokens) for tokens in parsed)) - fixed - _BROWSER_NAMES
+    found = set().union(*(each.exported for each in declarations)) - fixed - _BROWSER_NAMES
     uses = Counter(token.text for tokens in parsed for token in tokens if token.use)
     by_use = sorted(found, key=lambda name: (-uses[name], name))
     exported = {name: f"${short}" for name, short in zip(by_use, _names(), strict=False)}
-    return [_compacted(tokens, exported) for tokens in parsed]
+    for tokens, declared in zip(parsed, declarations, strict=True):
+        _rename(tokens, declared, exported)
+    return [_joined(tokens, _short_names(tokens, _declarations(tokens))) for tokens in parsed]
 
 
 def compact_style(source: str) -> str:
@@ -149,15 +161,9 @@ def _parsed(source: str) -> list[_Token]:
     return tokens
 
 
-def _compacted(tokens: list[_Token], exported: Mapping[str, str]) -> str:
-    """Return a script with short names; `exported` has those of exports and imports."""
-    _rename(tokens, exported)
-    return _joined(tokens, _short_names(tokens))
-
-
-def _rename(tokens: list[_Token], exported: Mapping[str, str]) -> None:
+def _rename(tokens: list[_Token], names: _Declarations, exported: Mapping[str, str]) -> None:
     """Replace the names of the exports and imports of a script by those in `exported`."""
-    own = (_declared(tokens) | _exported(tokens)) & exported.keys()
+    own = (names.local | names.exported) & exported.keys()
     for index, token in enumerate(tokens):
         unused = not token.use and token.is_name and tokens[index + 1 : index + 2]
         has_alias = unused and tokens[index + 1].text == "as" and tokens[index - 1].text in "{,"
@@ -170,8 +176,9 @@ def _tokens(source: str) -> Iterator[_Token]:
     at, new_line, before = 0, False, ""
     inside: list[int] = []  # for each open template, the number of open braces in its `${`
     while at < len(source):
-        if source[at] == "`" or (source[at] == "}" and inside and inside[-1] == 0):
-            if source[at] == "}":
+        first = source[at]
+        if first == "`" or (first == "}" and inside and inside[-1] == 0):
+            if first == "}":
                 inside.pop()
             end = _end_of_template(source, at + 1)
             text = source[at:end]
@@ -180,19 +187,17 @@ def _tokens(source: str) -> Iterator[_Token]:
             yield _Token(text, is_name=False, new_line=new_line)
             at, new_line, before = end, False, text
             continue
-        found = _REGEX.match(source, at) if before in _BEFORE_REGEX else None
+        found = _REGEX.match(source, at) if first == "/" and before in _BEFORE_REGEX else None
         found = found or _TOKEN.match(source, at)
         if found is None:
             raise ValueError(f"no token of a script: {source[at : at + 40]!r}")
-        at, text = found.end(), found.group()
-        if found.re is _TOKEN and found.lastgroup == "space":
+        at, text, kind = found.end(), found.group(), found.lastgroup  # of a regex: None
+        if kind == "space":
             new_line = new_line or "\n" in text
             continue
         if inside and text in "{}":
             inside[-1] += 1 if text == "{" else -1
-        yield _Token(
-            text, is_name=found.re is _TOKEN and found.lastgroup == "name", new_line=new_line
-        )
+        yield _Token(text, is_name=kind == "name", new_line=new_line)
         new_line, before = False, text
 
 
@@ -225,12 +230,13 @@ def _match_brackets(tokens: list[_Token]) -> None:
 
 
 def _opens(token: _Token) -> bool:
-    return token.text in ("(", "[", "{") or (token.text[0] in "`}" and token.text.endswith("${"))
+    text = token.text
+    return text[0] in "([{`}" and (text in ("(", "[", "{") or text.endswith("${"))
 
 
 def _closes(token: _Token) -> bool:
     """Return whether a token closes a bracket; `}` also begins the next part of a template."""
-    return token.text in (")", "]") or token.text[0] == "}"
+    return token.text[0] in ")]}"
 
 
 def _frame(tokens: list[_Token], index: int, opened: list[int]) -> str:
@@ -281,9 +287,9 @@ def _use(tokens: list[_Token], index: int, frame: str) -> str:
     return "refers"
 
 
-def _short_names(tokens: list[_Token]) -> dict[str, str]:
+def _short_names(tokens: list[_Token], names: _Declarations) -> dict[str, str]:
     """Return the short names by name, of those names whose replacement saves bytes."""
-    declared = _declared(tokens) - _BROWSER_NAMES
+    declared = names.local - _BROWSER_NAMES
     uses = Counter((token.text, token.use) for token in tokens if token.use)
     by_use = sorted(
         declared, key=lambda name: (-sum(uses[name, use] for use in ("refers", "short")), name)
@@ -306,18 +312,8 @@ def _names() -> Iterator[str]:
             yield "".join(letters)
 
 
-def _declared(tokens: list[_Token]) -> set[str]:
-    """Return the names that the file declares and does not export."""
-    return _declarations(tokens)[0] - _exported(tokens) - _KEYWORDS
-
-
-def _exported(tokens: list[_Token]) -> set[str]:
-    """Return the names that the file exports."""
-    return _declarations(tokens)[1] - _KEYWORDS
-
-
-def _declarations(tokens: list[_Token]) -> tuple[set[str], set[str]]:
-    """Return the names that the file declares, without and with `export`."""
+def _declarations(tokens: list[_Token]) -> _Declarations:
+    """Return the names that the file declares."""
     found: set[str] = set()
     exported: set[str] = set()
     for index, token in enumerate(tokens):
@@ -338,7 +334,8 @@ def _declarations(tokens: list[_Token]) -> tuple[set[str], set[str]]:
             found |= _names_within(tokens, index)
         elif token.text == "as" and tokens[index - 1].text == "*":
             found.add(following[0].text)
-    return found, exported
+    exported -= _KEYWORDS
+    return _Declarations(local=found - exported - _KEYWORDS, exported=exported)
 
 
 def _is_exported(tokens: list[_Token], index: int) -> bool:
