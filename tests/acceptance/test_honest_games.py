@@ -64,7 +64,7 @@ def test_honest_tables_raise_no_alarm_in_the_long_run(share: int) -> None:
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.long)])
 def test_a_running_game_raises_no_alarm_at_any_version(seed: int) -> None:
     """Every prefix of the log passes, for the public and for every seat with its openings."""
     table = HonestTable(seed)
