@@ -306,10 +306,12 @@ def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
 def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
     """Return why a play, in laying order, may not go on the pile now; None if it may."""
     ruleset, first, last = game.ruleset, rank_of(laid[0]), rank_of(laid[-1])
-    accompanied = first in ruleset.accompanied
-    if _may_begin(ruleset, first, fitting_now(game), {last}):
+    accompanied, fitting_ranks = first in ruleset.accompanied, fitting_now(game)
+    if first == last and not accompanied and first in fitting_ranks:
+        return None
+    if _may_begin(ruleset, first, fitting_ranks, {last}):
         # Companions need not fit themselves (L18).
-        return None if first == last or accompanied else _run_breaks(game, laid)
+        return None if accompanied else _run_breaks(game, laid)
     if accompanied:
         detail = f"{named(first)} is played only together with a higher rank"
         return Refusal(detail, (f"ranks.{first}.plays",))
