@@ -50,7 +50,7 @@ from service.application.tables.view import KeyChanges
 from service.config import Settings
 from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
-from service.keys.keyring import KeyFile, Keyring, KeyringError, Keys
+from service.keys import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses

@@ -15,7 +15,7 @@ import structlog
 
 from service.application.signing import verifiers_of
 from service.config import Settings, uses_sentinel, variable
-from service.keys.keyring import Keyring, KeyringError, load_or_create
+from service.keys import Keyring, KeyringError, load_or_create
 from service.public_log.sequencer import checkpoint_path
 from service.shx.canonical import RecordError
 from service.shx.tlog.notes import parse_note

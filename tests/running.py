@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 
 from service.config import Settings
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.local.processes import Child
 from service.local.programs import environment_of, programs
 from service.local.up import readiness

@@ -39,13 +39,13 @@ from service.application.games.schedule import (
     no_beat,
 )
 from service.bootstrap import Services, compose
-from service.bots.greedy import GREEDY
 from service.bots.registry import bots
+from service.bots.simple import GREEDY
 from service.domain.commands import Command
 from service.domain.decide import decide
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.shx.canonical import format_time
 from service.shx.moves import NONE_REFUSED
 from tests.changed import replace

@@ -33,10 +33,9 @@ from ops.bench.learn import (
 )
 from ops.bench.strength import Cell, hand, share
 from service.bots.bot import Chooser, Move, View
-from service.bots.card_values import of_type, own_seat
-from service.bots.layouts import swap_to
 from service.bots.registry import bots
-from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET, Budget, searched
+from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET, Budget, searched, swap_to
+from service.bots.simple import of_type, own_seat
 from service.bots.worlds import Worlds, choices
 from service.search import flat, tree
 

@@ -27,7 +27,7 @@ from ops.bench.requests import plain_table
 from service.application.access import Caller, Player
 from service.bootstrap import Services, compose
 from service.domain.events import Entropy
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.local.servers import EmbeddedPostgres
 from service.shx.chain import encode_event, genesis, head
 from service.store.database import Database

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from service.bots.bot import Bot, Move, View
-from service.bots.card_values import heights, of_type, worth
+from service.bots.simple import heights, of_type, worth
 
 GOOD: Final = frozenset("2T")
 """Ranks for which a pile is taken: the description says good cards; we read twos and tens."""

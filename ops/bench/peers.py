@@ -39,7 +39,7 @@ from service.application.games.record import load
 from service.bootstrap import Services, services_from
 from service.config import Settings
 from service.domain.legal import acting_seats, legal_moves
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.store.migrate import service_url
 from tests import servers
 from tests.running import free_port

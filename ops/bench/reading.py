@@ -35,7 +35,7 @@ from service.api.app import create_app
 from service.application.access import Caller, Player
 from service.bootstrap import Services, services_from
 from service.config import Settings
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.store.migrate import service_url
 from service.telemetry import configure_logs
 

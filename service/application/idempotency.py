@@ -12,13 +12,13 @@ from schemas.moves import listed_moves
 from service.application.access import Answered, Idempotency
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, Histories, Names
-from service.application.games.view import moved
+from service.application.games.queries import moved
 from service.application.quotas import listing, work
 from service.application.signing import Receipts
 from service.domain.cards import in_code_order
 from service.domain.commands import Seat
 from service.domain.legal import legal_moves
-from service.keys.keyring import Keys
+from service.keys import Keys
 from service.store.events import EventStore, StoredAnswer
 
 Json = dict[str, Any]

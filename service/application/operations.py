@@ -19,7 +19,7 @@ from service.application.games.moves import Moves
 from service.application.players import TOKEN_BYTES, Players
 from service.application.ports import World
 from service.application.tables.tables import Tables
-from service.keys.keyring import Keyring, KeyringError
+from service.keys import Keyring, KeyringError
 from service.shx.bundle import NotABundle, read_bundle
 from service.shx.canonical import sha256
 from service.store.archive import Bundles

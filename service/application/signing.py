@@ -6,7 +6,7 @@ from base64 import b64encode
 from datetime import datetime
 
 from service.application.games.record import GameRecord
-from service.keys.keyring import Keyring, Keys
+from service.keys import Keyring, Keys
 from service.shx.keys import retire
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner, NoteVerifier

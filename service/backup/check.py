@@ -21,7 +21,7 @@ from service.application.tables.record import TABLES, table_summary
 from service.atomic_files import write_whole
 from service.domain.dispute import DisputeState
 from service.domain.table import HandDealt, Table, fold_table
-from service.keys.keyring import KeyringError, Keys
+from service.keys import KeyringError, Keys
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import genesis, head

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from functools import cache
 
 from service.bots.bot import Bot
-from service.bots.greedy import GREEDY
 from service.bots.searching import CAREFUL, EXPERT
-from service.bots.simple import LOWEST, RANDOM
+from service.bots.simple import GREEDY, LOWEST, RANDOM
 
 
 @cache

@@ -1,20 +1,24 @@
-"""The bots `careful` and `expert`, which search in possible deals of the hidden cards."""
+"""The bots `careful` and `expert`, which search in possible deals; the opinion of `expert`."""
 
 from __future__ import annotations
 
+import math
 import random
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Final, Protocol
 
-from service.bots import greedy
-from service.bots.bot import Bot, Move, View
-from service.bots.layouts import exchanged
-from service.bots.worlds import Worlds, choices, searchable
+from service.bots.bot import Bot, Move, View, bot_rng
+from service.bots.simple import greedy_move, of_type, own_seat
+from service.bots.worlds import Worlds, choices, model_move, searchable
 from service.search import flat, tree
-from service.search.flat import Deal
-from service.search.playout import Policy
+from service.search.flat import Deal, value_for
+from service.search.playout import Policy, opened, playout
 from service.search.state import Move as ModelMove
+from service.search.state import State
+from service.search.tree import judged
 
 
 class Search(Protocol):
@@ -69,7 +73,7 @@ def searched(
     machine.
     """
     if not searchable(view):
-        return greedy.choose(view, moves, rng)
+        return greedy_move(view, moves, rng)
     if view["status"] == "swapping":
         return exchanged(view, moves, rng, budget.exchange)
     worlds = Worlds(view)
@@ -96,3 +100,186 @@ EXPERT = Bot(
     beats=25,
     choose=expert,
 )
+
+
+MOST_LAYOUTS: Final = 8
+"""Maximum of layouts compared by playouts: those with the most valuable cards."""
+
+Layout = tuple[int, ...]
+"""Ranks that lie face-up, low to high."""
+
+
+def exchanged(view: View, moves: Sequence[Move], rng: random.Random, samples: int) -> Move:
+    """Return the swap or lay that makes the best layout, or ready if the seat has it already."""
+    lays, ready = of_type(moves, "lay"), of_type(moves, "ready")
+    own = own_seat(view)
+    if not lays and (not of_type(moves, "swap") or own["hand"]["known"]):
+        return ready[0]  # cards known to be in the hand came from the table: the bot has swapped
+    worlds = Worlds(view)
+    hand: list[str] = own["hand"]["cards"]
+    up = [card for stack in own["up"] for card in stack]
+    slots = len(lays[0]["stacks"]) if lays else len(up)
+    every = [worlds.rules.by_name[card[0]] for card in (*hand, *up)]
+    layout = _best(worlds, every, slots, rng, samples)
+    if lays:
+        return _lay(layout, hand, worlds)
+    return swap_to(layout, hand, up, worlds) or ready[0]
+
+
+def _best(worlds: Worlds, every: list[int], slots: int, rng: random.Random, samples: int) -> Layout:
+    """Return the layout with the best playouts, by successive halving."""
+    value = worlds.policy.worth
+    layouts = sorted(
+        {tuple(sorted(some)) for some in combinations(every, slots)},
+        key=lambda some: (-sum(value[rank] for rank in some), some),
+    )[:MOST_LAYOUTS]
+    totals = dict.fromkeys(layouts, 0.0)
+    winner = worlds.rules.winner
+    while len(layouts) > 1:
+        for _ in range(max(1, samples // (3 * len(layouts)))):
+            world = worlds.deal(rng)
+            for layout in layouts:
+                state = _laid_out(world, worlds, every, layout)
+                decided, _ = playout(opened(state, worlds.policy), worlds.policy)
+                totals[layout] += value_for(worlds.me, decided, winner=winner)
+        layouts.sort(key=lambda one: -totals[one])
+        layouts = layouts[: (len(layouts) + 1) // 2]
+    return layouts[0]
+
+
+def _laid_out(world: State, worlds: Worlds, every: list[int], layout: Layout) -> State:
+    """Return a world in which the bot has laid out its cards, and play begins."""
+    state, me = world.copy(), worlds.me
+    state.hand[me] = state.hand_mask[me] = state.hand_size[me] = 0
+    state.up[me] = state.up_mask[me] = 0
+    state.slots[me] = []
+    in_hand = Counter(every)
+    in_hand.subtract(layout)
+    for rank in layout:
+        state.add_to_up(me, rank)
+    for rank in in_hand.elements():
+        state.add_to_hand(me, rank)
+    if not world.up_mask[me]:
+        for seat in range(worlds.rules.seats):
+            if seat != me and not state.up_mask[seat]:
+                _lay_strongest(state, seat, len(layout), worlds)
+    state.first = True
+    state.turn = worlds.opener(state)
+    return state
+
+
+def _lay_strongest(state: State, seat: int, slots: int, worlds: Worlds) -> None:
+    """Let another seat lay the best cards of its hand in this world."""
+    rules, value = worlds.rules, worlds.policy.worth
+    held = [
+        rank
+        for rank in range(len(value))
+        for _ in range(state.hand[seat] >> rules.shift[rank] & rules.field)
+    ]
+    held.sort(key=lambda rank: value[rank])
+    state.hand[seat] = state.hand_mask[seat] = state.hand_size[seat] = 0
+    for rank in held[-slots:]:
+        state.add_to_up(seat, rank)
+    for rank in held[:-slots]:
+        state.add_to_hand(seat, rank)
+
+
+def _lay(layout: Layout, hand: list[str], worlds: Worlds) -> Move:
+    left = sorted(hand)
+    stacks = []
+    for rank in layout:
+        card = next(card for card in left if worlds.rules.by_name[card[0]] == rank)
+        left.remove(card)
+        stacks.append([card])
+    return {"type": "lay", "stacks": stacks}
+
+
+def swap_to(layout: Layout, hand: list[str], up: list[str], worlds: Worlds) -> Move | None:
+    """Return the one swap that makes a layout, None if the seat has it already."""
+    by_name = worlds.rules.by_name
+    wanted = Counter(layout)
+    goes, comes = [], []
+    for card in sorted(up):
+        if wanted[by_name[card[0]]] > 0:
+            wanted[by_name[card[0]]] -= 1
+        else:
+            comes.append(card)
+    for card in sorted(hand):
+        if wanted[by_name[card[0]]] > 0:
+            wanted[by_name[card[0]]] -= 1
+            goes.append(card)
+    return {"type": "swap", "up": goes, "hand": comes} if goes else None
+
+
+BOT: Final = "expert"
+
+SAMPLES: Final = 1000
+"""Hands played for one opinion, over all moves: about 0.1 s of processor time."""
+
+PUBLIC_SEED: Final = b"opinion"
+"""Opinions are not secret: all requests about the same move get the same answer."""
+
+Z: Final = 1.96
+"""Standard deviations of an interval of 95 %."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """The chance of a seat not to be the shithead after a move, with an interval of 95 %."""
+
+    move: Move
+    chance: float
+    low: float
+    high: float
+    made: bool  # whether the seat made this move, or one that differs only in suits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """All moves of one turn, the best first, each judged in the same number of worlds."""
+
+    worlds: int
+    moves: tuple[Judgement, ...]
+
+
+def opinion(
+    view: View, moves: Sequence[Move], did: Move, *, game: str, version: int
+) -> Opinion | None:
+    """
+    Return how `expert` judges the legal moves of a seat from its view before the move.
+
+    The chance counts an undecided hand as a half; if the ruleset plays for a winner, it is the
+    chance to win. None in the exchange phase, for a follow-up out of turn, and for a ruleset
+    that the model does not support. Moves that differ only in suits count as one.
+    """
+    asked = {**view, "moves": list(moves)}
+    if view["status"] != "playing" or not moves or not searchable(asked):
+        return None
+    rng, worlds = bot_rng(PUBLIC_SEED, game, version), Worlds(asked)
+    found = choices(asked, [move for move in moves if move["type"] != "forfeit"], worlds)
+    made = None if did["type"] == "forfeit" else model_move(asked, did, worlds.rules)
+    count, means = judged(
+        lambda: worlds.deal(rng), worlds.me, list(found), worlds.policy, samples=SAMPLES
+    )
+    judgements = []
+    for move in sorted(found, key=lambda one: -means[one]):
+        low, high = wilson(means[move], count)
+        judgements.append(
+            Judgement(move=found[move], chance=means[move], low=low, high=high, made=move == made)
+        )
+    return Opinion(worlds=count, moves=tuple(judgements))
+
+
+def wilson(share: float, count: int) -> tuple[float, float]:
+    """
+    Return the interval of 95 % of a share of `count` trials, between 0 and 1.
+
+    (Wilson: Probable inference, the law of succession, and statistical inference, 1927.)
+
+    >>> [round(end, 3) for end in wilson(0.5, 100)]
+    [0.404, 0.596]
+    """
+    centre = share + Z * Z / (2 * count)
+    spread = Z * math.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
+    scale = 1 + Z * Z / count
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from service.bots.bot import Move, View
-from service.bots.card_values import rules_of
+from service.bots.simple import rules_of
 from service.domain.ruleset import Opener, Plays, Ruleset
 from service.search.playout import Policy
 from service.search.rules import RANK_COUNT, Rules, can_be_modelled

@@ -19,7 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "backup": "service.cli.backup",
     "bots": "service.cli.tables",
     "check": "service.cli.backup",
-    "dataset": "service.cli.dataset",
+    "dataset": "service.cli.simulate",
     "dispute": "service.cli.dispute",
     "migrate": "service.cli.run",
     "monitor": "service.cli.public_log",

@@ -20,7 +20,7 @@ from service.cli.service_options import complete_keyring, find_keys
 if TYPE_CHECKING:
     from service.application.errors import Refusal
     from service.application.operations import ArchivedGame, Archiving, Operating, StuckGame
-    from service.keys.keyring import Keyring
+    from service.keys import Keyring
     from service.store.operator import OwnerDatabase, TrailEntry
 
 REFUSED: Final = 1
@@ -89,7 +89,7 @@ def operator_name(option: str | None) -> str:
 @contextmanager
 def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iterator[AdminSession]:
     """Open the operator's use cases; raises ClickException for every error of the database."""
-    from service.keys.keyring import KeyringError
+    from service.keys import KeyringError
     from service.store.database import DatabaseError
     from service.store.events import StoreError
     from service.store.operator import OwnerDatabase

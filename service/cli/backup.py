@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from service.application.retention import ErasureFile
     from service.backup.backup import Authenticity, Corrections, Manifest
     from service.backup.check import Progress
-    from service.keys.keyring import Keyring
+    from service.keys import Keyring
     from service.public_log.sequencer import SignedCheckpoints
     from service.shx.tlog.notes import NoteVerifier
 

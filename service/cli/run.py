@@ -323,7 +323,7 @@ def rotate_keys(key_file: Path, only: str | None, overlap: float, *, new: bool) 
 
     Exit status: 0 the file has new keys, 1 it could not be read or written.
     """
-    from service.keys.keyring import Keyring, KeyringError, load_or_create, rotate
+    from service.keys import Keyring, KeyringError, load_or_create, rotate
 
     def change(keyring: Keyring) -> Keyring:
         if only != "signing":

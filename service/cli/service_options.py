@@ -17,7 +17,7 @@ from service.config import variable
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    from service.keys.keyring import Keyring
+    from service.keys import Keyring
 
 
 def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -144,7 +144,7 @@ def find_keys(key_file: Path | None, data: Path) -> ServiceKeys:
     A file named on the command line takes precedence. Raises ClickException if
     the keys cannot be read.
     """
-    from service.keys.keyring import Keyring, KeyringError
+    from service.keys import Keyring, KeyringError
 
     name, text = variable("keys"), os.environ.get(variable("keys"), "").strip()
     is_explicit = key_file is not None and str(key_file) != os.environ.get(variable("key_file"))
@@ -168,7 +168,7 @@ def find_signer(key_file: Path | None, data: Path) -> Ed25519PrivateKey | None:
 
 def read_keys(path: Path) -> Keyring:
     """Return the keys in a file; raises ClickException if it cannot be read."""
-    from service.keys.keyring import KeyringError, load
+    from service.keys import KeyringError, load
 
     try:
         return load(path)
@@ -192,7 +192,7 @@ def missing_keys(found: ServiceKeys, ids: Iterable[str]) -> str:
 
 def write_keys(keyring: Keyring, path: Path) -> None:
     """Write keys to a new file that only its owner can read; raises ClickException."""
-    from service.keys.keyring import save_new
+    from service.keys import save_new
 
     try:
         save_new(keyring, path)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from service.atomic_files import PUBLIC, folder_lock, write_whole
-from service.keys.keyring import MOST_SIGNING
+from service.keys import MOST_SIGNING
 from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, WaitingGame
 from service.public_log.witness_client import (
     LargerTreeSeen,

@@ -10,9 +10,9 @@ from typing import Any
 from service.domain.ruleset import NextDealer
 from service.shx.keys import KeyChange
 from service.verify.finding import Answer, Cursor, Failed, missing, not_applicable
+from service.verify.legality import short_entropy_time
 from service.verify.log import Log
 from service.verify.signatures import is_key_of_seat
-from service.verify.timeouts import short_entropy_time
 
 
 def check_sequence(

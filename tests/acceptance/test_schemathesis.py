@@ -23,7 +23,7 @@ from service.api.app import create_app
 from service.api.http import NDJSON, ZIP
 from service.bootstrap import compose
 from service.config import Settings
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from tests.examples import examples, stride
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

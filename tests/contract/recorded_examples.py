@@ -25,7 +25,7 @@ from service.api.app import create_app
 from service.bootstrap import Services, compose
 from service.config import Settings
 from service.domain.dispute import Periods
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.shx.canonical import format_time
 from service.shx.moves import intent, sign_intent, sign_key_change
 from service.shx.receipts import vote_commitment

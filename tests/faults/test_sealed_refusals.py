@@ -18,7 +18,7 @@ from service.application.games.cache import GameEntry
 from service.application.tables.record import TableRecord
 from service.bootstrap import Services
 from service.domain.events import AbortCause, Entropy, GameAborted
-from service.keys.keyring import KeyringError
+from service.keys import KeyringError
 from service.shx.bundle import REFUSALS, Bundle, read_bundle
 from service.shx.moves import SealedRefusals, seal_of, sealed_refusals
 from service.store.games import RefusedMove

@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from service.config import Settings
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.local.programs import environment_of
 from tests.running import wait_for
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.config import Settings
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.local.programs import environment_of
 from workers import main as worker_main
 

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-from service.keys.keyring import Keyring, KeyringError
+from service.keys import Keyring, KeyringError
 from service.shx.bundle import PROOF, Bundle, NotABundle, read_log, write_bundle
 from service.shx.canonical import RecordError, canonical, parse
 from service.shx.chain import Link, decode_event, read_chain

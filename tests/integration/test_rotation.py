@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from service.cli.__main__ import run
-from service.keys.keyring import load
+from service.keys import load
 from service.shx.canonical import canonical
 from service.shx.keys import followed, read_key_list, read_keys, retire
 from service.shx.receipts import check_receipt

@@ -14,7 +14,7 @@ import pytest
 
 from service.cli.__main__ import run
 from service.config import Settings
-from service.keys.keyring import Keyring, load_or_create
+from service.keys import Keyring, load_or_create
 from service.local.programs import environment_of, program_of
 from service.startup_checks import CannotStart, check_start, clock_fault, redis_fault
 from tests.servers import DatabaseServer

@@ -17,7 +17,7 @@ from service.application.tables.record import TableRequest
 from service.backup.backup import back_up
 from service.bootstrap import Services, compose
 from service.domain.events import Clock, Entropy
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.public_log.sequencer import Sequencer
 from service.rulesets.catalogue import catalogue
 from service.store.database import Database

@@ -16,7 +16,7 @@ from service.backup.backup import restore
 from service.backup.check import Fault, Progress, whole_check
 from service.bootstrap import Services
 from service.domain.game import EntropyState, Status
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.shx.bundle import Bundle
 from service.shx.shuffle import client_commit
 from service.store.database import SQL, Database

@@ -13,7 +13,7 @@ from werkzeug.test import Client
 from service.api.app import create_app
 from service.bootstrap import Services, services_from
 from service.config import Settings
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 
 
 def _share_compiled_rules() -> None:

@@ -22,7 +22,7 @@ from service.bootstrap import Services, compose
 from service.domain.dispute import Periods
 from service.domain.events import Clock, Entropy
 from service.domain.legal import legal_moves
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.shx.bundle import Bundle
 from service.shx.canonical import format_time
 from service.store.database import Database

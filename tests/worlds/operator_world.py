@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from service.keys.keyring import Keyring, load
+from service.keys import Keyring, load
 from tests.contract.conftest import address_of_service
 from tests.worlds.api_world import Person, World, make_world
 

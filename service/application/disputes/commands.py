@@ -38,7 +38,7 @@ from service.domain.dispute import (
 )
 from service.domain.dispute_rules import DisputeRefused, StoredVote
 from service.domain.events import BlindFailed, PilePickedUp, StockFailed
-from service.keys.keyring import Keys
+from service.keys import Keys
 from service.replay.history import RecordedEvent, RecordedMove, decode_line, move_around
 from service.rulesets.statements import cited
 from service.shx.canonical import format_time, sha256

@@ -21,7 +21,7 @@ from service.application.ports import World
 from service.application.quotas import work
 from service.domain.dispute import Dispute, Vote
 from service.domain.dispute_rules import OutsideFacts, StoredVote
-from service.keys.keyring import KeyringError, Keys
+from service.keys import KeyringError, Keys
 from service.public_log.log import PublicLog
 from service.shx.bundle import PROOF, write_bundle
 from service.shx.canonical import canonical, format_time, parse

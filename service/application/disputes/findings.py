@@ -42,7 +42,7 @@ from service.domain.evolve import evolve
 from service.domain.game import Game
 from service.domain.ruleset import Obligation, OpeningPlay
 from service.domain.ruleset import TryStock as Trying
-from service.keys.keyring import Keys
+from service.keys import Keys
 from service.replay.history import (
     RecordedEvent,
     RecordedMove,

@@ -17,7 +17,7 @@ from service.audit.custody import custody, events_processed
 from service.audit.decision import decision
 from service.audit.knowledge import events_known, knowledge
 from service.bots.bot import with_settings
-from service.bots.opinion import BOT, opinion
+from service.bots.searching import BOT, opinion
 from service.domain.commands import Seat, UnknownCard
 from service.domain.view import ALL, Viewer
 from service.replay.history import History

@@ -21,7 +21,7 @@ from service.application.tables.record import TABLES, TableRecord
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.view import ALL, Viewer, masked_deck, openings_of
-from service.keys.keyring import Keys
+from service.keys import Keys
 from service.replay.history import History, RecordedEvent, decode_log
 from service.store.directory import Directory
 from service.store.events import EventStore, SealedSecret, StoreError, StreamKind, StreamSlice

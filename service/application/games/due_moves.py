@@ -13,6 +13,7 @@ from service import tracing
 from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.entropy import missing_entropy
 from service.application.games.moves import Moves
+from service.application.games.queries import shown
 from service.application.games.schedule import (
     BeginBeat,
     IdleGames,
@@ -25,7 +26,6 @@ from service.application.games.schedule import (
     played_by_bot,
     stands_in,
 )
-from service.application.games.view import shown
 from service.application.ports import World
 from service.bots.bot import bot_rng, with_settings
 from service.bots.registry import bots

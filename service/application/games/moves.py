@@ -17,9 +17,9 @@ from service.application.access import Answered, Caller, FirstRead, Idempotency,
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.commits import Change, commit_of
+from service.application.games.queries import moved
 from service.application.games.record import GameRecord, seals, write
 from service.application.games.schedule import Rest, WakeKind, at_once, next_wake
-from service.application.games.view import moved
 from service.application.handler import Accepted, Handler, Refused
 from service.application.idempotency import MadeMove
 from service.application.ports import Notifier, World
@@ -42,7 +42,7 @@ from service.domain.decide import decide
 from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves
-from service.keys.keyring import KeyringError, Keys
+from service.keys import KeyringError, Keys
 from service.shx.bundle import REFUSALS
 from service.shx.canonical import RecordError, canonical, format_time
 from service.shx.moves import (

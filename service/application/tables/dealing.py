@@ -19,7 +19,7 @@ from service.domain.events import DeckCommitted, Entropy
 from service.domain.game import EntropyState
 from service.domain.ruleset import deck_of
 from service.domain.table import HandDealt, SeatKind, Table, TableSeat
-from service.keys.keyring import Keys
+from service.keys import Keys
 from service.rulesets.catalogue import read_ruleset
 from service.shx.canonical import canonical, format_time, ruleset_hash
 from service.shx.chain import encode_event, genesis

@@ -25,8 +25,8 @@ from service.application.access import (
 )
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import GameCache, GameEntry, Names
+from service.application.games.queries import shown
 from service.application.games.schedule import next_wake, stands_in
-from service.application.games.view import shown
 from service.application.handler import Accepted, Handler, NewStream, nothing
 from service.application.ports import Notifier, World
 from service.application.quotas import (
@@ -57,7 +57,7 @@ from service.domain.table import (
     TableEvent,
     TableStatus,
 )
-from service.keys.keyring import Keys
+from service.keys import Keys
 from service.shx.canonical import format_time
 from service.shx.moves import key_change_is_signed
 from service.store.directory import Directory

@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 import pytest
 from redis.connection import AbstractConnection
 
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.store import database
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
 

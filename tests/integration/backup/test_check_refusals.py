@@ -9,7 +9,7 @@ import pytest
 
 from service.application.errors import Refusal
 from service.backup.check import Progress, whole_check
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.store.database import Database
 from tests.integration.backup.conftest import StoredGames
 from tests.worlds.fake_log import SIGNER

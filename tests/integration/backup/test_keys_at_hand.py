@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.cli.__main__ import run as shithead
-from service.keys.keyring import Keyring, load, save_new
+from service.keys import Keyring, load, save_new
 from service.shx.tlog.checkpoint import parse_checkpoint
 from service.shx.tlog.notes import parse_note
 from tests.integration.backup.conftest import StoredGames, backed_up

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from service.keys.keyring import load_or_create
+from service.keys import load_or_create
 from tests.contract.conftest import address_of_service
 from tests.forked_command import run_command
 from tests.running import free_port

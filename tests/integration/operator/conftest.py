@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from service.cli.__main__ import run
-from service.keys.keyring import load_or_create
+from service.keys import load_or_create
 from tests.worlds.api_world import Person, World
 from tests.worlds.operator_world import CommandOutput, Operator
 

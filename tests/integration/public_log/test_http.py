@@ -10,7 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.bootstrap import Services
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.public_log.monitor import Expected
 from service.shx.bundle import PROOF, read_bundle, write_bundle
 from service.shx.keys import followed, read_keys

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from service.bots.bot import with_settings
-from service.bots.card_values import heights, rules_of, worth
 from service.bots.registry import bots
+from service.bots.simple import heights, rules_of, worth
 from service.rulesets.catalogue import definition
 from service.rulesets.custom import custom_definition
 

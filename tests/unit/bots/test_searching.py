@@ -10,12 +10,10 @@ import pytest
 
 from schemas.moves import move_of
 from schemas.views import Facts, view_json
-from service.bots import greedy
 from service.bots.bot import View, bot_rng, with_settings
-from service.bots.card_values import rules_of
-from service.bots.opinion import opinion
 from service.bots.registry import bots
-from service.bots.searching import EXPERT_BUDGET
+from service.bots.searching import EXPERT_BUDGET, opinion
+from service.bots.simple import greedy_move, rules_of
 from service.bots.worlds import Worlds, choices, model_move, searchable
 from service.domain.cards import ordered_deck
 from service.domain.commands import Move
@@ -28,9 +26,9 @@ from service.domain.view import seen_by
 from service.rulesets.catalogue import Definition, definition
 from service.rulesets.custom import RulesetRefused, custom_definition
 from service.rulesets.validation import cards_of
-from service.search.endgame import is_small, solved
 from service.search.rules import RANK_COUNT, Rules
 from service.search.state import PLAY, State
+from service.search.tree import is_small, solved
 from tests.changed import replace
 from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
 from tests.unit.rulesets.random_settings import random_changes
@@ -88,7 +86,7 @@ def test_a_ruleset_that_cannot_be_modelled_is_played_as_by_greedy(name: str) -> 
     assert not searchable(view)
     rng, again = (bot_rng(b"secret", "game", 1) for _ in range(2))
     chosen = bots()[name].choose(view, view["moves"], rng)
-    assert chosen == greedy.choose(view, view["moves"], again)
+    assert chosen == greedy_move(view, view["moves"], again)
 
 
 def _playing(hand: str, pile: str, other: str) -> Game:

@@ -11,7 +11,7 @@ import pytest
 
 from service.cli.__main__ import MISUSED
 from service.cli.admin import admin
-from service.keys.keyring import load_or_create
+from service.keys import load_or_create
 from tests.unit.cli.conftest import CommandOutput
 
 PLAYER = str(uuid4())

@@ -11,12 +11,12 @@ from uuid import UUID
 import pytest
 from werkzeug.serving import make_server
 
+from service import keys
 from service.api.app import create_app
 from service.application.signing import signers_at
 from service.bootstrap import Services, compose
 from service.config import Settings
-from service.keys import keyring
-from service.keys.keyring import KeyFile, Keyring
+from service.keys import KeyFile, Keyring
 from service.shx.keys import followed, read_key_list
 from service.shx.tlog.checkpoint import cosignatures, open_checkpoint, parse_cosigner
 from service.shx.tlog.notes import MAX_SIGNATURES, NoteVerifier, parse_note, sign_note
@@ -154,11 +154,11 @@ def test_a_log_that_does_not_answer_is_status_2(run: Shithead, command: str) -> 
 @pytest.mark.parametrize("only", [None, "sealing", "signing"])
 def test_keys_are_rotated_in_their_file(run: Shithead, only: str | None) -> None:
     path = Path("keys.json")
-    before = keyring.load_or_create(path.absolute())
+    before = keys.load_or_create(path.absolute())
     words = [] if only is None else ["--only", only]
     status, out, _ = run("rotate-keys", "--key-file", path.absolute(), *words)
     assert status == 0
-    after = keyring.load(path.absolute())
+    after = keys.load(path.absolute())
     assert (after.current != before.current) is (only != "signing")
     assert (after.signing_since != before.signing_since) is (only != "sealing")
     assert "a running service reloads them" in out
@@ -174,12 +174,12 @@ def test_a_key_file_that_is_missing_is_reported(run: Shithead) -> None:
 def test_no_more_keys_sign_at_once_than_a_checkpoint_has_lines_for(run: Shithead) -> None:
     """A note has at most 100 signature lines; readers refuse a longer one."""
     path = Path("keys.json").absolute()
-    keyring.load_or_create(path)
+    keys.load_or_create(path)
     words = ("rotate-keys", "--key-file", path, "--only", "signing")
     statuses = [run(*words)[0] for _ in range(101)]
     refused = statuses.index(1)
     assert set(statuses[refused:]) == {1}
-    loaded = keyring.load(path)
+    loaded = keys.load(path)
     signers = signers_at(loaded, "tests.example", datetime.now(UTC))
     assert 16 <= len(signers) == refused + 1 < MAX_SIGNATURES
     parse_note(sign_note("tests.example\n", signers))
@@ -222,4 +222,4 @@ def test_an_idle_log_supports_any_number_of_rotations(
 
 def first_public(path: Path) -> bytes:
     """Return the first key of a key file."""
-    return keyring.load(path).retired[-1].public
+    return keys.load(path).retired[-1].public

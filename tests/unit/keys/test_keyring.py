@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from service.keys import keyring
-from service.keys.keyring import Keyring, KeyringError
+from service import keys
+from service.keys import Keyring, KeyringError
 from service.shx.keys import ListedKey, followed
 from service.shx.tlog.notes import NoteSigner, NoteVerifier
 
@@ -76,37 +76,37 @@ def test_no_key_is_shown() -> None:
 
 
 def test_the_first_start_creates_a_private_key_file(path: Path) -> None:
-    made = keyring.load_or_create(path)
+    made = keys.load_or_create(path)
     assert path.stat().st_mode & 0o777 == 0o600
     assert [item.name for item in path.parent.iterdir()] == ["server.json"]
-    assert secrets_of(keyring.load_or_create(path)) == secrets_of(made)
+    assert secrets_of(keys.load_or_create(path)) == secrets_of(made)
 
 
 def test_the_key_file_is_private_with_any_umask(path: Path) -> None:
     before = os.umask(0)
     try:
-        keyring.load_or_create(path)
+        keys.load_or_create(path)
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_file_that_others_may_read_is_refused(path: Path) -> None:
-    keyring.load_or_create(path)
+    keys.load_or_create(path)
     path.chmod(0o640)
     with pytest.raises(KeyringError, match="readable by others"):
-        keyring.load_or_create(path)
+        keys.load_or_create(path)
 
 
 def test_reading_a_missing_file_does_not_create_it(path: Path) -> None:
     with pytest.raises(KeyringError):
-        keyring.load(path)
+        keys.load(path)
     assert not path.exists()
 
 
 def _start(path: Path, gate: Any, results: Any) -> None:
     gate.wait()
-    results.put(keyring.load_or_create(path).to_text())
+    results.put(keys.load_or_create(path).to_text())
 
 
 @pytest.mark.heavy
@@ -124,10 +124,10 @@ def test_processes_that_start_at_once_end_up_with_the_same_keys(path: Path) -> N
 
 
 def test_a_rotation_is_saved_in_the_file(path: Path) -> None:
-    first = keyring.load_or_create(path)
+    first = keys.load_or_create(path)
     sealed = first.seal(b"secret", GAME)
-    second = keyring.rotate(path)
-    loaded = keyring.load(path)
+    second = keys.rotate(path)
+    loaded = keys.load(path)
     assert loaded.current == second.current != first.current
     assert loaded.open(*sealed, GAME) == b"secret"
     assert path.stat().st_mode & 0o777 == 0o600
@@ -187,9 +187,9 @@ def test_the_old_signing_key_signs_until_its_overlap_is_over_and_is_then_forgott
 
 
 def test_retired_keys_are_kept_in_the_file_and_shown_nowhere(path: Path) -> None:
-    first = keyring.load_or_create(path)
-    made = keyring.rotate(path, lambda keys: keys.with_new_signing_key(NOW, overlap=MONTH))
-    loaded = keyring.load(path)
+    first = keys.load_or_create(path)
+    made = keys.rotate(path, lambda keys: keys.with_new_signing_key(NOW, overlap=MONTH))
+    loaded = keys.load(path)
     assert loaded.to_text() == made.to_text()
     assert secrets_of(loaded) == secrets_of(made)
     private = first.signing_key.private_bytes_raw()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.keys.keyring import KeyFile, Keyring, KeyringError, load, rotate
+from service.keys import KeyFile, Keyring, KeyringError, load, rotate
 
 GAME = b"g" * 16
 
@@ -100,5 +100,5 @@ def test_an_unused_old_key_may_be_removed(path: Path) -> None:
 def test_an_unchanged_key_file_is_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     keys = KeyFile(path)
     keys.check()
-    monkeypatch.setattr("service.keys.keyring.load", lambda _path: pytest.fail("read again"))
+    monkeypatch.setattr("service.keys.load", lambda _path: pytest.fail("read again"))
     keys.open(*keys.seal(b"secret", GAME), GAME)

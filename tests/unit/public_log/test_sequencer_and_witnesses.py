@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.application.signing import verifiers_of
 from service.bootstrap import Services, compose
-from service.keys.keyring import Keyring
+from service.keys import Keyring
 from service.public_log.sequencer import LogBroken, SignedFile
 from service.public_log.witness import Witness, WitnessState, witness_server
 from service.public_log.witness_client import PATIENCE, RemoteWitness, parse_witnesses

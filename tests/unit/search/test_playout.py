@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from service.bots.card_values import worth_of_ranks
+from service.bots.simple import worth_of_ranks
 from service.domain.game import Status
 from service.domain.ruleset import Ruleset
 from service.search.playout import Policy, opened, playout

@@ -7,9 +7,9 @@ import pytest
 from service.replay.history import MoveKind, RecordedMove
 from service.rulesets.catalogue import catalogue
 from service.verify.finding import Check, Failed
+from service.verify.legality import TurnTimes
 from service.verify.log import pinned_ruleset
 from service.verify.report import Report
-from service.verify.timeouts import TurnTimes
 from tests.attacks.registry import game_at
 from tests.changed import replace
 from tests.random_games import Plan, made_game
