@@ -1,4 +1,4 @@
-"""Quotas of a player, the work limit of a request, and slots for waits and expensive work."""
+"""Quotas of a player, the work limit of a request, slots for expensive work."""
 
 from __future__ import annotations
 

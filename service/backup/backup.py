@@ -1,4 +1,4 @@
-"""Backups: every row of the database in one file, and its restoration into an empty database."""
+"""Backups: every row of the database in one file, and restoring them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of a game, the result of folding its events, and the positions of the deal."""
+"""The state of a game, folded from its events, and the positions of the deal."""
 
 from __future__ import annotations
 

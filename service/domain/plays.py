@@ -1,4 +1,4 @@
-"""Plays: cards of one rank, with companions, or a run; the legal and the first ones."""
+"""Plays: one rank, with companions, or a run; the legal ones and the first."""
 
 from __future__ import annotations
 

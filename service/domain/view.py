@@ -1,4 +1,4 @@
-"""What a viewer may see: the game, and openings of cards before the seal (SHX/1, section 7)."""
+"""What a viewer may see: the game, and openings before the seal (SHX/1, section 7)."""
 
 from __future__ import annotations
 

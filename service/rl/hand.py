@@ -1,4 +1,4 @@
-"""A hand for learning programs: decisions of one seat each, as text and as a picture."""
+"""A hand as decisions of one seat each; its table as text and picture."""
 
 from __future__ import annotations
 
