@@ -37,7 +37,7 @@ pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
 BOT = {"bot": "lowest"}
-SHORT = 40
+SHORT = 24
 """The turn limit of hands in tests to which the moves do not matter."""
 
 

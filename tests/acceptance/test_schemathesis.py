@@ -74,7 +74,7 @@ BYTES = (ZIP, NDJSON)
 TEXTS = (*BYTES, "multipart/form-data")
 """Types that turn every value into text: a receipt that is a number arrives as its digits."""
 
-SIMILAR = 3
+SIMILAR = 2
 """CI tries this many boundary cases of one kind for one field, and few further ones."""
 
 NO_WORKER = "no worker is available to play trial hands"

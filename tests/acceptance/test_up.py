@@ -246,7 +246,7 @@ def test_a_taken_port_is_one_message_and_status_one(start: Callable[..., Up]) ->
     assert f"port {port} on 127.0.0.1 cannot be used" in message
 
 
-@pytest.mark.parametrize("port", ["-1", "65536"])
+@pytest.mark.parametrize("port", ["-1", pytest.param("65536", marks=pytest.mark.long)])
 def test_a_port_that_does_not_exist_is_one_message(start: Callable[..., Up], port: str) -> None:
     assert f"port {port} does not exist" in refused(start("data", f"--port={port}"))
 

@@ -111,17 +111,16 @@ def faults_in_every_size(page: Page, *, besides: Sequence[str] = ()) -> list[str
     """
     Return what axe finds on a page in any size, and the sizes in which the page is too wide.
 
-    axe runs in the smallest size in both schemes, and in the largest in the light one; in a long
-    run in all sizes and schemes.
+    axe runs in the smallest size in both schemes; in a long run in all sizes and schemes.
     """
     faults = []
     for number, (name, (width, height)) in enumerate(SIZES.items()):
         page.set_viewport_size({"width": width, "height": height})
         wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
         faults += [f"{wider} px too wide at {name}"] if wider > 0 else []
-        if number % stride(3) == 0:
-            look = faults_in_both_schemes if number % stride(4) == 0 else faults_of
-            faults += [f"{fault} at {name}" for fault in look(page, besides=besides)]
+        if number % stride(len(SIZES)) == 0:
+            found = faults_in_both_schemes(page, besides=besides)
+            faults += [f"{fault} at {name}" for fault in found]
     return faults
 
 

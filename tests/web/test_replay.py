@@ -389,7 +389,14 @@ def versions_of_every_kind(lines: Sequence[bytes]) -> list[int]:
     return sorted({*chosen.values(), *range(1, len(lines), stride(16)), len(lines)})
 
 
-@pytest.mark.parametrize("each", longest(), ids=lambda each: each.ruleset)
+REPLAYED = [
+    pytest.param(each, id=each.ruleset, marks=[pytest.mark.long] if number % 2 else [])
+    for number, each in enumerate(longest())
+]
+"""The longest sample of each ruleset; CI replays every other one."""
+
+
+@pytest.mark.parametrize("each", REPLAYED)
 def test_every_ruleset_can_be_replayed(reused: tuple[Visits, Page], each: Sample) -> None:
     """The longest sample of each: views of every kind, captions, plots, and a rule at the end."""
     visits, page = reused

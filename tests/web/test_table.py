@@ -38,7 +38,7 @@ def shorten(page: Page, **more: object) -> None:
     """Give each table that the page opens a turn limit, so that a hand of a test ends soon."""
 
     def with_limit(route: Route) -> None:
-        body = {**json.loads(route.request.post_data or "{}"), "turn_limit": 60, **more}
+        body = {**json.loads(route.request.post_data or "{}"), "turn_limit": 40, **more}
         route.continue_(post_data=json.dumps(body))
 
     page.route(
