@@ -68,7 +68,7 @@ def may_act(game: Game, seat: Seat) -> bool:
 
 def acting_seats(game: Game) -> tuple[Seat, ...]:
     """Return the seats that may act now; several before play, and if follow-ups are possible."""
-    if game.turn is not None and game.status is PLAYING and not game.ruleset.turn.follow_up:
+    if game.turn is not None and not game.ruleset.turn.follow_up:
         return (game.turn,)
     return tuple(seat for seat in range(len(game.seats)) if may_act(game, seat))
 

@@ -108,10 +108,10 @@ def can_play(game: Game, seat: Seat) -> bool:
     """
     Return whether the seat has, in its hand or else face up, cards that may go on the pile.
 
-    Requirements of the first play of a game are ignored.
+    Requirements of the first play of a game are ignored. A hidden card has no rank that fits.
     """
     ruleset, fitting_ranks = game.ruleset, fitting_now(game)
-    ranks = {rank_of(card) for card in source_cards(game.seats[seat]) if card != HIDDEN}
+    ranks = {rank_of(card) for card in source_cards(game.seats[seat])}
     return any(_may_begin(ruleset, rank, fitting_ranks, ranks) for rank in ranks)
 
 

@@ -26,7 +26,7 @@ from tests.rules.tables import Table, all_ready, dealt, game_of, rules, table
 SHITHEAD, LEEDS, KARMA = rules("shithead"), rules("leeds"), rules("karma-radford")
 QUEEN, BOOT, MOREHEAD = rules("covered-queen"), rules("shit-boot"), rules("morehead")
 KEEP, LAYOUT = rules("shithead-keep-table"), rules("shithead-layout")
-EGILSSON = rules("egilsson")
+EGILSSON, RUNS = rules("egilsson"), rules("guarducci", switches=[5])
 SIX, NO_SWITCHES = rules("shithead-six"), rules("guarducci", switches=[])
 
 
@@ -156,6 +156,18 @@ def test_cards_that_are_not_in_the_game_are_unknown_wherever_they_are_named() ->
     assert caught.value.card == "X1"
 
 
+def test_a_card_written_otherwise_is_refused_with_its_code() -> None:
+    """A player who writes `10h` for `Th` reads the code to write."""
+    at = table(pile="8c", hands=["Th 9c", "Jd"])
+    for written, sentence in (
+        ("10h", "there is no card 10h in this game; its code is Th"),
+        ("X9", "there is no card X9 in this game"),
+    ):
+        with pytest.raises(UnknownCard) as caught:
+            decide(play(0, written), game_of(SHITHEAD, at))
+        assert str(caught.value) == sentence
+
+
 def test_a_card_named_twice_in_a_pick_up_is_refused() -> None:
     """S7: one table card, or several of one rank, go along with the pile."""
     up = table(pile="Kc", hands=["", "9d"], up=["5c 7c"], down=["6c 6d"])
@@ -258,6 +270,25 @@ def test_a_refused_opening_cites_the_opening_play_or_else_the_opener() -> None:
         scenario(own, given=at, when=play(0, "9h"), then=refused(rule))
 
 
+@pytest.mark.parametrize(
+    ("ruleset", "hand", "setting"),
+    [
+        (SIX, "X1 9c", "model.jokers"),
+        (LEEDS, "5c 4c", "ranks.5.plays"),
+        (RUNS, "4c 6c", "turn.runs"),
+    ],
+)
+def test_cards_of_several_ranks_are_refused_by_their_own_statement_or_else_by_that_on_plays(
+    ruleset: Ruleset, hand: str, setting: str
+) -> None:
+    """P20, L17, P34: custom rules may state nothing on jokers, companions or runs."""
+    at = table(pile="3d", hands=[hand, "9s", "8s"])
+    general = replace(ruleset, cites={"model.normal_play": "general"})
+    scenario(general, given=at, when=play(0, hand), then=refused("general"))
+    own = replace(general, cites={**general.cites, setting: "own"})
+    scenario(own, given=at, when=play(0, hand), then=refused("own"))
+
+
 def test_a_part_of_a_stack_is_refused_by_the_layout_or_else_by_the_model() -> None:
     """P31: a stack is played whole."""
     at = table(pile="4c", hands=["", "9d"], up=["7c+7d 8c"], down=["3c 3d"])
@@ -273,3 +304,5 @@ def test_a_ten_on_a_seven_is_refused_by_the_statement_on_tens() -> None:
     own = replace(QUEEN, cites={**QUEEN.cites, "ranks.T.not_on": "ten", "ranks.7.asks": "seven"})
     scenario(own, given=at, when=play(0, "Tc"), then=refused("ten"))
     scenario(own, given=at, when=play(0, "9c"), then=refused("seven"))
+    together = replace(QUEEN, cites={"ranks.T.plays": "ten", "ranks.7.asks": "seven"})
+    scenario(together, given=at, when=play(0, "Tc"), then=refused("ten"))

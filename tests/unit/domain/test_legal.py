@@ -7,8 +7,9 @@ import pytest
 from service.domain.commands import Ready
 from service.domain.decide import decide
 from service.domain.events import PlayStarted, SeatReady
-from service.domain.game import Game, new_game
+from service.domain.game import Game, Status, new_game
 from service.domain.legal import (
+    acting_seats,
     along_choices,
     follow_up_cards,
     legal_moves,
@@ -85,6 +86,26 @@ def test_outside_play_no_seat_may_act() -> None:
     over = scenario(SHITHEAD, given=all_ready(game), when=forfeit(0))
     assert [may_act(over, seat) for seat in range(2)] == [False, False]
     assert follow_up_cards(over, 0) == ()
+
+
+def test_the_seats_that_may_act_are_those_not_ready_or_on_turn() -> None:
+    """In the exchange all that are not ready, in play the seat on turn, after the end none."""
+    game, _ = dealt(SHITHEAD, seats=3)
+    assert acting_seats(game) == (0, 1, 2)
+    assert acting_seats(scenario(SHITHEAD, given=game, when=ready(1))) == (0, 2)
+    playing = game_of(SHITHEAD, table(pile="4c", hands=["9c", "9d", "9h"], turn=2))
+    assert acting_seats(playing) == (2,)
+    over = scenario(SHITHEAD, given=playing, when=forfeit(2))
+    assert (over.status, acting_seats(over)) == (Status.ENDED, ())
+
+
+def test_seats_that_may_open_or_follow_up_may_act_without_being_on_turn() -> None:
+    """T3: whoever has a three opens; S4: the seat that just played may add drawn cards."""
+    at = table(hands=["3d 9s", "6h 9c", "3c 9h"], first_turn=True, turn=None)
+    assert acting_seats(game_of(rules("threes"), at)) == (0, 2)
+    at = table(pile="8c", hands=["9c Kc Qc", "Jd 6d", "9s 6h"], stock="9d 9h")
+    assert acting_seats(scenario(QUEEN, given=at, when=play(0, "9c"))) == (0, 1)
+    assert acting_seats(scenario(SHITHEAD, given=at, when=play(0, "9c"))) == (1,)
 
 
 def test_only_the_seat_that_just_played_may_follow_up() -> None:

@@ -31,6 +31,15 @@ def test_a_game_of_people_without_a_clock_waits_for_them(game: Game) -> None:
     assert waits_for_people(game)
 
 
+def test_an_exchange_among_people_waits_for_them_until_a_bot_may_act(game: Game) -> None:
+    swapping = replace(game, status=Status.SWAPPING, turn=None)
+    assert waits_for_people(swapping)
+    with_bot = with_kinds(swapping, "human", "bot")
+    assert not waits_for_people(with_bot)
+    ready = with_bot.with_seat(1, replace(with_bot.seats[1], ready=True))
+    assert waits_for_people(ready)
+
+
 def test_a_game_with_a_clock_ends_without_its_players(game: Game) -> None:
     clock = Clock(turn_seconds=5, swap_seconds=5)
     assert not waits_for_people(replace(game, setup=replace(game.setup, clock=clock)))
@@ -46,7 +55,7 @@ def test_a_game_in_which_a_bot_may_act_does_not_wait_for_people(game: Game) -> N
 def test_a_game_does_not_wait_for_people_before_the_deal_and_after_the_end(
     game: Game, status: Status
 ) -> None:
-    assert not waits_for_people(replace(game, status=status))
+    assert waits_for_people(replace(game, status=status)) is False
 
 
 def test_the_seat_on_turn_is_named(game: Game) -> None:
