@@ -145,6 +145,7 @@ class _World:
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)  # noqa: S311 -- simulated games keep no secret
+        self.turn_rng = random.Random(seed)  # noqa: S311 -- seeded anew for each turn of a bot
         self._now = BEGINNING
 
     def now(self) -> datetime:
@@ -217,7 +218,7 @@ def _next_move(record: GameRecord, names: Sequence[str], secret: bytes, world: _
         settings=created["ruleset"]["settings"],
     )
     view = bot_view(game, seat, facts)
-    rng = bot_rng(secret, identity, game.version)
+    rng = bot_rng(secret, identity, game.version, reused=world.turn_rng)
     return move_of(bots()[names[seat]].choose(view, view["moves"], rng), seat)
 
 
