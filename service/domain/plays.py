@@ -307,7 +307,7 @@ def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
     """Return why a play, in laying order, may not go on the pile now; None if it may."""
     ruleset, first, last = game.ruleset, rank_of(laid[0]), rank_of(laid[-1])
     accompanied, fitting_ranks = first in ruleset.accompanied, fitting_now(game)
-    if first == last and not accompanied and first in fitting_ranks:
+    if first == last and first in fitting_ranks:
         return None
     if _may_begin(ruleset, first, fitting_ranks, {last}):
         # Companions need not fit themselves (L18).
