@@ -12,7 +12,8 @@ BATCH = 500
 ORIGINALS = 5
 """The maximum number of games that are copied in turn."""
 
-# What a game and its table wrote; each copy has ids, players and times of its own.
+# The rows of a game, its table and its host, by database table. Each copy has its own ids,
+# player and times.
 _COPIED: dict[str, LiteralString] = {
     "players": "one.player_id = (SELECT host FROM tables WHERE table_id = %(table)s)",
     "streams": "one.stream_id = %(game)s",
@@ -31,7 +32,7 @@ _OWN = SQL(
 )
 
 # One answer for each two events, as the moves of one player, and the game's leaves of the public
-# log. The leaves are numbered far above those of the tree, which no batch of leaves reaches.
+# log. Their indexes are so far above those of the tree that the tree never grows into them.
 _ANSWERS = """
     INSERT INTO answers (caller, request_key, body_hash, sealed)
     SELECT copy.player, sha256(uuid_send(gen_random_uuid())), a.body_hash, a.sealed
@@ -93,7 +94,7 @@ def _originals(*, ended: bool) -> LiteralString:
 
 
 def _copy(connection: psycopg.Connection, count: int, *, ended: bool) -> None:
-    """Store `count` copies, in batches of one game each."""
+    """Store `count` copies in batches; each batch copies one of the originals."""
     found = connection.execute(_originals(ended=ended)).fetchall()
     if not found:
         raise ValueError("a game has to be played first")

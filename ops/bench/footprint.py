@@ -28,6 +28,8 @@ SETTLE = 5.0
 
 IDLE = 20.0
 MOST_MEMORY, MOST_PROCESSOR, MOST_SECONDS = 400e6, 0.01, 3.0
+"""The limits: bytes, share of one core, seconds until ready."""
+
 _TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -62,7 +64,7 @@ def memory(pid: int, kind: str = "Pss") -> int:
     """
     Return the proportional set size of a process in bytes, 0 if it has ended.
 
-    `Pss_Anon`, `Pss_File` and `Pss_Shmem` are its kinds: the process's own, files, shared memory.
+    `kind` selects a part of it: `Pss_Anon` (private), `Pss_File` or `Pss_Shmem` (shared memory).
     """
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():

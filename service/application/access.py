@@ -76,7 +76,7 @@ def matches(secret: str | None, stored: bytes | None) -> bool:
 
 
 KNOWN_TOKENS: Final = 10_000
-"""Tokens of a process whose player is cached; each takes 300 bytes."""
+"""Maximum number of tokens whose player one process caches; each takes 300 bytes."""
 
 
 class FirstReads:
@@ -130,8 +130,8 @@ class FirstRead:
 
     `confirm` reads all of them in one query. A request that changes a game can skip it: `defer`
     uses the cached player of the token, and the commit checks the token again. Before a request
-    is refused, the read is confirmed, so that faults have their documented order (api.md,
-    section 1).
+    is refused, the read is confirmed, so that problems are reported in the documented order
+    (api.md, section 1).
     """
 
     def __init__(self, reads: FirstReads, token: bytes | None, game: UUID | None) -> None:
@@ -160,7 +160,7 @@ class FirstRead:
         return self.player is not None and self._known is not None
 
     def confirm(self) -> None:
-        """Read token, answer and game at present; raises Refusal `unauthorized`."""
+        """Read the token, the stored answer and the present game; raises Refusal `unauthorized`."""
         names, known, game = self._reads.names, None, Lookup()
         if self._game is not None:
             known = self._reads.game_cache.in_memory(self._game)

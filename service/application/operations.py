@@ -86,7 +86,7 @@ class Archiving:
         Archive one game.
 
         The bundle is written to disk and read back before the transaction that deletes the
-        events and records its hash. The game's stream is locked meanwhile, so that of two
+        events and records the bundle's hash. The game's stream is locked meanwhile, so that of two
         concurrent runs the second one finds the game archived and writes nothing.
 
         Raises Refusal: `not-found`, `archived`, `hand-running`, `notifications-pending`,
@@ -125,10 +125,10 @@ class Archiving:
 
 
 MOST_STUCK = 1000
-"""Maximum of overdue games that `stuck` reads."""
+"""Maximum number of overdue games that `stuck` reads."""
 
 MOST_DISPUTES = 1000
-"""Maximum of disputes that `disputes` returns."""
+"""Maximum number of disputes that `disputes` returns."""
 DONE = "done"
 
 _Done = TypeVar("_Done")

@@ -110,7 +110,7 @@ def test_p22_the_first_to_go_out_wins() -> None:
 
 
 def test_p23_a_ten_is_played_by_the_normal_rule_and_burns() -> None:
-    """P12b: a ten cannot be played on a jack, queen, king or ace."""
+    """P23: a ten cannot be played on a jack, queen, king or ace."""
     in_rank = rules("shithead-ten-in-rank")
     for pile in ("Jc", "Qc", "Kc", "Ac"):
         at = table(pile=pile, hands=["Td 4d", "9s"])
@@ -125,7 +125,7 @@ def test_p23_a_ten_is_played_by_the_normal_rule_and_burns() -> None:
 
 
 def test_p24_only_the_pile_is_taken() -> None:
-    """P14b: a player who cannot play from the table takes the pile; the face-up cards stay."""
+    """P24: a player who cannot play from the table takes the pile; the face-up cards stay."""
     keep = rules("shithead-keep-table")
     at = table(pile="9c", hands=["", "9s"], up=["Kh 4h"], down=["5c 5d"])
     assert moves(keep, at) == {"Kh", "take"}

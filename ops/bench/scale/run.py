@@ -108,7 +108,7 @@ class ScaleRun:
         )
 
     def measure_moves_after(self, moment: float) -> None:
-        """Wait until a move is acknowledged that was sent now; report the time since `moment`."""
+        """Wait until a move sent from now on is acknowledged; report the time since `moment`."""
         since = len(self.report.notes.requests)
         end = time.monotonic() + 60
         while time.monotonic() < end:
@@ -135,7 +135,7 @@ class ScaleRun:
         return done.returncode, done.stdout + done.stderr
 
     def sequencer_refuses(self, database: Postgres, fleet: Fleet) -> str:
-        """Return whether a sequencer with a newer checkpoint refuses to sign this older log."""
+        """Restart a sequencer on an older database; return "yes" if it refuses to sign, or "no"."""
         process = fleet.of("sequencer")[0]
         process.kill()
         process.environment = {
