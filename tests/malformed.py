@@ -17,9 +17,10 @@ SEEN_MORE = b"HTTP/1.1 409 Conflict\r\nContent-Type: text/x.tlog.size\r\n\r\n999
 
 class Malformed:
     """
-    Answers each request with `answer`, or forwards it if `answer` is None.
+    Answers each request with `answer`; if it is None, forwards the request to the port `target`.
 
-    If `pause` is not 0, it is the number of seconds between the bytes of the answer.
+    If `pause` is not 0, it is the number of seconds between the bytes of `answer`. Without answer
+    and target the response is empty, or with a pause a header that does not end.
     """
 
     def __init__(self, target: int | None = None) -> None:
