@@ -1415,7 +1415,8 @@ $$;
 
 -- refuse_version: raise SH409, with the stream and its present version as JSON in DETAIL.
 --
--- Version 0 in DETAIL means that there is no such stream.
+-- Version 0 in DETAIL means that there is no such stream. SH400 if the version is the expected one:
+-- then the caller found no row because the stream is of another kind.
 CREATE OR REPLACE FUNCTION refuse_version(stream uuid, expected integer) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -37,7 +37,7 @@ def measure_backlog(services: Services) -> None:
 
 
 INTERVAL = 0.25
-"""Seconds between two sweeps: the delay after a deadline or the end of a window."""
+"""Seconds between two sweeps: deadlines and ends of windows are noticed at most this late."""
 
 BATCH = 200
 AGAIN_AFTER = timedelta(seconds=5)

@@ -36,7 +36,7 @@ READERS = 4
 """Threads that read events from the store for all streams."""
 
 OPENINGS = 16
-"""Calls that open a stream and run at a time; when more readers connect, they hold no thread."""
+"""Maximum of calls that open a stream at the same time; further ones wait without a thread."""
 
 PIECE = 8192
 """Bytes of frames that are joined before they are sent; a frame is never split."""
@@ -51,7 +51,7 @@ class StreamServer:
 
     Every request is a call of the application in one of `threads` threads. The call for a
     stream checks the request, takes a slot, answers with status and headers, and instead of
-    a body hands over a follower (`sse.HandOver`). After the call a coroutine sends the stream.
+    a body hands over a follower (`events.HandOver`). After the call a coroutine sends the stream.
     """
 
     def __init__(self, app: Application, waiting: Waiting, *, threads: int) -> None:
@@ -135,7 +135,8 @@ class _Streams:
         """
         Return the next events in the store; streams of a game at the same event share one read.
 
-        The read begins after its ticket was taken, and only streams with this ticket share it.
+        Only streams with the same ticket of the listener share it, so no stream gets the result of
+        a read that began before its own ticket was taken.
         """
         key = follower.game, read
         shared = self._reads.get(key)

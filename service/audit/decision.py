@@ -200,7 +200,7 @@ def _ways_up(game: Game, seat: Seat, card: Card) -> Iterator[Move]:
             yield Lay(seat=seat, stacks=tuple((card,) if s == slot else () for s in slots))
 
 
-Refused = Mapping[str, Any]
+Attempt = Mapping[str, Any]
 """A refused move as it is stored: at, seat, move, rule."""
 
 
@@ -209,7 +209,7 @@ def decision(
     seq: int,
     *,
     viewer: Viewer = ALL,
-    refused: Iterable[Refused] = (),
+    refused: Iterable[Attempt] = (),
     unproven: str | None = None,
 ) -> Json:
     """
@@ -301,7 +301,7 @@ def _excluded(before: Game, seat: Seat, legal: tuple[Move, ...], move: RecordedM
     ]
 
 
-def _attempts(history: History, move: RecordedMove, refused: Iterable[Refused]) -> list[Json]:
+def _attempts(history: History, move: RecordedMove, refused: Iterable[Attempt]) -> list[Json]:
     """Return the refused attempts of the seat between its previous move and this one."""
     if move.command is None:
         return []

@@ -28,7 +28,7 @@ from service.domain.ruleset import PLAIN_RANK, Layout, Ruleset, Starter, deck_of
 
 
 def deal(game: Game, dealer: Seat) -> tuple[Event, ...]:
-    """Return the events of the deal from a known deck, then those of the throws (R)."""
+    """Return the deal from a known deck, then the throws of `deal.throws` as events (rule R)."""
     dealt = _cards_dealt(game, dealer)
     return (dealt, *_throws(evolve(game, dealt)))
 

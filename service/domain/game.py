@@ -114,7 +114,7 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
     first_turn: bool = True  # no seat has played, picked up, tried the stock or passed yet
     covering: bool = False  # the seat on turn has to cover its own play
     last_play: LastPlay | None = None
-    thrower: Seat | None = None  # the last seat that threw (R)
+    thrower: Seat | None = None  # the last seat that threw (rule R)
     flusher: Seat | None = None  # the first seat that burned a pile: it clears all later ones (P32)
     passes: int = 0  # in a row
     actions: int = 0  # counted against the turn limit

@@ -156,7 +156,7 @@ class DealSettings:
     layout: Layout = Layout.NONE
     starter: Starter = Starter.NONE
     exchange: bool = True
-    throws: tuple[Rank, ...] = ()  # the first of these ranks found in any hand is thrown (R)
+    throws: tuple[Rank, ...] = ()  # the first of these found in any hand is thrown (rule R)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -138,9 +138,12 @@ class LogClient:
         return reply.body
 
 
-SHORTEST: Final = 300.0
-"""Seconds without a successful poll after which the health check fails, for short intervals."""
+MIN_HEALTHY_SECONDS: Final = 300.0
+"""
+The health check fails after this time without a successful poll, or after five intervals.
 
+The longer of the two counts.
+"""
 
 HEALTH_PATH: Final = "/healthz"
 REQUEST_SECONDS: Final = 10  # for a request to arrive
@@ -156,7 +159,7 @@ class Poller:
         report: Callable[[str], None],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._limit = max(SHORTEST, 5 * every)
+        self._limit = max(MIN_HEALTHY_SECONDS, 5 * every)
         self._report = report
         self._clock = clock
         self._lock = threading.Lock()

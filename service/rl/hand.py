@@ -49,8 +49,8 @@ class Hand:
     One hand, played by the engine; `selected` is the seat that decides next, from its view.
 
     The environment draws everything random: the deck, the dealer, and which of several
-    `candidates` acts first. The layout of a whole hand, one move of the engine, is one decision
-    for each slot here.
+    `candidates` acts first. To lay out its face-up cards, a seat makes one move (`lay`) in the
+    engine, and one decision for each slot here.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ _GLYPHS: Final = {
 """Glyphs of three by five pixels."""
 
 
-def written(view: dict[str, Any]) -> str:
+def table_as_text(view: dict[str, Any]) -> str:
     """Return the table as lines of text: the pile, the stock, and a line for each seat."""
     pile = " ".join(view["pile"]) or "empty"
     counts = f"stock {view['stock']}, burned {len(view['burned'])}"
@@ -224,7 +224,7 @@ def written(view: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def drawn(view: dict[str, Any]) -> Picture:
+def table_as_picture(view: dict[str, Any]) -> Picture:
     """Return the table as rows of cards: the pile and the stock on top, then each seat."""
     seats = view["seats"]
     picture = np.empty((HEIGHT * (len(seats) + 1), WIDTH, 3), dtype=np.uint8)

@@ -23,7 +23,7 @@ from service.domain.cards import Card
 from service.domain.deal import whole_deck
 from service.domain.ruleset import Ruleset
 from service.rl.arrays import Actions, Floats, size_of
-from service.rl.hand import MOST_SWAPS, TURNS_PER_SEAT, Hand, rules_of, written
+from service.rl.hand import MOST_SWAPS, TURNS_PER_SEAT, Hand, rules_of, table_as_text
 from service.rulesets.catalogue import catalogue, definition
 
 PARAMETERS: Final[Mapping[str, Any]] = {
@@ -240,13 +240,13 @@ class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type
             return ""
         view = self._hand.view_of(player)
         own = " ".join(view["seats"][player]["hand"]["cards"])
-        return f"{written(view)}\nseat {player}, own hand: {own or '--'}"
+        return f"{table_as_text(view)}\nseat {player}, own hand: {own or '--'}"
 
     def __str__(self) -> str:
         """Return the table as a spectator sees it, or the cards drawn so far."""
         if self._hand is None:
             return f"dealer {self._dealer}: {' '.join(self._drawn)}"
-        return written(self._hand.view_of(None))
+        return table_as_text(self._hand.view_of(None))
 
 
 class Observer:

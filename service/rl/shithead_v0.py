@@ -24,7 +24,7 @@ from service.domain.deal import whole_deck
 from service.domain.game import Game
 from service.domain.ruleset import Ruleset
 from service.rl.arrays import Actions, size_of
-from service.rl.hand import TURNS_PER_SEAT, Hand, drawn, rules_of, written
+from service.rl.hand import TURNS_PER_SEAT, Hand, rules_of, table_as_picture, table_as_text
 
 MOST_CARDS: Final = 2000
 
@@ -144,10 +144,10 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         """Return the table as text (`ansi`) or picture (`rgb_array`); print it for `human`."""
         view = self.hand.view_of(None)
         if self.render_mode == "rgb_array":
-            return drawn(view)
+            return table_as_picture(view)
         if self.render_mode == "ansi":
-            return written(view)
-        print(written(view))
+            return table_as_text(view)
+        print(table_as_text(view))
         return None
 
     def close(self) -> None:

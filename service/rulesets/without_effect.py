@@ -52,7 +52,11 @@ def changes_without_effect(tree: Tree, changes: Mapping[str, Any]) -> list[Contr
 
 
 def with_neutral_values(tree: Tree) -> Tree:
-    """Return a full tree with neutral values for settings without effect; equal rules are equal."""
+    """
+    Return a full tree with neutral values for settings without effect.
+
+    Two trees with the same rules thus become equal.
+    """
     result: Tree = _copied(tree)
     for at, (value, _) in without_effect(tree).items():
         *path, name = at.strip("/").split("/")

@@ -50,7 +50,7 @@ class GameRow:
     shithead: int | None
     places: tuple[int, ...] | None
     public: bool
-    back: tuple[int, ...]  # seats whose players came back from a bot
+    back: tuple[int, ...]  # seats whose players returned after a bot had played for them
     seats: tuple[SeatRow, ...]
 
 

@@ -20,7 +20,7 @@ from service.verify.substitution import CardNotHeld
 
 
 class Claim(StrEnum):
-    """The three claims about a game, each verified by itself: (a), (b), (c) of the protocol."""
+    """The three claims about a game, each verified by itself: (a), (b), (c) in SHX/1."""
 
     DECK = "deck"
     HISTORY = "history"

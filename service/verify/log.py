@@ -303,8 +303,8 @@ def _damage(log: Log, findings: Sequence[Finding]) -> str | None:
     """
     Return in words what shows that a log was changed after it was written, None if nothing does.
 
-    The check `chain` also fails at an event with a wrong time. If all events are linked, the event
-    was written with that time.
+    The check `chain` also fails at an event with a wrong time. If all events are linked, this is
+    no sign of a change: the event was written with that time.
     """
     failed = {f.check: f.seq for f in findings if f.result is Result.FAIL}
     if Check.BYTES in failed:

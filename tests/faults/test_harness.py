@@ -10,8 +10,8 @@ import pytest
 
 from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
-from ops.bench.faults.results import Sum, load, page, save
-from ops.bench.faults.run import RunResult, Wanted, run
+from ops.bench.faults.results import Totals, load, page, save
+from ops.bench.faults.run import RunPlan, RunResult, run
 from service.application.access import Player
 from service.bootstrap import Services
 from service.shx.chain import genesis, head
@@ -23,7 +23,7 @@ from tests.worlds.fake_world import legal, lines_of, open_game, post
 @pytest.mark.parametrize("faults", [16, pytest.param(400, marks=pytest.mark.long)])
 def test_no_event_is_lost_or_doubled_and_all_games_end_under_random_faults(faults: int) -> None:
     """Faults of processes, of steps within a move, of both servers, the disk and the clients."""
-    done = run(Wanted(faults=faults, tables=3, seed=7))
+    done = run(RunPlan(faults=faults, tables=3, seed=7))
     assert done.checked.wrong == []
     assert done.total >= faults
     assert any(name.endswith("between two steps") for name in done.faults)
@@ -114,7 +114,7 @@ def test_results_of_several_runs_are_added_up(tmp_path_factory: pytest.TempPathF
     done.faults["API process, SIGKILL"] = 3
     done.places = {"API a:b:1"}
     done.checked.counts["logs that verify"] = 2
-    total = Sum()
+    total = Totals()
     total.add(done)
     save(path, total)
     again = load(path)

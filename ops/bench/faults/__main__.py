@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from ops.bench.faults.results import load, page, save
-from ops.bench.faults.run import Wanted, run
+from ops.bench.faults.run import RunPlan, run
 
 
 def main() -> int:
@@ -35,7 +35,7 @@ def main() -> int:
         if logs:
             logs.mkdir(parents=True, exist_ok=True)
         done = run(
-            Wanted(
+            RunPlan(
                 faults=min(left, options.of_a_run),
                 tables=options.tables,
                 seed=options.seed + total.runs,

@@ -13,7 +13,7 @@ from ops.bench.faults.run import RunResult
 
 
 @dataclass(slots=True, kw_only=True)
-class Sum:
+class Totals:
     """The totals over all runs."""
 
     runs: int = 0
@@ -44,12 +44,12 @@ class Sum:
         self.wrong += done.checked.wrong
 
 
-def load(path: Path) -> Sum:
-    """Return the saved sum of earlier runs."""
+def load(path: Path) -> Totals:
+    """Return the saved totals of earlier runs."""
     if not path.exists():
-        return Sum()
+        return Totals()
     saved: dict[str, Any] = json.loads(path.read_text())
-    made = Sum(runs=saved["runs"], seconds=saved["seconds"], at_once=saved["at_once"])
+    made = Totals(runs=saved["runs"], seconds=saved["seconds"], at_once=saved["at_once"])
     made.faults, made.counts = Counter(saved["faults"]), Counter(saved["counts"])
     made.places, made.statuses = set(saved["places"]), Counter(saved["statuses"])
     made.broken, made.replayed = saved["broken"], saved["replayed"]
@@ -57,14 +57,14 @@ def load(path: Path) -> Sum:
     return made
 
 
-def save(path: Path, total: Sum) -> None:
-    """Save the sum of all runs."""
-    saved = {name: getattr(total, name) for name in Sum.__slots__}
+def save(path: Path, total: Totals) -> None:
+    """Save the totals of all runs."""
+    saved = {name: getattr(total, name) for name in Totals.__slots__}
     saved["places"] = sorted(total.places)
     path.write_text(json.dumps(saved, indent=1))
 
 
-def page(total: Sum) -> str:
+def page(total: Totals) -> str:
     """Return the results page in Markdown, as it is stored in the repository."""
     steps = Counter(place.split(" ", 1)[0] for place in total.places)
     lines = [
@@ -101,14 +101,14 @@ def page(total: Sum) -> str:
     return "\n".join(lines)
 
 
-def _summary(total: Sum) -> str:
+def _summary(total: Totals) -> str:
     return (
         f"{total.faults.total()} faults in {total.runs} runs, {total.seconds / 60:.0f} minutes; "
         f"{total.at_once} of them injected together with another. **{_verdict(total)}**"
     )
 
 
-def _verdict(total: Sum) -> str:
+def _verdict(total: Totals) -> str:
     if total.wrong:
         return f"{len(total.wrong)} failed checks, listed below."
     return "No move lost or repeated, every game ended, one tree."

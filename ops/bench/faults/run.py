@@ -22,7 +22,7 @@ _NAMES = {"API": "API process"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class RunPlan:
     """The size of a run."""
 
     faults: int
@@ -50,7 +50,7 @@ class RunResult:
         return self.faults.total()
 
 
-def run(wanted: Wanted) -> RunResult:
+def run(plan: RunPlan) -> RunResult:
     """Make one run and return its result."""
     done = RunResult()
     began = time.monotonic()
@@ -60,14 +60,14 @@ def run(wanted: Wanted) -> RunResult:
     ):
         system = SystemUnderTest(
             disk or Path(folder),
-            wanted.keep_logs or Path(folder),
+            plan.keep_logs or Path(folder),
             may_fill=disk is not None,
-            seed=wanted.seed,
+            seed=plan.seed,
         )
         done.disk = disk is not None
         try:
             system.start()
-            _Run(system, wanted, done).go()
+            _Run(system, plan, done).go()
         finally:
             system.stop()
     done.seconds = time.monotonic() - began
@@ -77,9 +77,9 @@ def run(wanted: Wanted) -> RunResult:
 class _Run:
     """A run in progress."""
 
-    def __init__(self, system: SystemUnderTest, wanted: Wanted, done: RunResult) -> None:
+    def __init__(self, system: SystemUnderTest, plan: RunPlan, done: RunResult) -> None:
         self._system = system
-        self._wanted = wanted
+        self._plan = plan
         self._done = done
         self._counting = threading.Lock()
         self._over = threading.Event()
@@ -91,9 +91,9 @@ class _Run:
         load = Load(
             notes,
             lambda: tuple(("127.0.0.1", port) for port in system.ports),
-            tables=self._wanted.tables,
-            seed=self._wanted.seed,
-            readers=self._wanted.readers,
+            tables=self._plan.tables,
+            seed=self._plan.seed,
+            readers=self._plan.readers,
             reading=lambda: (("127.0.0.1", system.stream_port),),
         )
         load.begin()
@@ -126,7 +126,7 @@ class _Run:
                 one.result()
 
     def _small_faults(self) -> None:
-        rng = random.Random(f"{self._wanted.seed} small")
+        rng = random.Random(f"{self._plan.seed} small")
         while not self._enough():
             burst = 1 if rng.random() < 0.85 else rng.randint(2, 4)
             kinds = [self._drawn(rng, grave=False) for _ in range(burst)]
@@ -138,7 +138,7 @@ class _Run:
             self._over.wait(rng.uniform(0.02, 0.3))
 
     def _grave_faults(self) -> None:
-        rng = random.Random(f"{self._wanted.seed} grave")
+        rng = random.Random(f"{self._plan.seed} grave")
         while not self._enough():
             burst = 1 if rng.random() < 0.85 else 2
             kinds = [self._drawn(rng, grave=True) for _ in range(burst)]
@@ -151,7 +151,7 @@ class _Run:
             self._over.wait(rng.uniform(0.2, 1.5))
 
     def _enough(self) -> bool:
-        return self._over.is_set() or self._count() >= self._wanted.faults
+        return self._over.is_set() or self._count() >= self._plan.faults
 
     def _drawn(self, rng: random.Random, *, grave: bool) -> Kind:
         possible = [kind for kind in KINDS if kind.grave is grave and kind.possible(self._system)]

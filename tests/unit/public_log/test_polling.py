@@ -9,7 +9,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from service.public_log.log_client import SHORTEST, Poller, health_server
+from service.public_log.log_client import MIN_HEALTHY_SECONDS, Poller, health_server
 
 
 def fail() -> None:
@@ -24,7 +24,7 @@ def test_failures_are_counted_and_a_poller_that_stopped_is_unhealthy() -> None:
     assert messages[-1] == "the log cannot be read: too deep (3 in a row)"
     healthy, facts = poller.health()
     assert (healthy, facts["looks"], facts["failed"], facts["failed_in_a_row"]) == (True, 4, 3, 3)
-    time[0] = SHORTEST + 1
+    time[0] = MIN_HEALTHY_SECONDS + 1
     assert not poller.health()[0], "even if the polling thread has ended"
     assert poller.run(lambda: None)
     assert poller.health()[0]
@@ -38,7 +38,7 @@ def test_the_health_of_a_poller_that_stopped_is_503() -> None:
         url = f"http://127.0.0.1:{server.server_address[1]}/healthz"
         with urlopen(url, timeout=5) as answer:
             assert json.loads(answer.read())["status"] == "ok"
-        time[0] = SHORTEST + 1
+        time[0] = MIN_HEALTHY_SECONDS + 1
         with pytest.raises(HTTPError, match="503"):
             urlopen(url, timeout=5)
         server.shutdown()

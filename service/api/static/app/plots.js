@@ -58,7 +58,7 @@ export function ranges(rows, words) {
  * @param {number} limit
  * @param {string} words the plot in words, for readers who cannot see it
  */
-export function powers(value, limit, words) {
+export function logScale(value, limit, words) {
   const WIDTH = width();
   const [low, high] = [-3, Math.ceil(Math.log10(limit)) + 1];
   const sparse = (WIDTH - 60) / (high - low) < MARK;

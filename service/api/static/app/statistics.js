@@ -5,7 +5,7 @@ import { seatName } from "./captions.js";
 import { find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
-import { numbers, powers, ranges } from "./plots.js";
+import { numbers, logScale, ranges } from "./plots.js";
 
 const HANDS = 200; // the newest hands that are counted
 const SHOWN = 10; // hands that are listed
@@ -63,7 +63,7 @@ async function choices() {
   if (!found.n) return [h("p", null, [h("strong", null, [t("choices.none")])]), counts];
   const words = t(key, { n: found.n, value: number(found.e_value, 3), limit: number(found.threshold) });
   return [
-    powers(found.e_value, found.threshold, words),
+    logScale(found.e_value, found.threshold, words),
     h("p", null, [h("strong", null, [words])]),
     counts,
     h("p", null, [t("choices.meaning", { alarm: number(1 / found.false_alarm, 0) })]),
