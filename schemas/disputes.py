@@ -179,7 +179,7 @@ class RoomQuery(Closed):
         high=(1 << 53) - 1,
         load_default=0,
         metadata={
-            "description": "with `wait`: the caller's `number`; the answer waits for another one"
+            "description": "with `wait`: the `number` the caller has; the answer waits for a change"
         },
     )
     wait = QueryInteger(

@@ -264,7 +264,7 @@ class LazyView(Mapping[str, Any]):
     """
     A view with each part made when it is first read; nothing but the masked game is kept.
 
-    `parts` are VIEW_PARTS, or these with others in the place of some.
+    `parts` is VIEW_PARTS, or a copy in which some functions are replaced.
     """
 
     __slots__ = ("_made", "_parts", "_seen")

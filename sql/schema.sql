@@ -269,7 +269,7 @@ CREATE TABLE disputes (
     version     integer      NOT NULL,
     state       text         NOT NULL,
     accuser     uuid         NOT NULL,            -- player
-    accused     uuid,                             -- player; null for a bot
+    accused     uuid,                             -- player; null for a bot or the server
     charge      text         NOT NULL,
     verdict     text,                             -- of the newest ruling
     opened_at   timestamptz  NOT NULL,

@@ -314,7 +314,7 @@ def page(items: Sequence[Any], next_: str | int | None, **more: Any) -> Mapping[
 
 
 SMALLEST: Final = 1024
-"""Minimum size in bytes of a compressed answer; a smaller one fits into one packet anyway."""
+"""Bytes from which on an answer is compressed; a smaller one fits into one packet anyway."""
 
 GZIP_LEVEL: Final = 5
 ZSTD_LEVEL: Final = 3

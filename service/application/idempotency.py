@@ -12,7 +12,7 @@ from schemas.moves import listed_moves
 from service.application.access import Answered, Idempotency
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, Histories, Names
-from service.application.games.queries import moved
+from service.application.games.queries import move_answer
 from service.application.quotas import listing, work
 from service.application.signing import Receipts
 from service.domain.cards import in_code_order
@@ -185,7 +185,7 @@ class Answers:
         count = move.version - move.before
         lines = self._game_cache.lines(move.game, after=move.before, limit=count)
         return Answered(
-            body=moved(after, lines, move.seat, self._names, self._receipts),
+            body=move_answer(after, lines, move.seat, self._names, self._receipts),
             version=move.version,
             replayed=True,
         )

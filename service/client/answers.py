@@ -178,7 +178,7 @@ class TableSeat(TypedDict):
     key: str | None
     hands: int
     shithead: int
-    bag: bool
+    bag: bool  # whether the seat wears the paper bag (a duty in one ruleset)
 
 
 class TableGame(TypedDict):

@@ -135,10 +135,15 @@ class LogStore(Protocol):
         """Return the newest signed head."""
 
     def early_head(self, index: int) -> SignedHead | None:
-        """Return the head with most cosignatures among the first signed ones that cover a leaf."""
+        """Return the head with most cosignatures, of the first 50 signed ones that cover a leaf."""
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
-        """Return the games waiting for a leaf, in order."""
+        """
+        Return the games that wait for a leaf, at most `limit` of each of two kinds.
+
+        First those with an outbox row, oldest first; then running games that have moved on since
+        their last leaf, if it was added by `last_leaf_before`.
+        """
 
     def append(self, batch: Batch) -> None:
         """Append a batch atomically; raises LogMoved if it was made for another tree."""

@@ -171,7 +171,7 @@ class DisputeRepository(Repository):
         return [row[0] for row in self._database.fetch("running_disputes", game, move, charge)]
 
     def disputes_of_server(self, *, limit: int) -> Sequence[UUID]:
-        """Return the disputes against the server, or a bot, that are not final, oldest first."""
+        """Return the disputes against the server that are not final, oldest first."""
         return [row[0] for row in self._database.fetch("disputes_of_server", limit)]
 
     def due_disputes(self, *, now: datetime, opened_before: datetime, limit: int) -> Sequence[UUID]:

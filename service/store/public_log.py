@@ -35,11 +35,11 @@ class PostgresLog:
         return _signed(self._database.fetch("log_published"))
 
     def early_head(self, index: int) -> SignedHead | None:
-        """Return the head with most cosignatures among the first signed ones that cover a leaf."""
+        """Return the head with most cosignatures, of the first 50 signed ones that cover a leaf."""
         return _signed(self._database.fetch("log_covering", index))
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
-        """Return the games waiting for a leaf, in order."""
+        """Return the games that wait for a leaf: those with an outbox row, then running games."""
         rows = self._database.fetch("log_waiting", last_leaf_before, limit)
         return [
             WaitingGame(game=game, version=version, head=head, in_outbox=in_outbox, in_log=in_log)

@@ -1,4 +1,4 @@
-"""Check `signatures`: is each move of a seat with a key signed for its moment?"""
+"""Check `signatures`: did each seat with a key sign its moves, having seen the game so far?"""
 
 from __future__ import annotations
 

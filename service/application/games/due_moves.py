@@ -13,7 +13,7 @@ from service import tracing
 from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.entropy import missing_entropy
 from service.application.games.moves import Moves
-from service.application.games.queries import shown
+from service.application.games.queries import present_view
 from service.application.games.schedule import (
     BeginBeat,
     IdleGames,
@@ -218,7 +218,7 @@ class Turns:
         stand_in = stands_in(record.game, seat, back=entry.back)
         name = STAND_IN if stand_in else record.game.setup.seats[seat].bot
         view = with_settings(
-            shown(replace(entry, players=(None,) * len(entry.players)), seat, self._names),
+            present_view(replace(entry, players=(None,) * len(entry.players)), seat, self._names),
             record.created["ruleset"]["settings"],
         )
         rng = bot_rng(self._bot_secret, str(record.identity), record.version)

@@ -17,7 +17,7 @@ from service.application.access import Answered, Caller, FirstRead, Idempotency,
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.commits import Change, commit_of
-from service.application.games.queries import moved
+from service.application.games.queries import move_answer
 from service.application.games.record import GameRecord, seals, write
 from service.application.games.schedule import Rest, WakeKind, at_once, next_wake
 from service.application.handler import Accepted, Handler, Refused
@@ -473,7 +473,7 @@ class Moves:
         record, lines = change.record, change.lines
         # Seats come back to their players at a move; the answer shows them as they were.
         after = replace(entry, record=record)
-        body = moved(after, lines, seat, self._names, self._receipts)
+        body = move_answer(after, lines, seat, self._names, self._receipts)
         return Accepted(
             answer=Answered(body=body, version=record.version),
             rebuilt=MadeMove(

@@ -37,7 +37,7 @@ from service.store.games import GameFilter, GameRow
 from service.store.summaries import Cursor
 
 
-def shown(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
+def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
     """
     Return the present view of a game for `viewer`, as JSON.
 
@@ -62,7 +62,7 @@ def shown(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
     return view_json(seen_by(game, viewer), viewer, facts, moves)
 
 
-def moved(
+def move_answer(
     entry: GameEntry, lines: Sequence[bytes], seat: Seat, names: Names, receipts: Receipts
 ) -> bytes:
     """
@@ -78,7 +78,7 @@ def moved(
             b'],"receipt":',
             orjson.dumps(receipts.issue(record).decode()),
             b',"game":',
-            orjson.dumps(shown(entry, seat, names)),
+            orjson.dumps(present_view(entry, seat, names)),
             b"}",
         )
     )
@@ -175,7 +175,7 @@ class Games:
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
         self._access_log.note(entry, caller, as_)
-        return orjson.dumps(shown(entry, as_, self._names)), entry.record.version
+        return orjson.dumps(present_view(entry, as_, self._names)), entry.record.version
 
     def view_at(self, caller: Caller, game: UUID, at: int, viewer: str | None) -> bytes:
         """

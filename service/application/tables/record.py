@@ -64,7 +64,7 @@ TABLES: Final[Stream[TableRecord, TableEvent]] = Stream(
     begin=_begun,
     evolve=_evolved,
 )
-"""Tables. `by` is a seat in the format and stays null: the data names the player."""
+"""Tables as streams. `by` of an event, a seat or null, is always null: `data` names the player."""
 
 
 def table_summary(record: TableRecord) -> TableSummary:

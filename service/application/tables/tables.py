@@ -25,7 +25,7 @@ from service.application.access import (
 )
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import GameCache, GameEntry, Names
-from service.application.games.queries import shown
+from service.application.games.queries import present_view
 from service.application.games.schedule import next_wake, stands_in
 from service.application.handler import Accepted, Handler, NewStream, nothing
 from service.application.ports import Notifier, World
@@ -365,7 +365,7 @@ class Tables:
         room_for_game(self._directory, player.id)
         dealt = self._hand(record)
         done, lines = TABLES.write(record, dealt.events, at=dealt.record.created_at)
-        view = shown(dealt.entry, dealt.entry.seat_of(player.id), self._names)
+        view = present_view(dealt.entry, dealt.entry.seat_of(player.id), self._names)
         answer = Answered(body=orjson.dumps({"game": view}), version=dealt.record.version)
         append = table_append(done, lines, expected=record.version)
         return self._accepted(player, append, dealt, done, answer)
@@ -517,7 +517,7 @@ class StandIns:
         if stands_in(entry.record.game, seat, back=entry.back):
             entry = replace(entry, back=entry.back | {seat})
             effect = partial(self._come_back, entry)
-        view = orjson.dumps(shown(entry, seat, self._names))
+        view = orjson.dumps(present_view(entry, seat, self._names))
         return Accepted(answer=Answered(body=view, version=entry.version), effect=effect)
 
     def _come_back(self, entry: GameEntry) -> None:

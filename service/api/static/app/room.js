@@ -6,7 +6,7 @@ import { t } from "./i18n.js";
 
 const WAIT = 25; // seconds of a long poll
 const REPEAT = 10_000; // milliseconds after which a leader sends the position again
-const PAUSE = 500; // milliseconds of steps that are sent as one position
+const PAUSE = 500; // milliseconds before a new position is sent; several steps are sent as one
 const REST = 2000; // milliseconds between polls of an unchanged room
 
 /** @typedef {Api["Position"]} Position */
