@@ -237,7 +237,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Any] | None = None  # of a custom ruleset; only bots get them in a view
 
 
-class Seen(Struct, frozen=True, kw_only=True):
+class ViewSource(Struct, frozen=True, kw_only=True):
     """The source of a view: a game that `seen_by(…, viewer)` has masked, and the moves."""
 
     game: Game
@@ -246,7 +246,7 @@ class Seen(Struct, frozen=True, kw_only=True):
     moves: Sequence[Move] = ()  # of the viewer, from the unmasked game: a masked one lacks some
 
 
-Parts = Mapping[str, Callable[[Seen], Any]]
+Parts = Mapping[str, Callable[[ViewSource], Any]]
 """The names of the parts of a view, in order, and the functions that make them."""
 
 
@@ -256,7 +256,7 @@ def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = 
 
     `moves` are the legal moves of the viewer, from the unmasked game: a masked one lacks some.
     """
-    seen = Seen(game=game, viewer=viewer, facts=facts, moves=moves)
+    seen = ViewSource(game=game, viewer=viewer, facts=facts, moves=moves)
     return {name: part(seen) for name, part in VIEW_PARTS.items()}
 
 
@@ -269,7 +269,7 @@ class LazyView(Mapping[str, Any]):
 
     __slots__ = ("_made", "_parts", "_seen")
 
-    def __init__(self, seen: Seen, parts: Parts) -> None:
+    def __init__(self, seen: ViewSource, parts: Parts) -> None:
         self._seen = seen
         self._parts = parts
         self._made: Json = {}
@@ -295,7 +295,7 @@ class LazySeats:
 
     __slots__ = ("_made", "_seen")
 
-    def __init__(self, seen: Seen) -> None:
+    def __init__(self, seen: ViewSource) -> None:
         self._seen = seen
         self._made: dict[Seat, Json] = {}
 
@@ -310,21 +310,21 @@ class LazySeats:
         return self._made[number]
 
 
-def ruleset_json(seen: Seen) -> Json:
+def ruleset_json(seen: ViewSource) -> Json:
     """Return the reference to the ruleset of a game."""
     ruleset = seen.game.setup.ruleset
     options = dict(ruleset.options)
     return {"id": ruleset.id, "hash": seen.facts.ruleset_hash, "options": options}
 
 
-def _clock(seen: Seen) -> Json | None:
+def _clock(seen: ViewSource) -> Json | None:
     clock = seen.game.setup.clock
     if clock is None:
         return None
     return {"turn_seconds": clock.turn_seconds, "swap_seconds": clock.swap_seconds}
 
 
-def _setup(seen: Seen) -> list[Json] | None:
+def _setup(seen: ViewSource) -> list[Json] | None:
     """Return the state of each seat's entropy, None after the set-up."""
     game = seen.game
     if game.status is not Status.SHUFFLING:
@@ -336,7 +336,7 @@ def _setup(seen: Seen) -> list[Json] | None:
     ]
 
 
-def _demand(seen: Seen) -> Json:
+def _demand(seen: ViewSource) -> Json:
     """
     Return what the pile asks of the next play.
 
@@ -353,11 +353,11 @@ def _demand(seen: Seen) -> Json:
     }
 
 
-def _seats(seen: Seen) -> list[Json]:
+def _seats(seen: ViewSource) -> list[Json]:
     return [_seat(seen, number) for number in range(len(seen.game.seats))]
 
 
-def _seat(seen: Seen, number: Seat) -> Json:
+def _seat(seen: ViewSource, number: Seat) -> Json:
     setup, state, facts = seen.game.setup.seats[number], seen.game.seats[number], seen.facts
     own = seen.viewer in (number, ALL)
     return {
@@ -380,7 +380,7 @@ def _seat(seen: Seen, number: Seat) -> Json:
     }
 
 
-def _result(seen: Seen) -> Json | None:
+def _result(seen: ViewSource) -> Json | None:
     """Return how the hand ended; None for an aborted game, which has only its status."""
     result = seen.game.result
     if result is None or result.reason is None:

@@ -109,7 +109,7 @@ _UPLOAD = {
 )
 def audit(call: Call, game_id: UUID) -> Response:
     """
-    Run the checks of SHX/1 on a game; before the seal, on the public log alone.
+    Run the checks of SHX/1 on the log of a game; before the seal, without the deck.
 
     Every caller gets the same result. With `as`, the answer is immutable once the game is
     sealed and in the public log, with all required witnesses.

@@ -82,8 +82,8 @@ def _on_stop(act: Callable[[], None]) -> None:
     Call `act` in a thread when this process receives a signal to stop.
 
     The server replaces all signal handlers after it has made the application. Python still
-    writes the number of every handled signal to the wakeup file descriptor; that of an event
-    loop gets the numbers from the thread.
+    writes the number of every handled signal to the wakeup file descriptor. If an event loop had
+    set one before, the thread passes the numbers on to it.
     """
     reading, writing = os.pipe()
     os.set_blocking(writing, False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemas.views import VIEW_PARTS, Facts, LazySeats, LazyView, Parts, Seen, ruleset_json
+from schemas.views import VIEW_PARTS, Facts, LazySeats, LazyView, Parts, ViewSource, ruleset_json
 from service.domain.commands import Seat
 from service.domain.game import Game
 from service.domain.legal import legal_moves
@@ -61,7 +61,7 @@ def bot_view(game: Game, seat: Seat, facts: Facts) -> View:
     Its parts are made when the bot reads them, from the masked game.
     """
     moves = legal_moves(game, seat)
-    seen = Seen(game=seen_by(game, seat), viewer=seat, facts=facts, moves=moves)
+    seen = ViewSource(game=seen_by(game, seat), viewer=seat, facts=facts, moves=moves)
     return LazyView(seen, _BOT_PARTS)
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from service.client.answers import Entropy, GameView, Move
 from service.client.api import WAIT, Refused
-from service.client.local_log import Contradicted, Seen, Share
+from service.client.local_log import Contradicted, LocalLog, Share
 from service.client.player_files import write_private
 from service.client.signing import client_commit, public_text, signed_move
 from service.verify.report import Report
@@ -41,7 +41,7 @@ class Hand:
     def __init__(self, player: Player, game: UUID) -> None:
         self.player, self.game = player, game
         self.folder = player.files.game(game)
-        self.seen = Seen(game, self.folder)
+        self.seen = LocalLog(game, self.folder)
         self._path = f"/games/{game}"
         self._keys = player.server_keys()
         self._seat = -1

@@ -35,7 +35,7 @@ class Share:
     value: bytes | None = None
 
 
-class Seen:
+class LocalLog:
     """
     The log of one game, byte for byte, stored in a folder.
 

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.client.answers import Entropy, Event, GameView, Table
 from service.client.api import WAIT, Api, NotAnswered, Refused
 from service.client.hand import Hand
-from service.client.local_log import Contradicted, Seen
+from service.client.local_log import Contradicted, LocalLog
 from service.client.player_files import PlayerFolder, read_seat_key, read_token, write_private
 from service.client.signing import public_text, signed_key_change
 from service.shx.canonical import RecordError
@@ -232,7 +232,7 @@ class Spectator:
 
     def __init__(self, player: Player, game: UUID) -> None:
         self.player, self.game = player, game
-        self.seen = Seen(game, player.files.watched(game))
+        self.seen = LocalLog(game, player.files.watched(game))
         self._path = f"/games/{game}"
         self._keys = player.server_keys()
 

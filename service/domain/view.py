@@ -34,7 +34,7 @@ def seen_by(game: Game, viewer: Viewer) -> Game:
     """
     Return `game` as `viewer` may see it, with HIDDEN for every other card.
 
-    It equals the game that the viewer could fold from the public log and its own cards.
+    It equals the game that the viewer could fold from the log and its own cards.
     Cards of a hand are in code order, hidden ones last: the order of a hand would reveal
     when each of its cards was drawn.
     """

@@ -115,7 +115,9 @@ _FOLLOWING: Final = frozenset(kind for tail in _TAILS.values() for kind in tail)
 
 def moves_of(events: Sequence[Any]) -> tuple[tuple[RecordedMove, ...], NotAMove | None]:
     """
-    Return the moves before the first event that belongs to none, and that fault, None without one.
+    Return the moves before the first event that belongs to none, and the fault of that event.
+
+    The fault is None if every event belongs to a move.
 
     `events` are objects of SHX/1 with a type and data (SHX/1, section 2).
 

@@ -32,8 +32,8 @@ class Auditing:
     """
     Audits moves, cards and seats of a game (api.md, section 6).
 
-    Before the seal an answer is computed from the public log and the cards of the caller's
-    own seat only, so it cannot reveal other hidden cards.
+    Before the seal an answer is computed from the log and the cards of the caller's own seat only,
+    so it cannot reveal other hidden cards.
     """
 
     def __init__(

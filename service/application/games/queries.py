@@ -95,7 +95,7 @@ def stand_ins(entry: GameEntry) -> frozenset[Seat]:
 
 def deadline(entry: GameEntry) -> str | None:
     """
-    Return the next deadline, computed from the public log; None if there is none.
+    Return the next deadline, computed from the log of the game; None if there is none.
 
     In the set-up it is that of the entropy, also without a clock.
     """
