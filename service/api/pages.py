@@ -137,15 +137,15 @@ def table(table_id: UUID) -> Response:
 @pages.get("/replay/<uuid:game_id>")
 def replay(game_id: UUID) -> Response:
     """Show a hand event by event, as a viewer saw it; the script gets it from the API."""
-    return html_page("replay.html", policy=SCRIPT_POLICY, game=game_id, rooms=ROOMS)
+    return html_page("replay.html", policy=SCRIPT_POLICY, game=game_id, links=HAND_LINKS)
 
 
-ROOMS = {"replay": "/replay/", "verify": "/verify?game="}
+HAND_LINKS = {"replay": "/replay/", "verify": "/verify?game="}
 """Links at the end of a hand: the key of the text, and the address before the game's id."""
 
 
 def _table_page(*, table: UUID | None = None, game: UUID | None = None) -> Response:
-    return html_page("table.html", policy=SCRIPT_POLICY, table=table, game=game, rooms=ROOMS)
+    return html_page("table.html", policy=SCRIPT_POLICY, table=table, game=game, links=HAND_LINKS)
 
 
 @pages.get("/disputes")

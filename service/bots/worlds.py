@@ -36,7 +36,7 @@ COVER_COST: Final = 7
 """Subtracted from the worth of a rank that has to be covered."""
 
 SPARED_FROM: Final = 16
-"""While the stock lasts, playouts spend a single card of a rank that is worth at least this."""
+"""While the stock lasts, playouts play ranks that are worth at least this one card at a time."""
 
 
 class Worlds:

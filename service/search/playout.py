@@ -22,7 +22,7 @@ class Policy:
     __slots__ = ("cheapest", "rules", "single", "worth")
 
     def __init__(self, rules: Rules, worth: list[int], *, special: int) -> None:
-        """Make the tables from the worth of each rank; ranks worth `special` are played singly."""
+        """Make the tables; ranks worth at least `special` are played one card at a time."""
         self.rules = rules
         self.worth = worth
         self.single = [value >= special for value in worth]

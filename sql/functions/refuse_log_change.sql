@@ -1,4 +1,4 @@
--- Append-only triggers of the public log; they use refuse_change.
+-- refuse_log_change: trigger that refuses changes of the public log with SH403, to the owner as well.
 --
 -- A head may get a signature, and later more; nothing else of it changes, and no signature is
 -- removed.

@@ -106,8 +106,8 @@ def _findings_at(record: DisputeRecord, now: Moment) -> Moment | None:
     """
     Return when to look next whether findings have to be made again, None if never.
 
-    After a new receipt this is at once. After the seal it is, until the public log proves the
-    game, half the time waited so far from now.
+    After a new receipt this is at once. After the seal, until the public log proves the game, each
+    wait is half as long as the time that has passed so far.
     """
     dispute, sealed_at = record.dispute, record.outside.sealed_at
     if not dispute.found_at or dispute.state is DisputeState.FINAL:
