@@ -38,7 +38,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the tests before the processes start that will all import them."""
+    """Compile the tests once, before the parallel processes start and import them."""
     config = session.config
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         compile_tests(config)

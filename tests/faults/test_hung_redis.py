@@ -20,7 +20,7 @@ GAME = uuid4()
 
 @pytest.fixture
 def valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
-    """Return a Redis for these tests, which may be stopped."""
+    """Return a Redis of its own for a test that suspends it."""
     server = EmbeddedValkey(tmp_path)
     server.start()
     yield server

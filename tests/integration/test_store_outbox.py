@@ -17,7 +17,10 @@ PLANS = ("hashjoin", "mergejoin", "nestloop")
 
 @pytest.mark.parametrize("only", PLANS)
 def test_no_more_rows_are_claimed_than_wanted(database_url: str, only: str) -> None:
-    """With the statistics of one row, a nested loop read the oldest rows again for each row."""
+    """With statistics of a single row the planner may choose a nested loop for `DELETE … USING`.
+
+    Without MATERIALIZED the inner side would claim other rows in each iteration.
+    """
     database = Database(database_url, size=1)
     store = PostgresStore(database)
     with psycopg.connect(database_url, autocommit=True) as owner:

@@ -92,13 +92,14 @@ def test_r_without_threes_fours_are_thrown() -> None:
 
 
 def test_r_the_first_play_goes_onto_the_thrown_cards() -> None:
-    """R: the opener must beat the thrown cards."""
-    hands = ["Kc Qc Jc 9c 8c 7c", "5d 6h Kd Qd Jd 9d"]
-    game, _ = dealt(FIRST, seats=2, dealer=0, hands=hands, stock="4s 4c 5c 6c")
+    """R: the opener must beat the thrown cards, here with a four drawn for a thrown five."""
+    hands = ["5c Qc Jc 9c 8c 7c", "5d 6h Kd Qd Jd 9d"]
+    game, _ = dealt(FIRST, seats=2, dealer=0, hands=hands, stock="4s 6s 5h 6c")
     game = laid_out(game)
-    assert game.pile == cards("5d")
-    assert game.turn == 0
-    assert "take" not in moves(FIRST, game)
+    assert game.pile == cards("5d 5c")
+    assert game.turn == 1
+    assert cards("4s")[0] in game.seats[1].hand
+    assert moves(FIRST, game, 1) == {"9d", "Jd"}
 
 
 def test_r_stacks_may_be_laid() -> None:

@@ -21,6 +21,8 @@ from service.backup.check import (
     whole_check,
 )
 from service.cli.__main__ import shithead
+from service.domain.events import Entropy
+from service.domain.game import Status
 from service.shx.bundle import write_bundle
 from service.shx.canonical import sha256
 from service.shx.tlog.notes import NoteVerifier
@@ -30,7 +32,7 @@ from tests.integration.backup.conftest import StoredGames
 from tests.tamper import Forgery
 from tests.worlds.api_world import make_world
 from tests.worlds.fake_log import SIGNER
-from tests.worlds.fake_world import lines_of, open_game, person, play_out, post
+from tests.worlds.fake_world import entry_of, lines_of, open_game, person, play_out, post
 from tests.worlds.operator_world import some_moves, two_seats
 
 OTHER_PLAYER = "'11111111-1111-4111-8111-111111111111'"
@@ -184,7 +186,7 @@ def table_of(stored_games: StoredGames) -> list[tuple[UUID]]:
 def test_summaries_of_many_kinds_of_games_pass(
     stored_games: StoredGames, database: Database
 ) -> None:
-    """Games aborted and forfeited, tables between hands, seats taken one by one."""
+    """Running, forfeited and aborted games, tables between hands, seats taken later by a guest."""
     ada, bob = person(stored_games.services, "Ada"), person(stored_games.services, "Bob")
     for number, ruleset in enumerate(("leeds", "reverse", "threes", "covered-queen", "guarducci")):
         game = open_game(
@@ -196,6 +198,11 @@ def test_summaries_of_many_kinds_of_games_pass(
         )
         if number % 2:
             post(stored_games.services, bob, game, {"type": "forfeit"})
+    setup = open_game(
+        stored_games.services, ada, ("me", "open"), guests=(bob,), entropy=Entropy.COMMIT
+    )
+    post(stored_games.services, bob, setup, {"type": "forfeit"})
+    assert entry_of(stored_games.services, setup).record.game.status is Status.ABORTED
     assert checked(database, deep=True).faults == ()
 
 

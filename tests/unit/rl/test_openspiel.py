@@ -44,7 +44,7 @@ def drawn(state: Any, rng: random.Random) -> int:
 
 
 def played(game: Any, seed: int) -> list[Any]:
-    """Return the states of a game played at random, without the nodes of chance."""
+    """Return the states of a game played at random, without its chance nodes."""
     rng, state, states = random.Random(seed), game.new_initial_state(), []
     while not state.is_terminal():
         state = state.child(drawn(state, rng))
@@ -124,9 +124,11 @@ def test_chance_nodes_draw_the_dealer_and_then_each_remaining_card() -> None:
 def test_an_observation_has_only_the_players_own_hand() -> None:
     state = played(made("shithead", 2), 2)[3]
     seat = state.current_player()
-    text = state.observation_string(seat)
-    assert f"seat {seat}, own hand:" in text
-    assert state.observation_string(seat) != state.observation_string(1 - seat)
+    texts = [state.observation_string(player) for player in range(2)]
+    hands = [text.partition(f"seat {player}, own hand: ") for player, text in enumerate(texts)]
+    assert hands[seat][0] == hands[1 - seat][0], "everything else is public"
+    own = [set(hand.split()) for _, _, hand in hands]
+    assert own[0] and own[1] and not own[0] & own[1]
 
 
 def test_agents_of_openspiel_play_the_game() -> None:
@@ -140,7 +142,7 @@ def test_agents_of_openspiel_play_the_game() -> None:
     assert sum(step.rewards) == pytest.approx(0)
 
 
-def test_options_are_words_and_stored_with_the_game() -> None:
+def test_options_are_a_string_and_stored_with_the_game() -> None:
     game = made("morehead", 2, options="jokers:2")
     again = pyspiel.load_game(str(game))
     assert again.get_parameters()["options"] == "jokers:2"
