@@ -110,7 +110,7 @@ def page(before: Figures, now: Figures) -> Iterator[str]:
         "| | before | now |",
         "| --- | --- | --- |",
     )
-    for name, key in (("otherwise idle", "quiet"), ("during the posts", "attacked")):
+    for name, key in (("without posts", "quiet"), ("during the posts", "attacked")):
         pauses = f"{before[key]:.2f} s | {now[key]:.2f} s"
         yield f"| longest pause of a table of bots, {name} | {pauses} |"
     yield f"| answers to the posts | {_answers(before)} | {_answers(now)} |"

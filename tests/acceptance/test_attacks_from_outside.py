@@ -191,7 +191,7 @@ def repeated_deal() -> tuple[Lines, Lines, Lines]:
 
 
 def test_a_repeated_deal_passes_alone_and_fails_beside_the_first_attempt() -> None:
-    """The second attempt hides the first: it names the same game before it."""
+    """The second deal hides the first: both name the same game as their predecessor."""
     first, aborted, again = repeated_deal()
     alone = report_on(again, OutsideEvidence(others=(Bundle(lines=first),)))
     assert (failing(alone), alone.level) == ({}, "L1")

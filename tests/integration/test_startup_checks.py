@@ -147,8 +147,8 @@ def put_back(settings: Settings, text: str) -> None:
     settings.key_file.write_text(text)
 
 
-def test_keys_are_compared_with_the_checkpoint_beside_them(settings: Settings) -> None:
-    """The database was set back with its keys; the published checkpoint is stored elsewhere."""
+def test_keys_are_compared_with_the_checkpoint_file(settings: Settings) -> None:
+    """Database and keys were set back together; the file of the last checkpoint was not."""
     assert settings.key_file is not None
     publish(settings)
     old = settings.key_file.read_text()

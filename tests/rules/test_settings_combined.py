@@ -206,7 +206,7 @@ def test_a_seat_that_may_follow_up_may_not_pick_up_or_try_the_stock() -> None:
 
 
 def test_any_number_of_face_up_cards_of_one_rank_goes_along() -> None:
-    """S7: several of one rank, of the player's choice, even if the list names only one set."""
+    """S7: any cards of one rank, even if the listed moves have one choice for each number."""
     eights = "8c 8d 8h 8s 8c/2 8d/2 8h/2"
     at = table(pile="Ac", hands=["", "9s"], up=[eights], down=["4c 4d 4h 4s 5c 5d 5h"], decks=2)
     listed = moves(QUEEN, at)

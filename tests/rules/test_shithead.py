@@ -60,8 +60,8 @@ def test_p4_hand_cards_may_be_exchanged_with_own_face_up_cards() -> None:
 @pytest.mark.parametrize(
     ("up", "hands", "opener"),
     [
-        (["Kc Kd 3c", "Qc 3d Qd", "Jc Jd Jh"], ["3h", "", ""], 1),  # the second round comes first
-        (["Kc 3c", "Qc 3d", "Jc Jd"], ["", "", "3h"], 1),  # left of the dealer comes first
+        (["Kc Kd 3c", "Qc 3d Qd", "Jc Jd Jh"], ["3h", "", ""], 1),  # dealt before the 3c
+        (["Kc 3c", "Qc 3d", "Jc Jd"], ["", "", "3h"], 1),  # left of the dealer, so dealt first
         (["Kc", "4d", "Jc"], ["9c 3h", "", "9s 9d 3s"], 0),  # no face-up three: the hands
         (["Kc Kd 4c", "Qc Qd", "4d"], ["", "4h", ""], 2),  # no three at all: fours
         (["Kc", "Qd", "Jc"], ["", "", "9c 4h"], 2),

@@ -210,8 +210,8 @@ def _check_logs(notes: Notes, logs: Logs, keys: Sequence[NoteVerifier], checked:
         )
         report = verify_bundle(Bundle(lines=lines), evidence)
         checked.counts["logs that verify"] += 1
-        checked.counts["events in them"] += len(lines)
-        checked.counts["moves of bots in them"] += _moves_of_bots(lines)
+        checked.counts["events in the verified logs"] += len(lines)
+        checked.counts["moves of bots in the verified logs"] += _moves_of_bots(lines)
         failed = [one for one in report.findings if one.result is Result.FAIL]
         checked.wrong += [f"game {game}: {one.check}: {one.reason}" for one in failed]
 
@@ -230,7 +230,7 @@ def check_read(reader: Reader, logs: Logs, checked: Checked) -> None:
     for game, lines in reader.lines.items():
         stored = logs.get(game, ())
         checked.counts["games followed live, over all reconnections"] += game in reader.ended
-        checked.counts["events in them, each read once"] += len(lines)
+        checked.counts["events of live streams, each read once"] += len(lines)
         if tuple(lines) != stored[: len(lines)]:
             checked.wrong.append(f"a live reader of {game} got other events than the log has")
         elif game in reader.ended and len(lines) != len(stored):

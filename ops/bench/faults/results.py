@@ -92,7 +92,7 @@ def page(total: Totals) -> str:
         "",
         *_table("answer", sorted(total.statuses.items())),
         f"| none: the connection was lost | {total.broken} |",
-        f"| of these, stored answers to repeated requests | {total.replayed} |",
+        f"| stored answers to repeated requests, included above | {total.replayed} |",
         f"| changes with unknown outcome (sent once, without a key) | {total.unknown} |",
         "",
     ]

@@ -77,7 +77,7 @@ def page(report: Report, command: str) -> str:
             "| --- | ---: |",
             *(f"| {status} | {n} |" for status, n in sorted(notes.statuses.items())),
             f"| none: the connection was lost | {notes.broken} |",
-            f"| of these, stored answers to repeated requests | {notes.replayed} |",
+            f"| stored answers to repeated requests, included above | {notes.replayed} |",
             "",
             "| checked afterwards | count |",
             "| --- | ---: |",

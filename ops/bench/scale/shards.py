@@ -94,7 +94,7 @@ def _check_shards(run: ScaleRun, cluster: Cluster, fleet: Fleet) -> None:
         if len(rows) != NODES or min(rows) == 0:
             checked.wrong.append(f"{table} is not distributed over all nodes: {rows}")
     for statement in _FORBIDDEN:
-        checked.counts["changes of the record refused by its shards"] += 1
+        checked.counts["attempts to change the record, refused by its shards"] += 1
         try:
             cluster.coordinator.sql(statement)
         except psycopg.Error as error:
@@ -122,8 +122,8 @@ def _count_queries(run: ScaleRun, cluster: Cluster, fleet: Fleet) -> None:
     one, several = cluster.queries()
     run.report.measured += [
         ("moves, each with a view before it, on a quiet cluster", str(moves)),
-        ("their statements on one shard", str(one)),
-        ("their statements on several shards", str(several)),
+        ("statements of these moves and views, on one shard", str(one)),
+        ("statements of these moves and views, on several shards", str(several)),
     ]
     if several or not moves or one < 2 * moves:
         run.report.checked.wrong.append(f"{moves} moves: {one} + {several} statements")

@@ -25,7 +25,7 @@ AFTER_AN_HOUR = timedelta(hours=1)
 
 @pytest.fixture
 def settings() -> dict[str, int]:
-    """Return the periods of the disputes of a test: a panel is complete at once."""
+    """Return settings under which new players may judge, and a panel is complete at once."""
     return dict(AT_ONCE)
 
 

@@ -46,7 +46,7 @@ def forfeited(person: Person) -> UUID:
 
 
 def play_to_the_end(*people: Person) -> None:
-    """Play a whole hand; the players play their lowest cards if they can."""
+    """Play a whole hand; most moves play the lowest cards."""
     table = people[0].table(*("open" for _ in people[1:]))
     for person in people[1:]:
         person.post(f"/v1/tables/{table['id']}/seats")
@@ -119,7 +119,7 @@ def test_blind_choices_are_counted_and_prove_nothing_alone(
     world: World, ada: Person, bob: Person
 ) -> None:
     """The player who goes out has chosen among three cards, then among two."""
-    for _ in range(5):  # a hand of chance may end as a stalemate first
+    for _ in range(5):  # a hand may end as a stalemate before any blind choice
         play_to_the_end(ada, bob)
         count(world)
         choices = [

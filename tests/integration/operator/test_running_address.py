@@ -20,7 +20,7 @@ def test_commands_use_the_running_database_and_fail_without_one(operator: Operat
         migrate(server.start())
         assert running_address(operator.folder) == server.url
         assert [operator.run(*words)[0] for _ in range(2)] == [0, 0]
-        assert operator.run(*words)[1].count("trail") == 2
+        assert operator.run(*words)[1].count("trail") == 2, "the two earlier calls are recorded"
     finally:
         server.stop()
     assert running_address(operator.folder) is None

@@ -66,7 +66,7 @@ def test_a_generated_game_of_every_ruleset_passes(identity: str) -> None:
 
 
 def _with_time_out(lines: list[bytes], n: int) -> tuple[Forgery, int]:
-    """Insert a time-out of seat 1 before its play number `n`, too early; return its number."""
+    """Return a log with a premature time-out of seat 1 before its play `n`, and its seq."""
     forgery = Forgery(lines)
     seq = forgery.find("cards_played", lambda e: e["data"]["seat"] == 1 and e["by"] == 1, n)
     for event in forgery.events[seq : forgery.move_end(seq) + 1]:
