@@ -74,7 +74,7 @@ _HISTORY: Final = (
             (_AUTHORS, "a_changed_card_names_its_event_and_blames_no_party")),
     _attack(Family.EDIT, "receipts", "a log rewritten by its holder to blame a seat",
             (_AUTHORS,
-             "a_rewritten_log_contradicted_by_a_receipt_is_attributed_to_its_holder"),
+             "a_rewritten_log_contradicted_by_a_receipt_is_attributed_to_its_producer"),
             Needs.RECEIPT),
     _attack(Family.EDIT, "signatures", "an edit under later signatures",
             (_SIGNED, "an_earlier_event_cannot_be_edited_under_later_signatures")),
