@@ -215,8 +215,8 @@ def _page(rows: list[str], bot: str, count: int) -> str:
 Made by `python -m ops.bench.bot_timing --bot {bot} --positions {count}`. At each position
 the cards that only the bot can know were dealt {DEALS} times. *most / fewest moves* is the median,
 over positions, of the ratio of the answer with the most legal moves to that with the fewest; *p* is
-that of a permutation test with {PERMUTATIONS} permutations within positions. A small p means that the
-time reveals the number of moves.
+that of a permutation test with {PERMUTATIONS} permutations within positions. A small p means that
+the time reveals the number of moves.
 
 | ruleset | beat | answers | median | most / fewest moves | p |
 | --- | --- | --- | --- | --- | --- |

@@ -175,7 +175,7 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(sizes_)} | {slopes} | {flat} |"
     if others:
         yield ""
-        yield f"Of this part {others} other processes had ended before its end."
+        yield f"{others} other processes had ended before the end of this part."
 
 
 def page(rows: Sequence[Row]) -> str:

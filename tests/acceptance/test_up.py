@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from service.cli.run import up as up_command
 from service.config import variable
 from service.local.processes import socket_folder
 
@@ -290,5 +291,5 @@ def test_the_help_names_every_option() -> None:
     answer = subprocess.run(
         [ROOT / "ops" / "up", "--help"], capture_output=True, text=True, check=True
     )
-    for option in ("--port", "--data", "--database-url", "--redis-url", "--workers"):
+    for option in (name for parameter in up_command.params for name in parameter.opts):
         assert option in answer.stdout

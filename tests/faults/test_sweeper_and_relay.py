@@ -183,7 +183,7 @@ def test_the_relay_leaves_rows_that_were_just_written(
     assert relay.pass_on() == 0
 
 
-def test_two_relays_share_the_rows(
+def test_two_relays_pass_on_each_row_once(
     deployment: Deployment, services: Services, ada: Player, relay: Relay
 ) -> None:
     for _ in range(4):

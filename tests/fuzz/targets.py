@@ -72,12 +72,12 @@ def notes(chance: random.Random) -> None:
 
 
 def proofs(chance: random.Random) -> None:
-    """A proof of the public log is read or refused; a changed one never proves another leaf."""
+    """A changed proof of the public log is refused for another leaf than its own."""
     checkpoint = Checkpoint(origin=_SIGNER.name, size=2, root=b"r" * 32)
     signed = sign_checkpoint(checkpoint, [_SIGNER])
     proof = TlogProof(index=1, hashes=(b"h" * 32,), checkpoint=signed, extra=b"e")
     data = changed_bytes(proof.text, chance)
-    _refused_or(check_proof, data, b"entry", [_SIGNER.verifier])
+    assert _refused_or(check_proof, data, b"entry", [_SIGNER.verifier]) is None
 
 
 def tiles(chance: random.Random) -> None:
@@ -96,7 +96,7 @@ def tiles(chance: random.Random) -> None:
 
 
 def archives(chance: random.Random) -> None:
-    """An archive is read as a bundle or refused; its content agrees with the manifest."""
+    """An archive is refused, or read as a bundle that gets a report."""
     files = {PROOF: b"proof\n", "receipts/7.note": b"note\n", "refusals.jsonl": b"{}\n"}
     data = changed_bytes(write_bundle(_log(chance)[:3], files=files), chance)
     try:
@@ -167,7 +167,7 @@ TARGETS: Mapping[str, Target] = {
         *(changed_logs, torn_logs, key_files),
     )
 }
-"""Every reader, by name."""
+"""Every target, by name."""
 
 
 def _whole_chain(lines: Iterable[bytes]) -> list[Link]:

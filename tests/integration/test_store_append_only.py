@@ -43,7 +43,7 @@ def replica(owner: Connection) -> Connection:
 
 @pytest.fixture
 def game(store: PostgresStore) -> UUID:
-    """Return a game of two events, with a row in each append-only table."""
+    """Return a sealed game of two events."""
     stream = uuid4()
     store.commit(commit(append(stream, b'{"type":"game_created"}', SEAL)))
     return stream
@@ -74,7 +74,7 @@ CHANGES = [
 
 
 def refused_all(connection: Connection) -> None:
-    """Check that each change is refused with its own error."""
+    """Check that each change is refused with the error of append-only tables."""
     for change in CHANGES:
         with pytest.raises(psycopg.Error) as refused:
             connection.execute(change.encode())

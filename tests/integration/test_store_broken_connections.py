@@ -162,7 +162,7 @@ def test_an_unreachable_database_is_unavailable_without_long_waits() -> None:
 
 
 def test_a_database_that_returns_is_used_again(empty_database_url: str, database_url: str) -> None:
-    """The store is unavailable while the database refuses connections, and only then."""
+    """The store is unavailable while the database refuses connections, and works afterwards."""
     name = psycopg.conninfo.conninfo_to_dict(database_url)["dbname"]
     admin = url_with_database(empty_database_url, "postgres")
     database = Database(address_of_service(database_url), size=2, connection_seconds=0.5)

@@ -215,13 +215,16 @@ def test_decide_depends_only_on_the_game(times: int) -> None:
 
     def prove(seed: int) -> None:
         game, events, steps = whole_game(seed)
-        log = [*events]
+        log, last = [*events], game
         for step in steps:
             assert decide(step.move, step.game) == step.events
             log += step.events
-        again = fold(log, game.deck)
-        assert again.over
-        assert again.version == len(log)
+            last = step.game
+            for event in step.events:
+                last = evolve(last, event)
+        assert last.over
+        assert last.version == len(log)
+        assert fold(log, game.deck) == last
 
     check_property(prove, times)
 

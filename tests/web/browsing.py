@@ -73,7 +73,7 @@ COLOURS: Final = ("color-contrast", "link-in-text-block")
 
 
 FAR_ROWS: Final = "#rows li:nth-child(n+50):not(:has([aria-current]))"
-"""Selects the rows of a replay's list of events from event 49 on, except the row that is shown."""
+"""Selects the rows of a replay's list of events from event 49 on, except the current row."""
 
 RUN_AXE: Final = """([context, options]) => axe.run(context, options).then(({ violations }) =>
     violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`))"""
@@ -163,8 +163,8 @@ class Visits:
 
         `size` is a key of SIZES: a tablet shows the layout of a desktop and draws fewer pixels.
         `options` go to Playwright's `new_context`, for example `locale="sv-SE"`,
-        `has_touch=True`. A test needs a new context if it changes what no page can take back, as
-        scripts for each load and listeners, or if it depends on the files that a browser stores.
+        `has_touch=True`. A test needs a new context if it adds something that cannot be removed,
+        such as a script for each load or a listener, or if it depends on the browser's cache.
         """
         width, height = SIZES[size]
         viewport = {"width": width, "height": height}
@@ -177,8 +177,8 @@ class Visits:
         """
         Return an empty page with storage of its own, as another person's browser.
 
-        It is a page of earlier tests, unless there are options other than `color_scheme` and
-        `reduced_motion`.
+        Earlier tests may have used the page, unless there are options other than `color_scheme`
+        and `reduced_motion`.
         """
         if not options.keys() <= {"color_scheme", "reduced_motion"}:
             return self.visitor(size, **options).new_page()

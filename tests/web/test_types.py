@@ -1,6 +1,6 @@
 """`tsc --checkJs` finds no fault in the JavaScript: its types are in JSDoc comments.
 
-Those of the API are made from its OpenAPI document (`pages.d.ts`).
+The types of the API are generated from its OpenAPI document; `pages.d.ts` builds on them.
 """
 
 from __future__ import annotations

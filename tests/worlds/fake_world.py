@@ -231,7 +231,7 @@ def one_move(services: Services, game: UUID) -> None:
 
 
 def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lambda: None) -> None:
-    """Take turns until the hand is over; advance the clock if no move is due."""
+    """Let a worker take turns until the hand is sealed; call `after` after each attempt."""
     for _ in range(3000):
         entry = entry_of(services, game)
         if entry.record.sealed:

@@ -31,7 +31,7 @@ from tests.worlds.fake_world import (
 
 
 def occupied(url: str) -> list[str]:
-    """Return the names of a few objects in a database, which a restore refuses."""
+    """Return the names of some objects in a database; a restore refuses it if there are any."""
     with psycopg.connect(url) as connection:
         return [name for (name,) in connection.execute(query("restore_occupied")).fetchall()]
 
@@ -91,7 +91,7 @@ def test_restored_running_games_continue_and_finished_games_are_unchanged(
 
 
 def _act(services: Services, stored_games: StoredGames) -> None:
-    """Let Ada make a move in the game in which she is on turn."""
+    """Let Ada make a move if she is on turn."""
     entry = entry_of(services, stored_games.running)
     player = entry.players[0]
     assert player is not None

@@ -1,4 +1,4 @@
-"""Checks of signed moves, in their order."""
+"""Signed moves: which are accepted, and the reason for which others are refused."""
 
 from __future__ import annotations
 

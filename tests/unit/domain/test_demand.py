@@ -76,10 +76,10 @@ def test_a_pile_that_asks_nothing_names_the_card_and_the_setting() -> None:
 
 
 def test_a_pile_of_transparent_cards_asks_by_its_bottom_card() -> None:
-    """P34: glass alone whose bottom card is a seven asks for at least seven."""
+    """P34: transparent cards alone, with a seven at the bottom, ask for at least seven."""
     glass = {"asks": Asks.TRANSPARENT}
     ranks = {
-        SEVEN: RankRule(alone=Asks.AT_LEAST, **glass),  # type: ignore[arg-type] # as it takes it
+        SEVEN: RankRule(alone=Asks.AT_LEAST, **glass),  # type: ignore[arg-type] # as RankRule takes it
         JOKER: RankRule(**glass),  # type: ignore[arg-type] # likewise
     }
     rules = Ruleset(id="custom-test", seats_min=2, seats_max=2, ranks=ranks)

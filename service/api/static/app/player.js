@@ -121,7 +121,7 @@ function signingBox() {
   return label;
 }
 
-/** A field for the name, with a button that saves it on the server, or here until the registration. @param {HTMLElement} fault */
+/** A field for the name, with a button that saves it on the server, or before the registration in this browser. @param {HTMLElement} fault */
 function nameField(fault) {
   const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
   const save = async () => {
