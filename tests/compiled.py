@@ -25,7 +25,7 @@ def compile_tests(config: pytest.Config) -> None:
     if sys.dont_write_bytecode:
         return
     missing = [path for path in _modules(config) if not _bytecode(path).exists()]
-    processes = min(os.cpu_count() or 1, len(missing) // 10)  # fewer are soon compiled by each
+    processes = min(os.cpu_count() or 1, len(missing) // 10)  # each process compiles fewer itself
     children = [
         multiprocessing.get_context("fork").Process(
             target=_compile, args=(missing[number::processes], config)

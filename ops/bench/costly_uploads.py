@@ -122,7 +122,7 @@ def main() -> None:
     print("# What an upload to be verified costs\n")
     print("Made by `python -m ops.bench.costly_uploads --before CHECKOUT` on two cores shared with")
     print("other work: CPU seconds of `shithead verify` for the same file, by a checkout of")
-    print(f"{commit} and by this one. The first line is the start of the program.\n")
+    print(f"{commit} and by this one. Without a pass most of it is the start of the program.\n")
     print(f"| passes | bytes | {commit} | now |\n| --- | --- | --- | --- |")
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "costly.jsonl"

@@ -178,8 +178,8 @@ def main() -> None:
     made = (
         f"Made by `python -m ops.bench.engine --rounds {options.rounds} --write`: "
         f"`{options.ruleset}`, {options.seats} seats, {options.hands} hands, CPU time of one core, "
-        f"load {load:.1f} before the start. The other is {compared}; a ratio is the median of "
-        "those of the rounds, with the least and the greatest."
+        f"load {load:.1f} before the start. The other is {compared}; a ratio is the median over "
+        "the rounds, with the smallest and the largest."
     )
     if options.write:
         write(PAGE, f"# Speed of the engine\n\n{fill(made, WIDTH)}\n\n{table}")

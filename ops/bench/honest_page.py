@@ -51,8 +51,8 @@ def _alarms(rows: Sequence[Row]) -> Iterator[str]:
     yield f"""
 ## Statistics over the same hands
 
-- Shuffles: {share} figures, {len(outside)} outside the range that contains {1 - 2 * TAIL:.0%} of the
-  figures of fair shuffles ({expected:.1f} are expected outside); the smallest p is
+- Shuffles: {share} figures, {len(outside)} outside the range that contains {1 - 2 * TAIL:.0%} of
+  the figures of fair shuffles ({expected:.1f} are expected outside); the smallest p is
   {smallest:.4f} ({figure.ruleset}, {figure.name}, n = {figure.n}).
 - Blind choices: {len(players)} players (a bot at one combination counts as one), {choices}
   informative choices. The e-value, computed after every table of four hands, reached

@@ -43,7 +43,7 @@ LEAST_GAIN: Final = 0.4
 """
 Log-odds by which a move must seem better than the one of the fixed policy.
 
-Without it a seat puts off the end: each of many moves is as good if the fixed policy follows.
+Without it a seat delays the end: many moves are equally good if the fixed policy plays after them.
 """
 
 MOST_MOVES: Final = 400

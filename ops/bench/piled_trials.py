@@ -4,8 +4,8 @@ Delay of bots during ruleset trials: python -m ops.bench.piled_trials > figures.
 
 Twelve players each send a ruleset of their own at the same moment, to a service with two workers;
 a table of bots is opened right after. Takes less than a minute. `--page BEFORE.json NOW.json`
-prints the page that compares two of these files. The figures of before come from this file in a
-checkout of that commit: it imports only helpers of the tests that both checkouts have.
+prints the page that compares two of these files. To measure an earlier commit, copy this file to a
+checkout of it: it imports only helpers of the tests that exist in both.
 """
 
 from __future__ import annotations

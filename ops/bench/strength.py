@@ -321,11 +321,11 @@ Made by `python -m ops.bench.strength play` and `… table`, with the budgets of
 bots have at a table unless a row names another. The share is how often the first bot was the
 shithead; a hand that ended at its turn limit counts as a fair share. Deals are paired: each
 shuffle and dealer is played once with the first bot at every seat, and the interval takes the
-hands of one deal together; of few deals it is rough. The rating is that of Bradley and Terry from
-all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. A cell with a searching bot
-has 400 hands, because one takes 0.05 to 2 seconds even if the search is compiled; so has a cell
-with a bot of another project. The others, and the two of `expert` against `greedy` in `shithead`,
-have 2,000. At four seats the stronger bot of each pair sits among three of the weaker; without a
+hands of one deal together; with few deals it is rough. The rating is that of Bradley and Terry
+from all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. A row with a searching
+bot has 400 hands, because each takes 0.05 to 2 seconds even if the search is compiled; so has a
+row with a bot of another project. The other rows, and the two of `expert` against `greedy` in
+`shithead`, have 2,000. At four seats the stronger bot of each pair sits among three of the weaker; without a
 searching bot, also the other way round. Rows of fewer than five deals are left out."""
 
 

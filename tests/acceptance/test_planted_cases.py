@@ -1,4 +1,4 @@
-"""Three planted cases of fraud, settled with a guest's evidence and the command line alone."""
+"""Three planted cases of fraud, settled with a player's evidence and the command line alone."""
 
 from __future__ import annotations
 

@@ -208,10 +208,10 @@ def test_a_quota_counts_the_items_of_one_kind_of_a_player(stores: Stores) -> Non
             return True
         return False
 
-    now = THEN - timedelta(hours=1)
+    an_hour_before = THEN - timedelta(hours=1)
     kinds: dict[QuotaKind, dict[str, Any]] = {
         QuotaKind.TABLES: {}, QuotaKind.GAMES: {}, QuotaKind.DISPUTES: {},
-        QuotaKind.NEW_DISPUTES: {"since": now},
+        QuotaKind.NEW_DISPUTES: {"since": an_hour_before},
     }  # fmt: skip
     assert not any(refused(ann, kind, **more) for kind, more in kinds.items())
     new_table(store, host=ann, status="closed")

@@ -46,8 +46,8 @@ def game(services: Services, ada: Player, bob: Player) -> UUID:
     return dealt
 
 
-def sweep(services: Services, game: UUID) -> str:
-    """Let a worker process a game."""
+def take_turns(services: Services, game: UUID) -> str:
+    """Let a worker take the due turns of a game; return what it reports."""
     return services.turns.take(game, version_of(services, game))
 
 
@@ -69,9 +69,9 @@ def test_a_game_is_closed_after_the_idle_time_and_not_before(
 ) -> None:
     turn = on_turn(services, game)
     deployment.world.wait(IDLE.total_seconds() - 0.001)
-    assert sweep(services, game) == "waits"
+    assert take_turns(services, game) == "waits"
     deployment.world.wait(0.001)
-    assert sweep(services, game) == "over"
+    assert take_turns(services, game) == "over"
     last = orjson.loads(lines_of(services, game)[-1])
     assert (last["type"], last["by"]) == ("game_aborted", None)
     assert (last["data"]["cause"], last["data"]["seat"]) == ("idle", turn)
@@ -87,7 +87,7 @@ def test_a_move_restarts_the_idle_time(
     seat = on_turn(services, game)
     post(services, (ada, bob)[seat], game, legal(services, game, seat)[0])
     deployment.world.wait(IDLE.total_seconds() - 1)
-    assert sweep(services, game) == "waits"
+    assert take_turns(services, game) == "waits"
 
 
 def test_the_table_is_free_and_deals_the_same_hand_again(
@@ -95,7 +95,7 @@ def test_the_table_is_free_and_deals_the_same_hand_again(
 ) -> None:
     """An aborted hand changes no tally and does not use up its number."""
     deployment.world.wait(IDLE.total_seconds())
-    sweep(services, game)
+    take_turns(services, game)
     shown = table_of(services, game)
     assert (shown["status"], shown["game"]) == ("between", None)
     assert [(s["hands"], s["shithead"]) for s in shown["seats"]] == [(0, 0), (0, 0)]
@@ -113,7 +113,7 @@ def test_an_abort_at_a_first_come_opening_names_no_seat(
         post(services, player, game, {"type": "ready"})
     assert entry_of(services, game).record.game.turn is None
     deployment.world.wait(IDLE.total_seconds())
-    assert sweep(services, game) == "over"
+    assert take_turns(services, game) == "over"
     assert orjson.loads(lines_of(services, game)[-1])["data"]["seat"] is None
     assert_sound(services, game)
 
@@ -125,7 +125,7 @@ def test_a_game_with_a_clock_is_not_idle(
     clock = Clock(turn_seconds=60, swap_seconds=60)
     game = open_game(services, ada, ("me", "open"), clock=clock, guests=(bob,))
     deployment.world.wait(IDLE.total_seconds())
-    while sweep(services, game) != "over":
+    while take_turns(services, game) != "over":
         deployment.world.wait(60)
     assert "game_aborted" not in types_of(services, game)
 
@@ -137,10 +137,10 @@ def test_a_waiting_bot_moves_first_and_restarts_the_idle_time(
     game = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
     post(services, ada, game, {"type": "ready"})
     deployment.world.wait(2 * IDLE.total_seconds())
-    assert sweep(services, game) == "waits"
+    assert take_turns(services, game) == "waits"
     assert "game_aborted" not in types_of(services, game)
     deployment.world.wait(IDLE.total_seconds())
-    assert sweep(services, game) == "over"
+    assert take_turns(services, game) == "over"
 
 
 def test_the_sweeper_closes_idle_games(
@@ -154,7 +154,7 @@ def test_the_sweeper_closes_idle_games(
     assert sweeper.wake_idle() == 1
     assert deployment.notifier.woken == [(game, version_of(services, game))]
     assert sweeper.wake_idle() == 0, "not again at once"
-    assert sweep(services, game) == "over"
+    assert take_turns(services, game) == "over"
     seconds += IDLE_EVERY
     assert sweeper.wake_idle() == 0
 
@@ -187,7 +187,7 @@ def test_without_a_limit_no_game_is_closed(deployment: Deployment, game: UUID) -
     patient = deployment.process()
     deployment.world.wait(3650 * 86400)
     assert patient.idle.found(limit=9) == ()
-    assert sweep(patient, game) == "waits"
+    assert take_turns(patient, game) == "waits"
 
 
 @pytest.mark.parametrize("_attempt", range(6))

@@ -135,7 +135,7 @@ def test_the_list_names_the_dispute_and_leads_to_it(
 def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     visits: Visits, hand: tuple[list[Client], str], tmp_path: Path
 ) -> None:
-    """The receipt is a file; a visitor without a token and a refused referee cannot judge."""
+    """The receipt is a file; a visitor without a token can neither judge nor submit one."""
     (ada, bob), game = hand
     accusation = {"accused": None, "seq": 0, "charge": "wrong_deal", "statement": "Not so."}
     dispute = bob.post(f"/v1/games/{game}/disputes", accusation)
@@ -151,6 +151,7 @@ def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     expect(facts).to_contain_text("An appeal is possible for 7 days.")
     expect(facts).not_to_contain_text("–")
     expect(facts).to_contain_text(f"the copy dispute/{dispute['id']}.shx in the evidence")
+    expect(facts).to_contain_text(dispute["bundle_sha256"])
     assert faults_of(page) == []
     visitor = visits.page("desktop")
     visitor.goto(path)

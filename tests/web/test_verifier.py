@@ -158,8 +158,8 @@ def test_rearranged_events_have_the_same_verdict_in_both_verifiers() -> None:
     """
     The failing checks may differ, because Python stops more checks at the first failure.
 
-    Two of the cases are logs without a fault: one that ends earlier, and one in which a name was
-    replaced by itself.
+    Two of the cases are logs without a fault: one that ends earlier, and one in which `by` was
+    replaced by the same value.
     """
     cases, failed = list(rearranged(60)), 0
     for case, report in zip(cases, in_node(cases), strict=True):

@@ -46,7 +46,7 @@ def log_of(lines: tuple[bytes, ...]) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def test_a_good_bundle_turns_green_check_by_check(visits: Visits) -> None:
+def test_a_valid_bundle_passes_every_check(visits: Visits) -> None:
     page = visits.open("/verify")
     choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
@@ -298,7 +298,7 @@ def test_a_language_that_cannot_be_loaded_leaves_the_page_as_it_is(visits: Visit
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
 
-def test_the_keyboard_suffices(visits: Visits) -> None:
+def test_file_and_game_are_reached_with_the_tab_key(visits: Visits) -> None:
     page = visits.open("/verify?game=nothing")
     for _ in range(20):
         page.keyboard.press("Tab")

@@ -110,13 +110,13 @@ def test_an_event_that_is_not_a_move_has_no_time() -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if n.startswith("threes-time")])
-def test_a_silent_seat_used_all_of_its_time(name: str) -> None:
+def test_a_silent_seat_used_all_of_its_time_in_every_move(name: str) -> None:
     history = sample(name)
     clock = history.games[0].setup.clock
     assert clock is not None
     late = [move for move in history.moves if move.timed_out]
-    times = [milliseconds_of(history, move.first) for move in late]
-    assert times
-    assert max(t for t in times if t is not None) >= 1000 * min(
-        clock.turn_seconds, clock.swap_seconds
-    )
+    assert len(late) > 2
+    for move in late:
+        seconds = clock.swap_seconds if isinstance(move.command, Ready) else clock.turn_seconds
+        time = milliseconds_of(history, move.first)
+        assert time is not None and time >= 1000 * seconds
