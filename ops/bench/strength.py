@@ -325,8 +325,9 @@ hands of one deal together; with few deals it is rough. The rating is that of Br
 from all heads-up hands of the ruleset, in Elo points, with `greedy` at 0. A row with a searching
 bot has 400 hands, because each takes 0.05 to 2 seconds even if the search is compiled; so has a
 row with a bot of another project. The other rows, and the two of `expert` against `greedy` in
-`shithead`, have 2,000. At four seats the stronger bot of each pair sits among three of the weaker; without a
-searching bot, also the other way round. Rows of fewer than five deals are left out."""
+`shithead`, have 2,000. At four seats the stronger bot of each pair sits among three of the
+weaker; without a searching bot, also the other way round. Rows of fewer than five deals are left
+out."""
 
 
 if __name__ == "__main__":

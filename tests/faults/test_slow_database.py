@@ -27,7 +27,7 @@ CALLERS = 3 * THREADS
 
 @pytest.fixture(scope="module")
 def database(server_folder: Path) -> Iterator[EmbeddedPostgres]:
-    """Return a PostgreSQL for these tests, which may be stopped."""
+    """Return a PostgreSQL of its own for these tests, which suspend and kill it."""
     server = EmbeddedPostgres(server_folder / "slow")
     migrate(server.start())
     yield server

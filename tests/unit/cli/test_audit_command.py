@@ -78,10 +78,10 @@ def test_the_page_and_text_on_an_invalid_log_begin_with_the_fault(
 
 
 @pytest.mark.heavy
-def test_every_event_and_card_of_every_sample_can_be_audited(
+def test_events_cards_and_knowledge_of_every_sample_can_be_audited(
     shithead: Callable[..., CommandOutput],
 ) -> None:
-    """CI asks one of three questions about each sample, --long all."""
+    """About each sample CI asks for one of two events and a card, and --long for all three."""
     for number, path in enumerate(LOGS):
         last = len(path.read_bytes().splitlines()) - 1
         questions = (("--move", last // 2), ("--move", last), ("--card", "Th"))
