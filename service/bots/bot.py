@@ -15,21 +15,15 @@ from service.domain.legal import legal_moves
 from service.domain.view import seen_by
 
 
-def bot_rng(
-    secret: bytes, game: str, version: int, *, reused: random.Random | None = None
-) -> random.Random:
+def bot_rng(secret: bytes, game: str, version: int) -> random.Random:
     """
     Return the generator for the turn of a bot at `version` of a game.
 
     Its seed depends only on the arguments, so a job that runs twice plays the same move. The
-    secret prevents players from predicting the moves of a bot. A generator of an ended turn can
-    be `reused`: Python seeds a new one twice.
+    secret prevents players from predicting the moves of a bot.
     """
     turn = f"shithead/bot\n{game}\n{version}".encode()
     seed = hmac.digest(secret, turn, "sha256")
-    if reused is not None:
-        reused.seed(seed)
-        return reused
     return random.Random(seed)  # noqa: S311 -- must be reproducible; no secret is drawn from it
 
 

@@ -15,7 +15,7 @@ from schemas.views import Facts
 from service.application.games.record import GameRecord, write
 from service.application.tables.dealing import new_hand
 from service.application.tables.record import TableRequest, opened_by
-from service.bots.bot import bot_rng, bot_view
+from service.bots.bot import bot_view
 from service.bots.registry import bots
 from service.domain.commands import Command, Move, Seat
 from service.domain.decide import decide
@@ -141,11 +141,15 @@ def simulated_games(plan: Plan) -> Iterator[SimulatedGame]:
 
 
 class _World:
-    """Reproducible time and chance: a seeded generator, and a clock that steps when read."""
+    """
+    Reproducible time and chance: two seeded generators, and a clock that steps when read.
+
+    Bots draw from a generator of their own, so their choices do not show which cards come.
+    """
 
     def __init__(self, seed: int) -> None:
         self._rng = random.Random(seed)  # noqa: S311 -- simulated games keep no secret
-        self.turn_rng = random.Random(seed)  # noqa: S311 -- seeded anew for each turn of a bot
+        self.bot_rng = random.Random(f"{seed}/bots")  # noqa: S311 -- as above
         self._now = BEGINNING
 
     def now(self) -> datetime:
@@ -187,17 +191,15 @@ def _hand(
 ) -> tuple[Table, SimulatedGame]:
     """Play the next hand of a table to its end."""
     record, begun = new_hand(table_id, table, world)
-    lines, hand = list(begun), table.next_hand
-    secret = world.random(32)
+    lines, hand, identity = list(begun), table.next_hand, str(record.identity)
     while not record.game.over:
-        events = decide(_next_move(record, names, secret, world), record.game)
+        events = decide(_next_move(record, identity, names, world), record.game)
         at = format_time(world.now())
         record, more = write(record, events, at=at, refusals=NONE_REFUSED)
         lines += more
     result = record.game.result
     if result is None:
         raise ValueError("the hand is over without a result")
-    identity = str(record.identity)
     table = evolve_table(table, HandDealt(game=identity, hand=hand))
     table = evolve_table(table, hand_finished(identity, record.game))
     game = SimulatedGame(
@@ -206,11 +208,11 @@ def _hand(
     return table, game
 
 
-def _next_move(record: GameRecord, names: Sequence[str], secret: bytes, world: _World) -> Move:
+def _next_move(record: GameRecord, identity: str, names: Sequence[str], world: _World) -> Move:
     """Return the next bot's move; of several bots that may act, chance selects one."""
     game = record.game
     seat = world.choice(acting_seats(game))
-    created, identity = record.created, str(record.identity)
+    created = record.created
     facts = Facts(
         id=identity,
         head=record.head.hex(),
@@ -218,8 +220,7 @@ def _next_move(record: GameRecord, names: Sequence[str], secret: bytes, world: _
         settings=created["ruleset"]["settings"],
     )
     view = bot_view(game, seat, facts)
-    rng = bot_rng(secret, identity, game.version, reused=world.turn_rng)
-    return move_of(bots()[names[seat]].choose(view, view["moves"], rng), seat)
+    return move_of(bots()[names[seat]].choose(view, view["moves"], world.bot_rng), seat)
 
 
 Choose = Callable[[Game], Command]

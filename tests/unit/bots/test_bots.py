@@ -142,15 +142,6 @@ def test_the_random_generator_of_a_turn_is_that_of_earlier_releases() -> None:
     assert bot_rng(b"secret", FACTS.id, 7).getrandbits(64) == 3933888178399349400
 
 
-def test_a_reused_generator_draws_as_a_new_one() -> None:
-    """Also after a normal distribution, of which a generator keeps a second draw."""
-    reused = random.Random(1)
-    reused.gauss(0, 1)
-    reused = bot_rng(b"secret", "g", 1, reused=reused)
-    new = bot_rng(b"secret", "g", 1)
-    assert [reused.gauss(0, 1), reused.random()] == [new.gauss(0, 1), new.random()]
-
-
 def test_the_bots_are_listed_by_strength_and_described() -> None:
     assert list(bots()) == ["random", "lowest", "greedy", "careful", "expert"]
     assert [bot.strength for bot in bots().values()] == sorted(b.strength for b in bots().values())
