@@ -37,7 +37,7 @@ group do not import one another.
 """
 
 CLIENT_LAYERS = 5
-"""`client` imports only this number of lowest layers: it will be installed without the server."""
+"""`client` imports only from the lowest five layers: it can be installed without the server."""
 
 LIBRARIES = {
     "psycopg": {"store", "backup", "local"},

@@ -197,7 +197,7 @@ def _posted(scene: Scene, rule: str) -> Iterator[Input]:
 
 
 def _moves(scene: Scene, rule: str) -> Iterator[Input]:
-    """Yield moves that are refused, which lists all moves, and one whose answer is repeated."""
+    """Yield refused moves (the refusal lists all legal ones), and a repeated request."""
     for name, game in ((LONG, scene.long), (WIDE_HAND, scene.wide)):
         path = _path(scene, rule, game=game)
         for caller in ("Ada", "Bob"):

@@ -5,7 +5,7 @@ Cost of a move with millions of events stored: python -m ops.bench.growth [--eve
 Two services run over two databases of one durable PostgreSQL. One database stays empty but for
 the games of this run; the other gets running games, and finished ones until it has N events.
 At each size the same clients as in `http_moves` play through both services in turn, so each ratio
-comes from one stretch of time. Processor time is the steady figure on a shared machine.
+comes from one stretch of time. On a shared machine processor time varies less than the others.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests import servers
 PAGE = Path(__file__).parent / "results" / "growth.md"
 SIDES = ("empty", "filled")
 MOST = 1.10
-"""The target: the greatest figure of the filled database, divided by that of the empty one."""
+"""The target: the greatest ratio of a figure of the filled database to that of the empty one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -149,15 +149,17 @@ def page(levels: list[Level], options: argparse.Namespace, load: tuple[float, fl
     made = (
         f"Made by `python -m ops.bench.growth {command}`: client, services and PostgreSQL on two "
         f"cores, load {load[0]:.1f} before the start and {load[1]:.1f} at the end. With the first "
-        f"size the filled database gets {options.running:,} running games. Medians of the rounds; "
-        "a ratio is filled to empty within a round, with the least and the greatest."
+        f"size the filled database gets {options.running:,} running games. The table shows medians "
+        "of the rounds. A ratio is that of filled to empty within a round; the least and the "
+        "greatest are in brackets."
     )
     reached = "reached" if worst <= MOST else "not reached"
     idle = ", ".join(f"{level.idle:.1%}" for level in levels)
     judged = (
-        f"Target: at most {MOST:.2f} at the last size for the processor time of both and for the "
-        f"two p50. The greatest median is {worst:.2f}: {reached}. Without calls, PostgreSQL "
-        f"takes this share of a core for both services together, at each size in turn: {idle}."
+        f"Target: at the last size the ratios of *CPU of both*, *POST p50* and *GET p50* are at "
+        f"most {MOST:.2f}. The greatest of their medians is {worst:.2f}: {reached}. Without calls, "
+        f"PostgreSQL takes this share of a core for both services together, at each size in turn: "
+        f"{idle}."
     )
     titles = list(FIGURES.values())
     table = [f"| | {' | '.join(titles)} |", f"| --- |{' --- |' * len(titles)}"]

@@ -119,7 +119,7 @@ def sizes(own: str) -> dict[str, int]:
 
 
 def series(rows: Sequence[Row]) -> tuple[dict[str, Points], int]:
-    """Return the samples of each process that lived to the end, and how many short ones ended."""
+    """Return the samples of each process that lived to the end, and how many ended before it."""
     found: dict[str, Points] = defaultdict(list)
     for row in rows:
         for name, size in row["bytes"].items():

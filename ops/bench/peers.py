@@ -3,10 +3,11 @@
 Moves and rebuilds of other libraries beside ours: python -m ops.bench.peers [--write].
 
 The Python library `eventsourcing` runs on the same durable PostgreSQL, in a virtual environment
-made for this run; the server of boardgame.io with its stores in memory and in files, from a
-temporary folder of npm. Their games are as small as they can be: a card goes from a hand to a pile
-and the turn moves on; they check no rule, keep no record that can be verified and sign nothing.
-All clients are closed loops, eight at a time, measured in turn in each round.
+made for this run. The server of boardgame.io runs from a temporary folder of npm, once with its
+store in memory and once in files. Their games are as small as they can be: a card goes from a hand
+to a pile and the turn moves on; they check no rule, keep no record that can be verified and sign
+nothing. In each round all contestants are measured in turn, each with eight clients, which wait
+for an answer before the next move.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Figures:
     commits: list[float] = field(default_factory=list)
     moves: list[float] = field(default_factory=list)
     views: list[float] = field(default_factory=list)
-    game: str = ""  # the longest one played
+    game: str = ""  # the last one that ended
 
 
 def main() -> None:
@@ -223,10 +223,10 @@ def _page(few: list[Row], many: list[Row], options: argparse.Namespace, stored: 
 
 Made by `python -m ops.bench.speed --piled {options.piled} --games {options.games}`, client,
 service, PostgreSQL and Valkey sharing two cores. The ratio is to a bare append of two events
-to the same PostgreSQL (flushed to disk before it answers), measured in turn with what it is
-compared to; milliseconds are medians, and depend more on the machine than on the program. *Much
-stored* is {options.piled} finished games more: {stored / 1e9:.1f} GB of tables and indexes. Games
-are of `shithead`, three people, no clock; what is read is the last one played.
+to the same PostgreSQL (flushed to disk before it answers), measured in turn with the operation;
+milliseconds are medians, and depend more on the machine than on the program. *Much stored* is the
+same with {options.piled} more finished games: {stored / 1e9:.1f} GB of tables and indexes. The
+games are of `shithead`, with three people and no clock. The readings are of the last game played.
 
 | | ratio | | much stored: ratio | |
 | --- | --- | --- | --- | --- |"""

@@ -140,7 +140,7 @@ def test_a_signature_of_a_seat_without_a_key_is_caught() -> None:
 
 
 def _given_up_by_the_server(forgery: Forgery, seat: int) -> int:
-    """End the game as a forfeit of `seat`, after the first pick-up."""
+    """End the game with a forfeit of `seat` before the fourth play; return the seq of the end."""
     seal = forgery.events[-1]
     seq = forgery.find("cards_played", n=3)
     at = forgery.events[seq]["at"]

@@ -1,10 +1,10 @@
 """
-Three hands dealt by a cheating server, with the evidence of its guests: log, receipts, keys.
+Three hands dealt by a cheating server, with the evidence of its players: log, receipts, keys.
 
     python -m tests.attacks.cheating_server FOLDER
 
 writes them as files, for a person who judges them with the command line alone. The server
-cheats in favour of one guest, and computes all hashes and signatures itself.
+cheats in favour of one player, and computes all hashes and signatures itself.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from tests.memory.public_log import MemoryLog
 from tests.worlds.fake_world import KEYS, SetWorld, entry_of, legal, open_game, person, post
 
 ORIGIN: Final = "crooked.example"
-GUESTS: Final = ("Ada", "Bob", "Cleo")
+NAMES: Final = ("Ada", "Bob", "Cleo")
 FAVOURED: Final = 1
 """The seat in whose favour the server cheats."""
 
 
 @dataclass(kw_only=True)
 class Case:
-    """The evidence of the guests, and the event at which the server cheated."""
+    """The evidence of the players, and the event at which the server cheated."""
 
     game: UUID
     bundle: bytes
@@ -58,7 +58,7 @@ class _Hand:
     services: Services
     store: MemoryStore
     world: SetWorld
-    guests: list[Player]
+    players: list[Player]
     game: UUID
     receipts: list[bytes] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class _Hand:
         """
         while not self.state().over:
             game = self.state()
-            seat = next(s for s in range(len(self.guests)) if may_act(game, s))
+            seat = next(s for s in range(len(self.players)) if may_act(game, s))
             if game.status is Status.PLAYING and until(game, seat):
                 return seat
             moves = legal(self.services, self.game, seat)
@@ -87,7 +87,7 @@ class _Hand:
 
     def post(self, seat: int, move: dict[str, Any]) -> None:
         self.world.wait(2.5)
-        answer = orjson.loads(post(self.services, self.guests[seat], self.game, move).body)
+        answer = orjson.loads(post(self.services, self.players[seat], self.game, move).body)
         if seat == 0:
             self.receipts.append(answer["receipt"].encode())
 
@@ -164,12 +164,12 @@ def main() -> None:
 def _hand(ruleset: str, seed: int) -> _Hand:
     store, world = MemoryStore(), SetWorld(seed)
     services = _services(store, world)
-    guests = [person(services, name) for name in GUESTS]
+    players = [person(services, name) for name in NAMES]
     seats = ("me", "open", "open")
     game = open_game(
-        services, guests[0], seats, ruleset=ruleset, window_seconds=0, guests=tuple(guests[1:])
+        services, players[0], seats, ruleset=ruleset, window_seconds=0, guests=tuple(players[1:])
     )
-    return _Hand(services=services, store=store, world=world, guests=guests, game=game)
+    return _Hand(services=services, store=store, world=world, players=players, game=game)
 
 
 def _services(store: MemoryStore, world: SetWorld) -> Services:

@@ -59,7 +59,7 @@ def release(request: pytest.FixtureRequest) -> Path:
 
 @pytest.fixture
 def database(release: Path, empty_database_url: str) -> Iterator[Database]:
-    """Return the database of a release's service, on the schema of this one."""
+    """Return the database of a release's service, migrated to the present schema."""
     restore(empty_database_url, release / "running.backup")
     made = Database(empty_database_url, size=2)
     yield made

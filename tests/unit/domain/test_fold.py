@@ -225,7 +225,7 @@ def test_only_a_play_out_of_turn_on_the_seats_own_play_is_a_follow_up() -> None:
 
 
 def test_cards_drawn_by_another_seat_do_not_belong_to_the_last_play() -> None:
-    """S4: only with cards drawn in the refill of that play."""
+    """S4: a follow-up may use only cards that the seat drew in the refill of its own play."""
     mine = LastPlay(seat=0, cards=cards("4c"), drawn=(), direction=1)
     game = replace(playing(), last_play=mine)
     assert evolve(game, CardsDrawn(seat=1, count=1)).last_play == mine

@@ -12,7 +12,7 @@ const SILENCE = 40_000;
 /** The types of the last event of a game. */
 const SEALS = new Set(["game_sealed", "game_aborted"]);
 
-/** An error that the server answered (RFC 9457); the status 0 means no answer. */
+/** An error response of the server (RFC 9457); the status 0 means no response. */
 export class Problem extends Error {
   /** @param {Partial<Api["Problem"]>} body @param {number} status */
   constructor(body, status) {
