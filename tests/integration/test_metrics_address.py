@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service.local.forked_programs import can_fork
 from service.local.programs import shared_metrics
 from tests.running import free_port, running, wait_for
 
@@ -60,3 +61,4 @@ def test_one_address_serves_the_sum_of_all_processes_even_after_one_ended(
         service.kill("API")
         service.start("API")
         wait_for(lambda: counted(port) == REQUESTS, seconds=60)
+    assert can_fork({}), "the programs of later tests start as forks"
