@@ -427,6 +427,6 @@ EVENTS: Mapping[str, type[Schema]] = {
 
 
 class EventSchema(OneOfTypes):
-    """One event of a game's public log (SHX/1, section 2), by its `type`."""
+    """One event of a game's log (SHX/1, section 2), by its `type`."""
 
     types = EVENTS

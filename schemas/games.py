@@ -186,7 +186,7 @@ class MovedSchema(Closed):
 
 
 class EventPageSchema(Closed):
-    """A page of the public log; `next` is the next `after`, null at the end."""
+    """A page of a game's log; `next` is the next `after`, null at the end."""
 
     items = fields.List(fields.Nested(EventSchema), **described("the events, in order of `seq`"))
     version = Integer(low=1, **described("the present version of the game"))

@@ -220,8 +220,8 @@ _TEXTS: Mapping[str, str] = {
         "choose the deck."
     ),
     "stream": (
-        "The public log of a game is a stream of server-sent events: `id` is the seq of an event,"
-        " `event` its type, `data` its stored bytes. It can begin at any event, ends after the "
+        "The log of a game is also a stream of server-sent events: `id` is the seq of an event, "
+        "`event` its type, `data` its stored bytes. It can begin at any event, ends after the "
         "seal, and contains no hidden card."
     ),
     "play": (

@@ -45,7 +45,7 @@ from service.application.games.cache import GameEntry
 from service.store.events import StoreUnavailable, StreamArchived
 
 events = blueprint(
-    "events", __name__, "The public log of a game: stored events, openings and receipts."
+    "events", __name__, "The log of a game: stored events, openings and receipts."
 )
 
 GAME = "/games/<uuid:game_id>"

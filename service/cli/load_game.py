@@ -230,7 +230,7 @@ def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recordi
 
 
 def fetch_log(address: str, game: UUID) -> bytes:
-    """Return the stored public log of a game from a server; raises NotFetched."""
+    """Return the stored log of a game from a server; raises NotFetched."""
     if urlsplit(address).scheme not in ("http", "https"):
         raise NotFetched(f"{address} is not an address like http://127.0.0.1:8080")
     request = urllib.request.Request(  # noqa: S310 - the scheme was checked

@@ -76,7 +76,7 @@ def replay(
     Go through a recorded game, turn by turn.
 
     GAME is an evidence bundle (.shx), a log (events.jsonl), or the address or id of a game,
-    whose public log is fetched from the service. The address or id of a table means its
+    whose log is fetched from the service. The address or id of a table means its
     present or last hand. An id is looked up at --url. To replay a private game, download its
     bundle with your token and replay the file.
 

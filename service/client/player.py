@@ -224,7 +224,7 @@ def _own_seat(table: Table) -> int:
 
 class Spectator:
     """
-    A game as its public log shows it, followed event by event.
+    A game as its log shows it to everybody, followed event by event.
 
     Each event must continue the chain of those before. The events are stored in a folder, so that
     a later run can compare the log with them.

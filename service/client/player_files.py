@@ -42,7 +42,7 @@ class PlayerFolder:
         """Create a game's folder with one for receipts, readable by the owner alone; return it."""
         folder = self.folder / kind / str(game)
         for part in (self.folder.parent, self.folder, folder.parent, folder, folder / "receipts"):
-            part.mkdir(mode=0o700, parents=True, exist_ok=True)  # not the mode of parents
+            part.mkdir(mode=0o700, parents=True, exist_ok=True)  # parents get another mode
         return folder
 
     def share(self, table: UUID) -> tuple[str | None, str] | None:

@@ -29,7 +29,7 @@ class Actions:
 
     In this order: play n cards of a rank; one of the listed plays of several ranks; turn the
     face-down card of a slot; take the pile, alone or with a card or stack of a rank; try the
-    stock; pass, or leave a follow-up; swap a hand card of one rank for a face-up card of
+    stock; pass, or decline a follow-up; swap a hand card of one rank for a face-up card of
     another; lay a card of a rank face-up; be ready. Suits are not distinguished: of moves that
     differ in suits alone, the first listed is made.
     """

@@ -68,7 +68,7 @@ class LookupResult:
     player: FoundPlayer | None = None
     answer: StoredAnswer | None = None
     log: StreamSlice | None = None
-    back: frozenset[int] = frozenset()  # seats whose players came back from a bot
+    back: frozenset[int] = frozenset()  # seats that players took back from a bot
     metadata: GameMetadata | None = None
     # Of the players in `Lookup.names`; PostgreSQL adds the game's players to its metadata.
     names: Mapping[UUID, str | None] = field(default_factory=dict)

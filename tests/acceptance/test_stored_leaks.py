@@ -1,4 +1,4 @@
-"""Stored data, metrics and logs of a running game reveal no more than its public log."""
+"""Stored data, metrics and logs of a running game reveal no more than its log."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Stored = dict[str, list[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class StoredData:
-    """The data of a game on the server besides its public log."""
+    """The data of a game on the server besides its log."""
 
     stored: Stored
     counted: dict[str, float]

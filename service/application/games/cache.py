@@ -338,7 +338,7 @@ class GameCache:
 
 
 def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
-    """Return the entry with the seats that came back from a bot; none if no seat has timed out."""
+    """Return the entry with the seats taken back from a bot; none if no seat has timed out."""
     if not any(seat.time_outs for seat in entry.record.game.seats):
         back = frozenset()
     return entry if entry.back == back else replace(entry, back=back)

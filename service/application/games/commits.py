@@ -63,7 +63,7 @@ def commit_of(change: Change) -> Commit:
 
 
 def _still_back(before: GameEntry, after: GameRecord) -> frozenset[Seat]:
-    """Return the seats that came back from a bot and have neither moved nor timed out since."""
+    """Return the seats taken back from a bot that have neither moved nor timed out since."""
     seats = before.record.game.seats
     return frozenset(
         seat

@@ -112,7 +112,7 @@ async function open() {
   const event = query.get("event");
   const version = event ? Number(event) + 1 : Number(query.get("version")); // links of earlier releases have `version`
   room.version = clamped(version || (over() ? begin : last()));
-  frame();
+  createPage();
   if (requested && requested !== room.as) showNotice(t("replay.sealed"));
   show();
   rules.then(showRuleset, report);
@@ -250,7 +250,7 @@ function go(version, moving = false) {
 // ---- rendering
 
 /** Create the parts of the page. */
-function frame() {
+function createPage() {
   const scrub = h("input", { type: "range", id: "scrub", min: 0, max: last() - 1, "aria-label": t("replay.position"), oninput: () => tape.step(Number(scrub.value) + 1) });
   replace(
     root,

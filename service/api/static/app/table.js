@@ -61,7 +61,7 @@ async function openGame(id) {
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
   chain = new Chain(id, warn);
-  frame();
+  createPage();
   render();
   act.entropy();
   follow(id, signal).catch(report);
@@ -250,7 +250,7 @@ const low = () => matchMedia("(max-height: 33.99rem) and (min-width: 34rem)").ma
 const round = () => matchMedia("(min-width: 60rem) and (min-height: 34rem)").matches;
 
 /** Build the parts of the page, once for each hand. */
-function frame() {
+function createPage() {
   replace(
     root,
     h("h1", { class: "unseen" }, [t("table.title", { ruleset: game.ruleset.name, n: game.view.hand })]),
