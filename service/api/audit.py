@@ -105,7 +105,7 @@ def knowledge(call: Call, game_id: UUID) -> Response:
 )
 def readings(call: Call, game_id: UUID) -> Response:
     """
-    List the reads of other seats' private data, newest first.
+    List the recorded reads of the game's private data, newest first.
 
     Only seats of the game and referees of its disputes may read the list.
     """

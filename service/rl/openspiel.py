@@ -217,7 +217,9 @@ class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type
             card = self._table.deck[action]
             return f"dealer {action}" if self._dealer is None else f"card {card}"
         move = self._hand.legal.get(action, {}) if self._hand is not None else {}
-        return "decline the follow-up" if move is None else json.dumps(move) if move else f"{action}"
+        if move is None:
+            return "decline the follow-up"
+        return json.dumps(move) if move else f"{action}"
 
     def is_terminal(self) -> bool:
         """Return whether the hand is over."""

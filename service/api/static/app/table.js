@@ -27,9 +27,9 @@ const game = {
   dragging: false,
   connected: true,
   /** The version at which the reader last moved: events from this seq on are shown as new. */
-  looked: 0,
+  lastMove: 0,
   /** Events before this seq have been animated and announced. */
-  moved: 0,
+  announced: 0,
   /** @type {Problem | null} */ refusal: null,
   /** @type {string[]} */ warnings: [],
   /** A check that this browser cannot make. */ unchecked: "",
@@ -57,7 +57,7 @@ async function openGame(id) {
   ]);
   Object.assign(game, {
     view, table, ruleset, events: [], choice: noChoice(), refusal: null, warnings: [],
-    looked: 0, moved: view.version,
+    lastMove: 0, announced: view.version,
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
   chain = new Chain(id, warn);
@@ -157,7 +157,7 @@ async function act(move) {
     const answer = await post(`/v1/games/${id}/moves`, body, { seen });
     storeReceipt(id, answer.receipt);
     game.choice = noChoice();
-    game.looked = version;
+    game.lastMove = version;
     game.busy = false;
     take(answer.game);
     chain.compare().catch(report);
@@ -327,7 +327,7 @@ const over = () => ["ended", "aborted"].includes(game.view.status);
 
 /** The seq from which actions are shown: since the reader's last move, or the last round. */
 function since() {
-  if (ownSeat(game.view)) return game.looked;
+  if (ownSeat(game.view)) return game.lastMove;
   return game.view.version - 3 * game.view.seats.length;
 }
 
@@ -430,7 +430,7 @@ const voice = (aloud = false) => ({
 
 function showLog() {
   const shown = game.events.slice(-LOGGED).reverse();
-  const fresh = ownSeat(game.view) ? game.looked : Infinity;
+  const fresh = ownSeat(game.view) ? game.lastMove : Infinity;
   const open = round() || document.querySelector("#log details")?.hasAttribute("open");
   replace(
     find("#log"),
@@ -473,9 +473,9 @@ function report(problem) {
 /** Animate the cards of new events, and announce the events. @param {(selector: string) => any} before */
 function announceEvents(before) {
   const { view } = game;
-  const fresh = game.events.filter((event) => event.seq >= game.moved && event.seq < view.version);
+  const fresh = game.events.filter((event) => event.seq >= game.announced && event.seq < view.version);
   if (!fresh.length) return;
-  game.moved = view.version;
+  game.announced = view.version;
   fly(fresh.flatMap((event) => flightsOf(event, typeof view.as === "number" ? view.as : null)), before);
   const quiet = new Set(["deck_committed", "entropy_committed", "entropy_revealed", "cards_drawn"]);
   const spoken = fresh.filter((event) => !quiet.has(event.type)).map((event) => caption(event, voice(true)));
