@@ -265,7 +265,7 @@ rate_limits | | on or off | Whether calls are limited by token and by address
 calls_per_token | | calls a minute | Calls with one token, counted by each process
 calls_per_address | | calls a minute | Calls from one IP address, counted by each process
 = Retention
-idle_days | | days; 0: never | A game that waits for a person is closed so long after the last event
+idle_days | | days; 0: never | Idle time after which a game that waits for a person is closed
 keep_answers_hours | | hours | Answers to requests with an `Idempotency-Key`
 keep_wake_ups_hours | | hours | Notifications that no relay has sent
 keep_refusals_days | | days; 0: forever | Refused moves, counted from the seal of the game

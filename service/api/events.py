@@ -44,9 +44,7 @@ from service.application.errors import Refusal
 from service.application.games.cache import GameEntry
 from service.store.events import StoreUnavailable, StreamArchived
 
-events = blueprint(
-    "events", __name__, "The log of a game: stored events, openings and receipts."
-)
+events = blueprint("events", __name__, "The log of a game: stored events, openings and receipts.")
 
 GAME = "/games/<uuid:game_id>"
 PAGE = 1000

@@ -354,7 +354,7 @@ EVENTS_PER_UNIT = 20
 class FullView(Enum):
     """Marks the history with all known cards; views made from it must be masked."""
 
-    LOG = "whole"
+    ALL_KNOWN = "all known"
 
 
 class Histories:
@@ -374,7 +374,7 @@ class Histories:
 
     def full(self, entry: GameEntry) -> History:
         """Return the history with all known cards; views made from it must be masked."""
-        return self._history(entry, FullView.LOG)
+        return self._history(entry, FullView.ALL_KNOWN)
 
     def of(self, entry: GameEntry, viewer: Viewer) -> History:
         """Return the history as far as a viewer may know it, with its ruleset's statements."""
@@ -399,7 +399,7 @@ class Histories:
         with work(version - known):
             log = self._log(entry, shorter)
             if shorter is None or not _same_deck(shorter.deck, deck, viewer):
-                cites = None if viewer is FullView.LOG else entry.record.game.ruleset.cites
+                cites = None if viewer is FullView.ALL_KNOWN else entry.record.game.ruleset.cites
                 history = History(log, deck, cites=cites)
             else:
                 history = shorter.extended(log[known:], deck)
@@ -409,8 +409,8 @@ class Histories:
     def _deck(self, entry: GameEntry, viewer: Viewer | FullView) -> tuple[Card, ...] | None:
         """Return the deck as far as a viewer may know it; None if it is entirely unknown."""
         deck = entry.record.game.deck
-        if viewer in (FullView.LOG, ALL):
-            return deck or (deck if viewer is FullView.LOG else None)
+        if viewer in (FullView.ALL_KNOWN, ALL):
+            return deck or (deck if viewer is FullView.ALL_KNOWN else None)
         if not deck or not isinstance(viewer, int):
             return None
         return masked_deck(deck, self.openings(entry, viewer))
