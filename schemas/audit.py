@@ -354,7 +354,7 @@ class AuditSchema(Closed):
     )
     witnessed = Boolean(
         allow_none=True,
-        **described("whether the witnesses of the policy cosigned; null without a policy"),
+        **described("whether all required witnesses cosigned; false if none are required"),
     )
     result = Chosen(
         "pass",

@@ -45,7 +45,7 @@ def test_the_page_of_a_custom_ruleset_follows_its_settings() -> None:
 
 
 def test_extensions_of_the_source_are_marked_as_readings() -> None:
-    extended = (("leeds", "L9", "from whatever zone"), ("morehead", "M4", "one rank from the hand"))
+    extended = (("leeds", "L9", "for every zone"), ("morehead", "M4", "one rank from the hand"))
     for identity, rule, words in extended:
         [found] = [s for s in definition(identity).statements if s.id == rule and words in s.text]
         assert found.reading
