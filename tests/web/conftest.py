@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
 
 import pytest
 import redis
 from playwright.sync_api import Browser, sync_playwright
 
+from tests.databases import Databases
 from tests.running import Running, running
 from tests.web.browsing import FLAGS, Visits, chromium_program
 from tests.web.page_pool import PagePool
+
+NO_WAITING: Final[Mapping[str, int]] = MappingProxyType(
+    {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
+)
+"""Settings with which a player need not have played before as a condition of judging."""
 
 NO_BROWSER = "no Chromium: the browser tests are skipped (apt-get install chromium-headless-shell)"
 
@@ -37,19 +45,32 @@ def page_pool(browser: Browser) -> PagePool:
     return PagePool(browser=browser)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
+def package_database_url(databases: Databases) -> Iterator[str]:
+    """Return the address of a migrated database for all tests of this folder, as its owner."""
+    url = databases.take()
+    yield url
+    databases.give_back(url)
+
+
+@pytest.fixture(scope="package")
 def service(
-    module_database_url: str,
+    package_database_url: str,
     redis_server: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Running]:
-    """Return the whole running service, with one worker, for the tests of one module."""
+    """
+    Return the whole running service, with one worker, for all tests of this folder.
+
+    A start and an end take 2.5 s of processor time. Tests find players, tables and games of other
+    tests; in this service every player can be a referee at once.
+    """
     with redis.Redis.from_url(redis_server) as client:
         client.flushdb()
     logs = tmp_path_factory.mktemp("logs")
     # Each page of a table holds a stream, until the server notices that the page was closed.
-    more = {"rate_limits": False, "api_threads": 64}
-    with running(module_database_url, redis_server, logs, **more) as started:
+    more: dict[str, Any] = {"rate_limits": False, "api_threads": 64, **NO_WAITING}
+    with running(package_database_url, redis_server, logs, **more) as started:
         yield started
 
 

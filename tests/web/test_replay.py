@@ -23,8 +23,10 @@ pytestmark = pytest.mark.heavy
 
 @pytest.fixture(scope="module", autouse=True)
 def entered(service: Running) -> Iterator[None]:
-    """Enter all samples into the database of the service."""
-    enter(str(service.settings.database_url), service.port, samples())
+    """Enter the samples into the database of the service."""
+    unknown = "shithead"  # the file of which is tested in /verify as one of another server
+    entered = tuple(one for one in samples() if one.name != unknown)
+    enter(str(service.settings.database_url), service.port, entered)
     yield
 
 
