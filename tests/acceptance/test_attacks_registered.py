@@ -122,9 +122,9 @@ def check_first_lines(report: Report) -> None:
 @pytest.mark.parametrize("kind", ATTACKS, ids=lambda kind: kind.name.replace(" ", "_"))
 def test_an_attack_is_caught_even_if_all_hashes_are_recomputed(kind: Kind) -> None:
     """
-    The named check must fail at the forged event, with the original later events and without.
+    The named check must fail at the forged event, first with the original later events.
 
-    If an honest game can continue from the forged event, it is played to a new seal: then no
+    If an honest game can continue from the forged event, it is then played to a new seal: no
     later event contradicts the forgery, and the check must detect it alone.
     """
     forgery, seq = kind.make()

@@ -78,7 +78,7 @@ def silent(deployment: Deployment, services: Services, ada: Player, game: UUID) 
 
 
 def fall_silent(deployment: Deployment, services: Services, game: UUID, *, times: int = 2) -> None:
-    """Let Ada be silent on two turns in a row."""
+    """Let Ada be silent on her next `times` turns."""
     for _ in range(times):
         play_until_on_turn(services, game, 0)
         deployment.world.wait(CLOCK.turn_seconds)

@@ -51,7 +51,7 @@ def test_p20_jokers_are_played_alone_or_together_but_with_no_other_card() -> Non
 
 
 def test_p20_a_joker_makes_no_player_the_first() -> None:
-    """P20: jokers were dealt face-up before, but the first three in a hand opens."""
+    """P20: two jokers lie face-up and no three does, so the first three dealt to a hand opens."""
     game, _ = dealt(SIX, seats=6, up=["X1", "X2", "", "", "", "4c"])
     assert [seat for seat in range(6) if "3" in str(game.seats[seat].up_cards)] == []
     assert game.seats[5].hand[1] == "3c"

@@ -23,7 +23,11 @@ Address = tuple[str, int]
 
 
 class Unanswered(Exception):
-    """A request got no answer in PATIENCE, longer than any injected fault lasts."""
+    """
+    A request got no answer in PATIENCE, longer than any injected fault lasts.
+
+    It is also raised if a GET that must succeed is answered with another status than 200.
+    """
 
 
 @dataclass(slots=True, kw_only=True)

@@ -168,7 +168,7 @@ def test_an_invalid_view_parameter_is_malformed(ada: Person, query: str) -> None
 @pytest.mark.parametrize(
     "value", ["", "Bearer", "Bearer x", "Basic eDp5", "bearer  ä", "Bearer " + "a" * 5000]
 )
-def test_an_unknown_token_is_refused_everywhere(world: World, value: str) -> None:
+def test_an_unknown_token_is_refused_also_where_none_is_needed(world: World, value: str) -> None:
     headers = {"Authorization": value}
     for path in ("/v1/players/me", "/v1/tables"):
         answer = world.get(path, headers=headers)

@@ -46,7 +46,7 @@ def open_world(database_url: str) -> Iterator[World]:
 
 @pytest.fixture
 def scene(open_world: World) -> VisibilityScene:
-    """Return a table whose first hand `left` and `stays` played, the second one `newcomer`."""
+    """Return a table whose hands were played by `left` and `stays`, then `stays` and `newcomer`."""
     names = ("host", "left", "stays", "newcomer", "referee", "outsider")
     people = {name: open_world.person(name) for name in names}
     wanted = {"ruleset": "shithead", "seats": ["open", "open"], "visibility": "private"}

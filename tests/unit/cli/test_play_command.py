@@ -196,13 +196,18 @@ def test_a_terminal_is_drawn_in_place_with_the_events_since_the_last_move(
 def test_without_a_terminal_each_state_is_printed_after_the_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """The same state is not printed twice."""
     player, out = person([], monkeypatch)
-    view = views("shithead")[-1]
-    player.see(view)
+    earlier, last = views("shithead")[-20], views("shithead")[-1]
+    player.see(earlier)
     first = out.getvalue()
-    player.see(view)
-    assert "\x1b" not in first
+    assert "shithead, hand 1" in first
+    player.see(earlier)
     assert out.getvalue() == first
+    player.see(last)
+    assert out.getvalue().startswith(first)
+    assert "shithead, hand 1" in out.getvalue().removeprefix(first)
+    assert "\x1b" not in out.getvalue()
 
 
 def test_a_refusal_prints_the_statement(monkeypatch: pytest.MonkeyPatch) -> None:

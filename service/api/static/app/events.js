@@ -2,7 +2,7 @@
  * The list of events beside the table of a replay, each with the statement that decided it.
  *
  * Statements come with the decisions of the audit, which are fetched for the visible rows. The number
- * of an event is its seq in the record, from 0; it is shown with the version after it.
+ * of an event is its seq in the record, from 0; a click on it shows the game after it.
  */
 
 import { get } from "./api.js";
