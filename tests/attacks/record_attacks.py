@@ -119,7 +119,7 @@ def a_draw_without_a_play(f: Forgery) -> int | None:
 
 
 def _next_signed(f: Forgery, seq: int) -> int:
-    """Return the first signed event whose signature covers the head after an inserted `seq`."""
+    """Return the first event whose signature covers the head of the inserted `seq`, or a later."""
     signed = ((n, event["auth"]["intent"]) for n, event in enumerate(f.events) if "auth" in event)
     return next(n for n, intent in signed if intent["seen"]["seq"] >= seq)
 

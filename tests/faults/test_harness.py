@@ -29,7 +29,7 @@ def test_no_event_is_lost_or_doubled_and_all_games_end_under_random_faults(fault
     assert any(name.endswith("between two steps") for name in done.faults)
     for counted in (
         *("acknowledged moves, each in the log exactly once", "logs that verify"),
-        *("last leaves of games in the tree", "checkpoints that are one tree"),
+        *("last leaves of games in the tree", "checkpoints of one and the same tree"),
     ):
         assert done.checked.counts[counted] > 0, counted
 

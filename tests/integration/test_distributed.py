@@ -78,7 +78,7 @@ def keys_over_streams(connection: psycopg.Connection) -> set[str]:
 
 
 def test_every_key_contains_the_distribution_column_of_its_table(database_url: str) -> None:
-    """The test also creates a key of each kind that does not, and finds it; then it rolls back."""
+    """The test also finds a unique key and a foreign key that do not; it rolls them back."""
     with psycopg.connect(database_url) as connection:
         assert keys_over_streams(connection) == set()
         for statement in (
@@ -127,7 +127,7 @@ def test_no_sequence_orders_the_streams(database_url: str) -> None:
 
 
 class Shards:
-    """Two migrated databases; the first has the streams of both, by the hash of their id."""
+    """Two migrated databases: the first reaches all streams, and the second stores half of them."""
 
     def __init__(self, server: DatabaseServer) -> None:
         self.url, self.shard_url = server.create(), server.create()

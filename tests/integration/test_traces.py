@@ -305,14 +305,14 @@ def test_an_unresponsive_collector_delays_no_request_and_no_stop(
     assert "Traceback" not in service.written()
 
 
-def test_every_program_exports_traces_when_started_alone(
+def test_the_programs_of_a_request_export_traces_when_started_alone(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
     """
-    As `shithead run` starts them: those that take part in a request export spans.
+    All programs of `shithead run` except the sweeper and the sequencer take part in a request.
 
-    The API is started by the command itself. The others are forked as the programs that it would
-    become: eight times a new Python with OpenTelemetry takes ten seconds of processor time.
+    The command itself starts the API. The others are forked, because eight new Python processes
+    with OpenTelemetry take ten seconds of processor time.
     """
     with collecting() as collector:
         known = {

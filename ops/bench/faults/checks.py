@@ -276,7 +276,7 @@ def _check_tree(
         roots[edge.size] = edge.root
     for note in [*notes.checkpoints, client.checkpoint()]:
         checkpoint, _, _ = open_checkpoint(note, keys)
-        checked.counts["checkpoints that are one tree"] += 1
+        checked.counts["checkpoints of one and the same tree"] += 1
         if roots.get(checkpoint.size) != checkpoint.root:
             checked.wrong.append(f"the tree of {checkpoint.size} leaves has another root")
 

@@ -10,6 +10,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -262,8 +263,10 @@ def test_two_entries_over_the_same_bytes_are_refused() -> None:
     refused(bytes(forged), "does not begin where")
 
 
-def test_cut_or_scrambled_archives_are_refused_and_never_crash() -> None:
+def test_cut_archives_are_refused_and_changed_headers_never_change_the_content() -> None:
+    """A changed header is refused, or has no effect, for example in the date of an entry."""
     good = write_bundle(LINES, files=FILES)
+    content = read_bundle(good)
     for end in range(0, len(good), 7):
         with pytest.raises(NotABundle):
             read_bundle(good[:end])
@@ -271,10 +274,8 @@ def test_cut_or_scrambled_archives_are_refused_and_never_crash() -> None:
     for at in [*range(30), *range(directory, len(good))]:
         broken = bytearray(good)
         broken[at] ^= 0xFF
-        try:
-            read_bundle(bytes(broken))
-        except NotABundle:
-            continue
+        with suppress(NotABundle):
+            assert read_bundle(bytes(broken)) == content
 
 
 def test_too_many_entries_and_too_many_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,11 +185,11 @@ def test_entries_are_written_with_their_lengths() -> None:
             read_entries(wrong, tile)
 
 
-def test_new_entries_are_in_the_bundles_that_are_written() -> None:
-    def bundles(first: int, end: int) -> list[tuple[int, int]]:
+def test_the_entry_tiles_that_contain_new_entries_are_listed() -> None:
+    def tiles(first: int, end: int) -> list[tuple[int, int]]:
         return [(tile.index, tile.width) for tile in entry_tiles(first, end)]
 
-    assert bundles(0, 3) == [(0, 3)]
-    assert bundles(255, 257) == [(0, WIDTH), (1, 1)]
-    assert bundles(256, 512) == [(1, WIDTH)]
-    assert bundles(512, 512) == []
+    assert tiles(0, 3) == [(0, 3)]
+    assert tiles(255, 257) == [(0, WIDTH), (1, 1)]
+    assert tiles(256, 512) == [(1, WIDTH)]
+    assert tiles(512, 512) == []
