@@ -159,7 +159,7 @@ _HISTORY: Final = (
             (_LEVELS, "a_seat_with_moves_only_after_time_outs_limits_the_level_to_l2"),
             Needs.SEAT_KEY),
     _attack(Family.UNSIGNED, "the level", "a keyed game aborted before any seat signed",
-            (_LEVELS, "a_hand_that_was_aborted_after_the_deal_reaches_no_l3_by_its_keys"),
+            (_LEVELS, "an_aborted_hand_whose_keys_signed_nothing_after_the_deal_reaches_no_l3"),
             Needs.SEAT_KEY),
     _attack(Family.KEY_SWAP, "signatures", "a seat's key replaced by the operator",
             (_SIGNED, "a_key_replaced_by_the_operator_fails_against_the_key_from_outside"),

@@ -49,7 +49,10 @@ def page(report: Report, command: str) -> str:
     read = sum((reader.counts for reader in report.readers), Counter[str]())
     rows = [
         ("changes sent (moves, entropy)", len(requests)),
-        ("times they were sent, without those that the client cut off", sum(one.tries for one in requests)),
+        (
+            "times they were sent, without those that the client cut off",
+            sum(one.tries for one in requests),
+        ),
         ("acknowledged with 201", answers[201]),
         ("refused: the game had moved on, or the rules", _refused(answers)),
         ("outcome unknown: sent once without a key, no answer", answers[None]),

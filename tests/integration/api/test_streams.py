@@ -142,7 +142,9 @@ def test_a_stream_continues_after_the_last_event_and_ends_after_the_seal(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_refused_streams_and_heads_are_answered_alike(service: Running, way: str) -> None:
+def test_refused_streams_and_head_requests_are_answered_alike_by_both_programs(
+    service: Running, way: str
+) -> None:
     port = port_of(service, way)
     ada, game = a_game(port)
     head = ada.call("HEAD", f"{game}/stream")

@@ -57,7 +57,7 @@ def test_a_seat_with_moves_only_after_time_outs_limits_the_level_to_l2(
     check_only_l2(shithead, tmp_path, replace(SIGNED, silent=1), 1)
 
 
-def test_a_hand_that_was_aborted_after_the_deal_reaches_no_l3_by_its_keys(
+def test_an_aborted_hand_whose_keys_signed_nothing_after_the_deal_reaches_no_l3(
     shithead: Run, tmp_path: Path
 ) -> None:
     check_only_l2(shithead, tmp_path, replace(SIGNED, abort=True), 0)

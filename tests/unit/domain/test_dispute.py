@@ -476,7 +476,7 @@ def test_a_dispute_of_an_earlier_release_continues_by_the_current_rules() -> Non
     assert court.reveal(CHEATED, "b", "c").is_in(DisputeState.RULED)
 
 
-def test_a_quick_ruling_of_an_earlier_release_can_be_appealed_or_was_ended_by_a_refusal() -> None:
+def test_an_early_ruling_of_an_earlier_release_can_be_appealed_and_is_voided_by_a_refusal() -> None:
     court = Court()
     court.events += [(RefereeSeated(player=player), 0) for player in THREE]
     court.events += [(Ruled(verdict=Verdict.CAD, referees=(0, 1, 2)), 0)]
