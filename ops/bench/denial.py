@@ -176,8 +176,8 @@ Made by `python -m ops.bench.denial`, before (commit 1fb86fa) and now, two API p
 threads sharing two cores with other work.
 
 **Half-sent bodies.** {HALF_SENT} requests over HTTP/1.1 that stop after the first byte of their
-body, and {CONNECTIONS} connections of HTTP/2 with {STREAMS} such requests each. A second later,
-from the same address, the seconds until a call is answered (– not within five):
+body, and {CONNECTIONS} connections of HTTP/2 with {STREAMS} such requests each. A second later a
+call is sent from the same address; the seconds until its answer (–: none within five):
 
 | attack: call | before | now |
 | --- | --- | --- |"""

@@ -38,7 +38,11 @@ REPEAT = Idempotency(key="once", path="/moves", body_hash=hashlib.sha256(b"ready
 def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
     deployment: Deployment, services: Services, ada: Player
 ) -> None:
-    """All requests get the first answer, in any order of arrival."""
+    """
+    All requests get the first answer, in any order of arrival.
+
+    A duplicate that found no stored answer finds it after the conflict of its commit.
+    """
     for number in range(5):
         game = open_game(services, ada, ("me", {"bot": "lowest"}))
         request = Idempotency(key=f"k{number}", path="/moves", body_hash=REPEAT.body_hash)
@@ -61,7 +65,6 @@ def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
 def test_a_duplicate_of_a_finished_request_gets_the_stored_answer(
     services: Services, ada: Player
 ) -> None:
-    """A duplicate that found no stored answer yet finds it after the conflict."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     first = post(services, ada, game, READY, request=REPEAT)
     second = post(services, ada, game, READY, request=REPEAT)
@@ -77,7 +80,7 @@ def test_a_key_reused_with_another_body_is_refused(services: Services, ada: Play
     assert refused.value.code == "idempotency-conflict"
 
 
-def test_concurrent_deals_or_seatings_with_one_key_get_one_answer(
+def test_concurrent_deals_with_one_key_get_one_answer(
     deployment: Deployment, services: Services, ada: Player, bob: Player
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))

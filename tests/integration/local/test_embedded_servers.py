@@ -157,7 +157,7 @@ def test_a_child_that_cannot_become_its_user_names_the_reason(
 def test_a_child_with_threads_waits_for_their_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kernel refuses a namespace to a process with threads; OpenTelemetry forks such ones."""
+    """The kernel refuses a namespace to a process with threads, as OpenTelemetry starts them."""
     unshare = processes._unshare
 
     def with_a_thread(flags: int) -> None:
