@@ -386,7 +386,7 @@ def check_streams(
         for stream, kind, version, shown in rows:
             where = f"{kind} {stream}"
             faults = list(_stream(database, store, stream, where, keyring, deep=progress.deep))
-            if kind != StreamKind.ACCESS and shown != version:
+            if shown != version:
                 row = "it has no row" if shown is None else f"its row has version {shown}"
                 reason = f"{row}; the stream has version {version}"
                 faults.append(Fault(where=where, check="row", reason=reason))
@@ -420,10 +420,12 @@ def _stream(
         yield Fault(where=where, check="chain", reason=broken)
     if reason := _other_end(found):
         yield Fault(where=where, check="head", reason=reason)
+    if broken is None and (reason := _other_kind(found)):
+        yield Fault(where=where, check="row", reason=reason)
     if deep and found.kind is StreamKind.GAME:
         yield from _verified(bundle or Bundle(lines=found.events), where)
         yield from refusal_faults(database, stream, found.events, keyring, where)
-    if deep and found.kind is not StreamKind.ACCESS:
+    if deep:
         yield from row_faults(database, found.kind, stream, found.events, where)
 
 
@@ -454,6 +456,25 @@ def _other_end(found: StreamSlice) -> str | None:
     if not found.events or head(found.events[-1]) != found.head:
         return "its last event does not have the recorded head"
     return None
+
+
+_KINDS: Final[Mapping[str, StreamKind]] = {
+    "game_created": StreamKind.GAME,
+    "table_opened": StreamKind.TABLE,
+    "dispute_opened": StreamKind.DISPUTE,
+}
+"""The kind of a stream by its first event."""
+
+
+def _other_kind(found: StreamSlice) -> str | None:
+    """Return a fault if a stream has a wrong kind, which decides how its events are checked."""
+    first = parse(found.events[0]).get("type") if found.events else None
+    kind = _KINDS.get(str(first))
+    if found.kind is kind:
+        return None
+    if kind is None:
+        return f"its first event is {first!r}, with which no stream begins"
+    return f"its kind is {found.kind.value}; by its first event it is {kind.value}"
 
 
 def _verified(bundle: Bundle, where: str) -> Iterator[Fault]:

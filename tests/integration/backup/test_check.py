@@ -133,6 +133,18 @@ def test_a_changed_stream_is_named(
     assert {where.split()[0] for where, _ in of_streams} == {"table" if table else "game"}
 
 
+@pytest.mark.parametrize("kind", ["access", "table", "dispute"])
+def test_a_game_with_the_kind_of_another_stream_is_named(
+    stored_games: StoredGames, database: Database, sealed: UUID, kind: str
+) -> None:
+    """Otherwise its moves and its row would not be checked, because the kind selects the checks."""
+    change = f"UPDATE streams SET kind = '{kind}' WHERE stream_id = '{sealed}'"
+    as_superuser(stored_games.url, change)
+    [fault] = checked(database).faults
+    assert (fault.where, fault.check) == (f"{kind} {sealed}", "row")
+    assert fault.reason == f"its kind is {kind}; by its first event it is game"
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [
