@@ -18,7 +18,7 @@ from tests.web.page_pool import PagePool
 NO_WAITING: Final[Mapping[str, int]] = MappingProxyType(
     {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
 )
-"""Settings with which a player need not have played before as a condition of judging."""
+"""Settings under which a player may judge at once, without having played before."""
 
 NO_BROWSER = "no Chromium: the browser tests are skipped (apt-get install chromium-headless-shell)"
 

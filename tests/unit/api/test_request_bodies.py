@@ -30,7 +30,7 @@ class Stalled(io.RawIOBase):
 
 @pytest.fixture
 def slots() -> BodySlots:
-    """Return slots for six bodies, two of them slow, one of each address."""
+    """Return slots for six bodies, of which two may be slow; one address gets half of each kind."""
     return BodySlots(arriving=Slots("bodies", 6), slow=Slots("slow bodies", 2))
 
 
