@@ -4,9 +4,10 @@ Speed of the game engine, measured alternately with an earlier commit, and the r
     python -m ops.bench.engine [--write]             compared with the commit of the first figures
     python -m ops.bench.engine --against ../other    compared with another checkout
 
-Events folded, lists of legal moves, random playout moves, and events of `simulate` without and
-with verification, each a second of CPU time. The measurement is sent to a Python that runs in the
-folder of the checkout, so the checkout needs no copy of this file. Both are measured in each round.
+It counts, per second of CPU time, events folded, lists of legal moves, random playout moves, and
+events of `simulate` without and with verification. The measurement is sent to a Python that runs
+in the folder of the checkout, so the checkout needs no copy of this file. Both are measured in
+each round.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def until_a_play_that_draws(services: Services, ada: Player, game: UUID) -> Game
 
 @pytest.fixture
 def followed(services: Services, ada: Player) -> GameEntry:
-    """Return a covered-queen game in which a bot follows on a play of Ada's that drew."""
+    """Return a covered-queen game: the last play of Ada drew cards, and a bot is on turn."""
     seats = ("me", {"bot": "lowest"}, {"bot": "lowest"})
     game = open_game(services, ada, seats, ruleset="covered-queen", window_seconds=WINDOW)
     return until_a_play_that_draws(services, ada, game)

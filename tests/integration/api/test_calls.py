@@ -62,10 +62,19 @@ def test_the_last_player_to_sit_down_triggers_the_deal(ada: Person, bob: Person)
     assert bob.get(f"/v1/games/{seated.json['game']}").json["as"] == 1
 
 
-def test_a_table_is_dealt_on_request(ada: Person) -> None:
+def test_a_full_table_is_dealt_on_request(ada: Person, bob: Person) -> None:
     table = ada.table("open", deal=False)
     path = f"/v1/tables/{table['id']}"
     assert problem_of(ada.post(f"{path}/games")) == "table-not-full"
+    seated = bob.post(f"{path}/seats")
+    assert (seated.status_code, seated.json["game"]) == (201, None)
+    dealt = ada.post(f"{path}/games")
+    assert (dealt.status_code, dealt.json["game"]["hand"]) == (201, 1)
+
+
+def test_a_table_is_left_and_closed_by_its_host(ada: Person) -> None:
+    table = ada.table("open", deal=False)
+    path = f"/v1/tables/{table['id']}"
     assert ada.call("DELETE", f"{path}/seats/me").status_code == 204
     assert problem_of(ada.call("DELETE", f"{path}/seats/me")) == "not-seated"
     assert ada.call("DELETE", path).status_code == 204
