@@ -55,7 +55,7 @@ class Fault:
     """A difference between stored data and its events."""
 
     where: str  # a stream or a leaf
-    check: str  # chain, head, row, bundle, leaf, tile, root, signature, or a check of SHX/1
+    check: str  # stream, chain, head, row, bundle, leaf, tile, root, signature, or a check of SHX/1
     reason: str
 
 
@@ -340,7 +340,11 @@ def _hand_faults(
     database: Database, table: UUID, hands: Mapping[UUID, tuple[int, Table]]
 ) -> Iterator[Fault]:
     """Yield faults of rows of hands that differ from the events of their table."""
-    for game, hand, public, ruleset, players in database.fetch("check_hands_of_table", table):
+    rows = database.fetch("check_hands_of_table", table)
+    for game in sorted(hands.keys() - {row[0] for row in rows}):
+        reason = f"table {table} dealt it, and it has no row"
+        yield Fault(where=f"game {game}", check="row", reason=reason)
+    for game, hand, public, ruleset, players in rows:
         if game not in hands:
             continue  # dealt after the events were read
         number, dealt = hands[game]
@@ -458,6 +462,16 @@ def _other_end(found: StreamSlice) -> str | None:
     return None
 
 
+def _missing_streams(database: Database, known: Sequence[Fault]) -> Iterator[Fault]:
+    """Yield a fault for each stream that a row names and that does not exist, unless known."""
+    for kind, stream in database.fetch("check_missing_streams", MOST_FAULTS):
+        fault = Fault(
+            where=f"{kind} {stream}", check="stream", reason="a row names it; it is missing"
+        )
+        if fault not in known:  # a check that was stopped here finds it again
+            yield fault
+
+
 _KINDS: Final[Mapping[str, StreamKind]] = {
     "game_created": StreamKind.GAME,
     "table_opened": StreamKind.TABLE,
@@ -513,6 +527,7 @@ def whole_check(
     store = PostgresStore(database, Bundles(archive))
     for step in check_streams(database, store, progress, keyring):
         yield (progress := step)
+    progress = progress.with_faults(*_missing_streams(database, progress.faults))
     yield from LogCheck(database, store, keys).run(progress)
 
 

@@ -133,6 +133,43 @@ def test_a_changed_stream_is_named(
     assert {where.split()[0] for where, _ in of_streams} == {"table" if table else "game"}
 
 
+def _without_stream(stream: UUID) -> tuple[str, str]:
+    return (
+        f"DELETE FROM events WHERE stream_id = '{stream}'",
+        f"DELETE FROM streams WHERE stream_id = '{stream}'",
+    )
+
+
+@pytest.mark.parametrize("kind", ["game", "table"])
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_deleted_stream_that_a_row_names_is_found(
+    stored_games: StoredGames, database: Database, *, kind: str, deep: bool
+) -> None:
+    [(table,)] = table_of(stored_games)
+    stream = stored_games.running if kind == "game" else table
+    as_superuser(stored_games.url, *_without_stream(stream))
+    assert (f"{kind} {stream}", "stream") in found(checked(database, deep=deep))
+
+
+def test_a_table_deleted_with_its_row_is_found_by_its_hands(
+    stored_games: StoredGames, database: Database
+) -> None:
+    [(table,)] = table_of(stored_games)
+    row = f"DELETE FROM tables WHERE table_id = '{table}'"
+    as_superuser(stored_games.url, *_without_stream(table), row)
+    assert found(checked(database)) == {(f"table {table}", "stream")}
+
+
+def test_a_game_deleted_with_its_row_is_found_by_its_table(
+    stored_games: StoredGames, database: Database
+) -> None:
+    game = stored_games.running
+    row = f"DELETE FROM games WHERE game_id = '{game}'"
+    as_superuser(stored_games.url, *_without_stream(game), row)
+    faults = checked(database, deep=True).faults
+    assert (f"game {game}", "row") in {(fault.where, fault.check) for fault in faults}
+
+
 @pytest.mark.parametrize("kind", ["access", "table", "dispute"])
 def test_a_game_with_the_kind_of_another_stream_is_named(
     stored_games: StoredGames, database: Database, sealed: UUID, kind: str
@@ -183,7 +220,8 @@ def test_a_summary_that_contradicts_its_events_is_named(
     as_superuser(stored_games.url, change.format(**values))
     faults = checked(database, deep=True).faults
     assert faults, change
-    assert {fault.check for fault in faults} == {"row"}
+    expected = {"row", "stream"} if named == "table_id" else {"row"}  # no table has the new id
+    assert {fault.check for fault in faults} == expected
     assert any(named in fault.reason for fault in faults), faults
 
 
@@ -239,6 +277,9 @@ def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None
             connection.execute(f"UPDATE disputes SET {change}".encode())
     reasons = "".join(fault.reason for fault in checked(database, deep=True).faults)
     assert all(name in reasons for name in ("accuser", "accused", "charge")), reasons
+    dispute = UUID(answer.json["id"])
+    as_superuser(database_url, *_without_stream(dispute))
+    assert (f"dispute {dispute}", "stream") in found(checked(database))
     database.close()
 
 
@@ -364,8 +405,9 @@ def test_an_archived_game_is_checked_in_its_bundle(
 def test_a_stopped_check_is_resumed_where_it_stopped(
     stored_games: StoredGames, database: Database, tmp_path: Path
 ) -> None:
-    """Each stream is read once, wherever the check is stopped."""
-    as_superuser(stored_games.url, _the_row(stored_games.running))
+    """Each stream is read once, and no fault is listed twice, wherever the check is stopped."""
+    [(table,)] = table_of(stored_games)
+    as_superuser(stored_games.url, _the_row(stored_games.running), *_without_stream(table))
     whole, state = checked(database), tmp_path / "state"
     for steps in range(1, 7):
         path = tmp_path / f"state-{steps}"
