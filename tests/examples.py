@@ -29,6 +29,11 @@ def repeated(number: int) -> int:
     return number * (1 if settings.get_current_profile_name() == "ci" else 4)
 
 
+def is_long() -> bool:
+    """Return whether the profile is `long`."""
+    return settings.get_current_profile_name() == "long"
+
+
 def stride(number: int) -> int:
     """Return the step through similar cases: `number` in `ci`, 1 in `long`."""
     return number if settings.get_current_profile_name() == "ci" else 1

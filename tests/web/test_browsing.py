@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.running import Running
-from tests.web.browsing import SIZES, Visits
+from tests.web.browsing import SIZES, Visits, faults_of
 from tests.web.page_pool import PagePool
 
 pytestmark = pytest.mark.heavy
@@ -40,6 +40,13 @@ def test_every_kind_of_page_fault_is_detected(visits: Visits) -> None:
         assert fault in found, found
     visits.expect("")
     assert visits.unexpected() == []
+
+
+def test_an_unreadable_colour_is_detected(visits: Visits) -> None:
+    """Also on a page that is not drawn: axe examines it without the sheet that prevents this."""
+    page = visits.open("/rules")
+    page.evaluate("document.querySelector('h1').style.color = 'Canvas'")
+    assert any(fault.startswith("color-contrast: <h1") for fault in faults_of(page))
 
 
 def test_a_page_answered_with_304_keeps_its_style(visits: Visits) -> None:
