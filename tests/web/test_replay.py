@@ -273,10 +273,8 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
 ) -> None:
     host = register(service.port, "Ada")
     game = open_table([host], ruleset="leeds", bots=("lowest",), visibility="private")
-    page = visits.open("/rules")
     player = {"id": "", "name": "Ada", "token": host.token, "recovery": None}
-    page.evaluate("(one) => localStorage.setItem('shithead.player', one)", json.dumps(player))
-    page.goto(f"/replay/{game}?as=all")
+    page = visits.open_as(player, f"/replay/{game}?as=all")
     expect(page.locator("#complaint")).to_contain_text("after the end of this hand")
     before = position(page) - 1
     options = page.locator("#as option").evaluate_all("(all) => all.map((one) => one.value)")

@@ -16,7 +16,6 @@ from playwright.sync_api import Locator, Page, expect
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
-from tests.web.page_pool import EMPTY
 
 pytestmark = pytest.mark.heavy
 
@@ -37,11 +36,8 @@ def hand(service: Running) -> tuple[list[Client], str]:
 def page_of(visits: Visits, player: Client, path: str, size: str = "tablet", **more: Any) -> Page:
     """Return a page in the browser of a player who is registered already."""
     me = player.get("/v1/players/me")
-    stored = json.dumps({"id": me["id"], "name": me["name"], "token": player.token})
-    page = visits.open(EMPTY, size, **more)
-    page.evaluate("(one) => localStorage.setItem('shithead.player', one)", stored)
-    page.goto(path)
-    return page
+    stored = {"id": me["id"], "name": me["name"], "token": player.token}
+    return visits.open_as(stored, path, size, **more)
 
 
 def choice(page: Page, name: str) -> Locator:

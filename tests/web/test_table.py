@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
+from tests.client import Client, open_table
 from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.node import node
 
@@ -53,6 +54,23 @@ def play_now(visits: Visits, size: str = "tablet", **more: Any) -> Page:
     page.get_by_role("button", name="Play a hand now").click()
     page.get_by_role("button", name="Ready").wait_for()
     return page
+
+
+def seated(visits: Visits, size: str = "tablet", page: Page | None = None) -> Page:
+    """
+    Return the page of a hand against bots, which was dealt before the page was opened.
+
+    It loads one page less than `play_now`, but the browser adds nothing to the shuffle, and so
+    stores no receipt of it. `page` is an empty page, if the test needs its own.
+    """
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Guest"}).json
+    host.token = player["token"]
+    bots = ("greedy", "lowest", "greedy")
+    game = open_table([host], ruleset="leeds", bots=bots, window_seconds=0, turn_limit=40)
+    opened = visits.open_as(player, f"/play/{game}", size, page=page)
+    opened.get_by_role("button", name="Ready").wait_for()
+    return opened
 
 
 def take_turn(page: Page) -> bool:
@@ -168,7 +186,7 @@ def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visi
 def test_a_browser_reports_that_its_player_moved_and_takes_the_player_back(visits: Visits) -> None:
     """The recovery code ends the token of the first browser, which could then only watch."""
     visits.expect("401")
-    page = play_now(visits)
+    page = seated(visits)
     expect(page.locator(".seat .badge", has_text="✓")).to_have_count(3)  # no bot moves any more
     code = page.evaluate("JSON.parse(localStorage.getItem('shithead.player')).recovery")
     call(page, "POST", "/v1/players/recover", {"recovery": code})
@@ -287,7 +305,7 @@ def test_moves_are_signed_in_another_language(visits: Visits) -> None:
 def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
     """On the first turn every hand has cards, so a face-up card is always refused."""
     visits.expect("422")
-    page = play_now(visits)
+    page = seated(visits)
     page.get_by_role("button", name="Ready").click()
     page.locator("#own.turn[aria-busy=false]").wait_for()
     page.locator("#slots button").first.click(position=STRIP)
@@ -323,7 +341,7 @@ LONG_HAND = """async (count) => {
 
 
 def test_a_long_hand_lies_in_even_rows(visits: Visits) -> None:
-    page = play_now(visits, size="phone")
+    page = seated(visits, size="phone")
     (first, left), (second, below) = page.evaluate(LONG_HAND, 15)
     assert (first, second) == (8, 7)
     assert below >= left, "no row reaches over the edge"
@@ -331,7 +349,7 @@ def test_a_long_hand_lies_in_even_rows(visits: Visits) -> None:
 
 def test_a_click_counts_if_the_table_changes_under_the_pointer(visits: Visits) -> None:
     """A redraw between pressing and releasing must not lose the click."""
-    page = play_now(visits)
+    page = seated(visits)
     card = page.locator("#hand button").first
     card.hover(position=STRIP)
     page.mouse.down()
@@ -387,7 +405,7 @@ def exchange_with_keys(page: Page) -> None:
 def test_a_lost_connection_is_shown_and_resumed(visits: Visits) -> None:
     """Missed events appear afterwards without reloading, each once."""
     visits.expect("ERR_INTERNET_DISCONNECTED")
-    page = play_now(visits)
+    page = seated(visits)
     game = page.url.rsplit("/", 1)[1]
     page.context.set_offline(True)
     page.evaluate("dispatchEvent(new Event('online'))")
@@ -412,12 +430,10 @@ def test_a_hand_is_followed_without_a_stream_if_the_server_is_busy(visits: Visit
     def refuse(route: Route) -> None:
         route.fulfill(status=503, content_type="application/problem+json", body=busy)
 
-    page = visits.open("/")
+    page = visits.page()
     page.route("**/stream", refuse)
     page.route("**/events?after=*", lambda r: refuse(r) if next(failures, False) else r.fallback())
-    shorten(page)
-    page.get_by_role("button", name="Play a hand now").click()
-    page.get_by_role("button", name="Ready").wait_for()
+    seated(visits, page=page)
     expect(page.locator("#log li").first).to_be_attached()
     expect(page.locator(".notice")).to_have_count(0)
     game = page.url.rsplit("/", 1)[1]
@@ -427,7 +443,7 @@ def test_a_hand_is_followed_without_a_stream_if_the_server_is_busy(visits: Visit
 
 
 def test_a_log_that_contradicts_a_receipt_is_reported(visits: Visits) -> None:
-    page = play_now(visits)
+    page = seated(visits)
     game = page.url.rsplit("/", 1)[1]
     note = f"tests.example/g/{game}\n3\n{'A' * 43}=\n"
     page.evaluate(
