@@ -295,9 +295,10 @@ that has read no game, table or dispute yet; *again*: the median of {AGAIN} repe
 Each endpoint has two rows at most: the costliest input that is accepted and the costliest that is
 refused, of those in `ops/bench/endpoint_inputs.py`: bodies of 256 KiB (unknown fields, deep
 nesting, long texts and lists), hands of 19,000 actions, hands of 300 cards by a custom ruleset,
-disputes with 249 referees and 38 statements, 190 running hands of one player. An input over the
-bound comes before costlier ones in slots. Calls are also counted by address and by player.
-Rows of single endpoints may come from a later run than the others (`--only`).
+disputes with 249 referees and 38 statements, 190 running hands of one player. An input that
+exceeds the bound outside slots is shown even if another costs more within them. Limits of calls by
+address and by player apply as well. Rows of single endpoints may come from a later run than the
+others (`--only`).
 
 | call | costliest input | answer | first: outside | in slots | again: outside | in slots | slots |
 | --- | --- | --- | --- | --- | --- | --- | --- |"""

@@ -52,7 +52,7 @@ def sealed(game: str, ada: Person) -> str:
 
 
 def seq_of(game: str, world: Any, kind: str = "seat_ready", by: int | None = 1) -> int:
-    """Return the first event of a type and seat."""
+    """Return the seq of the first event of a type by a seat."""
     events = world.get(f"{game}/events").json["items"]
     return int(next(e["seq"] for e in events if e["type"] == kind and e["by"] == by))
 
@@ -116,7 +116,7 @@ def settle(judges: list[Person], dispute: dict[str, Any], *votes: str) -> dict[s
 
 
 def cad(world: World, person: Person) -> bool:
-    """Return whether any page or list shows a player as a cad."""
+    """Return whether a player is shown as a cad, to everybody and to the player alike."""
     is_cad = world.get(f"/v1/players/{person.id}").json["cad"]
     assert person.get("/v1/players/me").json["cad"] is is_cad
     return is_cad is True
@@ -579,13 +579,29 @@ def test_an_unknown_dispute_is_not_found(ada: Person) -> None:
     assert problem_of(ada.post(f"{path}/appeal")) == "not-found"
 
 
+@pytest.mark.parametrize("settings", [{**AT_ONCE, "appeal_seconds": 0}])
 def test_disputes_about_private_games_are_counted_for_others_once_they_are_ruled_on(
-    world: World, ada: Person
+    world: World, ada: Person, judges: list[Person]
 ) -> None:
     table = ada.table(visibility="private")
-    open_at(ada, f"/v1/games/{table['game']}", accused=None, seq=0, charge="altered_log")
-    assert ada.get("/v1/players/me").json["accusations"]["made"] == 1
-    assert world.get(f"/v1/players/{ada.id}").json["accusations"]["made"] == 0
+    game = f"/v1/games/{table['game']}"
+    dispute = open_at(ada, game, accused=None, seq=0, charge="altered_log")
+
+    def counts() -> list[int]:
+        shown = (ada.get("/v1/players/me"), world.get(f"/v1/players/{ada.id}"))
+        return [answer.json["accusations"]["made"] for answer in shown]
+
+    assert counts() == [1, 0]
+    assert ada.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    invited = {"Shithead-Invite": table["invite"]}
+    for judge in judges:
+        path = f"/v1/disputes/{dispute['id']}/referees"
+        assert judge.post(path, headers=invited).status_code == 201
+    assert counts() == [1, 0]
+    for judge in judges:
+        shown = do(judge, dispute, "votes", {"vote": "not_proven"})
+    assert shown["state"] == "final"
+    assert counts() == [1, 1]
 
 
 def test_referees_may_read_a_private_game_and_their_reads_are_recorded(

@@ -35,7 +35,7 @@ def test_the_detail_quotes_the_first_fault(world: World, ada: Person) -> None:
     assert whole.json["detail"] == "the body: is not an object"
 
 
-def test_a_long_name_is_quoted_in_part(world: World) -> None:
+def test_a_long_field_name_is_quoted_in_part(world: World) -> None:
     answer = world.client.post("/v1/players", json={"name": "Ada", "x" * 10_000: 1})
     assert problem_of(answer) == "invalid-body"
     assert len(answer.json["detail"]) < 300

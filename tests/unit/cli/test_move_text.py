@@ -103,8 +103,8 @@ def test_input_that_is_no_move_is_explained(text: str, swapping: bool) -> None:
 
 
 def test_moves_are_listed_by_rank_with_the_pick_up_last() -> None:
-    ten_in_rank = "23456789TJQKA"
-    shown = [words_of(move) for move in moves_in_order(LISTED[::-1], ten_in_rank)]
+    twos_low = "23456789TJQKA"
+    shown = [words_of(move) for move in moves_in_order(LISTED[::-1], twos_low)]
     assert shown == ["play 2s", "play 7c 7h", "play 9d", "take the pile"]
     twos_high = "3456789TJQKA2"
     assert words_of(moves_in_order(LISTED, twos_high)[2]) == "play 2s"

@@ -151,7 +151,7 @@ async function accuse(game) {
   const isAgainstServer = () => CHARGES_AGAINST_SERVER.includes(charge.value);
   const fits = (/** @type {Api["Event"]} */ event, one = charge.value) => CHARGES_AGAINST_SERVER.includes(one) || (isOfOther(event) && (one !== "false_pick_up" || TAKES_THE_PILE.includes(event.type)));
   const chosen = () => events.find((event) => event.seq === Number(seq.value)) ?? shown;
-  /** List the charges that fit the event first; the choice of another charge selects another event. */
+  /** List first the charges that fit the event; choosing one of the others selects another event. */
   const listCharges = (/** @type {string} */ initial) => {
     const options = (/** @type {boolean} */ fitting) => CHARGES.filter((one) => fits(chosen(), one) === fitting).map((one) => option(one, t(`charge.${one}`), one === initial));
     const others = options(false);
