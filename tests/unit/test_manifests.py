@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,13 +35,14 @@ SETTINGS |= {
 }
 
 
-def documents() -> Iterator[dict[str, Any]]:
-    """Yield every Kubernetes object of the base and the overlay."""
-    for path in FILES:
-        if path.name != "metrics.yaml":
-            yield from yaml.safe_load_all(path.read_text())
+@cache
+def documents() -> tuple[dict[str, Any], ...]:
+    """Return every Kubernetes object of the base and the overlay."""
+    texts = [path.read_text() for path in FILES if path.name != "metrics.yaml"]
+    return tuple(one for text in texts for one in yaml.load_all(text, yaml.CSafeLoader))
 
 
+@cache
 def pods() -> dict[str, dict[str, Any]]:
     """Return the pod of every workload by its name."""
     workloads = ("Deployment", "StatefulSet", "Job")
@@ -54,9 +55,7 @@ def pods() -> dict[str, dict[str, Any]]:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("version", [KUBERNETES, kubernetes_validate.latest_version()])
-@pytest.mark.parametrize(
-    "one", [*documents()], ids=lambda d: f"{d['kind']}/{d['metadata']['name']}"
-)
+@pytest.mark.parametrize("one", documents(), ids=lambda d: f"{d['kind']}/{d['metadata']['name']}")
 def test_every_object_fits_the_schema_of_kubernetes(one: dict[str, Any], version: str) -> None:
     kubernetes_validate.validate(one, version, strict=True)
 

@@ -97,22 +97,22 @@ def test_a_seat_key_is_read_alike_by_api_and_command_line(
     assert problem_of(world.client.post("/v1/verify", data=form)) == "invalid-body"
 
 
-def silent() -> tuple[bytes, ...]:
-    """Return a keyed hand in which every move of one seat came after a time-out."""
+def silent() -> Plan:
+    """Return the plan of a keyed hand in which one seat moves only after time-outs."""
     keys = {seat: private_key(f"seat {seat}") for seat in range(2)}
     clock = {"turn_seconds": 30, "swap_seconds": 60}
-    return tuple(made_game(Plan(name="levels", seats=2, keys=keys, clock=clock, silent=1)))
+    return Plan(name="levels", seats=2, keys=keys, clock=clock, silent=1)
 
 
 @pytest.mark.parametrize(
-    ("lines", "keyed"),
+    ("hand", "keyed"),
     [
         (with_another_card()[0], True),
         (LINES, False),
         (silent(), True),
-        (tuple(made_game(Plan(name="given up", forfeit_by=1))), True),
-        (tuple(made_game(Plan(name="behind", dealer=1, prev_game=str(UUID(int=1))))), True),
-        (tuple(made_game(Plan(name="behind", prev_game=str(UUID(int=1))))), True),
+        (Plan(name="given up", forfeit_by=1), True),
+        (Plan(name="behind", dealer=1, prev_game=str(UUID(int=1))), True),
+        (Plan(name="behind", prev_game=str(UUID(int=1))), True),
     ],
     ids=["changed card", "no key", "silent", "forfeit", "chosen dealer", "second attempt"],
 )
@@ -120,9 +120,10 @@ def test_the_api_reports_the_same_as_the_command_line(
     world: World,
     shithead: Callable[..., CommandOutput],
     tmp_path: Path,
-    lines: tuple[bytes, ...],
+    hand: tuple[bytes, ...] | Plan,
     keyed: bool,
 ) -> None:
+    lines = tuple(made_game(hand)) if isinstance(hand, Plan) else hand
     bundle, note = tmp_path / "game.shx", tmp_path / "mine.note"
     bundle.write_bytes(write_bundle(lines))
     note.write_bytes(receipt(lines))

@@ -6,7 +6,10 @@ Review the diff before committing it: players read these pages.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
 from service.rulesets.rules_page import as_text, common_text, rules_page
@@ -14,11 +17,12 @@ from service.rulesets.rules_page import as_text, common_text, rules_page
 PAGES = Path(__file__).resolve().parents[2] / "golden" / "pages"
 
 
-def pages() -> dict[str, str]:
+@cache
+def pages() -> Mapping[str, str]:
     """Return the text of every golden page by file name."""
     every: list[Definition | KnownByName] = [*catalogue().values(), *known_by_name().values()]
     texts = {f"{one.id}.txt": as_text(rules_page(one), common=False) for one in every}
-    return texts | {"common.txt": common_text()}
+    return MappingProxyType(texts | {"common.txt": common_text()})
 
 
 if __name__ == "__main__":
