@@ -166,18 +166,23 @@ class Visits:
     _pages: list[Page] = field(default_factory=list)
     _expected: list[str] = field(default_factory=list)
 
-    def visitor(self, size: str = "tablet", **options: Any) -> BrowserContext:
+    def visitor(
+        self, size: str = "tablet", *, drawn: bool = False, **options: Any
+    ) -> BrowserContext:
         """
         Return a new browser context with storage of its own, as another person's browser.
 
         `size` is a key of SIZES: a tablet shows the layout of a desktop and draws fewer pixels.
         `options` go to Playwright's `new_context`, for example `locale="sv-SE"`,
-        `has_touch=True`. A test needs a new context if it adds something that cannot be removed,
-        such as a script for each load or a listener, or if it depends on the browser's cache.
+        `has_touch=True`; `drawn` as for `page_pool.new_context`. A test needs a new context if it
+        adds something that cannot be removed, such as a script for each load or a listener, or if
+        it depends on the browser's cache.
         """
         width, height = SIZES[size]
         viewport = {"width": width, "height": height}
-        context = new_context(self.pool.browser, self.address, viewport=viewport, **options)
+        context = new_context(
+            self.pool.browser, self.address, drawn=drawn, viewport=viewport, **options
+        )
         self._listen(context)
         self._contexts.append(context)
         return context

@@ -33,10 +33,18 @@ counts as visible. Drawing takes a sixth of the processor time of all pages.
 """
 
 
-def new_context(browser: Browser, address: str, **options: object) -> BrowserContext:
-    """Return a browser context for the service at `address`; the options are Playwright's."""
+def new_context(
+    browser: Browser, address: str, *, drawn: bool = False, **options: object
+) -> BrowserContext:
+    """
+    Return a browser context for the service at `address`; the options are Playwright's.
+
+    Its pages are drawn if `drawn`, and in a long run: no test compares pixels.
+    """
     context = browser.new_context(base_url=address, **options)  # type: ignore[arg-type] # as given
     context.set_default_timeout(TIMEOUT)
+    if not (drawn or is_long()):
+        context.add_init_script(f"{{ {UNDRAWN} }}")
     return context
 
 
@@ -47,8 +55,6 @@ class PagePool:
 
     A new page starts a process and compiles all scripts: this takes 0.15 s of processor time,
     half of the time that a page needs to load. The cache of files is not emptied.
-
-    Pages are drawn only in a long run, because no test compares pixels.
     """
 
     browser: Browser
@@ -65,16 +71,10 @@ class PagePool:
     ) -> Page:
         """Return an empty page for the service at `address`; the sizes are in CSS pixels."""
         free = self._free[address]
-        page = free.pop() if free else self._new(address)
+        page = free.pop() if free else new_context(self.browser, address).new_page()
         page.set_viewport_size({"width": width, "height": height})
         page.emulate_media(color_scheme=color_scheme, reduced_motion=reduced_motion)
         return page
-
-    def _new(self, address: str) -> Page:
-        context = new_context(self.browser, address)
-        if not is_long():
-            context.add_init_script(f"{{ {UNDRAWN} }}")
-        return context.new_page()
 
     def give_back(self, page: Page, address: str) -> None:
         """Empty a page and its context for the next test, or close them if the page is closed."""

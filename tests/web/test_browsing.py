@@ -51,7 +51,7 @@ def test_an_unreadable_colour_is_detected(visits: Visits) -> None:
 
 def test_a_page_answered_with_304_keeps_its_style(visits: Visits) -> None:
     """A 304 replaces the policy of the stored page, so it must have the policy of a page."""
-    page = visits.visitor().new_page()
+    page = visits.visitor(drawn=True).new_page()
     page.goto("/rules")
     color = "getComputedStyle(document.querySelector('.bar')).backgroundColor"
     before = page.evaluate(color)

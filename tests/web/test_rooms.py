@@ -14,6 +14,7 @@ import redis
 from playwright.sync_api import Locator, Page, expect
 
 from tests.client import Client, open_table, play_on, register
+from tests.examples import is_long
 from tests.running import Running
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 
@@ -56,7 +57,11 @@ def move_of(player: Client, game: str, seat: int) -> int:
 def test_a_dispute_goes_from_the_move_to_the_ruling(
     visits: Visits, service: Running, hand: tuple[list[Client], str]
 ) -> None:
-    """A player opens it and three others judge it; one vote is sealed in the browser."""
+    """
+    A player opens it and three others judge it, two of them in a browser (in a long run all).
+
+    One vote is sealed in the browser, and one by the server.
+    """
     (ada, bob), game = hand
     seq = move_of(ada, game, 1)
     accuser = page_of(visits, ada, f"/disputes/new?game={game}&version={seq + 1}")
@@ -73,15 +78,20 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     accused.get_by_label("Statement").fill("It does.")
     accused.get_by_role("button", name="Add the statement").click()
     expect(accused.locator(".statements li")).to_have_count(2)
-    judges = [page_of(visits, register(service.port, f"Judge {n}"), accuser.url) for n in range(3)]
+    path = f"/v1/disputes/{accuser.url.rsplit('/', 1)[1]}"
+    clients = [register(service.port, f"Judge {number}") for number in range(3)]
+    shown = 3 if is_long() else 2
+    judges = [page_of(visits, client, accuser.url) for client in clients[:shown]]
     for page in judges:
         expect(page.locator(".statements li").first).to_contain_text("Only the two sides and")
         page.get_by_role("button", name="Offer to judge").click()
         expect(page.locator("#court")).to_contain_text("(You)")
+    for client in clients[shown:]:
+        client.post(f"{path}/referees", {})
     for page in judges:
         page.reload()
         page.get_by_label("Not proven").check()
-    bob.post(f"/v1/disputes/{accuser.url.rsplit('/', 1)[1]}/statements", {"text": "Still."})
+    bob.post(f"{path}/statements", {"text": "Still."})
     expect(judges[0].locator(".statements li")).to_have_count(3, timeout=15_000)
     expect(judges[0].get_by_label("Not proven")).to_be_checked()
     assert faults_of(judges[0]) == []
@@ -91,6 +101,8 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
         page.get_by_label("Seal it in this browser").uncheck()
         page.get_by_role("button", name="Vote", exact=True).click()
         expect(page.locator("#court")).to_contain_text("sealed by the server")
+    for client in clients[shown:]:
+        client.post(f"{path}/votes", {"vote": "not_proven"})
     judges[0].reload()
     judges[0].get_by_role("button", name="Reveal my vote").click()
     expect(judges[0].locator(".verdict")).to_contain_text("Not proven: cleared")

@@ -12,10 +12,14 @@ import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
 from tests.client import Client, open_table
+from tests.examples import stride
 from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.node import node
 
 pytestmark = pytest.mark.heavy
+
+TURNS = 40
+"""The turn limit of a hand that a test plays to its end, or leaves to the bots."""
 
 TURN = "#own.turn[aria-busy=false], .result"
 CHOSEN = "[data-key=chosen]"
@@ -35,11 +39,11 @@ def call(page: Page, method: str, path: str, body: object = None) -> Any:
     )
 
 
-def shorten(page: Page, **more: object) -> None:
+def shorten(page: Page, turns: int = TURNS) -> None:
     """Give each table that the page opens a turn limit, so that a hand of a test ends soon."""
 
     def with_limit(route: Route) -> None:
-        body = {**json.loads(route.request.post_data or "{}"), "turn_limit": 40, **more}
+        body = {**json.loads(route.request.post_data or "{}"), "turn_limit": turns}
         route.continue_(post_data=json.dumps(body))
 
     page.route(
@@ -47,10 +51,10 @@ def shorten(page: Page, **more: object) -> None:
     )
 
 
-def play_now(visits: Visits, size: str = "tablet", **more: Any) -> Page:
+def play_now(visits: Visits, turns: int = TURNS, **more: Any) -> Page:
     """Return the page of a hand against bots, begun with the first button of the lobby."""
-    page = visits.open("/", size=size, **more)
-    shorten(page)
+    page = visits.open("/", **more)
+    shorten(page, turns)
     page.get_by_role("button", name="Play a hand now").click()
     page.get_by_role("button", name="Ready").wait_for()
     return page
@@ -67,7 +71,7 @@ def seated(visits: Visits, size: str = "tablet", page: Page | None = None) -> Pa
     player = host.call("POST", "/v1/players", {"name": "Guest"}).json
     host.token = player["token"]
     bots = ("greedy", "lowest", "greedy")
-    game = open_table([host], ruleset="leeds", bots=bots, window_seconds=0, turn_limit=40)
+    game = open_table([host], ruleset="leeds", bots=bots, window_seconds=0, turn_limit=TURNS)
     opened = visits.open_as(player, f"/play/{game}", size, page=page)
     opened.get_by_role("button", name="Ready").wait_for()
     return opened
@@ -204,8 +208,12 @@ def test_a_browser_reports_that_its_player_moved_and_takes_the_player_back(visit
 
 
 def test_a_first_visitor_plays_a_whole_hand_by_clicking(visits: Visits) -> None:
-    """Two clicks from the lobby to the first turn, then only cards and buttons."""
-    page = play_now(visits, reduced_motion="reduce")
+    """
+    Two clicks from the lobby to the first turn, then only cards and buttons.
+
+    The hand usually ends at its turn limit, which is lower outside a long run.
+    """
+    page = play_now(visits, turns=TURNS // stride(2), reduced_motion="reduce")
     assert faults_of(page) == []
     for place in ("#slots", "#hand"):  # a card of each is exchanged
         expect(page.locator(f"{place} button.fits")).to_have_count(3)
@@ -330,9 +338,9 @@ def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
 
 
 LONG_HAND = """async (count) => {
-    const hand = document.querySelector("#hand");
-    while (hand.children.length < count) hand.append(hand.firstElementChild.cloneNode(true));
     const own = await import(document.querySelector("link[href*='own.js']").href);
+    const hand = document.querySelector("#hand");  // from here on no event can draw it anew
+    while (hand.children.length < count) hand.append(hand.firstElementChild.cloneNode(true));
     Object.values(own).find((one) => String(one).includes("--overlap"))(); // fitHand
     const rows = {};
     for (const card of hand.children) (rows[card.offsetTop] ??= []).push(card.offsetLeft);

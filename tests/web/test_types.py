@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,9 @@ TOOLS = Path(sys.prefix) / "cache" / "web-tools"
 NO_NPM = "no npm: types of the JavaScript are not checked (apt-get install npm)"
 UNREACHABLE = "the npm registry does not answer: types of the JavaScript are not checked"
 
+LOCK = "package-lock.json"
+STORED = 8
+"""The number of OpenAPI documents whose types are kept in TOOLS."""
 
 GENERATOR = ".bin/openapi-typescript"
 COMPILER = "typescript-7/bin/tsc"
@@ -46,11 +51,11 @@ def tool(name: str) -> str:
 
 def _install() -> None:
     """Install the packages unless those of the present lock file are installed."""
-    wanted = (WEB / "package-lock.json").read_bytes()
+    wanted = (WEB / LOCK).read_bytes()
     stamp = TOOLS / "installed.json"
     if stamp.exists() and stamp.read_bytes() == wanted:
         return
-    for file in ("package.json", "package-lock.json"):
+    for file in ("package.json", LOCK):
         shutil.copy(WEB / file, TOOLS)
     command = ["npm", "ci", "--no-audit", "--no-fund", "--fetch-retries=1"]
     done = subprocess.run(command, cwd=TOOLS, capture_output=True, text=True, check=False)
@@ -79,13 +84,36 @@ def document() -> Any:
 
 
 def types_of(document: Any, folder: Path) -> Path:
-    """Make the types of an OpenAPI document, as the package `shithead-api` in a folder."""
-    (folder / "openapi.json").write_text(json.dumps(document))
-    target = folder / "shithead-api" / "index.d.ts"
+    """
+    Make the types of an OpenAPI document, as the package `shithead-api` in a folder.
+
+    The generator takes most of the time of a test, so the types of a document are stored.
+    """
+    content = json.dumps(document).encode()
     # Without the flag a field with a default is required in requests as well.
-    command = [tool(GENERATOR), "openapi.json", "--default-non-nullable=false"]
-    subprocess.run([*command, "-o", target], cwd=folder, capture_output=True, check=True)
+    words = [tool(GENERATOR), "openapi.json", "--default-non-nullable=false"]
+    made_from = sha256(b"".join((content, words[-1].encode(), (WEB / LOCK).read_bytes())))
+    target = folder / "shithead-api" / "index.d.ts"
+    target.parent.mkdir()
+    stored = TOOLS / "types" / f"{made_from.hexdigest()}.d.ts"
+    if stored.exists():
+        shutil.copy(stored, target)
+        return folder
+    (folder / "openapi.json").write_bytes(content)
+    subprocess.run([*words, "-o", target], cwd=folder, capture_output=True, check=True)
+    _store(target, stored)
     return folder
+
+
+def _store(made: Path, stored: Path) -> None:
+    """Store generated types, and delete those that are older than the newest STORED."""
+    stored.parent.mkdir(exist_ok=True)
+    whole = stored.with_name(f"{os.getpid()}.tmp")
+    shutil.copy(made, whole)
+    whole.replace(stored)
+    by_age = sorted(stored.parent.glob("*.d.ts"), key=os.path.getmtime)
+    for old in by_age[:-STORED]:
+        old.unlink(missing_ok=True)
 
 
 def test_the_types_of_the_pages_fit_the_openapi_document(document: Any, tmp_path: Path) -> None:

@@ -90,9 +90,9 @@ def test_every_sample_passes_as_in_python() -> None:
 
 
 def chosen_attacks() -> list[Kind]:
-    """Return an attack of each family on each check, and every fourth one; in a long run all."""
+    """Return an attack of each family on each check, and every twelfth one; in a long run all."""
     firsts = {(kind.family, kind.check): number for number, kind in reversed([*enumerate(ATTACKS)])}
-    numbers = {*firsts.values(), *range(0, len(ATTACKS), stride(4))}
+    numbers = {*firsts.values(), *range(0, len(ATTACKS), stride(12))}
     return [ATTACKS[number] for number in sorted(numbers)]
 
 
@@ -102,7 +102,7 @@ def test_every_registered_attack_is_judged_as_in_python() -> None:
     kinds = chosen_attacks()
     assert {kind.family for kind in kinds} == {kind.family for kind in ATTACKS}
     cases = [Case(name=kind.name, lines=kind.make()[0].lines()) for kind in kinds]
-    assert len(cases) > 80
+    assert len(cases) > 60
     assert differences(cases, in_node(cases)) == []
 
 
@@ -161,7 +161,7 @@ def test_rearranged_events_have_the_same_verdict_in_both_verifiers() -> None:
     Two of the cases are logs without a fault: one that ends earlier, and one in which `by` was
     replaced by the same value.
     """
-    cases, failed = list(rearranged(60)), 0
+    cases, failed = list(rearranged(60 // stride(2))), 0
     for case, report in zip(cases, in_node(cases), strict=True):
         verdicts = [
             {check for check, (result, _) in checks.items() if result == "fail"}
