@@ -1,12 +1,12 @@
 """
-Change the rules by one small mistake at a time, and check that a test fails.
+Mutation testing of the rules: make one small change at a time, and check that a test fails.
 
     python -m ops.mutation [--only plays,legal] [--again FILE] [--lines] [--out FILE]
     python -m ops.mutation --only view --tests tests/unit/views/test_seen_by.py
 
-A mistake that no test notices is a survivor. Either a test is missing, or the mistake has no
-visible effect, and explained.toml states why. The work is done in a copy of
-the checkout, so its files may change meanwhile.
+A mutant is the code with one such change. It is killed if a test fails and survives otherwise.
+A survivor shows that a test is missing, or it is equivalent to the code, and explained.toml
+states why. The tests run in a copy of the checkout, so its files may change meanwhile.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from pathlib import Path
 import pytest
 
 from ops.mutation import imports
-from ops.mutation.changes import changes_of, enums_of
+from ops.mutation.mutations import enums_of, mutations_of
 from ops.mutation.results import line_of, read, summary, unexplained
-from ops.mutation.session import Mistake, Report, Session
+from ops.mutation.session import Mutant, Report, Session
 
 ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("service", "schemas", "workers", "sql", "tests", "pyproject.toml")
@@ -40,11 +40,11 @@ OPTIONS = ["-q", "-p", "no:cacheprovider", "--assert=plain", "--tb=native"]
 
 
 def main() -> int:
-    """Run the tests; return 1 if a mistake survives without an explanation."""
+    """Run the tests; return 1 if a mutant survives without an explanation."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default=RULES.replace(" ", ","), help="modules")
     parser.add_argument("--part", choices=("functions", "imports"), help="only one part")
-    parser.add_argument("--again", type=Path, help="only what survived in that file")
+    parser.add_argument("--again", type=Path, help="only the survivors in that file")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="other tests than those of rules")
     parser.add_argument(
         "--lines", action="store_true", help="also run the tests of counted lines and of samples"
@@ -64,16 +64,16 @@ def main() -> int:
     sys.dont_write_bytecode = True
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder, out.open("w") as written:
         _copy(Path(folder))
-        mistakes = [
-            mistake
-            for mistake in _mistakes(options.only.split(","))
-            if again is None or line_of(mistake, None).key in again
+        mutants = [
+            mutant
+            for mutant in _mutants(options.only.split(","))
+            if again is None or line_of(mutant, None).key in again
         ]
 
-        def report(mistake: Mistake, killed_by: str | None) -> None:
-            print(line_of(mistake, killed_by).written(), file=written, flush=True)
+        def report(mutant: Mutant, killed_by: str | None) -> None:
+            print(line_of(mutant, killed_by).written(), file=written, flush=True)
 
-        _run(mistakes, options, report)
+        _run(mutants, options, report)
     print(summary(out, as_markdown=options.markdown))
     return 1 if unexplained(out) else 0
 
@@ -90,30 +90,30 @@ def _copy(folder: Path) -> None:
     sys.path[:] = [str(folder), *(p for p in sys.path if Path(p or ROOT).resolve() != ROOT)]
 
 
-def _mistakes(names: list[str]) -> list[Mistake]:
+def _mutants(names: list[str]) -> list[Mutant]:
     paths = sorted(Path("service/domain").resolve().glob("*.py"))
     trees = {path.stem: ast.parse(path.read_text()) for path in paths}
     return [
-        Mistake(
+        Mutant(
             module=f"service.domain.{path.stem}",
             path=str(path),
             tree=trees[path.stem],
-            change=change,
+            mutation=mutation,
         )
         for path in paths
         if path.stem in names
-        for change in changes_of(trees[path.stem], enums_of(trees, path.stem))
+        for mutation in mutations_of(trees[path.stem], enums_of(trees, path.stem))
     ]
 
 
-def _run(mistakes: list[Mistake], options: argparse.Namespace, report: Report) -> None:
+def _run(mutants: list[Mutant], options: argparse.Namespace, report: Report) -> None:
     tests = [*OPTIONS, *options.tests]
     if options.lines:
         tests += LINE_TESTS
     left_out = [name for name in LEFT_OUT if name not in tests]
     tests += [word for name in left_out for word in ("--ignore", name)]
-    at_import = [mistake for mistake in mistakes if mistake.change.function is None]
-    within = [mistake for mistake in mistakes if mistake.change.function is not None]
+    at_import = [mutant for mutant in mutants if mutant.mutation.function is None]
+    within = [mutant for mutant in mutants if mutant.mutation.function is not None]
     if options.part != "functions":
         imports.try_all(at_import, tests, options.jobs, report)
     if options.part != "imports":

@@ -1,7 +1,7 @@
 """
-Mistakes in values set at import: defaults of settings, members, constants, decorators.
+Mutants of values set at import: defaults of settings, members, constants, decorators.
 
-Such values cannot be changed in a loaded module, so each mistake has its own test session,
+Such values cannot be changed in a loaded module, so each mutant has its own test session,
 forked before any module of the project is loaded.
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from ops.mutation.session import Mistake, Report, in_children, limit
+from ops.mutation.session import Mutant, Report, in_children, limit
 
 SECONDS = 120.0
 """Processor time of one session."""
@@ -34,21 +34,21 @@ LOADED = ("_pytest.fixtures", "hypothesis", "orjson", "psycopg", "redis")
 """Loaded once, before the first child is forked; none of them imports the project."""
 
 
-def try_all(mistakes: list[Mistake], tests: list[str], jobs: int, report: Report) -> None:
-    """Run the tests for each mistake, each in a process of its own."""
+def try_all(mutants: list[Mutant], tests: list[str], jobs: int, report: Report) -> None:
+    """Run the tests for each mutant, each in a process of its own."""
     for name in LOADED:
         import_module(name)
 
-    def attempt(mistake: Mistake) -> str:
+    def attempt(mutant: Mutant) -> str:
         limit(SECONDS)
-        mistake.change.apply()
-        ast.fix_missing_locations(mistake.tree)
-        sys.meta_path.insert(0, _Finder(mistake))
-        # Most are noticed by a few tests of values, without loading all others.
+        mutant.mutation.apply()
+        ast.fix_missing_locations(mutant.tree)
+        sys.meta_path.insert(0, _Finder(mutant))
+        # A few tests of values kill most of them, without loading all others.
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # they load longer than the tests run
         return _failing([VALUES, *OPTIONS, "--noconftest"]) or _failing([*tests, *OPTIONS])
 
-    in_children(mistakes, attempt, jobs, report)
+    in_children(mutants, attempt, jobs, report)
 
 
 def _failing(words: list[str]) -> str:
@@ -74,22 +74,22 @@ class _FirstFailure:
 
 
 class _Finder(MetaPathFinder):
-    """Finds the one module that is changed."""
+    """Finds the mutated module."""
 
-    def __init__(self, mistake: Mistake) -> None:
-        self.mistake = mistake
+    def __init__(self, mutant: Mutant) -> None:
+        self.mutant = mutant
 
     def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
-        if fullname != self.mistake.module:
+        if fullname != self.mutant.module:
             return None
-        loader = _Loader(fullname, self.mistake)
-        return spec_from_file_location(fullname, self.mistake.path, loader=loader)
+        loader = _Loader(fullname, self.mutant)
+        return spec_from_file_location(fullname, self.mutant.path, loader=loader)
 
 
 class _Loader(SourceFileLoader):
-    def __init__(self, fullname: str, mistake: Mistake) -> None:
-        super().__init__(fullname, mistake.path)
-        self.mistake = mistake
+    def __init__(self, fullname: str, mutant: Mutant) -> None:
+        super().__init__(fullname, mutant.path)
+        self.mutant = mutant
 
     def get_code(self, _: str) -> CodeType:
-        return compile(self.mistake.tree, self.path, "exec", dont_inherit=True)
+        return compile(self.mutant.tree, self.path, "exec", dont_inherit=True)

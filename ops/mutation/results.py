@@ -1,4 +1,4 @@
-"""Results of mutation testing: one line for each mistake, and explained survivors."""
+"""Results of mutation testing: one line for each mutant, and the explained survivors."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from ops.mutation.session import Mistake
+from ops.mutation.session import Mutant
 
 EXPLAINED = Path(__file__).with_name("explained.toml")
 
 Key = tuple[str, str, str, int]
-"""Module, function, change and its number among equal changes; line numbers may change."""
+"""Module, function, mutation and its number among equal ones; line numbers change with edits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One mistake and what it was killed by; None for a survivor."""
+    """The result of one mutant: what killed it, None for a survivor."""
 
     module: str
     function: str
-    change: str
+    mutation: str
     number: int
     line: int
     killed_by: str | None
 
     @property
     def key(self) -> Key:
-        return self.module, self.function, self.change, self.number
+        return self.module, self.function, self.mutation, self.number
 
     def written(self) -> str:
         return json.dumps(asdict(self), ensure_ascii=False)
 
 
-def line_of(mistake: Mistake, killed_by: str | None) -> Line:
-    """Return the line of a mistake."""
-    change = mistake.change
+def line_of(mutant: Mutant, killed_by: str | None) -> Line:
+    """Return the result of a mutant."""
+    mutation = mutant.mutation
     return Line(
-        module=mistake.module.split(".")[-1],
-        function=change.function or "",
-        change=change.text,
-        number=change.number,
-        line=change.first,
+        module=mutant.module.split(".")[-1],
+        function=mutation.function or "",
+        mutation=mutation.text,
+        number=mutation.number,
+        line=mutation.first,
         killed_by=killed_by,
     )
 
@@ -64,11 +64,11 @@ def summary(path: Path, *, as_markdown: bool) -> str:
     """Return the counts and the survivors: those that are not explained, or all in tables."""
     lines, survivors, left = read(path), _survivors(path), unexplained(path)
     counts = (
-        f"{len(lines)} mistakes, {len(lines) - len(survivors)} noticed, "
-        f"{len(survivors) - len(left)} explained, {len(left)} not"
+        f"{len(lines)} mutants, {len(lines) - len(survivors)} killed, "
+        f"{len(survivors) - len(left)} survived with an explanation, {len(left)} without"
     )
     if not as_markdown:
-        places = [f"{s.module}.py:{s.line} {s.function}: {s.change}" for s in left]
+        places = [f"{s.module}.py:{s.line} {s.function}: {s.mutation}" for s in left]
         return "\n".join([*places, counts])
     return "\n".join([counts, "", *_modules(lines), "", *_reasons(survivors)])
 
@@ -81,9 +81,9 @@ def _survivors(path: Path) -> list[Line]:
 def _explained() -> dict[Key, str]:
     entries = tomllib.loads(EXPLAINED.read_text())["survivor"]
     return {
-        (entry["module"], entry["function"], change, entry.get("number", 1)): entry["why"]
+        (entry["module"], entry["function"], mutation, entry.get("number", 1)): entry["why"]
         for entry in entries
-        for change in entry["changes"]
+        for mutation in entry["mutations"]
     }
 
 
@@ -94,21 +94,21 @@ def _modules(lines: list[Line]) -> list[str]:
         f"| {name} | {count} | {count - alive[name]} | {alive[name]} |"
         for name, count in sorted(total.items())
     ]
-    return ["| module | mistakes | noticed | survive |", "| --- | --- | --- | --- |", *rows]
+    return ["| module | mutants | killed | survived |", "| --- | --- | --- | --- |", *rows]
 
 
 def _reasons(survivors: list[Line]) -> list[str]:
     rows = []
     for line in sorted(survivors, key=lambda s: (s.module, s.line)):
-        change = line.change if len(line.change) < 160 else _shortened(line.change)
+        mutation = line.mutation if len(line.mutation) < 160 else _shortened(line.mutation)
         why = _explained().get(line.key, "**not explained**")
-        code = change.replace("|", "\\|")
+        code = mutation.replace("|", "\\|")
         rows.append(f"| {line.module}.py:{line.line} {line.function} | `{code}` | {why} |")
-    return ["| where | mistake | why nothing notices it |", "| --- | --- | --- |", *rows]
+    return ["| where | mutation | why no test kills it |", "| --- | --- | --- |", *rows]
 
 
-def _shortened(change: str) -> str:
-    before, after = change.split(" → ")
+def _shortened(mutation: str) -> str:
+    before, after = mutation.split(" → ")
     start = next(i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b)
     start = max(0, start - 40)
     return f"…{before[start : start + 80]}… → …{after[start : start + 60]}…"

@@ -1,8 +1,8 @@
 """
-Mistakes made in a running test session: one forked child each.
+Mutants of functions, each tested in a forked child of one test session.
 
 The tests are collected once and run once unchanged, to record the lines of the rules that
-each of them executes. Then a child is forked for each mistake. It replaces the
+each of them executes. Then a child is forked for each mutant. It replaces the
 code of the changed function, which all modules that imported it share, and
 runs the tests that execute those lines, the fastest first, until one fails.
 """
@@ -26,34 +26,34 @@ from typing import Any, NoReturn
 import pytest
 from _pytest.runner import runtestprotocol
 
-from ops.mutation.changes import Change
+from ops.mutation.mutations import Mutation
 
 SECONDS = 3.0
-"""Processor time that a mistake may cost in addition to five times that of its tests."""
+"""Processor time in seconds allowed to a mutant, in addition to five times that of its tests."""
 
 MEMORY = 3 << 30
-"""Bytes of address space, for mistakes that make endless lists."""
+"""Bytes of address space, for mutants that make endless lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mistake:
-    """One change of one module."""
+class Mutant:
+    """A module with one mutation."""
 
     module: str
     path: str
     tree: ast.Module
-    change: Change
+    mutation: Mutation
 
 
-Report = Callable[[Mistake, str | None], None]
-"""Called with a mistake and the test or other reason that killed it; None for a survivor."""
+Report = Callable[[Mutant, str | None], None]
+"""Called with a mutant and the test or other cause that killed it; None for a survivor."""
 
 
 class Session:
     """A pytest plugin that replaces the loop over the tests."""
 
-    def __init__(self, mistakes: list[Mistake], jobs: int, report: Report) -> None:
-        self.mistakes = mistakes
+    def __init__(self, mutants: list[Mutant], jobs: int, report: Report) -> None:
+        self.mutants = mutants
         self.jobs = jobs
         self.report = report
         self.modules: dict[str, ModuleType] = {}
@@ -62,21 +62,21 @@ class Session:
         self.items: list[pytest.Item] = []
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Run the tests once, then once more for each mistake."""
-        self.modules = {m.path: import_module(m.module) for m in self.mistakes}
+        """Run the tests once, then once more for each mutant."""
+        self.modules = {m.path: import_module(m.module) for m in self.mutants}
         self._watch(session.items)
         print(f"{len(self.items)} tests, {sum(self.seconds):.1f} s", file=sys.stderr, flush=True)
         gc.collect()
         gc.freeze()
-        in_children(self.mistakes, self._try, self.jobs, self.report)
+        in_children(self.mutants, self._try, self.jobs, self.report)
         return True
 
-    def _try(self, mistake: Mistake) -> str:
-        """Make the mistake and return the test that fails."""
-        tests = self._tests(mistake)
+    def _try(self, mutant: Mutant) -> str:
+        """Make the mutant and return the test that kills it, an empty text if it survives."""
+        tests = self._tests(mutant)
         limit(SECONDS + 5 * sum(self.seconds[number] for number in tests))
-        mistake.change.apply()
-        _swap(self.modules[mistake.path], mistake)
+        mutant.mutation.apply()
+        _swap(self.modules[mutant.path], mutant)
         self._forget()
         failed = (number for number in tests if not _passes(self.items[number]))
         return next((self.items[number].nodeid for number in failed), "")
@@ -90,7 +90,7 @@ class Session:
             passed = _passes(item)
             sys.settrace(None)
             if not passed:
-                print(f"left out, it fails without a mistake: {item.nodeid}", file=sys.stderr)
+                print(f"left out, it fails on the unchanged code: {item.nodeid}", file=sys.stderr)
                 continue
             self._forget()
             started = time.process_time()
@@ -111,11 +111,11 @@ class Session:
 
         return tracer
 
-    def _tests(self, mistake: Mistake) -> list[int]:
+    def _tests(self, mutant: Mutant) -> list[int]:
         numbers = {
             number
-            for line in range(mistake.change.first, mistake.change.last + 1)
-            for number in self.lines.get((mistake.path, line), ())
+            for line in range(mutant.mutation.first, mutant.mutation.last + 1)
+            for number in self.lines.get((mutant.path, line), ())
         }
         return sorted(numbers, key=lambda number: self.seconds[number])
 
@@ -128,37 +128,37 @@ class Session:
 
 
 def in_children(
-    mistakes: list[Mistake], attempt: Callable[[Mistake], str], jobs: int, report: Report
+    mutants: list[Mutant], attempt: Callable[[Mutant], str], jobs: int, report: Report
 ) -> None:
-    """Make each mistake in its own forked child, `jobs` at a time."""
-    running: dict[int, tuple[Mistake, int]] = {}
+    """Make each mutant in its own forked child, `jobs` at a time."""
+    running: dict[int, tuple[Mutant, int]] = {}
 
     def reap() -> None:
         child, status = os.wait()
-        mistake, read = running.pop(child)
+        mutant, read = running.pop(child)
         with os.fdopen(read) as pipe:
             outcome = pipe.read()
         if os.WIFSIGNALED(status):
             outcome = "it never ends" if os.WTERMSIG(status) == signal.SIGPROF else "it crashes"
-        report(mistake, outcome or None)
+        report(mutant, outcome or None)
 
-    for mistake in mistakes:
+    for mutant in mutants:
         if len(running) >= jobs:
             reap()
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
             os.close(read)
-            _write_answer(write, attempt, mistake)
+            _write_answer(write, attempt, mutant)
         os.close(write)
-        running[child] = (mistake, read)
+        running[child] = (mutant, read)
     while running:
         reap()
 
 
-def _write_answer(write: int, attempt: Callable[[Mistake], str], mistake: Mistake) -> NoReturn:
+def _write_answer(write: int, attempt: Callable[[Mutant], str], mutant: Mutant) -> NoReturn:
     try:
-        outcome = attempt(mistake)
+        outcome = attempt(mutant)
     except BaseException as problem:  # noqa: BLE001 - the parent reports any failure
         outcome = f"{type(problem).__name__}: {problem}"
     os.write(write, outcome.encode())
@@ -177,10 +177,10 @@ def _passes(item: pytest.Item) -> bool:
     return all(report.passed for report in reports)
 
 
-def _swap(module: ModuleType, mistake: Mistake) -> None:
+def _swap(module: ModuleType, mutant: Mutant) -> None:
     """Replace the code of the changed function by the code in the tree."""
-    name = str(mistake.change.function)
-    ast.fix_missing_locations(mistake.tree)
+    name = str(mutant.mutation.function)
+    ast.fix_missing_locations(mutant.tree)
     place: Any = module
     for part in name.split("."):
         place = vars(place)[part]
@@ -189,7 +189,7 @@ def _swap(module: ModuleType, mistake: Mistake) -> None:
     function = inspect.unwrap(place)
     if not isinstance(function, FunctionType):
         raise TypeError(f"{name} is no function")
-    changed = compile(mistake.tree, mistake.path, "exec", dont_inherit=True)
+    changed = compile(mutant.tree, mutant.path, "exec", dont_inherit=True)
     function.__code__ = _code(changed, name)
 
 

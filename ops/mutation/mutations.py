@@ -1,8 +1,8 @@
 """
-The small mistakes made in the code, one at a time: `changes_of(tree, enums)`.
+The mutations of a module, each of which makes one mutant: `mutations_of(tree, enums)`.
 
-Not changed: annotations, docstrings, type aliases, text for people (a string with a
-space in it) and what only tells the type checker that a match is complete.
+Not mutated: annotations, docstrings, type aliases, text for people (a string with a
+space in it) and the branches that only show the type checker that a match is complete.
 """
 
 from __future__ import annotations
@@ -41,27 +41,28 @@ UNTOUCHED = {"annotation", "returns", "decorator_list", "type_params", "bases"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One mistake: `apply` makes it in the tree that it was found in."""
+class Mutation:
+    """One small change of the code: `apply` makes it in the tree in which it was found."""
 
     function: str | None  # None: it takes effect when the module is imported
     first: int
     last: int
     text: str
-    number: int = 1  # among equal changes in the same function
+    number: int = 1  # among equal mutations in the same function
     apply: Callable[[], None]
 
 
-def changes_of(tree: ast.Module, enums: Enums) -> list[Change]:
-    """Return every change of a module, in the order of its lines."""
-    found: list[Change] = []
+def mutations_of(tree: ast.Module, enums: Enums) -> list[Mutation]:
+    """Return every mutation of a module, in the order of its lines."""
+    found: list[Mutation] = []
     for statement in tree.body:
         _walk(statement, enums, None, "", (statement.lineno, statement.lineno), found)
     counts: Counter[tuple[str | None, str]] = Counter()
     numbered = []
-    for change in found:
-        counts[change.function, change.text] += 1
-        numbered.append(replace(change, number=counts[change.function, change.text]))
+    for mutation in found:
+        same = mutation.function, mutation.text
+        counts[same] += 1
+        numbered.append(replace(mutation, number=counts[same]))
     return numbered
 
 
@@ -89,9 +90,9 @@ def _walk(
     function: str | None,
     inside: str,
     lines: tuple[int, int],
-    found: list[Change],
+    found: list[Mutation],
 ) -> None:
-    """Add the changes below `node`; `function` is the outermost one around it."""
+    """Add the mutations below `node`; `function` is the outermost one around it."""
     for field, value in ast.iter_fields(node):
         if field in UNTOUCHED or _is_alias(node):
             continue
@@ -110,13 +111,13 @@ def _walk(
                 continue
             span = _lines(child, lines)
             found += (
-                _change(node, field, index, child, after, below, span)
+                _mutation(node, field, index, child, after, below, span)
                 for after in _alternatives(child, node, enums)
             )
             _walk(child, enums, below, within, span, found)
 
 
-def _change(
+def _mutation(
     node: ast.AST,
     field: str,
     index: int | None,
@@ -124,14 +125,14 @@ def _change(
     after: ast.AST,
     function: str | None,
     lines: tuple[int, int],
-) -> Change:
+) -> Mutation:
     def apply() -> None:
         if index is None:
             setattr(node, field, after)
         else:
             getattr(node, field)[index] = after
 
-    return Change(
+    return Mutation(
         function=function,
         first=lines[0],
         last=lines[1],
@@ -184,7 +185,7 @@ def _checks_completeness(node: ast.AST) -> bool:
 
 
 def _alternatives(node: ast.AST, parent: ast.AST, enums: Enums) -> Iterator[ast.AST]:
-    """Yield the nodes that could replace `node` by mistake."""
+    """Yield the nodes that replace `node` in its mutants."""
     match node:
         case ast.expr():
             yield from _conditions(node)
