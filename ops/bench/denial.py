@@ -86,7 +86,7 @@ def half_sent(port: int, stack: ExitStack) -> None:
 
 
 def half_sent_2(port: int, stack: ExitStack) -> None:
-    """Open as many over few connections, as HTTP/2 without TLS lets a client do."""
+    """Open many such requests on each of a few connections, over HTTP/2 without TLS."""
     path = b"/v1/players"
     block = b"\x83\x86\x04" + bytes([len(path)]) + path + b"\x01\x01x"  # POST, http, path, host
     kind = b"application/json"
@@ -136,7 +136,7 @@ def readings(service: Running) -> Figures:
     client = clients[0]
     found: Figures = {}
     version = 0
-    for _ in range(4):  # both processes know the game
+    for _ in range(4):  # on new connections, so that both processes load the game
         client.close()
         version = client.get(f"/v1/games/{game}")["version"]
     group = service.children["API"].pid

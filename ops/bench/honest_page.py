@@ -47,11 +47,11 @@ def _alarms(rows: Sequence[Row]) -> Iterator[str]:
     reached = sum(highest >= THRESHOLD for _, highest in players.values())
     choices = sum(count for count, _ in players.values())
     largest = max(highest for _, highest in players.values())
-    expected, share = len(measures) * 2 * TAIL, len(measures)
+    expected, count = len(measures) * 2 * TAIL, len(measures)
     yield f"""
 ## Statistics over the same hands
 
-- Shuffles: {share} figures, {len(outside)} outside the range that contains {1 - 2 * TAIL:.0%} of
+- Shuffles: {count} figures, {len(outside)} outside the range that contains {1 - 2 * TAIL:.0%} of
   the figures of fair shuffles ({expected:.1f} are expected outside); the smallest p is
   {smallest:.4f} ({figure.ruleset}, {figure.name}, n = {figure.n}).
 - Blind choices: {len(players)} players (a bot at one combination counts as one), {choices}

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -89,12 +90,14 @@ def test_a_child_is_killed_when_its_caller_hangs_up(
     with socket.create_server(("127.0.0.1", 0)) as server:
         client = socket.create_connection(server.getsockname())
         caller, _ = server.accept()
-        client.close()
-        with caller, pytest.raises(HungUp):
-            fork_server.run(b"burn %b" % bytes(tmp_path / "pid"), seconds=60, callers=[caller])
-    if (tmp_path / "pid").exists():
-        pid, _ = busy_child(tmp_path / "pid")
-        wait_for(lambda: not alive(pid), seconds=10)
+        request = b"burn %b" % bytes(tmp_path / "pid")
+        with caller, ThreadPoolExecutor(1) as other:
+            run = other.submit(fork_server.run, request, seconds=60, callers=[caller])
+            pid, _ = busy_child(tmp_path / "pid")
+            client.close()
+            with pytest.raises(HungUp):
+                run.result(20)
+    wait_for(lambda: not alive(pid), seconds=10)
 
 
 def test_a_child_runs_on_while_one_of_its_callers_is_connected(fork_server: ForkServer) -> None:

@@ -316,5 +316,6 @@ def test_reads_of_a_public_game_are_not_recorded(ada: Person, bob: Person) -> No
     ada.post(f"{game}/moves", {"type": "forfeit"})
     for call in CALLS:
         if call.startswith(GAME) and "{adas}" not in call and "{bobs}" not in call:
-            bob.get(game + call.removeprefix(GAME).format(card="Th"))
+            answer = bob.get(game + call.removeprefix(GAME).format(card="Th"))
+            assert answer.status_code == 200, call
     assert ada.get(f"{game}/audit/readings").json["items"] == []

@@ -1,4 +1,4 @@
-"""Concurrent erasures, deals and quotas: of two calls that exclude each other one succeeds."""
+"""Concurrent calls: those that exclude each other, quotas, and repeats of one request."""
 
 from __future__ import annotations
 
@@ -106,3 +106,19 @@ def test_disputes_opened_concurrently_do_not_exceed_the_quota(
     answers = at_once(calls)
     assert sorted(a.status_code for a in answers) == [201] * 2 + [429] * 2
     assert len(world.get(f"{game}/disputes").json["items"]) == 2
+
+
+def test_concurrent_repeats_of_one_seating_seat_the_player_once(world: World, ada: Person) -> None:
+    """The table keeps a free seat, so a second seating would not be refused as a full table."""
+    for number in range(repeated(ROUNDS)):
+        bob = world.person("Bob")
+        path = f"/v1/tables/{ada.table('open', 'open')['id']}"
+        key = {"Idempotency-Key": f"once-{number}"}
+        answers = at_once([partial(bob.post, f"{path}/seats", headers=key)] * THREADS)
+        assert [a.status_code for a in answers] == [201] * THREADS, [a.text for a in answers]
+        assert len({a.data for a in answers}) == 1
+        first = [a for a in answers if "Idempotency-Replayed" not in a.headers]
+        assert len(first) == 1
+        seats = ada.get(path).json["seats"]
+        assert [seat["player"] for seat in seats] == [ada.id, bob.id, None]
+        assert ada.call("DELETE", path).status_code == 204

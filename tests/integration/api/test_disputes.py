@@ -15,7 +15,7 @@ from service.application.disputes import files
 from service.shx.bundle import read_log
 from service.shx.receipts import statement_commitment, vote_commitment
 from service.store.events import StreamKind
-from tests.worlds.api_world import Person, World, problem_of
+from tests.worlds.api_world import Person, World, make_world, problem_of
 
 SALT = b"s" * 32
 WORDS = "It was not so."
@@ -24,7 +24,7 @@ AT_ONCE = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_sec
 
 @pytest.fixture
 def settings() -> dict[str, int]:
-    """Return the periods of the disputes of a test: a panel is complete at once."""
+    """Return settings under which every player can be a referee, and vote as soon as seated."""
     return dict(AT_ONCE)
 
 
@@ -311,7 +311,8 @@ def test_referees_that_miss_the_deadline_leave_the_panel(
     ada: Person, sealed: str, judges: list[Person]
 ) -> None:
     dispute = open_at(ada, sealed)
-    shown = do(judges[2], dispute, "referees") if seated(judges[:2], dispute) else dispute
+    seated(judges[:2], dispute)
+    shown = do(judges[2], dispute, "referees")
     assert shown["state"] == "open"
     assert [r["state"] for r in shown["referees"]] == ["recused"] * 3
 
@@ -327,7 +328,10 @@ def test_a_dispute_without_a_panel_becomes_final(ada: Person, game: str) -> None
     assert again["state"] == "final", "and the same may be opened again"
 
 
-def test_the_periods_in_force_at_the_opening_apply(world: World, ada: Person, sealed: str) -> None:
+def test_the_periods_in_force_at_the_opening_apply(
+    world: World, ada: Person, sealed: str, database_url: str
+) -> None:
+    """A process with other settings judges a referee by the periods of the dispute."""
     dispute = open_at(ada, sealed)
     stream = world.services.store.read(UUID(dispute["id"]))
     assert stream is not None
@@ -339,6 +343,9 @@ def test_the_periods_in_force_at_the_opening_apply(world: World, ada: Person, se
         "appeal_seconds": 604800,
         "dispute_seconds": 2592000,
     }
+    other = make_world(database_url, keys=world.services.keyring.present.to_text())
+    do(other.person("Judge"), dispute, "referees")
+    other.services.close()
 
 
 def test_referees_are_named_only_to_the_sides_and_the_referees(

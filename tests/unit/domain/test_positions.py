@@ -19,7 +19,8 @@ def test_each_position_is_dealt_once_one_card_at_a_time(dealer: int) -> None:
         for seat, places in enumerate(zone):
             assert {seat_dealt(p, seats=4, dealer=dealer) for p in places} == {seat}
             assert list(places) == sorted(places)
-    assert dealt.down[(dealer + 1) % 4][0] == 0
+    left = (dealer + 1) % 4
+    assert (dealt.down[left], dealt.up[left], dealt.hand[left]) == ((0, 4, 8), (12, 16), (20,))
 
 
 def test_the_ordered_deck_is_suit_by_suit_deck_by_deck() -> None:
