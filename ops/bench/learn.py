@@ -430,7 +430,7 @@ class SelfPlay:
 
 
 def marks(some: Sequence[Option], odds: Sequence[float]) -> list[float]:
-    """Return the scores of options by their log-odds; the fixed policy's own has `LEAST_GAIN`."""
+    """Return the score of each option: log-odds, plus `LEAST_GAIN` for the fixed policy's move."""
     fixed = min(some, key=lambda option: option.cost)
     return [
         (value + LEAST_GAIN * (option is fixed) if option.value is None else 100 * option.value)

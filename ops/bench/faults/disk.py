@@ -1,4 +1,4 @@
-"""A small disk for the data of a service that can be filled completely."""
+"""A small disk that can be filled completely, for the data of a service."""
 
 from __future__ import annotations
 

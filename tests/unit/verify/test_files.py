@@ -116,7 +116,8 @@ def test_receipts_are_assigned_to_their_games_and_the_worst_status_counts(tmp_pa
     status, out, _ = run(sample_path("shithead"), sample_path("threes"), options=options)
     assert status == 0
     assert out.count("no evidence of tampering, level L2\n") == 2
-    assert run(sample_path("shithead"), options=options)[0] == 1
+    alone = run(sample_path("shithead"), options=options)
+    assert alone[0] == 1, "the receipt of the other game belongs to no log"
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(b"\n".join(cut_lines("leeds")) + b"\n")
     assert run(sample_path("shithead"), cut)[0] == 2
