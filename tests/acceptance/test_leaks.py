@@ -93,6 +93,7 @@ def replay(ruleset: str, played: Played, viewer: Viewer, deck: Deck) -> list[Rec
     return answers
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 @pytest.mark.parametrize("ruleset", RULESETS)
 def test_two_decks_that_a_viewer_cannot_tell_apart_give_it_the_same_bytes(

@@ -65,6 +65,7 @@ def test_the_name_of_the_public_log_cannot_be_changed(settings: Settings) -> Non
         check_start(replace(settings, origin="other.example"))
 
 
+@pytest.mark.heavy
 def test_an_unreachable_database_does_not_prevent_a_start(tmp_path: Path) -> None:
     load_or_create(tmp_path / "keys.json")
     check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))
@@ -81,6 +82,7 @@ def test_no_new_keys_are_made_if_games_need_missing_keys(
     assert not settings.key_file.exists()
 
 
+@pytest.mark.heavy
 def test_no_new_keys_are_made_while_the_database_does_not_answer(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match="the database does not answer"):
         check_start(Settings(database_url=NOWHERE, key_file=tmp_path / "keys.json"))

@@ -69,6 +69,7 @@ def test_a_restore_brings_back_every_row(
     assert {"events", "players", "log_leaves", "secrets"} <= manifest.tables.keys()
 
 
+@pytest.mark.heavy
 def test_restored_running_games_continue_and_finished_games_are_unchanged(
     stored_games: StoredGames, empty_database_url: str, tmp_path: Path
 ) -> None:

@@ -28,6 +28,8 @@ from service.local.processes import (
 )
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 
+pytestmark = pytest.mark.heavy
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedPostgres]:
