@@ -421,8 +421,8 @@ def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
     page.locator(".result h2").wait_for()
 
 
-JUDGED_FROM = 72
-"""The first event of the last 20 of 61 moves, among which are the four mistakes of the hand."""
+JUDGED_FROM = 82
+"""The first event of the last moves of the hand; two of its four mistakes, 83 and 89, follow."""
 
 
 def judge_last_moves(page: Page) -> None:
@@ -447,6 +447,7 @@ def test_a_bots_opinion_is_a_curve_with_the_largest_mistakes(visits: Visits) -> 
     expect(place.locator(".lane path.hand-line").first).to_be_attached(timeout=60_000)
     expect(place.locator("progress")).to_have_count(0, timeout=120_000)
     expect(place).to_contain_text("not evidence")
+    assert {"83", "89"} <= set(place.locator("li button").all_inner_texts())
     mistake = place.locator("li button").first
     version = int(mistake.inner_text()) + 1
     mistake.click()
