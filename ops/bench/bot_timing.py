@@ -191,7 +191,7 @@ def _product(times: list[float], moves: list[float]) -> float:
 
 
 def _ranks(values: list[float]) -> list[float]:
-    """Return the ranks, equal ones shared, with their mean taken off."""
+    """Return the ranks minus their mean; equal values share the mean of their ranks."""
     order = sorted(values)
     ranks = [order.index(value) + (order.count(value) - 1) / 2 for value in values]
     mean = statistics.fmean(ranks)

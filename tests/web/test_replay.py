@@ -24,7 +24,7 @@ pytestmark = pytest.mark.heavy
 @pytest.fixture(scope="module", autouse=True)
 def entered(service: Running) -> Iterator[None]:
     """Enter the samples into the database of the service."""
-    unknown = "shithead"  # the file of which is tested in /verify as one of another server
+    unknown = "shithead"  # tests of /verify use its file as one of another server
     entered = tuple(one for one in samples() if one.name != unknown)
     enter(str(service.settings.database_url), service.port, entered)
     yield

@@ -17,7 +17,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="faults", description=__doc__)
     parser.add_argument("--faults", type=int, default=10_000, help="in all (10000)")
     parser.add_argument("--of-a-run", type=int, default=500, help="faults of one run (500)")
-    parser.add_argument("--tables", type=int, default=8, help="at play at a time (8)")
+    parser.add_argument("--tables", type=int, default=8, help="played at the same time (8)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=600, help="after which no run begins")
     parser.add_argument("--sums", type=Path, help="JSON file that accumulates results")

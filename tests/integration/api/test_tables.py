@@ -1,4 +1,4 @@
-"""Tables over HTTP: invites, listed moves, and the location of new resources."""
+"""Tables over HTTP: refusals to holders of an invite, hands in answers, and `Location`."""
 
 from __future__ import annotations
 

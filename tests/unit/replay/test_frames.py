@@ -81,7 +81,9 @@ def test_a_transcript_is_reproducible_and_names_no_time_or_player() -> None:
     log = sample("shithead-keyed")
     text = transcript(events_of(log), deck=sealed_deck(log), viewer=ALL)
     assert text == transcript(events_of(log), deck=sealed_deck(log), viewer=ALL)
-    for word in (log[0].fields["game"], log[0].at[:10], log[0].fields["data"]["table"]):
+    created = log[0].fields["data"]
+    keys = [seat["key"] for seat in created["seats"]]
+    for word in (log[0].fields["game"], log[0].at[:10], created["table"], *keys):
         assert word not in text
     assert text.count("\n") >= len(log)
     assert text.endswith("The seed and the deck are published.\n")
