@@ -194,9 +194,9 @@ def expected_versions() -> tuple[int, ...] | None:
 
 class JsonResponse(Response):
     """
-    A JSON answer that sends its headers as they are, with the security headers.
+    A JSON answer whose headers are sent without the copy and the checks of werkzeug.
 
-    werkzeug would copy all headers and check them again; the security headers follow in one step.
+    The security headers are added in one step when the answer is sent.
     """
 
     @property
@@ -314,7 +314,7 @@ def page(items: Sequence[Any], next_: str | int | None, **more: Any) -> Mapping[
 
 
 SMALLEST: Final = 1024
-"""Bytes from which on an answer is compressed; a smaller one fits into one packet anyway."""
+"""Bytes of the smallest answer that is compressed; a smaller one fits into one packet anyway."""
 
 GZIP_LEVEL: Final = 5
 ZSTD_LEVEL: Final = 3

@@ -141,7 +141,7 @@ class FirstRead:
         self._found = LookupResult()
         self._known: GameEntry | None = None  # the cached version of the game
         self._entry: GameEntry | None = None
-        self._taken = True  # there is no game to take before the first query
+        self._taken = True  # whether `take` has to read: nothing is read yet
         self.token = token
         self.request: Idempotency | None = None
         self.player: Player | None = None
@@ -272,12 +272,12 @@ class AccessLog:
     """
     Decides which reads belong in the access log, and records them (api.md, section 6).
 
-    At a public table, what other callers are shown of a game is public, and is not recorded. At a
-    private table, data that all seats share, such as the log, is recorded if the caller
-    has no seat; the cards of one hand are recorded for every caller but that seat, the other
-    players included. A referee's read of a player's blind choices is always recorded. A caller
-    with the invite and without a token is recorded without a name. If recording fails, the
-    request fails and returns no data.
+    A read at a public table is not recorded: the caller sees only public data and the caller's
+    own cards. At a private table, data that all seats share, such as the log, is recorded if the
+    caller has no seat; the cards of one hand are recorded for every caller but that seat, the
+    other players included. A referee's read of a player's blind choices is always recorded, also
+    at a public table. A caller with the invite and without a token is recorded without a name. If
+    recording fails, the request fails and returns no data.
     """
 
     def __init__(self, directory: GameRepository, world: World) -> None:

@@ -125,7 +125,8 @@ def custody(history: History, card: str, *, viewer: Viewer = ALL) -> Json:
     """
     Return a card's path through the game (api.md, section 6).
 
-    A stretch lasts from the event that moved the card there to the event before its next move.
+    A stretch begins with an event that changes the card's place or the seats that can see it,
+    and ends before the next such event.
     Before the seal `viewer` is a seat, or None for the public: the result has the stretches in
     which all seats or this seat could see the card. The seal publishes all cards after the
     play and does not change which seats saw them during play. After an event that contradicts

@@ -130,7 +130,11 @@ def after_key(place: ReplayPosition, key: str, *, steps: int, viewers: int) -> R
 
 
 def _typing(place: ReplayPosition, key: str, typed: str, steps: int) -> ReplayPosition:
-    """Return the position after a key of a version number; a number too large means the last."""
+    """
+    Return the position after a key while a version number is typed.
+
+    A number above the last version selects the last one.
+    """
     if key.isdecimal() and len(typed) < 6:
         return replace(place, typed=typed + key)
     match key:

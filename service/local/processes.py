@@ -230,7 +230,7 @@ def start_child(
                 start_new_session=True,
                 preexec_fn=_before_exec(identity, ends_with_us),  # noqa: PLW1509 - no threads then
             )
-        except subprocess.SubprocessError:  # in the child, which could only write the reason
+        except subprocess.SubprocessError:  # raised in the child, which wrote the reason to its log
             raise EmbeddedError(f"{command[0]} does not start:\n{log_tail(log)}") from None
     if not sys.platform.startswith("linux"):
         _watch(child.pid, ends_with_us)

@@ -239,7 +239,8 @@ class Sequencer:
         """
         Sign the newest head if signatures are missing; return whether any were.
 
-        Raises LogBroken if the file of the signed checkpoint cannot be written.
+        Raises LogBroken if the tree does not continue every tree signed so far, or if a signed
+        checkpoint cannot be read or saved.
         """
         # The order matters: another sequencer may sign a newer head between these reads.
         last_signed = self._last_signed()
@@ -269,7 +270,7 @@ class Sequencer:
 
     def confirm(self) -> None:
         """
-        Compare the log with the last signed checkpoint and with the witnesses before signing.
+        Check before signing that the last signed checkpoint exists and that witnesses agree.
 
         All witnesses are asked in parallel. Raises LogBroken if the last signed checkpoint is
         missing, or if a witness proves that it has seen another log: the database is then

@@ -119,7 +119,8 @@ def custom_settings(tree: Tree, chosen: Mapping[str, Any]) -> Tree:
     """
     Return the settings of a table that plays a custom ruleset with options.
 
-    A game pins `tree` unchanged, because the ruleset's id depends on it, and the options apart.
+    A game pins `tree` unchanged, because the ruleset's id depends on it, and pins the chosen
+    options separately.
 
     Raises OptionError for an unknown option, a value not allowed, or the default value.
     """

@@ -203,7 +203,7 @@ class Difference:
     setting: str  # dotted path
     before: Any
     after: Any
-    rule: str  # the statement of the second ruleset behind it
+    rule: str  # id of the statement that the second ruleset cites for the setting
     text: str
 
     def data(self) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """
 The place of every card, tracked card by card without code of the game's rules.
 
-It works with the deck or without. Without the deck a hidden card is UNKNOWN until an event shows
-it; its place must then have an unknown card.
+The deck is optional. Without it a hidden card is UNKNOWN until an event shows it; the zone from
+which the event takes it must then have an UNKNOWN card.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ export function listen(area, game, handlers) {
   });
 }
 
-/** @param {Event} event @param {string} selector @returns {HTMLElement | null} the element with the event that matches */
+/** @param {Event} event @param {string} selector @returns {HTMLElement | null} the nearest element around the event's target that matches */
 const closest = ({ target }, selector) => (target instanceof Element ? target.closest(selector) : null);
 
 /** @param {KeyboardEvent} event @param {HTMLElement} area @param {Game} game @param {Handlers} handlers */
