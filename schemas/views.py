@@ -171,14 +171,15 @@ class GameViewSchema(Closed):
     deadline = time_field(
         allow_none=True,
         **described(
-            "the time of the default move, or in the set-up the time at which it is aborted; null "
-            "if there is none"
+            "the time of the default move; in the set-up, the time at which the game is aborted; "
+            "null if there is none"
         ),
     )
     window_until = time_field(
         allow_none=True,
         **described(
-            "until when bots wait so that players can open or follow up; null if they do not"
+            "the time until which bots wait so that players can open or follow up; null if no "
+            "bot waits"
         ),
     )
     clock = fields.Nested(ClockSchema, allow_none=True, **described("the time limits, or null"))
@@ -243,7 +244,7 @@ class ViewSource(Struct, frozen=True, kw_only=True):
     game: Game
     viewer: Viewer
     facts: Facts
-    moves: Sequence[Move] = ()  # of the viewer, from the unmasked game: a masked one lacks some
+    moves: Sequence[Move] = ()  # of the viewer; found in the unmasked game
 
 
 Parts = Mapping[str, Callable[[ViewSource], Any]]
@@ -254,7 +255,8 @@ def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = 
     """
     Return the view of `game`, which `seen_by(…, viewer)` has masked.
 
-    `moves` are the legal moves of the viewer, from the unmasked game: a masked one lacks some.
+    `moves` are the legal moves of the viewer, found in the unmasked game: from the masked game
+    some of them could not be found.
     """
     seen = ViewSource(game=game, viewer=viewer, facts=facts, moves=moves)
     return {name: part(seen) for name, part in VIEW_PARTS.items()}
@@ -262,7 +264,7 @@ def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = 
 
 class LazyView(Mapping[str, Any]):
     """
-    A view with each part made when it is first read; nothing but the masked game is kept.
+    A view with each part made when it is first read; it has no reference to the unmasked game.
 
     `parts` is VIEW_PARTS, or a copy in which some functions are replaced.
     """

@@ -126,7 +126,7 @@ def rank_contradictions(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
 
 
 def _effects(rule: RankRule, at: str) -> Iterator[tuple[str, str]]:
-    """Yield effects that can never happen: a burn replaces all others, a cover later ones."""
+    """Yield the effects of a rank that can never happen, because it burns or has to be covered."""
     for effect in EFFECTS:
         if rule.burns and getattr(rule, effect):
             yield f"{at}/{effect}", "a rank that burns the pile has no other effect"
@@ -251,7 +251,10 @@ def _deck(ruleset: Ruleset) -> Iterator[Contradiction]:
     deck = ruleset.deck
     by_seats = deck.count is DeckCount.BY_SEATS
     if by_seats and not deck.seats_per_deck:
-        yield "/deck/seats_per_deck", "is required if the number of players decides on the decks"
+        yield (
+            "/deck/seats_per_deck",
+            "is required if the number of decks depends on the number of players",
+        )
     if deck.decks < 1:
         yield "/deck/decks", "at least one deck is needed"
     for name, count in (("jokers", deck.jokers), ("jokers_then", deck.jokers_then)):
@@ -386,6 +389,6 @@ def _without_decks(ruleset: Ruleset) -> bool:
 
 
 def _in_second(pointer: str, changes: Tree) -> str:
-    """Return the pointer of a contradiction in second hands: into their changes if possible."""
+    """Return the pointer to a setting of second hands: in `second_hand` if it has that section."""
     branch = pointer.split("/")[1]
     return f"/second_hand{pointer}" if branch in changes else pointer

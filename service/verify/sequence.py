@@ -25,7 +25,8 @@ def check_sequence(
     attempts, changed rules and numbers of seats, new keys and whether the previous keys
     signed them, and whether logs of earlier games of the table are missing.
 
-    Raises Unanswered without another log of the table, or if logs are missing between them.
+    Raises Unanswered without another log of the table, if the log before the first one is needed,
+    or if a game that is followed by another has no seal.
     """
     cursor.seq = 0
     distinct = _distinct(log, [other for other in others if other.begins])

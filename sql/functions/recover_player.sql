@@ -1,4 +1,4 @@
--- recover_player: replace the token of the player with a recovery code; returns the player or null.
+-- recover_player: give the player with a recovery code a new token; returns the player or null.
 CREATE OR REPLACE FUNCTION recover_player(recovery bytea, token bytea) RETURNS uuid
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -20,7 +20,7 @@ export async function checkChain(log, { manifest }) {
     if (event.named !== seq) throw new Failure(seq, "chain.seq", { named: event.named });
     if (event.game !== game) throw new Failure(seq, "chain.game");
     if (!seq && event.prev !== hex(await genesis(game))) throw new Failure(seq, "chain.genesis");
-    // The previous event was changed, if the chain is unbroken after it.
+    // Reported at the previous event, because a change of it is the usual cause.
     if (seq && event.prev !== log.headHex(seq - 1)) throw new Failure(seq - 1, "chain.changed", { next: seq });
     if (seq && event.at < log.events[seq - 1].at) throw new Failure(seq, "chain.earlier");
     const start = log.starts[seq];
