@@ -113,7 +113,7 @@ class EventClockSchema(Closed):
 
 
 class GameCreatedData(Closed):
-    """The rules, the seats and the server's commitment: all that the deck depends on."""
+    """The rules, the seats and the server's commitment to its seed, before any entropy of seats."""
 
     table = fields.UUID(**described("the id of the table"))
     hand = Integer(low=1, **described("the number of the hand at the table, from 1 without gaps"))
@@ -415,7 +415,7 @@ def _event_schema(kind: str, data: type[Schema]) -> type[Schema]:
     if kind in _SIGNED:
         members["auth"] = fields.Nested(
             AuthSchema,
-            metadata={"description": "the signed move; only on the first event of one"},
+            metadata={"description": "the signed move; only on the first event of a signed move"},
         )
     return type(data.__name__.removesuffix("Data") + "EventSchema", (_Envelope,), members)
 

@@ -257,7 +257,7 @@ def _named(known: KnownByName) -> dict[str, Any]:
     }
 
 
-KEPT = 1000
+KEPT = 1000  # custom rulesets in memory
 
 READING = 25
 """Work of reading a custom ruleset, as the number of events that take as long to fold."""

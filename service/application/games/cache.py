@@ -200,7 +200,7 @@ class GameCache:
         self, lookup: Lookup, found: LookupResult, known: GameEntry | None
     ) -> GameEntry | None:
         """
-        Return the version of a game that a lookup found, and cache it; None if it has none.
+        Return the version of a game that a lookup found, and cache it; None if it found no game.
 
         `known` is the version for which the lookup was made. Raises StoreError if the game's rows
         outside its log are missing.

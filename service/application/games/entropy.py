@@ -57,7 +57,12 @@ class EntropyCalls:
 
 
 def missing_entropy(game: Game) -> GameAborted:
-    """Return the abort of a game with overdue entropy; it names the first seat that owes some."""
+    """
+    Return the abort of a game with overdue entropy.
+
+    It names the first seat that must still commit; if all have committed, the first seat whose
+    entropy is missing.
+    """
     waiting = (EntropyState.WAITING, EntropyState.COMMITTED)
     silent = [s for s, seat in enumerate(game.seats) if seat.entropy in waiting]
     committing = [s for s in silent if _must_still_commit(game, s)]
