@@ -133,6 +133,8 @@ def is_represented(play: Play, plays: set[frozenset[Card]], game: Game) -> bool:
     held = [card for card in source if rank_of(card) in ranks]
     if len(held) <= FEW or len(set(ranks)) > 2:
         return False
+    if len(set(ranks)) == 2 and game.ruleset.accompanied.isdisjoint(ranks):
+        return False  # a run, if at all: each is listed, because its suit matters
     if game.turn is not None and game.turn != play.seat:
         return False
     return any(sorted(card[0] for card in listed) == ranks for listed in plays)
