@@ -86,7 +86,7 @@ def _choose_folder(*, dev: bool) -> Path:
     except OSError as error:
         fail(
             f"no place for the virtual environment: {ROOT} cannot be written, nor {folder} "
-            f"({error.strerror}); set XDG_CACHE_HOME to a folder that can"
+            f"({error.strerror}); set XDG_CACHE_HOME to a folder that can be written"
         )
     return folder
 
@@ -133,7 +133,7 @@ def _set_up(folder: Path, *, dev: bool) -> None:
     stamp = folder / _STAMP
     stamp.unlink(missing_ok=True)
     if dev:
-        # Each module is compiled when it is installed: for the tests, not a second time beside it.
+        # Modules are compiled at installation, into the folder that the tests read.
         os.environ["PYTHONPYCACHEPREFIX"] = str(bytecode_folder(folder))
     _run([sys.executable, "-m", "venv", "--clear", str(folder)], "cannot make an environment")
     _install(_python(folder), _requirements(dev=dev), "cannot install the dependencies")
