@@ -285,6 +285,7 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     expect(page.locator("#position")).not_to_have_text(re.compile(f"^{before} / "))
     host.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
     expect(page.locator("#as option")).to_have_count(4)
+    wait_for_version(page, host.get(f"/v1/games/{game}")["version"])  # a later event moves the page
     page.locator("#as").select_option("all")
     page.locator("#first").click()
     dispute = page.get_by_role("link", name="Dispute this move")
