@@ -17,8 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 COPIED = ("service", "schemas", "sql", "ops", "tests", "workers", "pyproject.toml")
 COMPILED = (
-    *(f"service/search/{name}.py" for name in ("rules", "state", "playout", "flat", "endgame")),
-    "service/search/tree.py",
+    *(f"service/search/{name}.py" for name in ("rules", "state", "playout", "flat", "tree")),
     "service/bots/worlds.py",
 )
 

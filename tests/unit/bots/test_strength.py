@@ -12,7 +12,7 @@ from statistics import fmean
 import pytest
 
 from ops.bench import strength
-from ops.bench.compiled import make_compiled_copy
+from ops.bench.compiled import COMPILED, ROOT, make_compiled_copy
 from ops.bench.strength import (
     RESULTS,
     RULESETS,
@@ -58,6 +58,12 @@ def test_a_rating_follows_from_the_wins() -> None:
 
 
 LOST = [0, 0, 0, 1] * 100
+
+
+def test_every_search_module_is_compiled() -> None:
+    """A module that was moved or added is noticed here, before a long measurement needs it."""
+    found = {str(path.relative_to(ROOT)) for path in (ROOT / "service/search").glob("[!_]*.py")}
+    assert found | {"service/bots/worlds.py"} == set(COMPILED)
 
 
 @pytest.mark.long
