@@ -92,15 +92,19 @@ def cheated(ruleset: str, loosened: Loosened, *, tries: int = 12) -> tuple[Forge
     raise NoPlace(f"{ruleset}: no place in {tries} games")
 
 
+def options_of(ruleset: str) -> dict[str, object]:
+    """Return the options of the honest games: with jokers if the ruleset has rules for them."""
+    return {"jokers": 2} if ruleset.partition("-second")[0] in ("morehead", "reverse") else {}
+
+
 @cache
 def honest(ruleset: str, number: int) -> tuple[bytes, ...]:
     """Return the log of an honest game; `reverse-second` is a second hand of `reverse`."""
     name, second, _ = ruleset.partition("-second")
-    options: dict[str, object] = {"jokers": 2} if name in ("morehead", "reverse") else {}
     plan = Plan(
         name=f"honest {ruleset} {number}",
         ruleset=name,
-        options=options,
+        options=options_of(ruleset),
         seats=6 if name == "shithead-six" else (2, 3)[number % 2],
         turn_limit=TURN_LIMIT,
         hand=2 if second else 1,
@@ -130,7 +134,7 @@ def outcome(move: Move, game: Game) -> tuple[GameEvent, ...]:
     """Return the events of a move; none if it is refused."""
     try:
         return decide(move, game)
-    except (CommandRefused, ValueError, IndexError):
+    except (CommandRefused, ValueError, LookupError):
         return ()
 
 
