@@ -74,11 +74,20 @@ def explained(pattern: str, name: str, seq: int) -> bool:
     events = events_of(name)
     if events[-1]["data"]["deck"] is None and seq == 0:
         return True  # aborted before there was a deck: nothing depends on the first event yet
+    if pattern == "entropy_committed commit another ending" and not _revealed(events, seq):
+        return "auth" not in events[seq]  # no value opens it, and no key signed it
     if "auth" in events[seq]:
         return pattern.startswith("cards_played cards")  # which are signed as a set
     return any(
         pattern.startswith(f"{place} {kind}") for place, kinds, _ in EXPLAINED for kind in kinds
     )
+
+
+def _revealed(events: tuple[Event, ...], seq: int) -> bool:
+    """Return whether the seat of a commitment reveals its value later."""
+    seat = events[seq]["data"]["seat"]
+    later = (event for event in events[seq:] if event["type"] == "entropy_revealed")
+    return any(event["data"]["seat"] == seat for event in later)
 
 
 def unexplained(share: list[str], tries: int) -> list[str]:
@@ -108,3 +117,17 @@ def test_every_explanation_applies_to_a_pattern_that_occurs() -> None:
     for place, kinds, _ in EXPLAINED:
         for kind in kinds:
             assert any(pattern.startswith(f"{place} {kind}") for pattern in every), (place, kind)
+
+
+def test_only_a_commitment_that_was_never_opened_may_be_changed() -> None:
+    """In this aborted hand seats 1 and 0 committed, and only seat 1 revealed its value."""
+    name, pattern = "shithead-v2-aborted", "entropy_committed commit another ending"
+    changed = {seq: mutation for log, seq, mutation in patterns()[pattern] if log == name}
+    passed = []
+    for seq, mutation in changed.items():
+        forgery = Forgery(sample_lines(name))
+        forgery.events[seq]["data"] = mutation.applied(forgery.events[seq]["data"])
+        if not failing(verify_bundle(replace(sample_bundle(name), lines=forgery.lines()))):
+            passed.append(seq)
+    assert sorted(changed) == [1, 2]
+    assert passed == [seq for seq in changed if explained(pattern, name, seq)] == [2]
