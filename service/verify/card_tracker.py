@@ -69,10 +69,18 @@ class Zones:
         }
 
     def follow(self, kind: str, data: Data) -> None:
-        """Move the cards that an event moves; raises CardMisplaced if one is elsewhere."""
+        """
+        Move the cards that an event moves.
+
+        Raises CardMisplaced if one is elsewhere, or if the table does not have a named seat.
+        """
         step = self._steps.get(kind)
-        if step is not None:
-            step(data)
+        if step is None:
+            return
+        for seat in (data.get("seat"), data.get("taker")):
+            if seat is not None and seat >= len(self.hands):
+                raise CardMisplaced(f"there is no seat {seat}")
+        step(data)
 
     def everything(self) -> list[str]:
         """Return the cards of all zones together, UNKNOWN for those that are not seen."""
@@ -87,21 +95,20 @@ class Zones:
         rounds = (data["down"], data["up"], data["hand"])
         if seats * sum(rounds) > len(self.stock):
             raise CardMisplaced("more cards are dealt than the deck has", dealing=True)
+        if [len(faces) for faces in data["face_up"]] != [data["up"]] * seats:
+            reason = "the number of cards shown is not the number dealt face up"
+            raise CardMisplaced(reason, dealing=True)
         order = [(dealer + 1 + turn) % seats for turn in range(seats)]
         for _ in range(data["down"]):
             for seat in order:
                 self.down[seat].append(self.stock.popleft())
         for slot in range(data["up"]):
             for seat in order:
-                faces = data["face_up"][seat]
                 self.obtained[seat].add(self.stock[0])
-                card = self._faced(self.stock.popleft(), faces[slot : slot + 1])
+                card = self._faced(self.stock.popleft(), data["face_up"][seat][slot])
                 self.up[seat].append([card])
         if not data["up"]:
             self.up = [[[] for _ in range(data["down"])] for _ in range(seats)]
-        if any(len(faces) != data["up"] for faces in data["face_up"]):
-            reason = "the number of cards shown is not the number dealt face up"
-            raise CardMisplaced(reason, dealing=True)
         for _ in range(data["hand"]):
             for seat in order:
                 self._draw(seat, 1)
@@ -119,14 +126,11 @@ class Zones:
             self._reveal(position, opening["card"])
             under.append(self._check_position(position, opening))
         if data["starter"] is not None:
-            self.pile = [self._faced(self._top(), [data["starter"]])]
+            self.pile = [self._faced(self._top(), data["starter"])]
         self.stock.extend(under)
 
-    def _faced(self, position: int, openings: Sequence[Data]) -> str:
+    def _faced(self, position: int, opening: Data) -> str:
         """Return the card that is turned at a position of the deck."""
-        if not openings:
-            raise CardMisplaced("a card dealt face up is not shown", dealing=True)
-        opening = openings[0]
         self._check_position(position, opening)
         self._reveal(position, opening["card"])
         self._place(opening["card"])
@@ -236,13 +240,13 @@ class Zones:
             raise CardMisplaced(f"slot {slot} of seat {seat} holds no card")
         self.down[seat][slot] = None
         self.obtained[seat].add(position)
-        return self.deck[position] if opening is None else self._faced(position, [opening])
+        return self.deck[position] if opening is None else self._faced(position, opening)
 
     def _tried(self, seat: int, opening: Data) -> str:
         """Take the top card of the stock, which the seat tries to play, and return it."""
         position = self._top()
         self.obtained[seat].add(position)
-        return self._faced(position, [opening])
+        return self._faced(position, opening)
 
     def _draw(self, seat: int, count: int) -> None:
         for _ in range(count):

@@ -8,6 +8,12 @@ import { dealingOf, deckFor } from "./rulesets.js";
 /** @typedef {import("./log.js").Log} Log @typedef {import("./log.js").Event} Event */
 /** @typedef {{p: number | null, code: string | null}} Card a card, of which position or face may be unknown */
 
+/** Types of the events that move cards after the deal; their seats must exist. */
+const MOVING = new Set([
+  "cards_thrown", "cards_swapped", "table_laid", "cards_played", "cards_drawn", "pile_burned", "pile_picked_up", "blind_failed",
+  "stock_failed", "seat_out",
+]);
+
 /** @param {Log} log */
 export async function checkDeal(log) {
   const failure = await walk(log);
@@ -103,8 +109,7 @@ class Table {
   /** @param {Event} event */
   apply({ type, data }) {
     const seat = data.seat;
-    const moves = !["turn_timed_out", "seat_ready", "turn_passed"].includes(type);
-    for (const named of moves ? [seat, data.taker] : []) if (named >= this.seats) this.fail("order.no_seat", { seat: named });
+    for (const named of MOVING.has(type) ? [seat, data.taker] : []) if (named >= this.seats) this.fail("order.no_seat", { seat: named });
     if (type === "cards_dealt") this.deal(data);
     else if (type === "cards_thrown") {
       this.pile.push(...data.cards.map((/** @type {string} */ code) => this.fromHand(seat, code)));
@@ -131,15 +136,15 @@ class Table {
   deal(data) {
     const { dealer, down, up, hand, face_up: shown } = data;
     if (this.seats * (down + up + hand) + (data.starter ? 1 : 0) > this.stock.length) this.fail("deal.too_many");
+    const faces = shown.map((/** @type {unknown[]} */ openings) => openings.length);
+    if (faces.length !== this.seats || faces.some((/** @type {number} */ count) => count !== up)) this.fail("deal.shown");
     const order = this.up.map((_, i) => (dealer + 1 + i) % this.seats);
     for (let i = 0; i < down; i++) for (const seat of order) this.down[seat].push(this.top());
     for (let i = 0; i < up; i++) for (const seat of order) this.up[seat].push([this.top()]);
     for (let i = 0; i < hand; i++) for (const seat of order) this.hands[seat].push(this.top());
     for (const seat of order) while (this.up[seat].length < down) this.up[seat].push([]);
     for (const seat of this.hands.keys()) {
-      const openings = shown[seat] ?? [];
-      if (!shown[seat] || openings.length !== up) this.fail("deal.shown", { seat });
-      for (const [slot, opening] of openings.entries()) this.see(this.up[seat][slot][0], opening);
+      for (const [slot, opening] of shown[seat].entries()) this.see(this.up[seat][slot][0], opening);
     }
     for (const opening of data.returned) this.stock.push(this.fromStock(opening));
     if (data.starter) this.pile.push(this.fromStock(data.starter));
