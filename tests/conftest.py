@@ -163,9 +163,11 @@ def module_database_url(databases: Databases) -> Iterator[str]:
 
 @pytest.fixture
 def redis_url(redis_server: str) -> Iterator[str]:
-    """Return the address of an empty Redis."""
+    """Return the address of an empty Redis; fails if a worker of an earlier test still runs."""
     client = redis.Redis.from_url(redis_server)
     client.flushdb()
+    waiting = [one["name"] for one in client.client_list() if one["cmd"] == "blmove"]
+    assert not waiting, "workers of an earlier test would take the jobs of this test"
     yield redis_server
     client.flushdb()
     client.close()

@@ -266,6 +266,17 @@ def test_every_suppressed_check_states_its_rule_and_reason() -> None:
     assert bare == []
 
 
+def test_fixtures_of_scope_package_are_in_packages() -> None:
+    """In a folder without `__init__.py`, pytest would end them only after the last test."""
+    found = {
+        path.parent
+        for path in (ROOT / "tests").rglob("conftest.py")
+        if 'scope="package"' in path.read_text("utf-8")
+    }
+    assert found
+    assert [folder for folder in found if not (folder / "__init__.py").is_file()] == []
+
+
 def test_the_top_level_has_only_the_agreed_names() -> None:
     """Names that begin with a dot are not counted."""
     agreed = {

@@ -383,7 +383,8 @@ def test_errors_are_stated_in_terms_of_the_command_line(
     answer = command(service, tmp_path, *words)
     assert answer.returncode in (1, 2, 3, 64)
     assert message in answer.stderr
-    assert not re.search(r"urlopen|Errno|\b4\d\d\b|GET |/v1/rulesets|/seats/", answer.stderr)
+    text = answer.stderr.replace(str(tmp_path), "")  # the number of the folder may be 400 to 499
+    assert not re.search(r"urlopen|Errno|\b4\d\d\b|GET |/v1/rulesets|/seats/", text)
 
 
 def test_a_token_of_another_service_names_its_file(service: Running, tmp_path: Path) -> None:
