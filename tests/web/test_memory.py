@@ -31,9 +31,9 @@ DRAWN_AGAIN = """async () => {
 
 MOST_OBJECTS = 150
 """
-The allowed growth of the number of objects from the second hand to the last. From one hand to the
-next a page without leaks grew by up to 92, one that stores each event by 320, and one that stores
-each view by 199.
+The allowed growth of the number of objects from the larger of the first two hands to the last.
+From one hand to the next a page without leaks grew by up to 92, or by 170 after it had shrunk by
+149; one that stores each event grew by 320, and one that stores each view by 199.
 """
 
 MOST_BYTES = 400_000
@@ -108,7 +108,7 @@ def test_memory_stays_flat_while_a_page_watches_hand_after_hand(
         held.append(memory_of(session))
         game = next_hand(players[0], game)
     begin, end = held[1], held[-1]
-    assert end.objects - begin.objects <= MOST_OBJECTS, held
+    assert end.objects - max(held[0].objects, begin.objects) <= MOST_OBJECTS, held
     assert end.heap - begin.heap <= MOST_BYTES, held
     assert end.nodes - begin.nodes <= MOST_NODES, held
     assert end.listeners - begin.listeners <= MOST_NODES, held
