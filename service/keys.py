@@ -30,12 +30,12 @@ _FIELDS: Final = frozenset({"v", "current", "keys", "signing", "since", "bots"})
 _LATER: Final = frozenset({"signed", "retired"})  # only if the signing key was changed
 
 
-MOST_SIGNING: Final = 64
-"""Maximum of keys that sign one checkpoint: a note has 100 lines, the rest are for witnesses."""
+MAX_SIGNING: Final = 64
+"""Maximum number of keys that sign a checkpoint: the rest of its 100 lines is for witnesses."""
 
 
 class KeyringError(Exception):
-    """The keys cannot be read, or do not decrypt a value; the message never contains a key."""
+    """Keys cannot be read, changed or used to decrypt; the message never contains a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +128,11 @@ class Keyring:
         return self.current, nonce + sealed
 
     def open(self, key_id: str, ciphertext: bytes, associated: bytes) -> bytes:
-        """Return the plaintext; raises KeyringError if key, bytes or `associated` differ."""
+        """
+        Return the plaintext of a result of `seal`.
+
+        Raises KeyringError for an unknown key, a changed ciphertext or another `associated`.
+        """
         key = self.keys.get(key_id)
         if key is None:
             raise KeyringError(f"no key {key_id}")
@@ -149,12 +153,12 @@ class Keyring:
 
         During the overlap both sign checkpoints, so that readers have time to learn the new
         key. The private halves of keys whose overlap has ended are deleted. Raises
-        KeyringError if more than MOST_SIGNING keys would sign a checkpoint.
+        KeyringError if more than MAX_SIGNING keys would sign a checkpoint.
         """
         signing = len(self.signing_at(now)) + (1 if overlap > timedelta() else 0)
-        if signing > MOST_SIGNING:
+        if signing > MAX_SIGNING:
             raise KeyringError(
-                f"{signing} keys would sign each checkpoint, the limit is {MOST_SIGNING}: wait for "
+                f"{signing} keys would sign each checkpoint, the limit is {MAX_SIGNING}: wait for "
                 "the end of an overlap, or retire the present key at once (--overlap 0)"
             )
         new, since = Ed25519PrivateKey.generate(), format_time(now)
@@ -215,7 +219,11 @@ def save_new(keyring: Keyring, path: Path) -> None:
 
 
 def load(path: Path) -> Keyring:
-    """Return the keys of a file; raises KeyringError if it is invalid or others may read it."""
+    """
+    Return the keys of a file.
+
+    Raises KeyringError if the file is invalid, or if another user owns it or can access it.
+    """
     try:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode):
@@ -336,7 +344,7 @@ class KeyFile:
         return self.present.seal(plaintext, associated)
 
     def open(self, key_id: str, ciphertext: bytes, associated: bytes) -> bytes:
-        """Return the plaintext; raises KeyringError if key, bytes or `associated` differ."""
+        """Return the plaintext; raises KeyringError as `Keyring.open` does."""
         return self.present.open(key_id, ciphertext, associated)
 
     def check(self) -> None:

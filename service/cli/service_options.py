@@ -73,7 +73,7 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
     from service.local.processes import EmbeddedError
     from service.local.programs import StartError
     from service.local.servers import EmbeddedPostgres, running_address
-    from service.local.up import only_one
+    from service.local.up import lock_data
 
     if database_url is not None:
         yield database_url
@@ -87,7 +87,7 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
     try:
         with _undone_on_error(data), ExitStack() as stack:
             data.mkdir(mode=0o700, parents=True, exist_ok=True)
-            stack.enter_context(only_one(data.absolute()))
+            stack.enter_context(lock_data(data.absolute()))
             server = EmbeddedPostgres(data.absolute())
             stack.callback(server.stop)
             yield server.start()

@@ -52,7 +52,7 @@ class Child(Protocol):
 
 
 class EmbeddedError(Exception):
-    """An embedded server could not be found, started or stopped; the message names a remedy."""
+    """An embedded server or its folder cannot be found or set up; the message gives the reason."""
 
 
 def find_binary(
@@ -324,13 +324,13 @@ def stop_child(child: Child, signals: Iterable[tuple[signal.Signals, float]]) ->
         child.send_signal(number)
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(timeout=seconds)
-    sweep_group(child)
+    kill_group(child)
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(timeout=5)
 
 
-def sweep_group(child: Child) -> None:
-    """Kill the remaining processes of the session of `child`."""
+def kill_group(child: Child) -> None:
+    """Kill the remaining processes of the process group that `child` leads."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
 

@@ -23,13 +23,13 @@ from service.local.forked_programs import ForkedProgram, can_fork
 from service.local.processes import (
     Child,
     EmbeddedError,
+    kill_group,
     log_tail,
     make_folder,
     name_for,
     rotate_log,
     start_child,
     stop_child,
-    sweep_group,
 )
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
 from service.startup_checks import redis_fault
@@ -40,11 +40,11 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before an ended program is
 _STEADY = 30.0  # seconds of running after which the next pause is the shortest again
 
 STREAM_INTERFACE = ("--interface", "asginl", "--loop", "asyncio", "--workers", "1")
-"""Options of granian for the stream process; the settings have the sizes of its pools."""
+"""Options of granian for the stream process, which reads the sizes of its pools from settings."""
 
 
 class StartError(Exception):
-    """The service cannot start; the message states the cause and a remedy."""
+    """The service cannot start; the message states the cause."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class Supervisor:
         child, running.child = running.child, None
         if child is None:
             return
-        sweep_group(child)
+        kill_group(child)
         running.failures = 1 if now - running.started > _STEADY else running.failures + 1
         pause = min(_SHORTEST_PAUSE * 2 ** (running.failures - 1), _LONGEST_PAUSE)
         running.due = now + pause
@@ -258,7 +258,7 @@ def shared_metrics(data: Path, *, memory: Path = _MEMORY) -> dict[str, str]:
 
 
 def programs(settings: Settings) -> list[Program]:
-    """Return the API, workers, relay, sweeper and sequencer, in the order of their start."""
+    """Return all programs of a service, in the order of their start."""
     jobs = [(f"worker {number}", "worker") for number in range(1, settings.workers + 1)]
     jobs += [("searches", "searches"), ("trials", "trials")] if settings.workers else []
     return [
@@ -272,7 +272,7 @@ def programs(settings: Settings) -> list[Program]:
 
 def program_of(settings: Settings, role: str) -> Program:
     """
-    Return the program of one process: `api`, `streams`, or a kind of `workers.main`.
+    Return the program of one process: `api`, `streams`, or an argument of `workers.main`.
 
     Raises ValueError for `streams` without SHITHEAD_STREAM_PORT.
     """

@@ -76,7 +76,7 @@ class EmbeddedPostgres:
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """Return the running server process."""
+        """Return the server process, which may have ended; None if it was not started."""
         return self._child
 
     def url_of(self, database: str, *, user: str = _SUPERUSER) -> str:
@@ -218,7 +218,7 @@ class EmbeddedPostgres:
 
 
 def running_address(data: Path) -> str | None:
-    """Return the owner's address of the server running over `data`; None if there is none."""
+    """Return the address, as its owner, of the server that runs in `data`; None if none runs."""
     wanted = data.absolute() / "postgres"
     for home in (wanted, _REACHABLE / name_for(wanted)):
         pid_file = home / "cluster" / "postmaster.pid"
@@ -271,7 +271,7 @@ def _locale(major: int) -> tuple[str, ...]:
 
 
 def _postgres_of(pid_file: Path) -> int | None:
-    """Return the process named by `pid_file`, if it is a running PostgreSQL."""
+    """Return the process id in `pid_file`; None unless it is that of a running PostgreSQL."""
     try:
         pid = int(pid_file.read_text().split("\n", 1)[0])
         os.kill(pid, 0)
@@ -314,7 +314,7 @@ class EmbeddedValkey:
 
     @property
     def process(self) -> subprocess.Popen[bytes] | None:
-        """Return the running server process."""
+        """Return the server process, which may have ended; None if it was not started."""
         return self._child
 
     def start(self) -> str:

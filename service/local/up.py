@@ -36,7 +36,7 @@ _NO_WORKERS = (
     "warning: --workers 0: bots do not move, and time-outs are not applied, unless workers run "
     "elsewhere (python -m workers.main worker)"
 )
-_STOP_SECONDS = 5.0  # seconds for requests and jobs to end, of 10 in all
+_STOP_SECONDS = 5.0  # for requests and jobs to end; stopping takes at most ten seconds in all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def run(options: UpOptions) -> int:
             try:
                 _serve(options, stack)
             finally:
-                _on_signals(signal.SIG_IGN)  # stopping takes at most ten seconds
+                _on_signals(signal.SIG_IGN)  # a second signal does not interrupt stopping
     except _Stopped:
         print("stopped", flush=True)
         return 0
@@ -83,7 +83,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     if not options.data.expanduser().exists():
         _free_port(options.host, options.port)  # before a folder is created
     data = make_folder(options.data.expanduser().absolute())
-    stack.enter_context(only_one(data))
+    stack.enter_context(lock_data(data))
     port = _free_port(options.host, options.port)
     servers = Servers(data, stack)
     settings = settings_of_children(
@@ -135,7 +135,7 @@ def _on_signals(handler: Callable[[int, FrameType | None], None] | signal.Handle
 
 
 @contextmanager
-def only_one(data: Path) -> Iterator[None]:
+def lock_data(data: Path) -> Iterator[None]:
     """
     Lock the data folder; the kernel releases the lock if we are killed.
 

@@ -1,4 +1,4 @@
-"""HTTP calls with a total deadline, so that a slow server cannot delay the caller further."""
+"""HTTP calls with one deadline for the whole answer, even from a slow server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONNECT_SECONDS: Final = 5.0
 
 
 class CallFailed(Exception):
-    """A call got no complete HTTP answer within its deadline."""
+    """A call got no complete HTTP answer within its deadline and size limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The storage interface of the public log: leaves, tiles and signed heads."""
+"""The published part of the public log, and the interface of its storage."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ class PublicLog:
 
     def proof(self, game: UUID, *, version: int | None = None) -> bytes | None:
         """
-        Return the inclusion proof of a game's last leaf; None if it is of another `version`.
+        Return the inclusion proof of a game's last leaf.
+
+        None if the game has no leaf, or if its last leaf is not that of `version`.
 
         The proof contains the data of the leaf as extra data, so that a verifier can hash it.
         """
@@ -132,10 +134,14 @@ class LogStore(Protocol):
         """Return the size and root of the current tree, with its note if it is signed."""
 
     def published(self) -> SignedHead | None:
-        """Return the newest signed head."""
+        """Return the newest signed head; None if no head is signed yet."""
 
     def early_head(self, index: int) -> SignedHead | None:
-        """Return the head with most cosignatures, of the first 50 signed ones that cover a leaf."""
+        """
+        Return a head that was signed soon after a leaf was added; None if no head covers it.
+
+        It is the one with most cosignatures among the first 50 signed heads that cover the leaf.
+        """
 
     def waiting(self, *, limit: int, last_leaf_before: datetime) -> Sequence[WaitingGame]:
         """
@@ -164,4 +170,4 @@ class LogStore(Protocol):
         """Return the data of the leaves in an entry bundle."""
 
     def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
-        """Return the last leaf of a game in the tree of the first `size` leaves."""
+        """Return the last leaf of a game among the first `size` leaves; None if it has none."""

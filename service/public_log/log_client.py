@@ -19,10 +19,10 @@ from service.shx.keys import KeyList, followed, read_key_list
 from service.shx.tlog.notes import NoteVerifier
 from service.shx.tlog.tiles import Tile, read_entries
 
-PATIENCE: Final = 30.0
+TIMEOUT: Final = 30.0
 """Timeout in seconds for one whole answer."""
 
-MOST: Final = 64 << 20  # bytes of one answer
+MAX_ANSWER: Final = 64 << 20  # bytes
 NEWEST_GAMES: Final = 50
 
 
@@ -45,11 +45,11 @@ class ListedGame:
 class LogClient:
     """A service's public log and public games, by the address of the service."""
 
-    def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
+    def __init__(self, url: str, *, timeout: float = TIMEOUT) -> None:
         if urlsplit(url).scheme not in ("http", "https"):
             raise RecordError("bad_address", f"{url} is no address like https://cards.example")
         self._prefix = f"{url.rstrip('/').removesuffix('/v1/log').removesuffix('/v1')}/v1"
-        self._patience = patience
+        self._timeout = timeout
 
     def checkpoint(self) -> bytes:
         """Return the newest checkpoint, unverified; raises Unreachable."""
@@ -128,7 +128,8 @@ class LogClient:
     def _get(self, path: str, *, ndjson: bool = False) -> bytes:
         headers = {"Accept": "application/x-ndjson" if ndjson else "*/*"}
         try:
-            reply = call(self._prefix + path, seconds=self._patience, most=MOST, headers=headers)
+            url = self._prefix + path
+            reply = call(url, seconds=self._timeout, most=MAX_ANSWER, headers=headers)
         except CallFailed as error:
             raise Unreachable(f"{path}: {error}") from None
         if reply.status == 404:
@@ -140,9 +141,9 @@ class LogClient:
 
 MIN_HEALTHY_SECONDS: Final = 300.0
 """
-The health check fails after this time without a successful poll, or after five intervals.
+The health check fails if no poll succeeded for this time.
 
-The longer of the two counts.
+If five intervals between polls are longer, it fails after those.
 """
 
 HEALTH_PATH: Final = "/healthz"

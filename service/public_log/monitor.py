@@ -32,7 +32,7 @@ LEAF_WITHIN: Final = timedelta(minutes=10)
 """Age from which a game without a leaf is reported: each deal is logged at once."""
 
 MAX_GAME_AGE: Final = timedelta(days=7)
-"""Age up to which games are checked: the monitor drops older finished games from its state."""
+"""Age up to which a game without a leaf is reported: older ones may have left the state."""
 
 CLOCK_SKEW: Final = timedelta(minutes=5)
 """A cosignature dated further in the future than this is reported."""
@@ -40,10 +40,10 @@ CLOCK_SKEW: Final = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What a monitor requires of checkpoints; an unset field disables its check."""
+    """Requirements for checkpoints: a maximum age of the last leaf, and cosignatures."""
 
-    fresh_within: timedelta | None = None  # longest time without a new leaf
-    witnesses: Sequence[CosignatureVerifier] = ()
+    fresh_within: timedelta | None = None  # maximum time without a new leaf; None: not checked
+    witnesses: Sequence[CosignatureVerifier] = ()  # empty: cosignatures are not checked
     quorum: int | None = None  # number of witnesses that must cosign; None: all
     cosigned_within: timedelta = timedelta(hours=1)
 
@@ -55,10 +55,10 @@ class Expected:
 
 @dataclass(slots=True, kw_only=True)
 class Times:
-    """When the log last grew, and when a monitor last saw a checkpoint with its quorum."""
+    """Times from which a monitor counts; None before its first check."""
 
-    grown: str | None = None
-    cosigned: str | None = None
+    grown: str | None = None  # when the log last grew
+    cosigned: str | None = None  # last checkpoint with a quorum, or the first check
 
 
 SEALS: Final = frozenset({"game_sealed", "game_aborted"})
@@ -108,9 +108,9 @@ def note_leaf(games: Games, receipt: Receipt, now: datetime) -> Iterator[str]:
 
 def read_lines(identity: str, game: WatchedGame, lines: Sequence[bytes]) -> Iterator[str]:
     """
-    Read further events of a game; yield findings where they contradict the log's leaves.
+    Read further events of a game; yield findings for those that contradict the log's leaves.
 
-    Events after the last leaf are not read: they are compared with a later leaf.
+    Events after the last leaf are left for a later poll, when a leaf covers them.
     """
     for line in lines[: game.leaf - game.version]:
         try:
@@ -234,7 +234,7 @@ RECENT: Final = timedelta(days=30)
 """How long finished and private games are remembered after their last leaf."""
 
 MAX_FINDINGS: Final = 1000
-"""Maximum of findings saved in the state; for further ones only `more` is set."""
+"""Maximum number of findings saved in the state; further ones only set `more`."""
 
 
 def forget(games: Games, *, pending: Collection[str], now: datetime, remember: timedelta) -> None:
@@ -310,7 +310,11 @@ class Monitor:
         self._keep = keep
 
     def poll(self) -> None:
-        """Poll the log once and add findings; raises Unreachable, with earlier findings stored."""
+        """
+        Poll the log once and store the findings.
+
+        Raises Unreachable if a read fails; the findings before it are stored.
+        """
         state, now = self.state, self._now()
         self._learn_keys()
         self._add(self._follow(), about_log=True)
@@ -341,7 +345,7 @@ class Monitor:
         return [key for key in self.state.keys if key not in ends or not is_over(ends[key], now)]
 
     def _add(self, findings: Iterator[str], *, about_log: bool = False) -> None:
-        """Store new findings; of a LASTING kind about the log only one for each tree size."""
+        """Store new findings; for each tree size only one of each LASTING kind about the log."""
         state = self.state
         for finding in findings:
             kind = finding.partition(":")[0]
@@ -521,7 +525,7 @@ def stale(size: int, times: Times, expected: Expected, now: datetime) -> Iterato
     if expected.fresh_within is None or times.grown is None:
         return
     if now - parse_time(times.grown) > expected.fresh_within:
-        yield f"stale: the log shows the same {size} leaves since {times.grown}"
+        yield f"stale: the log has shown the same {size} leaves since {times.grown}"
 
 
 def left_out(games: Iterable[ListedGame], known: Collection[str], now: datetime) -> Iterator[str]:
@@ -542,7 +546,11 @@ def left_out(games: Iterable[ListedGame], known: Collection[str], now: datetime)
 def cosigned(
     note: bytes, size: int, times: Times, expected: Expected, now: datetime
 ) -> Iterator[str]:
-    """Yield the faults of a checkpoint's cosignatures; set `times.cosigned` if there are enough."""
+    """
+    Yield the faults of a checkpoint's cosignatures.
+
+    Sets `times.cosigned` if there are enough, and at the first call, from which the time counts.
+    """
     if not expected.witnesses:
         return
     try:
@@ -559,8 +567,7 @@ def cosigned(
     if now - parse_time(times.cosigned) > expected.cosigned_within:
         yield (
             f"cosignatures: {len(found)} of {expected.wanted} witnesses cosigned the checkpoint "
-            f"of {size} leaves; a checkpoint with enough cosignatures was last seen at "
-            f"{times.cosigned}"
+            f"of {size} leaves; no checkpoint has had enough cosignatures since {times.cosigned}"
         )
 
 

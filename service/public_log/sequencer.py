@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from service.atomic_files import PUBLIC, folder_lock, write_whole
-from service.keys import MOST_SIGNING
+from service.keys import MAX_SIGNING
 from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, WaitingGame
 from service.public_log.witness_client import (
     LargerTreeSeen,
@@ -26,7 +26,7 @@ from service.shx.tlog.notes import NoteSigner, NoteVerifier, parse_note, signatu
 from service.shx.tlog.tiles import TiledTree, grow, read_edge
 from service.shx.tlog.tree import leaf_hash, root
 
-NAME = "log.checkpoint"
+CHECKPOINT_FILE = "log.checkpoint"
 
 
 class SignedCheckpoints(Protocol):
@@ -83,9 +83,9 @@ class SignedFile:
     """
     The newest checkpoint in a file.
 
-    After a restore the database is older, but this file is not, unless a snapshot contains
-    both. Its content is public, and `shithead restore --checkpoint` reads
-    it unchanged. A contradicting checkpoint is stored in a second file beside it.
+    A restored database is older than this file, unless one snapshot contains both. The content
+    is public, and `shithead restore --checkpoint` reads it unchanged. A contradicting checkpoint
+    is stored in a second file beside it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -129,7 +129,7 @@ class SignedFile:
 
 
 def signed_checkpoints(key_file: Path | None, path: Path | None = None) -> SignedCheckpoints:
-    """Return the storage of signed checkpoints: a file, or memory without key file and path."""
+    """Return the storage of signed checkpoints: a file, or memory if both paths are None."""
     path = checkpoint_path(key_file, path)
     return NoCheckpoints() if path is None else SignedFile(path)
 
@@ -138,7 +138,7 @@ def checkpoint_path(key_file: Path | None, path: Path | None = None) -> Path | N
     """Return the file of the newest checkpoint: `path`, otherwise one beside the key file."""
     if path is not None or key_file is None:
         return path
-    return key_file.with_name(NAME)
+    return key_file.with_name(CHECKPOINT_FILE)
 
 
 def _read(path: Path) -> Checkpoint | None:
@@ -161,6 +161,7 @@ LEAF_INTERVAL: Final = timedelta(seconds=60)
 """Shortest time between two leaves of a running game; leaves of set-up and seal do not wait."""
 
 Step = Callable[[str], None]
+"""Receives the name of each completed step, so that a test can stop there."""
 
 
 class LogBroken(Exception):
@@ -185,7 +186,7 @@ class Sequencer:
 
     Several sequencers may run at once. A batch is appended only to the tree it was made for,
     so there is one tree, and two signatures of the same tree by the same key are the same
-    bytes. A tree is signed only after it was read from the database, after its commit.
+    bytes. A tree is signed only after it was committed and read back from the database.
     """
 
     def __init__(
@@ -219,7 +220,11 @@ class Sequencer:
         return added
 
     def append(self) -> int:
-        """Append a batch of waiting leaves; return their number."""
+        """
+        Append a batch of waiting leaves; return their number, 0 if another sequencer was faster.
+
+        Raises LogBroken if the stored tiles do not form the stored tree.
+        """
         now = self._now()
         head = self._store.head()
         waiting = self._store.waiting(limit=BATCH, last_leaf_before=now - LEAF_INTERVAL)
@@ -472,7 +477,7 @@ class Sequencer:
             return sign_checkpoint(checkpoint, signers)
         present = {(line.name, line.key_id) for line in lines}
         missing = [s for s in signers if (s.name, s.verifier.key_id) not in present]
-        if len(present) + len(missing) > MOST_SIGNING:
+        if len(present) + len(missing) > MAX_SIGNING:
             # On an idle log, after many rotations: drop the lines of retired keys.
             return sign_checkpoint(checkpoint, signers) if missing else head.note
         return head.note + "".join(_line(signer, checkpoint) for signer in missing).encode()

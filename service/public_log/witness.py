@@ -213,7 +213,7 @@ class Witness:
         self._state.save_keys([*present, *others])
 
     def latest(self, origin_hash: str) -> bytes | None:
-        """Return the newest cosigned checkpoint of a log, by the SHA-256 of its origin."""
+        """Return the newest cosigned checkpoint of a log, by the SHA-256 of its origin, or None."""
         for origin in self._logs:
             if sha256(origin.encode()).hex() == origin_hash:
                 return self._state.seen(origin).note or None
@@ -341,7 +341,7 @@ def witness_server(
             self._answer(witness.add_checkpoint(request))
 
         def do_GET(self) -> None:
-            """Return the newest cosigned checkpoint of a log, or the health."""
+            """Return the newest cosigned checkpoint of a log, or the health of the polls."""
             self._answer(_get(witness, poller, self.path))
 
         def log_message(self, *_words: object) -> None:
@@ -377,8 +377,8 @@ def load_cosigner(path: Path, name: str | None) -> Cosigner:
     """
     Return the key of a witness from its file, which is created if it does not exist.
 
-    The name belongs to the key. Raises RecordError if the file is invalid, has another
-    name, or a new one has no name.
+    The file contains the name of the key. Raises RecordError if the file is invalid or has
+    another name, or if it does not exist and `name` is None or invalid.
     """
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 

@@ -23,13 +23,13 @@ from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tiles import TiledTree
 
 SIZE_TYPE: Final = "text/x.tlog.size"
-PATIENCE: Final = 5.0
+TIMEOUT: Final = 5.0
 """Time limit in seconds for all calls to one witness about one checkpoint."""
 
 GRACE: Final = 1.0
-"""Seconds added to PATIENCE for the work between the calls."""
+"""Seconds added to TIMEOUT for the work between the calls."""
 
-MOST_ANSWER: Final = 1 << 16  # bytes
+MAX_ANSWER: Final = 1 << 16  # bytes
 
 T = TypeVar("T")
 
@@ -108,7 +108,7 @@ def ask_witness(
     own: Sequence[NoteVerifier] = (),
 ) -> str:
     """
-    Return the witness's signature line for a checkpoint of `tree`, within PATIENCE seconds.
+    Return the witness's signature line for a checkpoint of `tree`, within TIMEOUT seconds.
 
     `known` is the size that the witness probably saw last; if it answers with another size, the
     checkpoint is submitted once more.
@@ -118,7 +118,7 @@ def ask_witness(
     the checkpoint of the other tree is fetched, which is a proof if one of the log's `own` keys
     signed it.
     """
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     try:
         answer = _submit(witness, checkpoint, tree, known, end)
         if isinstance(answer, int):
@@ -159,10 +159,10 @@ def ask_all(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE + GRACE)
+        thread.join(TIMEOUT + GRACE)
     if faults:
         raise faults[0]
-    late = NoCosignature(f"no complete answer within {PATIENCE:g} s")
+    late = NoCosignature(f"no complete answer within {TIMEOUT:g} s")
     return [(witness, answers.get(place, late)) for place, witness in enumerate(witnesses)]
 
 
@@ -186,9 +186,9 @@ def _call(url: str, end: float, body: bytes | None = None) -> Reply:
     headers = {} if body is None else {"Content-Type": "text/plain; charset=utf-8"}
     left = end - time.monotonic()
     if left <= 0:
-        raise NoCosignature(f"no complete answer within {PATIENCE:g} s")
+        raise NoCosignature(f"no complete answer within {TIMEOUT:g} s")
     try:
-        return call(url, seconds=left, most=MOST_ANSWER, data=body, headers=headers)
+        return call(url, seconds=left, most=MAX_ANSWER, data=body, headers=headers)
     except CallFailed as error:
         raise NoCosignature(f"it does not answer: {error}") from None
 

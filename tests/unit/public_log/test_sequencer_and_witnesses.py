@@ -17,7 +17,7 @@ from service.bootstrap import Services, compose
 from service.keys import Keyring
 from service.public_log.sequencer import LogBroken, SignedFile
 from service.public_log.witness import Witness, WitnessState, witness_server
-from service.public_log.witness_client import PATIENCE, RemoteWitness, parse_witnesses
+from service.public_log.witness_client import TIMEOUT, RemoteWitness, parse_witnesses
 from service.shx.tlog.checkpoint import Cosigner
 from tests.malformed import CUT, DEEP, ICY, SEEN_MORE, malformed
 from tests.memory.directory import MemoryDirectory
@@ -155,7 +155,7 @@ def test_a_witness_that_answers_byte_by_byte_delays_nothing(watched: Watched) ->
         began = time.monotonic()
         process = watched.started(*bad)
         assert process.one_round() == 1
-        assert time.monotonic() - began < PATIENCE + 3, "both are asked at once, up to a deadline"
+        assert time.monotonic() - began < TIMEOUT + 3, "both are asked at once, up to a deadline"
     assert watched.signed == 2
 
 
