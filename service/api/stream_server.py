@@ -36,10 +36,10 @@ READERS = 4
 """Threads that read events from the store for all streams."""
 
 OPENINGS = 16
-"""Maximum of calls that open a stream at the same time; further ones wait without a thread."""
+"""Maximum number of calls that open a stream at once; further ones wait without a thread."""
 
 PIECE = 8192
-"""Bytes of frames that are joined before they are sent; a frame is never split."""
+"""Minimum number of bytes sent at once: small frames are joined; a frame is never split."""
 
 _QUERY = "shithead.query"
 """The key in the scope for the bytes of the query."""
@@ -278,8 +278,8 @@ class CallThreads(Executor):
     Runs each call in an idle thread or in a new one, at most `most` at a time.
 
     The pool of the standard library never ends a thread: after a thousand readers reconnect
-    at once it would hold a thousand threads. These are daemons, which do not delay the end of
-    the process.
+    at once it would hold a thousand threads. The threads here are daemons, which do not delay the
+    end of the process.
     """
 
     def __init__(self, most: int, *, idle_seconds: float = IDLE_SECONDS) -> None:

@@ -88,7 +88,7 @@ def open_table(call: Call) -> Response:
     replica=True,
 )
 def list_tables(call: Call) -> Response:
-    """List the tables that the caller can see: public ones, own ones, and that of the invite."""
+    """List the tables that the caller can see: public ones, own ones, and the invite's table."""
     query = call.query
     if query["mine"]:
         required(call.player)

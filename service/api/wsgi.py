@@ -1,4 +1,4 @@
-"""Entry points for the web server; on SIGTERM or SIGINT they end long polls and streams."""
+"""WSGI and ASGI entry points, which end long polls and streams on SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -38,9 +38,10 @@ def calls() -> Flask:
 
 def streams() -> StreamServer:
     """
-    Return the ASGI application of the stream process, configured likewise.
+    Return the ASGI application of the stream process, configured from the environment.
 
-    Signals belong to the event loop, which takes them over after it has this application.
+    The event loop sets its signal handling after this function has returned, so `_on_stop` is
+    called later, in the loop.
     """
     app = create_stream_app()
     parts = _started(app)
@@ -49,18 +50,18 @@ def streams() -> StreamServer:
 
 
 def _started(app: Flask) -> Context:
-    """Return the parts of an application, after what every server process does once."""
+    """Prepare this server process, and return the parts of its application."""
     _allow_connections()
     with app.app_context():
         parts: Context = context()
     ConnectionLimit(parts.settings).start()
-    _spare_the_collector()
+    _tune_garbage_collection()
     return parts
 
 
-def _spare_the_collector() -> None:
+def _tune_garbage_collection() -> None:
     """
-    Leave what the start made out of garbage collection, and collect less often.
+    Exempt the objects created so far from garbage collection, and collect less often.
 
     A request makes hardly any reference cycle, and reference counting frees the rest; with
     Python's own thresholds the collector walks all modules and cached games again and again.
@@ -88,7 +89,7 @@ def _on_stop(act: Callable[[], None]) -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
     other = -1
-    with contextlib.suppress(ValueError):  # not the main thread: the signals belong to another
+    with contextlib.suppress(ValueError):  # not the main thread: another thread handles the signals
         other = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     arguments = (reading, other, act)
     threading.Thread(target=_act_on_stop, args=arguments, name="stops", daemon=True).start()

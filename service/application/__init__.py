@@ -1,1 +1,1 @@
-"""The use cases: requests of people and operators, moves of bots, and steps that are due."""
+"""Use cases: requests of players and operators, moves of bots, and scheduled actions."""

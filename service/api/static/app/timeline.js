@@ -1,7 +1,8 @@
 /**
- * A hand as a plot over its events: pile, hands, burns and pick-ups, thinking times, a card's path.
+ * Plot of a game's pile, hands, burns, pick-ups, waiting times and one card's path.
  *
- * All figures are counted from the frames of a replay; a table beside the plot has the same numbers.
+ * The horizontal axis is the number of the event. All figures are counted from the frames of a
+ * replay; a table beside the plot has the same numbers.
  */
 
 import { seatName } from "./captions.js";

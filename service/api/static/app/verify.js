@@ -1,4 +1,4 @@
-/** The page /verify: takes a file or the id of a game, and shows the checks as they are made. */
+/** The page /verify: runs all checks on a file or a game and shows each result. */
 
 import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
@@ -18,7 +18,7 @@ import { receiptsOf, storedKeys } from "./record.js";
 /** @type {Record<string, string>} */
 const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–", part: "◐" };
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
-const STORE = "shithead.verify"; // of the service worker
+const STORE = "shithead.verify"; // the cache of the service worker
 
 let run = 0; // number of the latest verification; earlier ones show nothing more
 /** The seats, with names, of the games that were fetched here; files have no names. @type {Map<string, any[]>} */

@@ -74,7 +74,7 @@ export async function sha256(bytes) {
 export const taggedHash = (tag, ...parts) => sha256(encoded([tag, ...parts]));
 
 /**
- * Return TM(key, tag, x…) for one key, which is imported once.
+ * Return a function that computes TM(key, tag, x…) for one key, which is imported only once.
  *
  * @param {Uint8Array} key
  * @returns {Promise<(tag: string, ...parts: (string | Uint8Array)[]) => Promise<Uint8Array>>}
@@ -115,13 +115,12 @@ function power(base, exponent) {
  */
 export function isStrongKey(key) {
   if (key.length !== 32) return false;
-  const sign = key[31] >> 7;
   const y = BigInt("0x" + hex(Uint8Array.from(key).reverse())) & (2n ** 255n - 1n);
   if (y >= P) return false;
   const y2 = (y * y) % P;
   const x2 = (((y2 - 1n + P) % P) * power(D * y2 + 1n, P - 2n)) % P;
   if (x2 === 0n || y === 0n) return false; // order 1 or 2, and order 4
-  if (power(x2, (P - 1n) / 2n) !== 1n || sign > 1) return false;
+  if (power(x2, (P - 1n) / 2n) !== 1n) return false; // not on the curve
   // The four points of order 8 are those whose double has y = 0: there y² = -x².
   return (y2 + x2) % P !== 0n;
 }

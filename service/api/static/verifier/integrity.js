@@ -1,4 +1,4 @@
-/** The checks `bytes`, `chain` and `order`: is the log one unbroken history in the right order? */
+/** The checks `bytes`, `chain` and `order`: is the log unbroken and in order? */
 
 import { hex } from "./bytes.js";
 import { genesis } from "./cards.js";

@@ -9,7 +9,7 @@ import { includes, keySigned, parseNote, parseProof, parseReceipt, receiptBody }
 /** @typedef {import("./notes.js").NoteKey} NoteKey */
 
 /**
- * Evidence that the user has from other sources than the file.
+ * Evidence that the user obtained from sources other than the file.
  *
  * @typedef {object} Outside
  * @property {Uint8Array[]} receipts

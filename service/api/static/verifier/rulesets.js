@@ -58,7 +58,7 @@ for (const id of [
 ]) CATALOGUE[id] = [THREES, deck()];
 
 /**
- * Return the deal of a ruleset; null for an unknown ruleset without settings.
+ * Return the deal of a ruleset; null for an unknown ruleset without settings, or invalid options.
  *
  * @param {{id: string, options: any, settings: any}} ruleset
  * @returns {Dealing | null}

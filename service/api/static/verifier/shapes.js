@@ -79,7 +79,7 @@ const bytes = (size) => satisfying((value) => typeof value === "string" && unbas
 
 export const OPENING = record({ p: POSITION, card: CODE, salt: HASH });
 
-/** Settings and options: any JSON within the limits of texts. @type {Shape} */
+/** Settings and options: any JSON value in which no text is too long. @type {Shape} */
 const anything = (value, path) => {
   if (typeof value === "string") TEXT(value, path);
   else if (value !== null && typeof value === "object") {
@@ -221,7 +221,7 @@ const ENVELOPE = record(
 const BY_SERVER = /^(?:game_|deck_|cards_dealt|cards_thrown|play_started|turn_timed_out)/;
 const FOLLOWING = /^(?:cards_drawn|pile_burned|seat_out)$/;
 
-/** @param {any} event @returns {boolean} whether `by` is possible for this event, without those before it */
+/** @param {any} event @returns {boolean} whether `by` is possible for this event, judged without the events before it */
 function isPossibleBy({ type, by, data }) {
   if (by === null) return !type.startsWith("entropy_");
   return FOLLOWING.test(type) || (by === data.seat && !BY_SERVER.test(type));

@@ -1,4 +1,4 @@
-/** The check `signatures`: is every move of a seat with a key signed for its position in this game? */
+/** The check `signatures`: does every move of a seat with a key have a valid signature? */
 
 import { concat, isStrongKey, signedBy, unbase64, utf8 } from "./bytes.js";
 import { canonicalBytes } from "./canonical.js";

@@ -1,13 +1,14 @@
 /**
- * The service worker of /verify: it stores the page with its scripts and styles, so that the page
- * verifies files while the server is switched off. It handles no other page.
+ * The service worker of /verify, which makes the page work without the server.
+ *
+ * It stores the page with its scripts and styles, and handles no other page.
  */
 
 const worker = /** @type {any} */ (self);
 const STORE = "shithead.verify";
 const PAGE = "/verify";
 
-/** Store the present page of the server, with all files that it links. */
+/** Store the server's current version of the page, with all files that it links. */
 async function store() {
   const page = await fetch(PAGE, { cache: "no-cache", credentials: "omit" });
   if (!page.ok) throw new Error(`status ${page.status}`);
@@ -23,7 +24,7 @@ async function store() {
   }
 }
 
-/** Return the page from the server, and store it if it is new; without a server return the stored page. */
+/** Return the page from the server, and store it if it is new; if the server fails, return the stored page. */
 async function newest(/** @type {any} */ event) {
   const stored = await caches.match(PAGE);
   try {
