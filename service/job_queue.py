@@ -135,7 +135,7 @@ def _trace_key(game: UUID, version: int) -> str:
 
 
 def _trace_meta() -> dict[str, str] | None:
-    """Return the metadata of a job enqueued now: the present trace, if there is one."""
+    """Return the metadata of a job enqueued now: the current trace, if there is one."""
     carried = tracing.context_for_job()
     return None if carried is None else {TRACE: carried}
 

@@ -37,7 +37,8 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
     """
     Raise CannotStart if this process must not serve with these settings.
 
-    An unreachable database is no such reason: the process starts, reports that it is not ready,
+    A wrong clock or old keys are only logged if the settings switch off the check for them. An
+    unreachable database is no reason to stop: the process starts, reports that it is not ready,
     and serves as soon as the database answers. But if the key file is missing, no new keys are
     created before the database shows that no games need the old ones.
     """
@@ -79,7 +80,7 @@ def warn_of_redis(settings: Settings) -> None:
 
 def redis_fault(url: str | None) -> str | None:
     """
-    Return why others could read or write the Redis at `url`; None if nothing says so.
+    Return why others could read or write the Redis at `url`; None if `url` shows no such reason.
 
     A Unix socket is protected by its folder. TCP needs a password or a client certificate, also
     on 127.0.0.1: every user of the machine can connect to it. A connection to another machine
@@ -152,9 +153,10 @@ def _check_current(
     """
     Raise CannotStart if these keys are older than those in use, or of another service.
 
-    The key file has every key that signed the newest checkpoint, as the current key or as
-    a retired one (public half only), and the key of the newest sealed value. With a file
-    from before a rotation, the service would sign with a retired key.
+    The fault is only logged if the settings switch off the check. The key file has every key that
+    signed the newest checkpoint, as the current key or as a retired one (public half only), and the
+    key of the newest sealed value. With a file from before a rotation, the service would sign with
+    a retired key.
     """
     notes = [note, _remembered(settings)]
     unknown = _unknown_signers(keyring, settings.origin, [one for one in notes if one])
@@ -226,19 +228,19 @@ def _refuse_new_keys(key_file: Path, database: Database) -> None:
 
 
 Check = Callable[[], None]
-"""Raises an exception if a part is not ready."""
+"""Raises an exception if a dependency of the process, such as the database, is not ready."""
 
 
 Status = tuple[bool, dict[str, str]]
-"""Whether all required parts are ready, and the status of every part."""
+"""Whether all required dependencies are ready, and the status of every dependency."""
 
 
 class Readiness:
     """
-    The checks of required parts, and of parts that are only reported.
+    The checks of the dependencies of a process: required ones, and ones that are only reported.
 
-    A check of a hung part takes seconds. One thread of the process checks at a time; calls
-    meanwhile get the last status, so that they hold no further threads.
+    The check of a dependency that hangs takes seconds. One thread of the process checks at a time;
+    calls meanwhile get the last status, so that they hold no further threads.
     """
 
     def __init__(self, *, needed: Mapping[str, Check], wanted: Mapping[str, Check]) -> None:
@@ -248,7 +250,7 @@ class Readiness:
         self._last: Status | None = None
 
     def check(self) -> Status:
-        """Return whether all required parts are ready, and the status of every part."""
+        """Return whether all required dependencies are ready, and the status of each."""
         last = self._last
         if not self._checking.acquire(blocking=last is None) and last is not None:
             return last
@@ -271,7 +273,7 @@ ALWAYS_READY = Readiness(needed={}, wanted={})
 def _status_of(check: Check) -> str:
     try:
         check()
-    except Exception as error:  # noqa: BLE001 - after any error the part is not ready
+    except Exception as error:  # noqa: BLE001 - after any error the dependency is not ready
         # The type of the error only: its text can contain addresses and passwords.
         return f"failed: {type(error).__name__}"
     return "ok"

@@ -1,4 +1,4 @@
-"""Metrics and logs of every process, and the start of its traces."""
+"""Metrics of every process, and the configuration of its logs and traces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from service.config import LogFormat, Settings
 from service.version import VERSION
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that names the folder of metrics shared by all processes."""
+"""The environment variable with the folder of metrics that all processes share."""
 
 MOVES = Counter("shithead_moves", "Changes of games that were committed", ["by"])
 """By `player`, or by `server`: bots, time-outs, abandoned set-ups."""
@@ -32,7 +32,7 @@ JOBS = Counter("shithead_turn_jobs", "Jobs that play due moves, by outcome", ["o
 
 SWEEPER_LAG = Gauge(
     "shithead_sweeper_lag_seconds",
-    "Seconds for which the most overdue game was due at the last sweep, 0 for none",
+    "Seconds by which the most overdue game was late at the last sweep, 0 for none",
     multiprocess_mode="mostrecent",
 )
 
@@ -58,9 +58,9 @@ DATABASE_SLOW = Gauge(
 )
 
 REPLICA_READS = Counter(
-    "shithead_replica_reads", "Reads allowed on a replica, by what answered them", ["outcome"]
+    "shithead_replica_reads", "Reads allowed on a replica, by outcome", ["outcome"]
 )
-"""`replica`; `behind` and `failed`: the primary answered instead."""
+"""`replica`: it answered; `behind` or `failed`: the primary answered instead."""
 
 QUEUED = Gauge(
     "shithead_queued_jobs", "Jobs that wait for a worker", multiprocess_mode="mostrecent"
@@ -118,7 +118,7 @@ def _add_request(
 
 def configure_logs(settings: Settings) -> None:
     """
-    Send all logs to standard error, as text or as a JSON object a line.
+    Send all logs to standard error, as text or as one JSON object per line.
 
     Loggers of `structlog` write their lines without the slower `logging` module; loggers of
     libraries use it.

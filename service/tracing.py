@@ -74,33 +74,33 @@ class Span:
     text could contain hidden cards.
     """
 
-    __slots__ = ("_exported", "_outer", "_unit", "made")
+    __slots__ = ("_exported", "_outer", "_unit", "wrapped")
 
-    def __init__(self, made: Any, *, unit: float = 0.0) -> None:
+    def __init__(self, wrapped: Any, *, unit: float = 0.0) -> None:
         """Wrap a span of OpenTelemetry; its length is rounded up to whole multiples of `unit`."""
-        self.made = made
+        self.wrapped = wrapped
         self._exported = True
         self._unit = int(unit * 1e9)
 
     @property
     def recording(self) -> bool:
         """Return whether the span will be exported: false if its trace is not sampled."""
-        return bool(self.made.is_recording())
+        return bool(self.wrapped.is_recording())
 
     @property
     def context(self) -> str:
         """Return the ids of the span in the form of the header `traceparent`."""
-        known = self.made.get_span_context()
+        known = self.wrapped.get_span_context()
         return f"00-{known.trace_id:032x}-{known.span_id:016x}-{known.trace_flags:02x}"
 
     def note(self, attribute: Attribute, value: Value) -> None:
         """Set an attribute."""
-        self.made.set_attribute(attribute.value, value)
+        self.wrapped.set_attribute(attribute.value, value)
 
     def fail(self, error: str) -> None:
         """Mark the span as failed; `error` is the name of a problem or of a class."""
         self.note(Attribute.ERROR, error)
-        self.made.set_status(_library().StatusCode.ERROR)
+        self.wrapped.set_status(_library().StatusCode.ERROR)
 
     def discard(self) -> None:
         """Do not export the span; exported children would have no parent."""
@@ -112,9 +112,9 @@ class Span:
             return
         at = None
         if self._unit and self.recording:
-            begun = self.made.start_time
+            begun = self.wrapped.start_time
             at = begun + -(-(time.time_ns() - begun) // self._unit) * self._unit
-        self.made.end(at)
+        self.wrapped.end(at)
 
     def ends_after(self, act: Callable[[], None]) -> Callable[[], None]:
         """Return a function that calls `act` and then ends the span."""
@@ -197,17 +197,17 @@ def is_traced() -> bool:
 
 
 def span(step: Step, values: Mapping[Attribute, Value] | None = None) -> Span:
-    """Return a child of the present span; NOTHING outside of one."""
+    """Return a child of the current span; NOTHING if there is none or it is not exported."""
     if _tracer is None:
         return NOTHING
     outer = _current.get()
     if outer is None or not outer.recording:
         return NOTHING
-    return Span(_begin(step, _KINDS.get(step), values, parent=outer.made))
+    return Span(_begin(step, _KINDS.get(step), values, parent=outer.wrapped))
 
 
 def note(attribute: Attribute, value: Value) -> None:
-    """Set an attribute of the present span, if there is one."""
+    """Set an attribute of the current span, if there is one."""
     outer = None if _tracer is None else _current.get()
     if outer is not None:
         outer.note(attribute, value)
@@ -247,7 +247,7 @@ def continued(step: Step, carried: Sequence[str]) -> Span:
     """
     Return a child of the last context in `carried`, with links to the others.
 
-    Returns NOTHING without a context, if the trace is not sampled or its context is lost.
+    Returns NOTHING without a context: the trace was not sampled, or Redis has lost its context.
     """
     known = [one for one in map(_span_context, carried) if one is not None]
     if _tracer is None or not known:
@@ -257,7 +257,7 @@ def continued(step: Step, carried: Sequence[str]) -> Span:
 
 
 def delivered(carried: str, *, events: int, since: int, until: int) -> None:
-    """Export the delivery of some events to a stream; times in nanoseconds since 1970."""
+    """Export a delivery of events to a live reader; times in nanoseconds since 1970."""
     parent = _span_context(carried)
     if _tracer is not None and parent is not None:
         values = {Attribute.EVENTS: events}
@@ -266,19 +266,19 @@ def delivered(carried: str, *, events: int, since: int, until: int) -> None:
 
 
 def context_for_job() -> str | None:
-    """Return the present context for a job of the same trace; None outside of a trace."""
+    """Return the current context for a job of the same trace; None outside of a trace."""
     outer = None if _tracer is None else _current.get()
     return None if outer is None else outer.context
 
 
 def trace_id() -> str | None:
-    """Return the id of the present trace in hexadecimal, if it is exported."""
+    """Return the id of the current trace in hexadecimal, None if it is not exported."""
     outer = None if _tracer is None else _current.get()
     return outer.context[3:35] if outer is not None and outer.recording else None
 
 
-def asked_for(environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether the variables request traces, by the address of a collector or an exporter."""
+def are_requested(environment: Mapping[str, str] = os.environ) -> bool:
+    """Return whether the variables request traces: with a collector's address or an exporter."""
     if _value(environment, "OTEL_SDK_DISABLED") == "true":
         return False
     exporter = _value(environment, "OTEL_TRACES_EXPORTER")
@@ -293,7 +293,7 @@ def switch_on(process: str, version: str) -> str | None:
     queue of OTEL_BSP_MAX_QUEUE_SIZE spans; further spans are dropped.
     """
     global _tracer  # noqa: PLW0603 - one tracer a process, looked up at every step
-    if _tracer is not None or not asked_for():
+    if _tracer is not None or not are_requested():
         return None
     fault = _unsupported(os.environ)
     if fault is not None:

@@ -17,12 +17,12 @@ _SCALARS: Final = {
     Scalar.BOOLEAN: pa.bool_(),
 }
 
-ROWS_OF_A_GROUP: Final = 20_000
-"""Rows held in memory at a time, and those of a row group."""
+ROW_GROUP_SIZE: Final = 20_000
+"""Rows of a row group of the file; no more rows are held in memory at a time."""
 
 
 def arrow_type(type_: Type) -> Any:
-    """Return the type of Arrow for a type of a column."""
+    """Return the Arrow type for the type of a data set column."""
     match type_:
         case Scalar():
             return _SCALARS[type_]
@@ -43,5 +43,5 @@ def write_parquet(rows: Iterable[Json], file: BinaryIO) -> None:
     """Write rows as one Parquet file; the same rows and version of pyarrow give the same bytes."""
     left = iter(rows)
     with parquet.ParquetWriter(file, schema(), compression="zstd", version="2.6") as writer:
-        while group := list(islice(left, ROWS_OF_A_GROUP)):
+        while group := list(islice(left, ROW_GROUP_SIZE)):
             writer.write_table(pa.Table.from_pylist(group, schema=schema()))

@@ -144,7 +144,7 @@ class _World:
     """
     Reproducible time and chance: two seeded generators, and a clock that steps when read.
 
-    Bots draw from a generator of their own, so their choices do not show which cards come.
+    Bots get random numbers from a generator of their own, so they learn nothing about the cards.
     """
 
     def __init__(self, seed: int) -> None:
@@ -158,7 +158,7 @@ class _World:
         return self._now
 
     def random(self, count: int) -> bytes:
-        """Return `count` bytes."""
+        """Return `count` random bytes."""
         return self._rng.randbytes(count)
 
     def identity(self) -> UUID:

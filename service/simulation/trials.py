@@ -21,7 +21,7 @@ from service.simulation.simulate import play_out
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of trial hands: actions of a hand, cards of a deck, seconds for all hands."""
+    """Limits of trial hands: actions in a hand per seat, cards in a deck, seconds for all hands."""
 
     actions_per_seat: int = 200
     cards: int = 640
@@ -49,7 +49,7 @@ class _Unplayable(Exception):
 
 DEFAULT_LIMITS: Final = Limits()
 DEFAULT_MOVE_PROBABILITY: Final = 0.8
-"""Probability of the default move of a time-out instead of any legal one."""
+"""Probability of choosing the default move of a time-out; otherwise any legal move is chosen."""
 
 
 def play_trials(
@@ -62,10 +62,10 @@ def play_trials(
     """
     Return the results of random hands with these settings.
 
-    In turn they have the fewest, the most and a middle number of seats, each as a first and as a
-    second hand. A ruleset is refused if a hand cannot continue, if a
-    card is lost or duplicated, if every hand ends in a stalemate, or if not even one hand
-    ends in the time limit.
+    The hands have in turn the fewest, the most and a middle number of seats; each number is played
+    as the first and as the second hand of a table. A ruleset is refused if a hand cannot continue,
+    if a card is lost or duplicated, if every hand ends in a stalemate, or if no hand ends in the
+    time limit.
 
     Raises SettingsError for settings that cannot be read.
     """
@@ -103,7 +103,7 @@ def _seats(ruleset: Ruleset, number: int) -> int:
 def _play(
     ruleset: Ruleset, seats: int, seed: int, limits: Limits, late: Callable[[], bool]
 ) -> Game | None:
-    """Return a hand after random moves to its end, None if the time ran out."""
+    """Play a hand to its end with random moves and return it; None if the time ran out."""
     chance = random.Random(seed)  # noqa: S311 - trials need no secrets, and repeat
     game = _dealt(ruleset, seats, chance, limits)
     every = sorted(game.deck)
@@ -141,7 +141,7 @@ def _command(game: Game, chance: random.Random) -> Command:
         raise _Unplayable("no seat may act")
     seat = chance.choice(able)
     if game.status is Status.PLAYING and game.turn is not None and chance.random() < 0.8:
-        seat = game.turn  # follow-ups are not always made
+        seat = game.turn  # usually; otherwise any seat that may act, for example with a follow-up
     if chance.random() < 0.05:
         return TimeOut(seat=_overdue(game, seat))
     moves = legal_moves(game, seat)
@@ -151,7 +151,7 @@ def _command(game: Game, chance: random.Random) -> Command:
 
 
 def _overdue(game: Game, seat: Seat) -> Seat:
-    """Return the seat whose time can run out: in the exchange any, so `seat`."""
+    """Return the seat whose time can run out; in the exchange every seat's can, so `seat`."""
     if game.status is Status.PLAYING:
         return default_opener(game) if game.turn is None else game.turn
     return seat

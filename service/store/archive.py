@@ -59,7 +59,7 @@ class Bundles:
         Write a bundle atomically, sync it to disk, and return its path.
 
         It is read back, because the caller then deletes the only other copy. Raises OSError if it
-        cannot be written or reads back differently.
+        cannot be written or reads back differently, ValueError without a folder.
         """
         path = self.path(game)
         path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)

@@ -337,7 +337,7 @@ class Repository:
             return self._database.change(name, *values)[0][0]
         except psycopg.Error as error:
             if error.sqlstate == "SH401":
-                raise PlayerErased("a person has been erased") from error
+                raise PlayerErased("a player has been erased") from error
             if error.sqlstate == "SH423":
                 raise HandRunning("a hand is being played") from error
             if error.sqlstate == "SH429":
@@ -347,7 +347,7 @@ class Repository:
 
 def as_json(value: Any) -> Any:
     """
-    Return a summary's value as JSON for the database.
+    Return a value of a summary, converted to JSON types as the SQL functions expect them.
 
     Raises ValueError for another type, or a time without a zone.
     """

@@ -33,7 +33,7 @@ class Erasure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """The results of a player, and the counts of their running games and open tables."""
+    """The results of a player, and the counts of running games, open tables and rulesets."""
 
     games: int  # ended, not aborted
     shithead: int  # of these
@@ -105,7 +105,11 @@ class PlayerRepository(Repository):
         return dict(self._database.fetch("names_of", list(players))) if players else {}
 
     def standing(self, player: UUID, *, public: bool = False) -> Standing:
-        """Return a player's results, of `public` tables or all, and the counts of open ones."""
+        """
+        Return a player's results, and the numbers of running games, open tables and rulesets.
+
+        With `public`, only results at public tables count.
+        """
         row = self._database.fetch("standing_of", player, public)[0]
         games, shithead, running, hosting, rulesets = row
         return Standing(
@@ -140,7 +144,11 @@ class PlayerRepository(Repository):
     def list_rulesets(
         self, *, owner: UUID | None = None, after: str | None = None, limit: int = 200
     ) -> Sequence[CustomRuleset]:
-        """Return rulesets made by players, newest first; those that follow the one `after`."""
+        """
+        Return rulesets made by players, newest first.
+
+        With `after`, the id of a ruleset, only those that follow it in the list.
+        """
         rows = self._database.fetch("list_rulesets", owner, after, limit)
         return [_ruleset(row) for row in rows]
 

@@ -27,7 +27,7 @@ class DisputeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatementText:
-    """A statement of a side, with the salt of its commitment; both None once erased."""
+    """A statement of a side of a dispute, with its commitment's salt; both None once erased."""
 
     text: str | None
     salt: bytes | None
@@ -154,7 +154,7 @@ class DisputeRepository(Repository):
         return {number: SealedVote(key_id=key, sealed=sealed) for number, key, sealed in rows}
 
     def due_disputes_of(self, player: UUID, *, now: datetime) -> Sequence[UUID]:
-        """Return some disputes of a player, as accuser or accused, in which a period has ended."""
+        """Return at most 20 disputes of a player, as either side, in which a period has ended."""
         return [row[0] for row in self._database.fetch("due_disputes_of", player, now)]
 
     def set_dispute_due(self, dispute: UUID, *, version: int, wake_at: datetime | None) -> bool:
@@ -200,11 +200,11 @@ class DisputeRepository(Repository):
         return Accusations(made=made, upheld=upheld, running=running, new=new, cad=cad, known=known)
 
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
-        """Return the streams of the oldest rows of a topic; the rows are not removed."""
+        """Return the streams of the oldest outbox rows of a topic; the rows are not removed."""
         return [stream for (stream,) in self._database.fetch("outbox_waiting", topic, limit)]
 
     def outbox_since(self, *, topic: str) -> datetime | None:
-        """Return the time of the oldest row of a topic, None if there is none."""
+        """Return the time of the oldest outbox row of a topic, None if there is none."""
         rows = self._database.fetch("outbox_since", topic)
         return rows[0][0] if rows else None
 

@@ -78,7 +78,7 @@ class Quota:
     player: UUID
     kind: QuotaKind
     most: int
-    since: datetime | None = None  # of NEW_DISPUTES
+    since: datetime | None = None  # for NEW_DISPUTES: disputes opened after this time count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -219,7 +219,11 @@ class GameRepository(Repository):
         wake_kind: str | None,
         wake_at: datetime | None,
     ) -> bool:
-        """Set the seats whose players replaced a stand-in; return False for an old version."""
+        """
+        Store the seats that players took back from stand-in bots, and the next action of the game.
+
+        Return False, and change nothing, if the game is no longer at `version`.
+        """
         seats = orjson.dumps(sorted(back)).decode()
         return bool(self._write("come_back", game, version, seats, wake_kind, wake_at))
 

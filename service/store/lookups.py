@@ -1,4 +1,4 @@
-"""Lookups: what a request reads from several tables, in one query."""
+"""Lookups: data of several tables that a request reads in one query."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Lookup:
 
 
 def lookup_of(game: UUID, known: int | None) -> Lookup:
-    """Return the lookup of a game after its known version; None: of the whole game."""
+    """Return the lookup of a game's events after version `known`; None: of all its data."""
     if known is None:
         return Lookup(game=game, metadata=True)
     return Lookup(game=game, after=known)
@@ -76,7 +76,7 @@ class LookupResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealData:
-    """What the last event of a hand needs: its refused moves, and its table's new events."""
+    """The data for the last event of a hand: its refused moves, and its table's new events."""
 
     refused: Sequence[RefusedMove]
     table: StreamSlice | None
@@ -86,7 +86,7 @@ class Lookups(Protocol):
     """Combined reads; each is one query with one snapshot, if the store supports it."""
 
     def find(self, lookup: Lookup) -> LookupResult:
-        """Return what the keys of a lookup lead to; raises StoreUnavailable."""
+        """Return the data that the keys of a lookup select; raises StoreUnavailable."""
 
     def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:
         """Return a game's refused moves and its table's events with seq ≥ `after`."""
@@ -100,7 +100,7 @@ class PostgresLookups:
         self._store = store
 
     def find(self, lookup: Lookup) -> LookupResult:
-        """Return what the keys of a lookup lead to; an archived log costs further reads."""
+        """Return the data that the keys of a lookup select; an archived log costs further reads."""
         [row] = self._database.fetch(
             "look_up",
             lookup.token,
@@ -186,7 +186,7 @@ class SeparateLookups:
         self._directory = directory
 
     def find(self, lookup: Lookup) -> LookupResult:
-        """Return what the keys of a lookup lead to."""
+        """Return the data that the keys of a lookup select."""
         player, answer, log, back, metadata = None, None, None, frozenset[int](), None
         if lookup.token is not None:
             known = self._directory.player_by_token(lookup.token)

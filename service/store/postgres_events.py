@@ -318,7 +318,7 @@ def _raise_refusal(returned: Mapping[str, Any]) -> NoReturn:
         case "SH410":
             raise AnswerConflict("this request has been answered")
         case "SH401":
-            raise PlayerErased("a person has been erased")
+            raise PlayerErased("a player has been erased")
         case code:
             raise StoreError(f"the database refused ({code})")
 

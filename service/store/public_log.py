@@ -73,7 +73,7 @@ class PostgresLog:
         self._database.change("keep_cosignature", size, witness, line)
 
     def cosigned_size(self, witness: str) -> int:
-        """Return the size of the largest tree that a witness cosigned."""
+        """Return the size of the largest tree that a witness cosigned, 0 if there is none."""
         return int(self._database.fetch("log_cosigned_size", witness)[0][0])
 
     def hashes(self, tile: Tile) -> bytes:

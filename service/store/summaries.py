@@ -117,16 +117,16 @@ class Cursor:
         try:
             if cursor.at.tzinfo is None or cursor.encode() != text:
                 raise ValueError("no cursor")
-        except OverflowError:  # a time that is in no year of UTC
+        except OverflowError:  # in UTC the time is outside the years 1 to 9999
             raise ValueError("no cursor") from None
         return cursor
 
 
 OLDEST = Cursor(at=datetime.min.replace(tzinfo=UTC), id=UUID(int=0))
-"""Before the oldest row."""
+"""The cursor before the first row of a list sorted from the oldest row."""
 
 START = Cursor(at=datetime.max.replace(tzinfo=UTC), id=UUID(int=2**128 - 1))
-"""Before the newest row."""
+"""The cursor before the first row of a list sorted from the newest row."""
 
 
 class Listed(Protocol):

@@ -413,7 +413,7 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
     def save_ruleset(self, ruleset: CustomRuleset, *, most: int | None = None) -> bool:
         owner = self.player(ruleset.owner)
         if owner is not None and owner.erased_at is not None:
-            raise PlayerErased("a person has been erased")
+            raise PlayerErased("a player has been erased")
         with self._lock:
             own = sum(row.owner == ruleset.owner for row in self._rulesets.values())
             if most is not None and ruleset.id not in self._rulesets and own >= most:

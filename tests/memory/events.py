@@ -190,7 +190,7 @@ class MemoryStore:
             if found is not None and found.kind is not append.kind:
                 raise StoreError("the stream is of another kind")
             if self._erased & self._newcomers(append):
-                raise PlayerErased("a person has been erased")
+                raise PlayerErased("a player has been erased")
             if append.kind is StreamKind.DISPUTE and self._runs_already(append):
                 raise DisputeRuns("a dispute about this move and charge is running")
         self._refuse_seal(commit)

@@ -54,7 +54,7 @@ def _traced(monkeypatch: pytest.MonkeyPatch, sampler: Sampler | None) -> InMemor
 def test_the_standard_variables_switch_traces_on_or_off(
     variables: dict[str, str], *, on: bool
 ) -> None:
-    assert tracing.asked_for(variables) is on
+    assert tracing.are_requested(variables) is on
 
 
 @pytest.mark.parametrize(

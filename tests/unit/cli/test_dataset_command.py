@@ -218,7 +218,7 @@ def test_groups_of_rows_do_not_change_the_rows(
 
     files = [tmp_path / "one.parquet", tmp_path / "many.parquet"]
     shithead(*WORDS, "-o", files[0])
-    monkeypatch.setattr(writer, "ROWS_OF_A_GROUP", 7)
+    monkeypatch.setattr(writer, "ROW_GROUP_SIZE", 7)
     shithead(*WORDS, "-o", files[1])
     one, many = (parquet.ParquetFile(file) for file in files)
     assert (one.num_row_groups, many.num_row_groups > 5) == (1, True)
