@@ -1,4 +1,4 @@
-"""Referees' rooms in Redis: the leader's position, which expires, and its announcement."""
+"""Redis storage of the replay position that a leading referee shows to the others."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class RedisLeads:
         """
         Return the lead after a referee has sent a position, for LEAD_SECONDS.
 
-        While another referee leads, only `take` changes it.
+        While another referee leads, the lead changes only if `take` is true.
         """
         sent = orjson.dumps([position.version, position.viewer, position.selected])
         try:

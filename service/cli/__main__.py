@@ -56,7 +56,7 @@ Try:
   shithead dispute open GAME           accuse a player, or the server
   shithead rulesets leeds              the rules of one ruleset, as a page
   shithead simulate --ruleset leeds    let bots play and count the results
-  shithead dataset -o hands.ndjson     positions, moves and outcomes for learning programs
+  shithead dataset -o hands.ndjson     positions, moves and outcomes for machine learning
   shithead admin stuck                 list the games that have stopped
   shithead witness --log URL           watch a service, and notice changes of the past
   shithead backup FILE                 back up the database while the service runs

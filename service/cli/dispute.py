@@ -25,7 +25,7 @@ from service.client.api import Refused
 from service.client.player import Player
 from service.client.player_files import write_private
 from service.client.signing import head
-from service.replay.captions import lasting
+from service.replay.captions import duration
 from service.shx.canonical import RecordError
 from service.shx.receipts import claimed_receipt, vote_commitment
 
@@ -507,7 +507,7 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
         )
     if state in ("open", "appealed"):
         opens = "once the game is over and three referees or more have been seated for "
-        opens += lasting(found["periods"]["referee_seated_seconds"])
+        opens += duration(found["periods"]["referee_seated_seconds"])
         if found["voting_from"]:
             opens = f"on {when(found['voting_from'])}"
         return f"the voting has not begun: it opens {opens}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.cli.narration import Event, People, narrated
-from service.replay.captions import counted, lasting
+from service.replay.captions import counted, duration
 from service.verify.claims import describe
 from service.verify.plain import ON_THE_MOVE, finding_in_words
 
@@ -139,7 +139,7 @@ def _periods(dispute: Mapping[str, Any]) -> Iterator[str]:
     periods = dispute["periods"]
     hands = counted(periods["referee_hands"], "finished hand")
     age, refusal, vote, appeal, end = (
-        lasting(periods[f"{name}_seconds"])
+        duration(periods[f"{name}_seconds"])
         for name in ("referee_account", "referee_seated", "vote", "appeal", "dispute")
     )
     yield from ("", f"Periods, fixed when the dispute was opened on {when(dispute['opened_at'])}")

@@ -316,7 +316,7 @@ STANDARD_OUTPUT: Final = Path("-")
 Json = dict[str, Any]
 
 
-@click.command(short_help="Write finished hands as rows for learning programs.")
+@click.command(short_help="Write finished hands as rows for machine learning.")
 @click.argument("logs", nargs=-1, type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @simulated_options
 @click.option(

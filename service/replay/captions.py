@@ -1,4 +1,4 @@
-"""Captions: one sentence for each event, in the present or the past."""
+"""Captions: one English sentence for each event, in the present or past tense."""
 
 from __future__ import annotations
 
@@ -57,11 +57,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def lasting(seconds: int) -> str:
+def duration(seconds: int) -> str:
     """
-    Return a length of time, cut to whole units of the largest one that fits.
+    Return a duration in words: whole units of the largest that fits, rounded down.
 
-    >>> lasting(259_200), lasting(86_400), lasting(5_000), lasting(1)
+    >>> duration(259_200), duration(86_400), duration(5_000), duration(1)
     ('3 days', '1 day', '1 hour', '1 second')
     """
     units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
@@ -408,7 +408,7 @@ def _ended(event: GameEnded, say: Wording) -> str:
 
 
 def _seat(seat: Seat | None) -> str:
-    """Return a seat in words, also if a log that contradicts itself names none."""
+    """Return a seat in words; None, as a contradictory log may have, is `no seat`."""
     return "no seat" if seat is None else f"seat {seat}"
 
 

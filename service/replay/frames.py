@@ -80,7 +80,7 @@ def _known(known: Known, viewer: Viewer) -> Known:
 
 
 def _caption(event: Event, before: Game, after: Game, known: Known) -> str:
-    """Return the sentence for an event, also if it names a seat or card that does not exist."""
+    """Return the caption of an event, which may name a seat or card that does not exist."""
     try:
         return caption(event, before, after)
     except LookupError:
@@ -113,7 +113,7 @@ def items_of(log: Sequence[RecordedEvent], steps: Iterable[Frame], viewer: Viewe
 
 
 def past_view(log: Sequence[RecordedEvent], game: Game, viewer: Viewer) -> Json:
-    """Return the view of a masked game of the past, made from its log alone."""
+    """Return the view of an earlier state of a game (masked), made from its log alone."""
     facts = Facts(
         id=log[0].fields["game"],
         head=log[game.version - 1].head,
@@ -158,7 +158,7 @@ def transcript(
     Return a game as text: a line for each event, and under it each zone that changed.
 
     Equal games give equal text, because it has no times, names or ids. Objections to an event
-    are printed under it, and so is the event from which on the cards are unknown.
+    are printed under it. If the cards are unknown from an event on, a line above it states why.
     """
     return transcript_of(frames(events, deck=deck, viewer=viewer), marks)
 

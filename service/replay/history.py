@@ -69,11 +69,11 @@ class RecordedMove(Struct, frozen=True, kw_only=True):
     kind: MoveKind
     seat: Seat | None
     timed_out: bool
-    command: Move | None = None  # what the player asked for, if a player can ask for it
+    command: Move | None = None  # the move as a player would request it; None for other steps
 
     @property
     def action(self) -> int:
-        """Return the seq of the action itself: after a time-out, of the event that follows it."""
+        """Return the seq of the action: the first event, or the one after `turn_timed_out`."""
         return min(self.first + self.timed_out, self.last)
 
     def __contains__(self, seq: int) -> bool:
@@ -82,7 +82,7 @@ class RecordedMove(Struct, frozen=True, kw_only=True):
 
 
 class NotAMove(ValueError):
-    """An event that begins no move, or a move that does not end; `seq` is the event."""
+    """An event begins no move, or a move has no end; `seq` is that of the event at fault."""
 
     def __init__(self, seq: int, reason: str) -> None:
         super().__init__(reason)
@@ -186,7 +186,7 @@ def _kind(type_: str, *, forfeit: bool) -> MoveKind:
 
 def move_around(lines: Sequence[bytes], seq: int) -> RecordedMove:
     """
-    Return the move or step that the event `seq` of a log belongs to, by its stored lines.
+    Return the move or step that contains the event `seq`, read from a log's stored lines.
 
     Only the events around it are read: a log may have 100,000.
 
@@ -340,7 +340,7 @@ def next_game(game: Game, event: Event) -> Game:
 
 def unknown_from(seq: int, known: Known) -> str:
     """
-    Return in words what is not known of a game from the event `seq` on, and why.
+    Return a sentence about the cards that are unknown from the event `seq` on, and why.
 
     >>> print(unknown_from(17, Known.NOTHING))
     From seq 17 on the places of the cards are not known: the event names an absent card or \
@@ -522,7 +522,7 @@ class History:
         return len(self.log) - 1
 
     def unknown(self, seq: int) -> str | None:
-        """Return in words what is not known of the game after an event, and from which event on."""
+        """Return why cards are unknown after an event; None if the log is consistent up to it."""
         known = self.known[seq]
         return None if known is Known.DECK else unknown_from(self.known.index(known), known)
 
@@ -563,7 +563,7 @@ class History:
         )
 
     def _number(self, seq: int) -> int:
-        """Return the number of the move or step that an event belongs to."""
+        """Return the index in `moves` of the move or step that an event belongs to."""
         if not 0 <= seq <= self.end:
             raise LookupError(f"there is no event {seq}")
         return bisect_right(self.moves, seq, key=lambda move: move.first) - 1

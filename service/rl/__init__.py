@@ -1,1 +1,1 @@
-"""Environments for learning programs; they need the extra `rl`."""
+"""Environments for reinforcement learning; they need the extra `rl` or `openspiel`."""

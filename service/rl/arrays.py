@@ -1,4 +1,4 @@
-"""Views and moves as arrays: what a learning program sees, and the numbers of its actions."""
+"""Observations as arrays and moves as numbered actions, for reinforcement learning."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RANK_CODES: Final = "23456789TJQKAX"
 
 RANKS: Final = len(RANK_CODES)
 OTHERS: Final = 48
-"""Actions for plays of several ranks (runs, companions), in the order of the list of moves."""
+"""Number of actions for plays of several ranks (runs, companions), in the order of the moves."""
 
 Floats: TypeAlias = Any
 """An array of `np.float32`; the extra is optional, so its types are not checked."""
@@ -25,7 +25,7 @@ Floats: TypeAlias = Any
 
 class Actions:
     """
-    The actions of one ruleset with one number of seats; the same number always means the same.
+    The actions of one ruleset with one number of seats; an action always has the same number.
 
     In this order: play n cards of a rank; one of the listed plays of several ranks; turn the
     face-down card of a slot; take the pile, alone or with a card or stack of a rank; try the
@@ -37,7 +37,7 @@ class Actions:
     def __init__(self, ruleset: Ruleset, seats: int) -> None:
         """Number the actions for `ruleset` at a table of `seats` seats."""
         decks, jokers, partial = deck_of(ruleset, seats)
-        self.most = max(4 * (decks + bool(partial)), jokers)
+        self.most = max(4 * (decks + bool(partial)), jokers)  # cards in a play of one rank
         self.slots = ruleset.deal.down
         self.laid_out = ruleset.deal.layout is not Layout.NONE
         self.others = RANKS * self.most
@@ -51,7 +51,11 @@ class Actions:
         self.count = self.ready + 1
 
     def of(self, moves: Sequence[Move]) -> dict[int, Move]:
-        """Return the moves of a list by their actions, lays left out (`laying`)."""
+        """
+        Return the listed moves by the numbers of their actions.
+
+        A move `lay` is left out (see `laying`), and so are plays of several ranks after OTHERS.
+        """
         found: dict[int, Move] = {}
         others = 0
         for move in moves:
@@ -66,7 +70,11 @@ class Actions:
         return found
 
     def laying(self, hand: Sequence[str], pending: Sequence[str]) -> dict[int, str]:
-        """Return the cards that may be laid next by their actions; `pending` were chosen before."""
+        """
+        Return the cards that may be laid next, by the numbers of their actions.
+
+        `pending` are the cards that were chosen before.
+        """
         found: dict[int, str] = {}
         for card in sorted(hand):
             if card not in pending:
@@ -74,7 +82,7 @@ class Actions:
         return found
 
     def _action(self, move: Move) -> int | None:
-        """Return the action of a move, None for a play of several ranks."""
+        """Return the number of a move's action; None for a play of several ranks."""
         match move["type"]:
             case "play":
                 ranks = {card[0] for card in move["cards"]}

@@ -1,4 +1,4 @@
-"""A hand as decisions of one seat each; its table as text and picture."""
+"""A hand as a sequence of decisions of single seats; its table as text and picture."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ FACTS: Final = Facts(id="shithead_v0", head="00" * 32, ruleset_hash="00" * 32)
 TURNS_PER_SEAT: Final = 400
 """The default turn limit of a hand, divided by its seats."""
 
-MOST_SWAPS: Final = 6
-"""Maximum of swaps of a seat in the exchange; after them only `ready` is legal."""
+MAX_SWAPS: Final = 6
+"""Maximum number of swaps of a seat in the exchange; after them only `ready` is legal."""
 
 
 def rules_of(ruleset: str, seats: int, options: Mapping[str, Any], *, hand: int) -> Ruleset:
@@ -86,7 +86,7 @@ class Hand:
         return same
 
     def candidates(self) -> tuple[Seat, ...]:
-        """Return the seats of which one decides next; several only if any may act first."""
+        """Return the seats that may decide next; several only if any of them may act first."""
         game = self.game
         able = acting_seats(game)
         out_of_turn = tuple(seat for seat in able if game.turn not in (None, seat))
@@ -103,7 +103,7 @@ class Hand:
         self.legal = self._legal_actions(seat)
 
     def act(self, action: int) -> None:
-        """Make a legal action of the seat selected; raises ValueError if it is illegal."""
+        """Perform an action of the selected seat; raises ValueError if it is illegal."""
         move = self.legal.get(action, {})
         if move is None:
             self._declined = self.game.version
@@ -121,7 +121,7 @@ class Hand:
         return observed(self.view_of(seat))
 
     def view_of(self, seat: Seat | None) -> Json:
-        """Return the view of a seat with its legal moves; None: of a spectator."""
+        """Return the view of a seat with its legal moves; for None, that of a spectator."""
         if seat is None:
             return view_json(seen_by(self.game, None), None, FACTS)
         moves = () if self.game.over else legal_moves(self.game, seat)
@@ -146,7 +146,7 @@ class Hand:
         if moves[0]["type"] == "lay":
             cards = self.actions.laying(self._view["seats"][seat]["hand"]["cards"], self._pending)
             return {action: {"type": "choose", "card": card} for action, card in cards.items()}
-        if game.status is Status.SWAPPING and self._swaps.get(seat, 0) >= MOST_SWAPS:
+        if game.status is Status.SWAPPING and self._swaps.get(seat, 0) >= MAX_SWAPS:
             moves = [move for move in moves if move["type"] == "ready"]
         legal: dict[int, Move | None] = {**self.actions.of(moves)}
         if game.status is Status.PLAYING and game.turn not in (None, seat):

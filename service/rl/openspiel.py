@@ -23,7 +23,7 @@ from service.domain.cards import Card
 from service.domain.deal import whole_deck
 from service.domain.ruleset import Ruleset
 from service.rl.arrays import Actions, Floats, size_of
-from service.rl.hand import MOST_SWAPS, TURNS_PER_SEAT, Hand, rules_of, table_as_text
+from service.rl.hand import MAX_SWAPS, TURNS_PER_SEAT, Hand, rules_of, table_as_text
 from service.rulesets.catalogue import catalogue, definition
 
 PARAMETERS: Final[Mapping[str, Any]] = {
@@ -80,14 +80,14 @@ class Table:
         del memo
         return self
 
-    def most_decisions(self) -> int:
+    def max_decisions(self) -> int:
         """
         Return the maximum number of decisions of a hand.
 
         In the exchange a seat lays its slots, swaps and is ready. Then each action counts
         against the turn limit, and one follow-up may be declined before each.
         """
-        exchange = self.actions.slots + MOST_SWAPS + 1
+        exchange = self.actions.slots + MAX_SWAPS + 1
         return self.seats * exchange + 2 * self.turn_limit
 
 
@@ -120,7 +120,7 @@ class ShitheadGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
             min_utility=-1.0,
             max_utility=1.0,
             utility_sum=0.0,
-            max_game_length=self.table.most_decisions(),
+            max_game_length=self.table.max_decisions(),
         )
         super().__init__(GAME_TYPE, info, dict(params or {}))
 
@@ -134,8 +134,8 @@ class ShitheadGame(pyspiel.Game):  # type: ignore[misc]  # pyspiel has no types
         return Observer(self.table.seats)
 
     def max_chance_nodes_in_history(self) -> int:
-        """Return the maximum of chance nodes: dealer, cards, first seat at each decision."""
-        return 1 + len(self.table.deck) + self.table.most_decisions()
+        """Return the maximum number of chance nodes: dealer, cards, first seat at each decision."""
+        return 1 + len(self.table.deck) + self.table.max_decisions()
 
 
 class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no types
@@ -237,7 +237,7 @@ class ShitheadState(pyspiel.State):  # type: ignore[misc]  # pyspiel has no type
         return self._hand.observation(player)
 
     def view(self, player: int) -> str:
-        """Return the view of a seat as text with its own hand, nothing before the deal."""
+        """Return the view of a seat as text, with its own hand; an empty text before the deal."""
         if self._hand is None:
             return ""
         view = self._hand.view_of(player)
@@ -260,11 +260,11 @@ class Observer:
         self.dict = {"observation": self.tensor}
 
     def set_from(self, state: ShitheadState, player: int) -> None:
-        """Fill the array with what a seat sees in a state."""
+        """Fill the array with the observation of a seat in a state."""
         self.tensor[:] = state.observed(player)
 
     def string_from(self, state: ShitheadState, player: int) -> str:
-        """Return what a seat sees in a state as text."""
+        """Return the view of a seat in a state as text."""
         return state.view(player)
 
 

@@ -1,5 +1,5 @@
 """
-The PettingZoo environment `shithead_v0`: every ruleset as a game for learning programs.
+The PettingZoo environment `shithead_v0`: every ruleset for multi-agent reinforcement learning.
 
     from service.rl import shithead_v0
     env = shithead_v0.env(ruleset="leeds", seats=4)
@@ -26,7 +26,7 @@ from service.domain.ruleset import Ruleset
 from service.rl.arrays import Actions, size_of
 from service.rl.hand import TURNS_PER_SEAT, Hand, rules_of, table_as_picture, table_as_text
 
-MOST_CARDS: Final = 2000
+MAX_COUNT: Final = 2000  # of cards; the upper bound of observations
 
 
 def env(**options: Any) -> Any:
@@ -90,7 +90,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         shape = (size_of(len(self.possible_agents)),)
         return spaces.Dict(
             {
-                "observation": spaces.Box(0, MOST_CARDS, shape=shape, dtype=np.float32),
+                "observation": spaces.Box(0, MAX_COUNT, shape=shape, dtype=np.float32),
                 "action_mask": spaces.Box(0, 1, shape=(self.actions.count,), dtype=np.int8),
             }
         )
@@ -116,7 +116,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         self._select()
 
     def observe(self, agent: str) -> dict[str, Any]:
-        """Return what an agent sees; only the agent on turn has legal actions."""
+        """Return an agent's observation and action mask, all zeros unless the agent is on turn."""
         seat, hand = self.possible_agents.index(agent), self.hand
         mask = np.zeros(self.actions.count, dtype=np.int8)
         if seat == hand.selected and not hand.game.over:
@@ -124,7 +124,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         return {"observation": hand.observation(seat), "action_mask": mask}
 
     def step(self, action: int | None) -> None:
-        """Make an action of the agent on turn; raises ValueError if it is illegal."""
+        """Perform an action of the agent on turn; raises ValueError if it is illegal."""
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
@@ -183,7 +183,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         )
 
     def _select(self) -> None:
-        """Choose the agent that acts next; chance decides between several that may."""
+        """Select the agent that acts next; if several may, one is drawn at random."""
         seats = self.hand.candidates()
         seat = seats[0] if len(seats) == 1 else self._rng.choice(seats)
         self.hand.select(seat)

@@ -1,1 +1,1 @@
-"""Hands played by bots or by chance, in process: simulations and trials of rulesets."""
+"""Hands played by bots or at random without a server: simulations and trials of rulesets."""

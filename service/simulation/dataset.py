@@ -1,4 +1,4 @@
-"""Positions, moves and outcomes of finished hands as rows, for statistics and learning programs."""
+"""Positions, moves and outcomes of finished hands as rows, for statistics and machine learning."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
     "phase": _column(STRING, "`swapping`: the exchange; `playing`"),
     "dealer": _column(INTEGER, "seat of the dealer"),
     "turn": _column(INTEGER, "seat on turn; null in the exchange and at a first-come opening"),
-    "direction": _column(INTEGER, "1: clockwise, -1: against it"),
+    "direction": _column(INTEGER, "1: clockwise, -1: counterclockwise"),
     "stock": _column(INTEGER, "cards in the stock"),
     "pile": _column(CARDS, "cards of the pile, bottom card first"),
     "burned": _column(CARDS, "cards out of play"),
@@ -130,7 +130,7 @@ class Unfinished(ValueError):
 
 def rows(lines: Sequence[bytes]) -> Iterator[Json]:
     """
-    Yield a row for every move of a sealed log: what the seat saw, could do, did and achieved.
+    Yield a row for every move of a sealed log: the view, the legal moves, the choice, the outcome.
 
     Except for the outcome, a row has only data that the seat could see at the time. Forfeits are
     left out, because they are not a choice of play.

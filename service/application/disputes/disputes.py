@@ -33,7 +33,7 @@ from service.domain.dispute_rules import (
     reveal_vote,
     side_of,
 )
-from service.replay.captions import counted, lasting
+from service.replay.captions import counted, duration
 from service.shx.canonical import RecordError
 from service.shx.receipts import check_receipt, vote_commitment
 from service.shx.tlog.notes import NoteVerifier, only_signed_by
@@ -332,6 +332,6 @@ class Disputes:
             needed = counted(periods.referee_hands, "finished hand")
             raise DisputeRefused(
                 f"a referee needs {needed} and an account of at least "
-                f"{lasting(periods.referee_account_seconds)}; you have "
-                f"{counted(hands, 'finished hand')} and an account of {lasting(max(0, age))}"
+                f"{duration(periods.referee_account_seconds)}; you have "
+                f"{counted(hands, 'finished hand')} and an account of {duration(max(0, age))}"
             )
