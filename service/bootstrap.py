@@ -173,14 +173,14 @@ def compose(
     )
     handler = Handler(store, answers)
     refusals = Refusals(store, directory, keyring, rulebook, world)
-    readings = AccessLog(directory, world)
+    access_log = AccessLog(directory, world)
     games = Games(
         store=store,
         game_cache=game_cache,
         histories=histories,
         receipts=receipts,
         names=names,
-        readings=readings,
+        access_log=access_log,
     )
     log = PublicLog(log_store)
     idle = IdleGames(directory=directory, now=world.now, after=idle_after, clock_doubt=clock_doubt)
@@ -241,7 +241,7 @@ def compose(
         game_cache=game_cache,
         keyring=keyring,
         names=names,
-        readings=readings,
+        access_log=access_log,
         rulebook=rulebook,
         world=world,
         notifier=notifier,
@@ -267,7 +267,7 @@ def compose(
             settle_disputes=dispute_jobs.settle_about,
         ),
         tables=tables,
-        key_changes=KeyChanges(store, directory, readings),
+        key_changes=KeyChanges(store, directory, access_log),
         games=games,
         moves=moves,
         entropy=EntropyCalls(moves),
@@ -277,7 +277,7 @@ def compose(
             refusals=refusals,
             dispute_files=files.of_game,
             log=log,
-            readings=readings,
+            access_log=access_log,
         ),
         log=log,
         sequencer=Sequencer(
@@ -297,14 +297,14 @@ def compose(
             games=games,
             opening=opening,
             commands=commands,
-            readings=readings,
+            access_log=access_log,
             world=world,
             ask=ask_findings,
             server_keys=lambda: verifiers_of(keyring.present, origin),
         ),
         rooms=Rooms(commands=commands, games=games, leads=leads),
         statistics=Statistics(
-            directory=directory, game_cache=game_cache, readings=readings, now=world.now
+            directory=directory, game_cache=game_cache, access_log=access_log, now=world.now
         ),
         dispute_jobs=dispute_jobs,
         verifying=Verifying(
@@ -321,7 +321,7 @@ def compose(
             games=games,
             refusals=refusals,
             directory=directory,
-            readings=readings,
+            access_log=access_log,
         ),
         turns=Turns(
             game_cache=game_cache,
@@ -338,7 +338,7 @@ def compose(
         rulemaking=Rulemaking(
             directory=directory, rulebook=rulebook, trials=trials, world=world, handler=handler
         ),
-        lists=Lists(directory=directory, game_cache=game_cache, names=names, readings=readings),
+        lists=Lists(directory=directory, game_cache=game_cache, names=names, access_log=access_log),
         stand_ins=StandIns(
             handler=handler, game_cache=game_cache, directory=directory, names=names
         ),

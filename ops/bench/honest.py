@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from ops.bench.honest_page import page
-from service.application.tables.record import TURNS_A_SEAT
+from service.application.tables.record import TURNS_PER_SEAT
 from service.audit.statistics import blind_facts, deal_fact
 from service.bots.registry import bots
 from service.domain.events import EndReason
@@ -138,7 +138,7 @@ def _most_stalemates(rows: Sequence[Row], plans: Sequence[Plan]) -> list[Plan]:
 
 
 def _longer(seats: int) -> int:
-    return min(LONGER * TURNS_A_SEAT * seats, MAX_TURN_LIMIT)
+    return min(LONGER * TURNS_PER_SEAT * seats, MAX_TURN_LIMIT)
 
 
 if __name__ == "__main__":

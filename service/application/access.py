@@ -1,4 +1,4 @@
-"""Callers: the first read of their requests, what they may see, and the access log."""
+"""Callers: first database read of a request, visibility of games and tables, access log."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idempotency:
-    """Identifies a repeated request: its key within its path, and its body."""
+    """Identifies a request, so that a repetition is recognized: key, path and hash of the body."""
 
     key: str
     path: str

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 MAX_POINTER = 200
-"""Most characters of a JSON pointer in a detail; a pointer may be as long as the body."""
+"""Maximum length of a JSON pointer in a detail; a pointer may be as long as the body."""
 
 
 class Refusal(Exception):

@@ -109,8 +109,8 @@ class Players:
         Set a player's name and return the player's own page.
 
         Names are outside the logs, so all views, also of past hands, show the new name at once;
-        those of other processes within `KEPT_SECONDS`. Raises Refusal `unauthorized` if the
-        player was erased meanwhile.
+        views from other processes show it within `KEPT_SECONDS`. Raises Refusal `unauthorized` if
+        the player was erased meanwhile.
         """
         if not self._directory.set_name(player.id, name):
             raise _gone()

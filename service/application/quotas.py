@@ -18,16 +18,16 @@ from service.store.directory import PlayerRepository
 from service.store.events import Quota, QuotaKind
 
 MOST_TABLES = 200
-"""Maximum of open tables of one host."""
+"""Maximum number of open tables of one host."""
 
 MOST_GAMES = 200
-"""Maximum of running hands of one player."""
+"""Maximum number of running hands of one player."""
 
 MOST_DISPUTES = 20
-"""Maximum of disputes of one accuser that are not final."""
+"""Maximum number of disputes of one accuser that are not final."""
 
 MOST_NEW_DISPUTES = 10
-"""Maximum of disputes opened by one player within a day."""
+"""Maximum number of disputes opened by one player within a day."""
 
 NEW_FOR = timedelta(days=1)
 
@@ -70,21 +70,21 @@ def quota_refused(kind: QuotaKind) -> Refusal:
     return Refusal("rate-limited", _DETAILS[kind].format(most=most.get(kind)))
 
 
-def room_for_table(directory: PlayerRepository, player: UUID) -> None:
+def check_table_quotas(directory: PlayerRepository, player: UUID) -> None:
     """
-    Refuse a new table if the player has reached the maximum of tables or running hands.
+    Refuse a new table if the player has the maximum number of tables or of running hands.
 
     This check saves work; the commit counts again with the player's row locked, because
     other requests may write in between. Raises Refusal `rate-limited`.
     """
     if directory.standing(player).hosting >= MOST_TABLES:
         raise quota_refused(QuotaKind.TABLES)
-    room_for_game(directory, player)
+    check_game_quota(directory, player)
 
 
-def room_for_game(directory: PlayerRepository, player: UUID) -> None:
+def check_game_quota(directory: PlayerRepository, player: UUID) -> None:
     """
-    Refuse a new hand if the player has reached the maximum; see `room_for_table`.
+    Refuse a new hand if the player has reached the maximum; see `check_table_quotas`.
 
     Raises Refusal `rate-limited`.
     """
@@ -106,7 +106,7 @@ EVENTS_PER_CARD: Final = 15
 """Work of listing the moves of a larger hand, in events for each card: enough to need a slot."""
 
 ORDINARY_DECK: Final = 104
-"""Cards; the work of following every card of a larger deck is a multiple of its events."""
+"""Number of cards; for a deck n times as large, following its cards costs n times the work."""
 
 _LIMIT: Final[ContextVar[Limit | None]] = ContextVar("limit", default=None)
 _UNLIMITED: Final = nullcontext()

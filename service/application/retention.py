@@ -205,7 +205,7 @@ class Erasures:
         if self._file is None:
             return 0
         known = self._read(self._file)
-        # An erasure from a clock that was ahead must not hide the erasures after its correction.
+        # After a clock that was ahead is corrected, new erasures are earlier than known ones.
         since = min(max(known.values()), self._now()) - OVERLAP if known else None
         new = [
             one for one in self._directory.erased_players(since=since) if one.player not in known

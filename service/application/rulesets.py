@@ -257,9 +257,9 @@ def _named(known: KnownByName) -> dict[str, Any]:
     }
 
 
-KEPT = 1000  # custom rulesets in memory
+MOST_RULESETS = 1000  # custom rulesets in memory
 
-READING = 25
+READ_COST = 25
 """Work of reading a custom ruleset, as the number of events that take as long to fold."""
 
 
@@ -301,9 +301,9 @@ class Rulebook:
 
     def _read(self, row: CustomRuleset) -> Definition:
         document = orjson.loads(row.document)
-        with work(READING):
+        with work(READ_COST):
             read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
         self._own[row.id] = read
-        if len(self._own) > KEPT:
+        if len(self._own) > MOST_RULESETS:
             self._own.popitem(last=False)
         return read

@@ -56,10 +56,10 @@ def listed_keys(keyring: Keyring, origin: str) -> list[dict[str, str | None]]:
 
 def listed_retirements(keyring: Keyring, origin: str) -> list[dict[str, str]]:
     """
-    Return the end of every retired key, signed by the present key; newest first.
+    Return the end of validity of every retired key, signed by the present key; newest first.
 
-    Ed25519 signatures are deterministic, so none are stored. This also signs ends that an
-    earlier release set without a signature.
+    Ed25519 signatures are deterministic, so they are computed and not stored. Keys that an earlier
+    release retired without a signature are included.
     """
     signer = verifiers_of(keyring, origin)[0].key_id.hex()
     found = []
@@ -78,7 +78,7 @@ def listed_retirements(keyring: Keyring, origin: str) -> list[dict[str, str]]:
 
 
 def signers_at(keyring: Keyring, origin: str, now: datetime) -> list[NoteSigner]:
-    """Return the signers of checkpoints: the present key, and the last while both are valid."""
+    """Return the checkpoint signers: the present key, and the previous one while both are valid."""
     return [NoteSigner(name=origin, key=key) for key in keyring.signing_at(now)]
 
 

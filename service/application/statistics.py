@@ -68,13 +68,13 @@ class Statistics:
         *,
         directory: DisputeRepository,
         game_cache: GameCache,
-        readings: AccessLog,
+        access_log: AccessLog,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._now = now
         self._directory = directory
         self._game_cache = game_cache
-        self._access_log = readings
+        self._access_log = access_log
         self._tallies: dict[tuple[str, tuple[str, ...]], Tally] = {}
         self._seen: dict[bool, dict[UUID, datetime]] = {True: {}, False: {}}  # by public
         self._latest: dict[bool, datetime] = {}

@@ -1,4 +1,4 @@
-"""Commands in disputes: the opening with its checks, and read, decide, append, answer."""
+"""Commands on disputes: opening a dispute with its checks, and all later commands."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Disputes:
         games: Games,
         opening: DisputeOpening,
         commands: DisputeCommands,
-        readings: AccessLog,
+        access_log: AccessLog,
         world: World,
         ask: Callable[[UUID], None],
         server_keys: Callable[[], Sequence[NoteVerifier]],
@@ -77,7 +77,7 @@ class Disputes:
         self._games = games
         self._opening = opening
         self._commands = commands
-        self._readings = readings
+        self._access_log = access_log
         self._world = world
         self._request_findings = ask  # enqueues a job, best effort
         self._server_keys = server_keys
@@ -129,7 +129,7 @@ class Disputes:
             found = [self._commands.record(row.id) for row in page.items]
             wanted = [r for r in found if state in (None, r.dispute.state.value)]
             games = (self._directory.game(game) for game in {record.game for record in wanted})
-            self._readings.note_listed([game for game in games if game is not None], caller)
+            self._access_log.note_listed([game for game in games if game is not None], caller)
             return self._shown(wanted, caller), page.next.encode() if page.next else None
 
     def _shown(

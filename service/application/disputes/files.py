@@ -31,10 +31,10 @@ from service.verify.plain import finding_in_words
 
 MOST_FINDINGS_BYTES = 1 << 20
 MOST_IN_A_BUNDLE = 20
-"""Maximum of disputes in a game's bundle, newest first: each has a copy of the log."""
+"""Maximum number of disputes in a game's bundle, newest first: each has a copy of the log."""
 
 MOST_COPIED = 16 << 20
-"""Maximum of bytes of frozen evidence in a bundle: readers limit the size of a bundle."""
+"""Maximum number of bytes of frozen evidence in a bundle: readers limit a bundle's size."""
 
 
 class DisputeFiles:
@@ -99,8 +99,8 @@ class DisputeFiles:
         """
         Return the files of a public bundle in addition to its log of `version` events.
 
-        These are the proof of the public log, once it has one of this version, and after the
-        seal the refused attempts.
+        These are the proof that the public log contains this version, if there is one, and after
+        the seal the refused attempts.
         """
         proof = self._log.proof(entry.record.identity, version=version)
         files = {} if proof is None else {PROOF: proof}

@@ -295,7 +295,7 @@ class DisputeJobs:
             raise
 
     def settle(self, identity: UUID) -> str:
-        """Store the events of ended periods, without new findings; return as `process`."""
+        """Store the events of ended periods, without findings; return an outcome of `process`."""
         return self._processed(identity, lambda _record: ((), {}))
 
     def settle_about(self, player: UUID) -> None:

@@ -40,8 +40,8 @@ from service.store.summaries import DisputeSummary
 _BEGIN = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
-SOONEST: Final = 2 * SECOND
-"""Microseconds: minimum time between two checks whether the public log proves a game."""
+MIN_WAIT: Final = 2 * SECOND
+"""Minimum time between two checks whether the public log proves a game, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +104,7 @@ def wake_at(record: DisputeRecord, *, now: str | None = None) -> datetime | None
 
 def _findings_at(record: DisputeRecord, now: Moment) -> Moment | None:
     """
-    Return when to look next whether findings have to be made again, None if never.
+    Return when to check next whether findings have to be made again, None if never.
 
     After a new receipt this is at once. After the seal, until the public log proves the game, each
     wait is half as long as the time that has passed so far.
@@ -117,7 +117,7 @@ def _findings_at(record: DisputeRecord, now: Moment) -> Moment | None:
     if sealed_at is None or dispute.anchored:
         return None
     waited = now - max(sealed_at, dispute.opened_at)
-    return now + max(SOONEST, waited // 2)
+    return now + max(MIN_WAIT, waited // 2)
 
 
 def moment_of(text: str) -> Moment:
@@ -190,7 +190,7 @@ def dispute_json(
     player: UUID | None = None,
 ) -> dict[str, Any]:
     """
-    Return a dispute; `words` are the statements, None for callers who may not read them.
+    Return a dispute as JSON; `words` are the statements, None if the caller may not read them.
 
     Without `words` the ids of the referees are omitted as well. `player` is the caller, whose
     role in the dispute is shown; None in an evidence file, which has no caller.
@@ -223,9 +223,9 @@ def dispute_json(
 
 def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
     """
-    Return the public rulings: none if one has the verdict cad and the dispute is not final.
+    Return the public rulings: none if one has the verdict `cad` and the dispute is not final.
 
-    Such a verdict can still be appealed.
+    Such a ruling can still be appealed or superseded.
     """
     final = dispute.state is DisputeState.FINAL
     if not final and any(ruling.verdict is Verdict.CAD for ruling in dispute.rulings):
@@ -234,7 +234,7 @@ def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
 
 
 def _rulings(dispute: Dispute) -> list[dict[str, Any]]:
-    """Return all rulings, oldest first, with their states; `against`: they blame the accused."""
+    """Return all rulings, oldest first; `against` is true if a ruling blames the accused."""
     states = {DisputeState.FINAL: "final", DisputeState.RULED: "appealable"}
     last = len(dispute.rulings) - 1
     return [

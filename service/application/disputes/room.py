@@ -80,7 +80,7 @@ class Rooms:
     Only the referees of the present panel can read or set a room. A position is only a hint: each
     follower fetches the view with the follower's own rights. A leader cannot set a viewer whose
     view the leader may not see. Every method raises Refusal `not-found`, `forbidden` for callers
-    who are no referees of the present panel, and `unavailable` if Redis does not answer.
+    who are not referees of the present panel, and `unavailable` if Redis does not answer.
     """
 
     def __init__(self, *, commands: DisputeCommands, games: Games, leads: Leads) -> None:
@@ -112,9 +112,9 @@ class Rooms:
         """
         Set the caller's position unless another referee leads, and return the room.
 
-        With `take` the caller replaces another leader. Besides those of the class raises Refusal
-        `invalid-body` for an unknown version, viewer or event, and `sealed` for the view of
-        another seat before the seal.
+        With `take` the caller replaces another leader. Raises Refusal `invalid-body` for an
+        unknown version, viewer or event, `sealed` for the view of another seat before the seal,
+        and those of the class.
         """
         number, record = self._referee(caller, player, identity)
         entry, at = self._games.entry(caller, record.game), position.version

@@ -43,13 +43,13 @@ class Auditing:
         games: Games,
         refusals: Refusals,
         directory: Directory,
-        readings: AccessLog,
+        access_log: AccessLog,
     ) -> None:
         self._histories = histories
         self._games = games
         self._refusals = refusals
         self._directory = directory
-        self._access_log = readings
+        self._access_log = access_log
 
     def move(
         self, caller: Caller, game: UUID, seq: int, *, with_opinion: bool = False
@@ -102,7 +102,7 @@ class Auditing:
         """
         Return the cards that a seat could know at a version.
 
-        By default of the caller's seat, and at the present version. Raises Refusal `not-found`,
+        The defaults are the caller's seat and the present version. Raises Refusal `not-found`,
         `sealed` for another seat before the seal, `invalid-body` for a missing or unknown seat or
         an unknown version.
         """
@@ -158,7 +158,7 @@ class Auditing:
 
 
 def _opinion(found: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the opinion of a decision; None for one of the server, or if there is none."""
+    """Return the bot's opinion of a decision; None for a step of the server, or without one."""
     saw, legal, did = found["saw"], found["legal"], found["did"]
     if saw is None or legal is None or did is None:
         return None

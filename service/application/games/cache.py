@@ -40,7 +40,7 @@ class GameEntry:
     invite_hash: bytes | None
     window_seconds: int
     players: tuple[UUID | None, ...]
-    back: frozenset[Seat]
+    back: frozenset[Seat]  # seats whose players came back from a stand-in bot
 
     @property
     def version(self) -> int:
@@ -64,16 +64,16 @@ class Versioned(Protocol):
 
 _Folded = TypeVar("_Folded", bound=Versioned)
 
-UNUSED = 300.0
-"""Seconds without use after which a stream is removed; folding it again takes milliseconds."""
+UNUSED_SECONDS = 300.0
+"""Time without use after which a stream is removed; folding it again takes milliseconds."""
 
 
 class NewestVersions(Generic[_Folded]):
     """
     Cache of the newest version of each stream; the least recently used are removed first.
 
-    A stream is removed if there are more than `size`, or if it was not used for UNUSED seconds of
-    `clock`, because another process may have ended the game.
+    A stream is removed if there are more than `size`, or if it was not used for UNUSED_SECONDS
+    of `clock`, because another process may have ended the game.
     """
 
     def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -98,7 +98,7 @@ class NewestVersions(Generic[_Folded]):
             if known is None or known.version <= folded.version:
                 self._folded[stream] = folded
             self._use(stream)
-            while len(self._folded) > self._size or self._oldest() < self._clock() - UNUSED:
+            while len(self._folded) > self._size or self._oldest() < self._clock() - UNUSED_SECONDS:
                 del self._used[self._folded.popitem(last=False)[0]]
 
     def forget(self, stream: UUID) -> None:
@@ -119,7 +119,7 @@ MOST_TABLES = 2000
 MOST_RUNNING = 2000
 MOST_OVER = 200
 """
-Maximum of tables, running games and finished games in the memory of a process.
+Maximum numbers of tables, running games and finished games in the memory of a process.
 
 A game takes about 20 kilobytes. A removed game is read again at its next move or request.
 """
@@ -252,7 +252,7 @@ class GameCache:
         return replace(entry, record=record, back=frozenset())
 
     def keep(self, entry: GameEntry) -> None:
-        """Put an entry into the cache, unless it has a later version already."""
+        """Cache an entry, unless a later version is cached already."""
         self._games.keep(entry)
 
     def table(self, identity: UUID) -> TableRecord | None:
@@ -345,7 +345,7 @@ def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
 
 
 MOST_EVENTS = 80_000
-"""Maximum of events of all cached histories together; each takes at most two kilobytes."""
+"""Maximum number of events in all cached histories; each takes at most two kilobytes."""
 
 EVENTS_PER_UNIT = 20
 """Number of events whose search for openings takes as long as folding one event."""
@@ -475,12 +475,14 @@ def _same_deck(
 
 
 KEPT_SECONDS = 5.0
+"""Time for which a name is cached."""
+
 MOST_NAMES = 100_000
 """Number of cached names above which the cache is cleared."""
 
 
 _Kept = tuple[float, str | None]
-"""When a name has to be read again, and the name; None for an erased player."""
+"""The `time.monotonic` at which a name expires, and the name; None for an erased player."""
 
 
 class Names:

@@ -1,4 +1,4 @@
-"""Commits of games: a move's events, the summary row, and at the end of a hand the table's."""
+"""Commits of moves: events, summary row, outbox rows, and the table's event after a hand."""
 
 from __future__ import annotations
 

@@ -41,13 +41,13 @@ STAND_IN = "lowest"
 """The bot that plays for a person who timed out repeatedly."""
 
 MAX_MOVES = 200
-"""Maximum of moves of one job; another job makes the remaining ones."""
+"""Maximum number of moves of one job; another job makes the remaining ones."""
 
 SEARCH_SECONDS = 2.0
 """Time limit of one job at a table with a bot that searches, so that others wait less."""
 
 MAX_SWAPS = 6
-"""Maximum of swaps of a bot in the exchange; then its move is `ready`."""
+"""Maximum number of swaps of a bot in the exchange; then its move is `ready`."""
 
 
 class Turns:
@@ -151,7 +151,7 @@ class Turns:
         return done
 
     def _closed_if_idle(self, entry: GameEntry) -> GameEntry | None:
-        """Close an abandoned game; None if it may continue to wait."""
+        """Close an abandoned game and return it; return None if it may continue to wait."""
         if not self._idle.is_idle(entry.record):
             return None
         _count("idle")
@@ -171,7 +171,7 @@ class Turns:
 
     def _no_bot_opens(self, entry: GameEntry) -> GameEntry | None:
         """
-        Time the opening out if its deadline has passed, because no bot may open; else wait.
+        Time out the opening, which no bot may make, if its deadline has passed; else wait.
 
         The next action in the game's row is updated only now, when it is public that no bot has
         opened.

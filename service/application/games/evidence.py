@@ -1,4 +1,4 @@
-"""Evidence bundles, and the verification of uploads."""
+"""Evidence bundles, and the verification of stored games and uploads."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Evidence:
         refusals: Refusals,
         dispute_files: Callable[[UUID], Mapping[str, bytes]],
         log: PublicLog,
-        readings: AccessLog,
+        access_log: AccessLog,
     ) -> None:
         self._log = log
-        self._access_log = readings
+        self._access_log = access_log
         self._dispute_files = dispute_files
         self._game_cache = game_cache
         self._games = games
@@ -92,7 +92,7 @@ class Evidence:
 
 
 MAX_AUDITS = 500
-"""Maximum of audit objects in the cache, of a few kilobytes each."""
+"""Maximum number of audit objects in the cache, of a few kilobytes each."""
 
 
 class Verifying:

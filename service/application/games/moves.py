@@ -59,14 +59,14 @@ from service.store.games import RefusedMove
 from service.telemetry import CONFLICTS, MOVES
 
 MOST_SWAPS = 500
-"""Maximum of exchanges of a seat in a hand: the rules have none, and each exchange is an event."""
+"""Maximum number of swaps of a seat in a hand: the rules set no limit, and each is an event."""
 
 
 def check_signature(
     record: GameRecord, seat: Seat, move: Move, auth: Mapping[str, Any] | None
 ) -> None:
     """
-    Raise Refusal unless the move is signed with its seat's key, or unsigned without a key.
+    Raise Refusal unless the move is signed with its seat's key; without a key it has no signature.
 
     The codes, in the order of the checks: `signature-required`, `bad-signature`,
     `nonce-reused`, `stale-version`.
@@ -471,7 +471,7 @@ class Moves:
     ) -> Accepted:
         change = self._changed(entry, events, auth=auth)
         record, lines = change.record, change.lines
-        # Seats come back to their players at a move; the answer shows them as they were.
+        # The answer uses `back` from before the move, as does the rebuilt one (`MadeMove`).
         after = replace(entry, record=record)
         body = move_answer(after, lines, seat, self._names, self._receipts)
         return Accepted(

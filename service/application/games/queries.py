@@ -97,7 +97,7 @@ def deadline(entry: GameEntry) -> str | None:
     """
     Return the next deadline, computed from the log of the game; None if there is none.
 
-    In the set-up it is that of the entropy, also without a clock.
+    Before the deal it is the time limit for entropy, which applies also without a clock.
     """
     record, game = entry.record, entry.record.game
     clock = game.setup.clock
@@ -141,9 +141,9 @@ class Games:
         histories: Histories,
         receipts: Receipts,
         names: Names,
-        readings: AccessLog,
+        access_log: AccessLog,
     ) -> None:
-        self._access_log = readings
+        self._access_log = access_log
         self._store = store
         self._game_cache = game_cache
         self._histories = histories
@@ -357,9 +357,9 @@ class Lists:
     """Lists of the games and tables that a caller may see."""
 
     def __init__(
-        self, *, directory: Directory, game_cache: GameCache, names: Names, readings: AccessLog
+        self, *, directory: Directory, game_cache: GameCache, names: Names, access_log: AccessLog
     ) -> None:
-        self._access_log = readings
+        self._access_log = access_log
         self._directory = directory
         self._game_cache = game_cache
         self._names = names

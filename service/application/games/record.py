@@ -117,10 +117,10 @@ def secrets_of(record: GameRecord) -> Secrets | None:
 
 def load(identity: UUID, lines: Sequence[bytes], *, seed: bytes | None) -> GameRecord:
     """
-    Return the record that stored lines lead to; `seed` is S if the caller may fold with it.
+    Return the record that stored lines lead to; `seed` is the server's seed, S of SHX/1.
 
-    Without S, hands and stock stay hidden, as for a public reader. Raises ValueError if the first
-    event is not `game_created`, InvalidHistory for a later line that is invalid.
+    Without the seed, hands and stock stay hidden, as for a public reader. Raises ValueError if the
+    first event is not `game_created`, InvalidHistory for a later line that is invalid.
     """
     begun = GAMES.load(identity, lines[:1])
     return follow(replace(begun, seed=seed), lines[1:])
@@ -212,7 +212,7 @@ def write(
 
 
 def shuffled(record: GameRecord) -> GameRecord:
-    """Return the record with the deck derived from all entropy; unchanged without S."""
+    """Return the record with the deck derived from all entropy; unchanged without the seed."""
     if record.seed is None or record.shuffle is not None:
         return record
     setup = record.game.setup

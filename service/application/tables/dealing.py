@@ -123,7 +123,7 @@ def new_hand(
 
 def deal_when_ready(record: GameRecord, *, at: str) -> tuple[GameRecord, tuple[bytes, ...]]:
     """
-    Return the record after the deal, and its lines, if all entropy is in; else unchanged.
+    Return the record after the deal, and its lines; before all entropy is in, it is unchanged.
 
     Raises ValueError if the record has no seed.
     """

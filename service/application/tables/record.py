@@ -101,7 +101,7 @@ def seat_summaries(record: TableRecord) -> list[SeatSummary]:
     ]
 
 
-TURNS_A_SEAT = 400
+TURNS_PER_SEAT = 400
 """Default turn limit of a hand, for each seat (rules.md, Endless hands)."""
 
 
@@ -135,7 +135,7 @@ def opened_by(host: UUID, request: TableRequest, definition: Definition) -> Tabl
         raise invalid(f"/options/{token(error.name)}", error.message) from None
     ruleset = definition.ruleset(options)
     _check_deal(ruleset, len(seats))
-    limit = request.turn_limit or min(TURNS_A_SEAT * len(seats), MAX_TURN_LIMIT)
+    limit = request.turn_limit or min(TURNS_PER_SEAT * len(seats), MAX_TURN_LIMIT)
     all_bots = all(seat.kind is SeatKind.BOT for seat in seats)
     conditions = Conditions(
         ruleset=definition.pinned(options),

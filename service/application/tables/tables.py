@@ -30,10 +30,10 @@ from service.application.games.schedule import next_wake, stands_in
 from service.application.handler import Accepted, Handler, NewStream, nothing
 from service.application.ports import Notifier, World
 from service.application.quotas import (
+    check_game_quota,
+    check_table_quotas,
     of_games,
     of_tables,
-    room_for_game,
-    room_for_table,
 )
 from service.application.rulesets import Rulebook
 from service.application.tables.dealing import DealtHand, new_hand, table_append
@@ -136,7 +136,7 @@ def table_closed(table: Table, expected: Collection[int] | None = None) -> Seque
     """
     if expected is not None and table.version not in expected:
         raise Refusal("stale-version", "the table has changed", version=table.version)
-    not_playing(table)
+    check_not_playing(table)
     return [] if table.closed else [TableClosed()]
 
 
@@ -144,17 +144,17 @@ def _own_seat(table: Table, player: Player) -> Seat:
     seat = table.seat_of(str(player.id))
     if seat is None:
         raise Refusal("not-seated", "you do not sit at this table")
-    not_playing(table)
+    check_not_playing(table)
     return seat
 
 
-def not_playing(table: Table) -> None:
+def check_not_playing(table: Table) -> None:
     """Raise Refusal `hand-running` during a hand."""
     if table.status is TableStatus.PLAYING:
         raise Refusal("hand-running", "a hand is being played")
 
 
-def ready_to_deal(table: Table) -> None:
+def check_ready_to_deal(table: Table) -> None:
     """
     Raise Refusal if the table cannot deal.
 
@@ -184,7 +184,7 @@ class Tables:
         game_cache: GameCache,
         keyring: Keys,
         names: Names,
-        readings: AccessLog,
+        access_log: AccessLog,
         rulebook: Rulebook,
         world: World,
         notifier: Notifier,
@@ -197,7 +197,7 @@ class Tables:
         self._game_cache = game_cache
         self._keyring = keyring
         self._names = names
-        self._access_log = readings
+        self._access_log = access_log
         self._rulebook = rulebook
         self._world = world
         self._notifier = notifier
@@ -219,7 +219,7 @@ class Tables:
         )
 
     def _opened(self, player: Player, wanted: TableRequest) -> Accepted:
-        room_for_table(self._directory, player.id)
+        check_table_quotas(self._directory, player.id)
         event = opened_by(player.id, wanted, self._rulebook.definition(wanted.ruleset))
         identity, at = self._world.identity(), format_time(self._world.now())
         invite = None if wanted.public else token_urlsafe(32)
@@ -269,7 +269,7 @@ class Tables:
         """
         caller = Caller(player=player.id, invite=invite)
         visible_table(self._directory.table(identity), caller)
-        room_for_game(self._directory, player.id)
+        check_game_quota(self._directory, player.id)
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
             return [seat_taken(record.table, player, seat, entropy=entropy, key=key)]
@@ -345,8 +345,8 @@ class Tables:
         """
         Deal the next hand and return the caller's view of it.
 
-        Raises Refusal `not-found`, `not-seated`, `rate-limited`, and those of `ready_to_deal` and
-        `Handler.handle`.
+        Raises Refusal `not-found`, `not-seated`, `rate-limited`, and those of
+        `check_ready_to_deal` and `Handler.handle`.
         """
         caller = Caller(player=player.id, invite=invite)
         return self._handler.handle(
@@ -361,8 +361,8 @@ class Tables:
         row = visible_table(self._directory.table(record.identity), caller)
         if player.id != row.host and record.table.seat_of(str(player.id)) is None:
             raise Refusal("not-seated", "only the host and the seats of a table can deal")
-        ready_to_deal(record.table)
-        room_for_game(self._directory, player.id)
+        check_ready_to_deal(record.table)
+        check_game_quota(self._directory, player.id)
         dealt = self._hand(record)
         done, lines = TABLES.write(record, dealt.events, at=dealt.record.created_at)
         view = present_view(dealt.entry, dealt.entry.seat_of(player.id), self._names)

@@ -116,10 +116,10 @@ def _seat(record: TableRecord, player: UUID | None) -> int | None:
 class KeyChanges:
     """Reads the signed key changes from a table's stream; each can be verified on its own."""
 
-    def __init__(self, store: EventStore, directory: GameRepository, readings: AccessLog) -> None:
+    def __init__(self, store: EventStore, directory: GameRepository, access_log: AccessLog) -> None:
         self._store = store
         self._directory = directory
-        self._access_log = readings
+        self._access_log = access_log
 
     def of_table(self, caller: Caller, table: UUID) -> list[dict[str, Any]]:
         """Return a table's signed key changes, newest first; raises Refusal `not-found`."""

@@ -7,7 +7,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from service.application.access import Player
-from service.application.games.cache import UNUSED, CachedGames, GameEntry
+from service.application.games.cache import UNUSED_SECONDS, CachedGames, GameEntry
 from service.bootstrap import Services
 from tests.changed import replace
 from tests.worlds.fake_world import entry_of, open_game, play_out
@@ -68,9 +68,9 @@ def test_a_game_finished_by_another_process_leaves_the_cache_later(
     left, read, new = copies(versions[0], 3)
     games.keep(left)
     games.keep(read)
-    now = UNUSED - 1
+    now = UNUSED_SECONDS - 1
     assert cached(games, [read]) == [True]
-    now = UNUSED + 1
+    now = UNUSED_SECONDS + 1
     games.keep(new)
     assert cached(games, [left, read, new]) == [False, True, True]
 

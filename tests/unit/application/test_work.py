@@ -14,7 +14,7 @@ from service.api.limits import LONG
 from service.application.access import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
-from service.application.rulesets import READING, TEXT_COST
+from service.application.rulesets import READ_COST, TEXT_COST
 from service.bootstrap import Services, compose
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -118,7 +118,7 @@ def test_generating_texts_of_custom_rulesets_counts_as_work(
     assert meter.of(listed) == 3 * TEXT_COST
     assert meter.of(listed) == 0
     services.rulebook._own.clear()
-    assert meter.of(listed) == 3 * READING
+    assert meter.of(listed) == 3 * READ_COST
 
 
 def test_an_ordinary_hand_needs_no_slot(services: Services) -> None:
