@@ -1,1 +1,1 @@
-"""The rules of the game, pure: commands, events, state, and the functions between them."""
+"""The rules of the game as pure functions on commands, events and states."""

@@ -49,7 +49,7 @@ class Pass(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Swap(Struct, frozen=True, kw_only=True, gc=False):
-    """Exchange cards pair by pair: `up` go from the hand to face up, `hand` the other way."""
+    """Exchange cards pair by pair: lay hand cards `up` face up, take face-up cards `hand`."""
 
     seat: Seat
     up: tuple[Card, ...]
@@ -131,10 +131,10 @@ class RuleRefused(CommandRefused):
 
 class Refusal(Struct, frozen=True):
     """
-    Why the rules forbid something: the sentence for the player, and the settings behind it.
+    The reason why the rules forbid a move: the sentence for the player, and the settings behind it.
 
-    Predicates such as `may_pick_up` and `decide` get it from the same function, so they cannot
-    disagree.
+    `decide` and predicates such as `may_pick_up` call the same function for the reason, so they
+    cannot disagree.
     """
 
     detail: str

@@ -1,4 +1,4 @@
-"""Commands decided: their events or refusal, `decide(command, game)`, and the effects of plays."""
+"""The decision on a command, `decide(command, game)`: events or a refusal; effects of plays."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def _check_follow_up(command: Play, game: Game) -> tuple[Card, ...]:
 
 
 def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
-    """Return the events of a face-down card: a play, or it and the pile go to hands."""
+    """Return the events of turning a face-down card: a play if it fits, else a pick-up."""
     seat, slot, ruleset = command.seat, command.slot, game.ruleset
     state = game.seats[seat]
     rule = ruleset.cite("model.blind")
@@ -171,7 +171,7 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
 
 
 def _try_stock(command: TryStock, game: Game) -> tuple[Event, ...]:
-    """Return the events of the top card of the stock: as for a face-down card."""
+    """Return the events of trying the stock's top card: a play if it fits, else a pick-up."""
     seat = command.seat
     if refusal := refusal_of_try(game, seat):
         raise refusal.error(game.ruleset)
@@ -318,7 +318,7 @@ def _failed(
     seat: Seat,
     event: Callable[[Seat, Seat | None], Event],
 ) -> tuple[Event, ...]:
-    """Return the `event` of a taken pile, and the end if the turn limit is reached."""
+    """Return the event of a taken pile, built by `event`; at the turn limit also the end."""
     taker, turn = after_pick_up(game, seat)
     if limit_reached(game, more=1) is not None:
         return (event(taker, None), *_ended(game, EndReason.STALEMATE, None))

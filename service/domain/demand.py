@@ -129,7 +129,7 @@ def _asked(ruleset: Ruleset, rank: Rank, asks: Asks, setting: str) -> Demand:
 
 def burn_cause(ruleset: Ruleset, pile: tuple[Card, ...]) -> BurnCause | None:
     """
-    Return why a pile burns, None if it does not; a burn by its top rank comes first.
+    Return why a pile burns, None if it does not; RANK if both causes apply.
 
     >>> rules = Ruleset(id="plain", seats_min=2, seats_max=6)
     >>> burn_cause(rules, ("9c", "9d", "9h", "9s"))

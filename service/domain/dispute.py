@@ -1,4 +1,4 @@
-"""A dispute over a game: events, state, fold."""
+"""A dispute about a game: its events, and its state, which is folded from them."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Vote(StrEnum):
 class Verdict(StrEnum):
     """The outcome of a panel's vote (L23)."""
 
-    CAD = "cad"
+    CAD = "cad"  # against a player, the word of L23 for a cheat
     CLEARED = "cleared"
-    PROVEN = "proven"  # against the server: only a player can be a cad
+    PROVEN = "proven"  # against the server, which is not called a cad
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,7 +363,7 @@ def fold_dispute(events: Iterable[tuple[DisputeEvent, Moment]]) -> Dispute:
 
 def evolve_dispute(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
     """
-    Return `dispute` after `event`, which happened `at`.
+    Return `dispute` after `event`, which happened at the time `at`.
 
     Raises ValueError for a second `DisputeOpened`.
     """

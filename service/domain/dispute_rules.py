@@ -32,19 +32,19 @@ from service.domain.dispute import (
 )
 
 SECOND = 1_000_000
-"""In microseconds."""
+"""One second in microseconds."""
 
 MOST_STATEMENTS = 20
-"""Most statements of one side."""
+"""Maximum number of statements of one side."""
 
 MOST_RECEIPTS = 10
-"""Most receipts that one side hands in: for each one the game is verified again."""
+"""Maximum number of receipts of one side: the game is verified again after each one."""
 
 MOST_JUDGES = 9
-"""Most referees of one panel."""
+"""Maximum number of referees on a panel."""
 
 MOST_REFEREES = 250
-"""Most referees of one dispute: their number is one byte of a vote's commitment."""
+"""Maximum number of referees of a dispute: a vote's commitment has one byte for the index."""
 
 _WAITING = (DisputeState.OPEN, DisputeState.APPEALED)
 """The states in which a panel is not complete."""
@@ -357,7 +357,7 @@ def _at_the_end(dispute: Dispute, at: Moment, sealed_at: Moment | None) -> tuple
 
 
 def _panel(dispute: Dispute, at: Moment) -> tuple[int, ...]:
-    """Return the referees seated for long enough, at most the nine of the lowest numbers."""
+    """Return the first MOST_JUDGES of the referees who have been seated for long enough."""
     since = at - dispute.opened.periods.referee_seated_seconds * SECOND
     ready = [n for n, referee in dispute.seated.items() if referee.seated_at <= since]
     return tuple(ready[:MOST_JUDGES])

@@ -139,7 +139,7 @@ class CardsThrown(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CardsSwapped(Struct, frozen=True, kw_only=True, gc=False):
-    """A seat laid hand cards `up` and took face-up cards for them, pair by pair."""
+    """A seat laid the hand cards `up` face up and took the face-up cards `hand`, pair by pair."""
 
     seat: Seat
     up: tuple[Card, ...]

@@ -78,7 +78,7 @@ class LastPlay(Struct, frozen=True, kw_only=True, gc=False):
 
     seat: Seat
     cards: tuple[Card, ...]
-    drawn: tuple[Card, ...]  # in the refills of this play, without those that followed it up
+    drawn: tuple[Card, ...]  # after this play; without those already added as follow-ups
     direction: Direction  # before the play
 
     @property

@@ -1,4 +1,4 @@
-"""Plays: one rank, with companions, or a run; the legal ones and the first."""
+"""Legal plays: cards of one rank, companions and runs; the first play and its seat."""
 
 from __future__ import annotations
 

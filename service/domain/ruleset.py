@@ -40,11 +40,11 @@ class Opener(StrEnum):
     """Which seat makes the first play."""
 
     LEFT_OF_DEALER = "left_of_dealer"
-    FIRST_DEALT = "first_dealt"
-    WORST_CARD = "worst_card"
-    FIRST_COME_HAND = "first_come_hand"
-    FIRST_COME_TABLE = "first_come_table"
-    NEXT_TO_THROWER = "next_to_thrower"
+    FIRST_DEALT = "first_dealt"  # dealt the first card that qualifies, face-up first (P5)
+    WORST_CARD = "worst_card"  # holds the worst hand card (S3)
+    FIRST_COME_HAND = "first_come_hand"  # the first to act with an opening rank in the hand
+    FIRST_COME_TABLE = "first_come_table"  # the same, but face-up cards qualify before hand cards
+    NEXT_TO_THROWER = "next_to_thrower"  # left of the last seat that threw cards (rule R)
 
 
 class OpeningPlay(StrEnum):
@@ -89,7 +89,7 @@ class After(StrEnum):
 
     NEXT = "next"
     PREVIOUS = "previous"
-    PREVIOUS_ABOVE_TWO = "previous_above_two"
+    PREVIOUS_ABOVE_TWO = "previous_above_two"  # with two seats in play, as NEXT
     SAME = "same"  # the seat that could not play; only with Taker.PREVIOUS
 
 
@@ -143,7 +143,7 @@ class DeckSettings:
     jokers: int = 0
     jokers_from_seats: int = 0  # from this number of seats on, `jokers_then` applies; 0: never
     jokers_then: int = 0
-    partial: tuple[Rank, ...] = ()  # a partial deck in place of the last one
+    partial: tuple[Rank, ...] = ()  # the ranks of a partial deck in place of the last of several
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A table, where the same seats play hand after hand: events, state, fold."""
+"""A table, which deals hand after hand: its events, and its state, folded from them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class TableSeat:
     key: str | None = None
     key_sig: str | None = None  # signature of the present key by the previous one
     hands: int = 0  # finished
-    shithead: int = 0  # hands lost; with second hands, matches lost
+    shithead: int = 0  # hands lost; if a match has two hands, matches lost
     bag: bool = False  # wears the paper bag (M14)
 
 
@@ -54,7 +54,7 @@ class Conditions:
     paper_bag: bool
     public: bool
     clock: Clock | None
-    window_seconds: int  # how long bots leave time to open or to follow up a play
+    window_seconds: int  # that bots leave people to open or to follow up a play
     turn_limit: int
     deal: bool  # the first hand begins as soon as the seats are full
 
@@ -264,7 +264,7 @@ def dealer_after(table: Table, event: HandFinished) -> Seat | None:
 
 
 def _wears_bag(state: TableSeat, seat: Seat, event: HandFinished) -> bool:
-    """Return whether a seat wears the paper bag: a loser does until it goes out later (M14)."""
+    """Return whether a seat wears the paper bag: a loser, until it goes out in a hand (M14)."""
     if event.shithead == seat:
         return True
     return state.bag and seat not in event.places

@@ -1,4 +1,4 @@
-"""What a viewer may see: the game, and openings before the seal (SHX/1, section 7)."""
+"""Masked views of a game, and the deck positions whose cards a seat may know."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def seat_openings(events: Iterable[Event], seat: Seat) -> tuple[int, ...]:
     These are its hand cards, its own face-up cards, the face-down cards that it has turned and
     the cards of the stock that it has tried. A card that another seat drew or was dealt is not
     among them, even after this seat picked it up: its position would reveal when the other seat
-    drew it. Nor is a face-down card not yet turned.
+    drew it. Nor is a face-down card not yet turned. (SHX/1, section 7.)
     """
     return openings_of(_public_steps(events), seat)
 
