@@ -110,7 +110,7 @@ class Services:
     close: Callable[[], None]
 
     def wake(self, game: UUID) -> None:
-        """Enqueue a job at a game's present version."""
+        """Publish a game's present version, and enqueue a job that plays its due moves."""
         entry = self.game_cache.fresh(game)
         if entry is not None:
             self.notifier.moved(game, entry.record.version, wake=True)
@@ -362,7 +362,8 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
     At most `most_waiting` threads at a time wait for a connection to the database, None for no
     limit.
 
-    Raises KeyringError if no keys are set, or the key file cannot be read.
+    Raises KeyringError if no keys are set or they cannot be read, and RecordError for an invalid
+    witness.
     """
     database = database_of(settings, most_waiting=most_waiting)
     redis = connect(settings.redis_url, seconds=1.0) if settings.redis_url else None
@@ -441,7 +442,7 @@ def _keyring(settings: Settings) -> Keyring | KeyFile:
 
 
 def _check_redis(redis: Redis | None) -> None:
-    """Raise ConnectionError or RedisError if Redis is not configured or down: then bots wait."""
+    """Raise ConnectionError if Redis is not configured, RedisError if it does not answer."""
     if redis is None:
         raise ConnectionError("SHITHEAD_REDIS_URL is not set")
     redis.ping()

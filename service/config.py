@@ -144,7 +144,7 @@ def _one_of(kind: type[_E]) -> Callable[[str], _E]:
 
 
 def _read_by(reader: Callable[[str], object]) -> Mapping[str, Any]:
-    """Return the metadata of a setting that `reader` converts from text; it raises ValueError."""
+    """Return the metadata of a setting: `reader` converts its text, or raises ValueError."""
     return {_READER: reader}
 
 
@@ -294,8 +294,8 @@ home | ~/.shithead | path | Folder of the player's tokens, keys, receipts and lo
 OTEL_EXPORTER_OTLP_ENDPOINT | traces off | URL | Collector (OTLP over HTTP); extra `telemetry`
 OTEL_EXPORTER_OTLP_HEADERS | none | list | Headers for the collector, each `name=value`
 OTEL_TRACES_EXPORTER | otlp | otlp or none | `none` switches traces off
-OTEL_TRACES_SAMPLER | parentbased_always_on | word | `parentbased_traceidratio`: a share of them
-OTEL_TRACES_SAMPLER_ARG | 1.0 | 0 to 1 | This share
+OTEL_TRACES_SAMPLER | parentbased_always_on | word | `parentbased_traceidratio` records a share
+OTEL_TRACES_SAMPLER_ARG | 1.0 | 0 to 1 | Share recorded by `parentbased_traceidratio`
 OTEL_SERVICE_NAME | shithead | text | Name of the service in its traces
 OTEL_BSP_MAX_QUEUE_SIZE | 2048 | spans | Spans of a process that may wait; others are dropped
 = Tests
@@ -304,7 +304,7 @@ test_redis_url | embedded | Redis URL | Redis for the tests, which empty it
 test_chromium | found on the path | path | Browser for the tests of the pages
 test_record | off | 1 or empty | Records the examples of the API document anew
 """
-"""The same for the variables of commands, traces and tests, which are no settings."""
+"""The same for variables of commands, traces and tests, which are not in `Settings`."""
 
 
 def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:

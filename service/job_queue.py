@@ -255,7 +255,7 @@ class _Publisher:
     """
 
     UNREAD: Final = 64
-    """Maximum of unread replies; each takes five bytes of the connection's buffer."""
+    """Maximum number of unread replies; each takes five bytes of the connection's buffer."""
 
     def __init__(self, client: redis.Redis) -> None:
         self._pool = client.connection_pool
@@ -303,10 +303,10 @@ TRIAL_SECONDS: Final = 60
 """Time limit of a running trial."""
 
 MOST_TRIALS: Final = 5
-"""Maximum of trials queued or running for all players; each takes up to four CPU seconds."""
+"""Maximum number of trials queued or running for all players; each takes up to four CPU seconds."""
 
 MOST_WAITING: Final = 8
-"""Maximum of requests of a process that wait for trials."""
+"""Maximum number of requests of a process that wait for trials."""
 
 LOST_SECONDS: Final = 180
 """Seconds after which a trial without outcome counts as lost."""

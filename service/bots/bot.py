@@ -44,7 +44,7 @@ class Bot:
     name: str
     description: str
     strength: int  # from 1, no better than chance, to 5
-    beats: int = 1  # intervals of constant time within which it nearly always answers
+    beats: int = 1  # length of its turn in intervals of `ConstantTime`: nearly always enough
     choose: Chooser
 
 

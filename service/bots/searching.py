@@ -1,4 +1,4 @@
-"""The bots `careful` and `expert`, which search in possible deals; the opinion of `expert`."""
+"""The bots `careful` and `expert`, which search possible deals, and their judgement of moves."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ EXPERT_BUDGET: Final = Budget(samples=1000, exchange=1500)
 
 
 def careful(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
-    """Return the move with the best playouts, after a flat search."""
+    """Return the move with the best results in playouts of possible deals."""
     return searched(view, moves, rng, search=flat.best_move, budget=CAREFUL_BUDGET)
 
 
 def expert(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
-    """Return the move that a tree search tries most often."""
+    """Return the move with the best results in a tree search over possible deals."""
     return searched(view, moves, rng, search=tree.best_move, budget=EXPERT_BUDGET)
 
 
@@ -103,10 +103,10 @@ EXPERT = Bot(
 
 
 MOST_LAYOUTS: Final = 8
-"""Maximum of layouts compared by playouts: those with the most valuable cards."""
+"""Maximum number of layouts compared by playouts: those with the most valuable cards."""
 
 Layout = tuple[int, ...]
-"""Ranks that lie face-up, low to high."""
+"""The ranks of a seat's face-up cards, low to high."""
 
 
 def exchanged(view: View, moves: Sequence[Move], rng: random.Random, samples: int) -> Move:
@@ -212,6 +212,7 @@ def swap_to(layout: Layout, hand: list[str], up: list[str], worlds: Worlds) -> M
 
 
 BOT: Final = "expert"
+"""The bot whose opinion is returned."""
 
 SAMPLES: Final = 1000
 """Hands played for one opinion, over all moves: about 0.1 s of processor time."""

@@ -40,7 +40,7 @@ def heights(view: View) -> Mapping[str, int]:
 
 
 def worth(view: View) -> Mapping[str, int]:
-    """Return the worth of each rank to a bot, from 0 to about 30; cheap ranks are played first."""
+    """Return the worth of each rank to a bot, at most about 30; cheap ranks are played first."""
     return _values_of(view).worth
 
 

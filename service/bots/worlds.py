@@ -16,7 +16,7 @@ from service.search.state import BLIND, NOBODY, PASS, PLAY, TAKE, TRY, State
 from service.search.state import Move as ModelMove
 
 KEPT_RULES: Final = 64
-"""Compiled rulesets that a process keeps."""
+"""Maximum number of compiled rulesets in the cache of a process."""
 
 # Worth of ranks to playouts, where a rank without rules of its own has twice its place in the order
 # (the ace 24): cheap ranks are spent first.
@@ -41,10 +41,10 @@ SPARED_FROM: Final = 16
 
 class Worlds:
     """
-    The hidden cards of a view, dealt again and again.
+    Random deals of the cards that are hidden in a view.
 
-    What everybody has seen stays where it is: the pile, the burned and the face-up cards, the
-    bot's own hand, and cards of other hands that all seats saw go there.
+    Cards that the bot knows stay in their places: the pile, the burned and the face-up cards, its
+    own hand, and cards in other hands that all seats saw go there.
     """
 
     def __init__(self, view: View) -> None:
@@ -212,7 +212,7 @@ def spending_order(rules: Rules) -> list[int]:
 
 
 def choices(view: View, moves: Sequence[Move], worlds: Worlds) -> Mapping[ModelMove, Move]:
-    """Return one listed move for each move of the model, those that spend least first."""
+    """Return one listed move for each move of the model: by kind, then the cheapest cards first."""
     found: dict[ModelMove, Move] = {}
     for move in moves:
         found.setdefault(model_move(view, move, worlds.rules), move)
@@ -229,7 +229,7 @@ def model_move(view: View, move: Move, rules: Rules) -> ModelMove:
     """
     Return a listed move as the model has it.
 
-    All face-down cards are alike to the bot that turns one: they are one move.
+    All moves that turn a face-down card are the same move: the bot knows none of the cards.
 
     Raises ValueError for a move of the exchange.
     """
