@@ -160,7 +160,7 @@ def with_default(option: Option, tree: Tree) -> Option:
 
 __all__ = [
     "HEADER",
-    "NO_RULESETS",
+    "NOT_RULESETS",
     "Definition",
     "Option",
     "OptionError",
@@ -259,8 +259,8 @@ HEADER = (
 )
 """Keys of a ruleset's file; every other key is a section of settings."""
 
-NO_RULESETS = (MODEL, NAMES_ONLY)
-"""Files in the folder of rulesets that describe none."""
+NOT_RULESETS = (MODEL, NAMES_ONLY)
+"""TOML files in this folder that do not describe a ruleset."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -346,7 +346,7 @@ def catalogue() -> Mapping[str, Definition]:
     """Return every ruleset of the catalogue by id."""
     names = sorted(f.name for f in files(__package__).iterdir() if f.name.endswith(".toml"))
     identities = (name.removesuffix(".toml") for name in names)
-    return {name: definition(name) for name in identities if name not in NO_RULESETS}
+    return {name: definition(name) for name in identities if name not in NOT_RULESETS}
 
 
 @cache
@@ -360,7 +360,7 @@ def definition(identity: str) -> Definition:
     'Leeds Rules (Merde de Tête)'
     """
     path = files(__package__) / f"{identity}.toml"
-    readable = identity.replace("-", "").isalnum() and identity not in NO_RULESETS
+    readable = identity.replace("-", "").isalnum() and identity not in NOT_RULESETS
     if not readable or not path.is_file():
         raise KeyError(identity)
     return read_definition(identity, tomllib.loads(path.read_text("utf-8")))
@@ -370,9 +370,9 @@ def read_definition(identity: str, document: Mapping[str, Any]) -> Definition:
     """
     Return the ruleset that a parsed file describes.
 
-    With `own_statements` it inherits only settings, not the statements of its base, and so
-    none of its citations. `cites` names the statements of settings that stay as in the base
-    while the base's statement is replaced; a key without a dot names a rule of the model.
+    If the file sets `own_statements`, the ruleset inherits the settings of its base, but not its
+    statements and citations. `cites` in the file names a new statement for a setting that keeps
+    the value of the base; a key without a dot names a rule of the model.
 
     Raises SettingsError for settings that cannot be read, ValueError for a statement of an
     unknown section.

@@ -16,7 +16,7 @@ LABELS: Final = {
     "players.min": "Fewest players",
     "players.max": "Most players",
     "deck.count": "Number of decks",
-    "deck.decks": "Decks, the number or the minimum",
+    "deck.decks": "Number of decks, or the minimum if it varies",
     "deck.seats_per_deck": "Players for each deck",
     "deck.jokers": "Jokers",
     "deck.jokers_from_seats": "Number of players from which the number of jokers changes",

@@ -195,7 +195,7 @@ def rules_behind(game: Game, event: Event, action: Event | None = None) -> Rules
     """
     Return the ids of the statements that decide the content of `event`, the most specific first.
 
-    `game` is the one before `event`, or before the `action` that it follows from. An event
+    `game` is the state before `event`, or before the `action` that caused the event. An event
     without a rule of its own, such as the commitment to a deck, cites the model that all
     rulesets share.
     """

@@ -25,7 +25,7 @@ from service.rulesets.validation import QUALIFIED, Contradiction
 JOKERS_LATER = ("deck.jokers_from_seats", "deck.jokers_then")
 """Two settings that have an effect only together."""
 
-NO_JOKERS = "no jokers are in the pack"
+NO_JOKERS = "there are no jokers in the deck"
 TWO_PLAYERS = "with two players this changes nothing"
 
 
@@ -72,7 +72,7 @@ def page_omits(tree: Tree, before: Tree) -> Callable[[str], bool]:
     """
     Return a function that decides whether a page omits the setting at a dotted path.
 
-    It omits a setting whose value has no effect, or whose value `before` would have none.
+    It omits a setting whose value has no effect, or whose value in `before` would have no effect.
     """
     unused, values = set(without_effect(tree)), dict(leaves(before))
 
@@ -110,9 +110,9 @@ def _deck(ruleset: Ruleset) -> Iterator[tuple[str, tuple[Any, str]]]:
     if deck.seats_per_deck and deck.count is not DeckCount.BY_SEATS:
         yield (
             "/deck/seats_per_deck",
-            (0, "decks are not counted by the number of players"),
+            (0, "the number of decks does not depend on the number of players"),
         )
-    never = "a table never has so many players, or the number of jokers is the same"
+    never = "a table never has so many players, or the number of jokers does not change"
     if deck.jokers_from_seats and (
         deck.jokers_from_seats > ruleset.seats_max or deck.jokers_then == deck.jokers
     ):
@@ -136,7 +136,7 @@ def _play(ruleset: Ruleset) -> Iterator[tuple[str, tuple[Any, str]]]:
     if refill.to is RefillTo.AS_MANY_AS_PLAYED and refill.size and not laid:
         yield (
             "/refill/size",
-            (0, "as many cards are drawn as were played, whatever the hand"),
+            (0, "as many cards are drawn as were played, whatever the size of the hand"),
         )
     if not pick_up.show_blind and not ruleset.deal.down:
         why = "there are no face-down cards"
@@ -169,7 +169,7 @@ def _rank(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]
         if rule.besides:
             yield f"{at}/besides", ([], why)
     if rule.covers and rule.covers_with_two:
-        yield f"{at}/covers_with_two", (False, "it has to be covered in any case")
+        yield f"{at}/covers_with_two", (False, "the rank has to be covered in any case")
     if rule.reverses and ruleset.seats_max == 2:
         yield f"{at}/reverses", (False, TWO_PLAYERS)
 

@@ -23,7 +23,7 @@ about the same.
 BATCH: Final = 8
 """Candidates that are clearly behind are dropped each time this number of worlds is reached."""
 
-CLEARLY: Final = 1.8
+DROP_FACTOR: Final = 1.8
 """
 A candidate is dropped if its total is behind by this factor times the root of the number of worlds.
 
@@ -90,7 +90,7 @@ def halving(
                 totals[move] += value
                 moves_left -= moves
             if worlds % BATCH == 0:
-                least = max(totals[move] for move in left) - CLEARLY * math.sqrt(worlds)
+                least = max(totals[move] for move in left) - DROP_FACTOR * math.sqrt(worlds)
                 left = [move for move in left if totals[move] >= least]
             if moves_left <= 0 or len(left) == 1:
                 break

@@ -7,7 +7,7 @@ from typing import Final
 from service.search.rules import EMPTY, NO_RANK, RANK_COUNT, Rules
 from service.search.state import NOBODY, PLAY, Move, State
 
-MOST_MOVES: Final = 300
+MAX_MOVES: Final = 300
 """Moves after which a playout ends without a result."""
 
 
@@ -15,8 +15,8 @@ class Policy:
     """
     The order in which a playout spends cards, as tables of a ruleset.
 
-    `cheapest[mask]` is the rank of a mask that is worth least; `single[rank]` says that
-    one card of the rank is enough while the stock lasts.
+    `cheapest[mask]` is the least valuable rank in a mask; `single[rank]` is whether only one
+    card of the rank is played at a time while the stock lasts.
     """
 
     __slots__ = ("cheapest", "rules", "single", "worth")
@@ -54,13 +54,13 @@ def opened(state: State, policy: Policy) -> State:
 
 
 def playout(  # noqa: C901 -- the inner loop of search: calls would cost more than its branches
-    state: State, policy: Policy, most: int = MOST_MOVES
+    state: State, policy: Policy, max_moves: int = MAX_MOVES
 ) -> tuple[int, int]:
     """
     Return the seat that decides the hand and the number of moves made; `state` is unchanged.
 
     The seat is the shithead, or the winner of a hand that is played for a winner, or NOBODY
-    if the hand is not decided within `most` moves. A required opening play has been made
+    if the hand is not decided within `max_moves` moves. A required opening play has been made
     before (`opened`).
 
     The policy plays the cheapest rank that fits, all cards of a plain rank and one of a special
@@ -88,7 +88,7 @@ def playout(  # noqa: C901 -- the inner loop of search: calls would cost more th
     if state.direction < 0:
         forward, back = back, forward
     seat, moves = state.turn, 0
-    while moves < most:
+    while moves < max_moves:
         moves += 1
         rank, count, other, others = NO_RANK, 0, NO_RANK, 0
         held = hand_mask[seat]
@@ -244,7 +244,7 @@ def playout(  # noqa: C901 -- the inner loop of search: calls would cost more th
 
 
 def _ring(gone: list[bool]) -> tuple[list[int], list[int]]:
-    """Return the next seat in play after each seat, clockwise and against it."""
+    """Return the next seat in play after each seat, clockwise and counterclockwise."""
     seats = len(gone)
     ring = [seat for seat in range(seats) if not gone[seat]]
     forward, back = [0] * seats, [0] * seats

@@ -12,7 +12,7 @@ from service.search.rules import RANK_COUNT
 from service.search.state import NOBODY, Move, State
 
 EXPLORATION: Final = 0.3
-"""The weight of exploring rarely tried moves, against repeating those with good results."""
+"""The weight of exploring rarely tried moves, compared with repeating successful ones."""
 
 VISITS_TO_EXPAND: Final = 24
 """Visits of a position before its moves are counted separately; until then it is played out."""
@@ -70,9 +70,10 @@ def judged(
     deal: Deal, seat: int, candidates: Sequence[Move], policy: Policy, *, samples: int
 ) -> tuple[int, dict[Move, float]]:
     """
-    Return a number of worlds, and the mean value of each candidate over all of them.
+    Return the number of worlds tried, and the mean value of each candidate over all of them.
 
-    As `best_move`, but no candidate is dropped: each is tried in every world, at least once.
+    Unlike in `best_move`, no candidate is dropped: each is tried in every world. There is at
+    least one world.
     """
     nodes = {move: _Node(policy.rules.seats) for move in candidates}
     totals, worlds = dict.fromkeys(nodes, 0.0), 0
@@ -135,11 +136,11 @@ def _selected(node: _Node, moves: Sequence[Move], seat: int, policy: Policy) -> 
     return chosen, children[chosen]
 
 
-MOST_CARDS: Final = 8
-"""Cards of both seats and the pile together in an endgame that is solved."""
+MAX_SOLVED_CARDS: Final = 8
+"""Maximum number of cards, of both seats and the pile, in an endgame that is solved."""
 
-MOST_POSITIONS: Final = 50
-"""Most positions of one solution; if it needs more, a playout decides."""
+MAX_POSITIONS: Final = 50
+"""Maximum number of positions of one solution; if it needs more, a playout decides."""
 
 MOVES_OF_A_POSITION: Final = 15
 """Moves of a playout that take as long as one position of a solution."""
@@ -157,11 +158,11 @@ def is_small(state: State) -> bool:
     if state.left != 2 or state.stock or state.over:
         return False
     cards = state.pile_size + sum(state.hand_size) + sum(map(len, state.down))
-    if cards > MOST_CARDS:
+    if cards > MAX_SOLVED_CARDS:
         return False
     shift, field = state.rules.shift, state.rules.field
     cards += sum(up >> at & field for up in state.up if up for at in shift[:RANK_COUNT])
-    return cards <= MOST_CARDS
+    return cards <= MAX_SOLVED_CARDS
 
 
 def solved(state: State, policy: Policy) -> tuple[int, int]:
@@ -172,13 +173,13 @@ def solved(state: State, policy: Policy) -> tuple[int, int]:
     neither seat can force the end. Both seats know all cards of the world. If a solution takes
     too many positions, a playout decides.
     """
-    mover, budget = state.turn, [MOST_POSITIONS]
+    mover, budget = state.turn, [MAX_POSITIONS]
     try:
         value = _value(state, policy, budget, MAX_SOLVED_DEPTH)
     except _Exhausted:
         decided, moves = playout(state, policy)
-        return decided, moves + MOST_POSITIONS * MOVES_OF_A_POSITION
-    spent = (MOST_POSITIONS - budget[0]) * MOVES_OF_A_POSITION
+        return decided, moves + MAX_POSITIONS * MOVES_OF_A_POSITION
+    spent = (MAX_POSITIONS - budget[0]) * MOVES_OF_A_POSITION
     if value == 0:
         return NOBODY, spent
     other = next(s for s, out in enumerate(state.out) if not out and s != mover)

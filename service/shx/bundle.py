@@ -19,8 +19,8 @@ from service.shx.chain import decode_event
 from service.shx.validators import HASH, MAX_EVENTS, Check, integer, record, time, uuid
 
 MAX_ENTRIES: Final = 4096
-MAX_NAME: Final = 200
-MAX_TOTAL: Final = 128 << 20
+MAX_NAME: Final = 200  # characters
+MAX_TOTAL: Final = 128 << 20  # bytes of the archive
 
 _EPOCH: Final = (1980, 1, 1, 0, 0, 0)
 _NAME: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]*(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)*")
@@ -62,8 +62,8 @@ def write_zip(files: Mapping[str, bytes]) -> bytes:
     """
     Return an archive of the files; equal files give equal bytes on every system.
 
-    Raises NotABundle if there are more files than a reader accepts, or more than half as many
-    bytes, without headers.
+    Raises NotABundle for more than MAX_ENTRIES files, or for more than MAX_TOTAL / 2 bytes in
+    all files together; headers are not counted.
     """
     if len(files) > MAX_ENTRIES or sum(map(len, files.values())) > MAX_TOTAL // 2:
         raise NotABundle("more files or bytes than a bundle may contain")
@@ -238,7 +238,7 @@ class Bundle:
 
     @property
     def receipts(self) -> tuple[bytes, ...]:
-        """Return the receipts in the bundle, in order of their names; they raise no level."""
+        """Return the receipts in the bundle by name; a report's level does not depend on them."""
         names = sorted(name for name in self.files if name.startswith("receipts/"))
         return tuple(self.files[name] for name in names)
 

@@ -189,7 +189,7 @@ def u64(number: int) -> bytes:
 
 def length_prefixed(*parts: bytes) -> bytes:
     """
-    Return enc(parts…) of SHX/1: each part after its length, so no two lists have one encoding.
+    Return enc(parts…) of SHX/1: each part after its length, so that different lists differ.
 
     >>> length_prefixed(b"ab", b"c").hex(" ", 1)
     '00 00 00 02 61 62 00 00 00 01 63'

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from service.shx.canonical import RecordError
-from service.shx.moves import MAX_PER_GAME, check_auth
+from service.shx.moves import MAX_REFUSALS_PER_GAME, check_auth
 from service.shx.validators import (
     CARDS,
     COUNT,
@@ -124,7 +124,7 @@ _DATA: Final[Mapping[str, Mapping[str, Check]]] = {
         "deck": nullable(SOME_CARDS),
     },
 }
-_REFUSALS: Final = record({"count": integer(0, MAX_PER_GAME), "sha256": HASH})
+_REFUSALS: Final = record({"count": integer(0, MAX_REFUSALS_PER_GAME), "sha256": HASH})
 _DATA_OF_VERSION_2: Final[Mapping[str, Mapping[str, Check]]] = {
     "game_created": _GAME_CREATED,
     "game_sealed": {**_DATA["game_sealed"], "refusals": _REFUSALS},

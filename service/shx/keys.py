@@ -32,7 +32,7 @@ from service.shx.validators import (
 )
 
 MAX_KEYS: Final = 10_000
-"""Most keys, and most retirements, of a list."""
+"""Maximum number of keys, and of retirements, in a list."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +236,7 @@ def _read_key(item: Mapping[str, Any]) -> ListedKey:
 
 
 MAX_CHANGES: Final = 1000
+"""Maximum number of key changes in a file."""
 
 _CHANGE: Final[Check] = record(
     {

@@ -63,7 +63,7 @@ def check_move(move: Any, path: str = "/move") -> None:
         raise refuse(path, "not a move")
     _SHAPES[kind](move, path)
     if kind == "swap" and len(move["up"]) != len(move["hand"]):
-        raise refuse(path, "a swap goes pair by pair")
+        raise refuse(path, "a swap exchanges as many face-up cards as hand cards")
 
 
 _INTENT: Final = record(
@@ -148,13 +148,13 @@ def _verifies(public: bytes, signature: str, message: bytes) -> bool:
     return True
 
 
-MAX_PER_SEAT: Final = 200
-"""Maximum of refused attempts recorded for one seat in a game; later ones are not recorded."""
+MAX_REFUSALS_PER_SEAT: Final = 200
+"""Maximum number of refused attempts recorded for a seat in a game; later ones are dropped."""
 
-MAX_PER_GAME: Final = MAX_PER_SEAT * MAX_SEATS
+MAX_REFUSALS_PER_GAME: Final = MAX_REFUSALS_PER_SEAT * MAX_SEATS
 
 UNPROVEN: Final = "they rest on the file alone"
-"""The reason why refused attempts that no seal names prove nothing."""
+"""Why refused attempts are marked as unproven if no seal contains their hash."""
 
 _ROW: Final[Check] = record({"at": time, "move": free_object, "rule": text, "seat": SEAT})
 
@@ -190,7 +190,7 @@ NONE_REFUSED: Final = seal_of(b"")
 
 def sealed_refusals(event: Mapping[str, Any]) -> SealedRefusals | None:
     """
-    Return the count and hash of refused attempts in a decoded seal; None for one of version 1.
+    Return the count and hash of refused attempts in a decoded seal; None if its version is 1.
 
     Code that reads seals uses this instead of the fields, to support both versions.
     """
@@ -205,7 +205,7 @@ def check_refusals(data: bytes, *, seats: int) -> None:
     Raise RecordError unless `data` is a valid `refusals.jsonl` of a game with `seats` seats.
 
     Each line is canonical JSON and ends with a line feed, no line is earlier than the line
-    before it, and a seat has at most MAX_PER_SEAT lines.
+    before it, and a seat has at most MAX_REFUSALS_PER_SEAT lines.
     """
     lines = data.split(b"\n")
     if lines.pop():
@@ -218,7 +218,7 @@ def check_refusals(data: bytes, *, seats: int) -> None:
         except RecordError as error:
             raise RecordError("bad_refusals", f"line {number}: {error.detail}") from None
         of_seat[row["seat"]] += 1
-        if row["seat"] >= seats or of_seat[row["seat"]] > MAX_PER_SEAT:
+        if row["seat"] >= seats or of_seat[row["seat"]] > MAX_REFUSALS_PER_SEAT:
             reason = f"line {number}: there is no seat {row['seat']}, or it has too many attempts"
             raise RecordError("bad_refusals", reason)
         if row["at"] < before:

@@ -17,7 +17,7 @@ _SUITS: Final = "cdhs"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shuffle:
     """
-    A deck in order, position 0 dealt first, with the keys of its salts and of the drawn dealer.
+    A deck in order, position 0 dealt first, and the keys that determine its salts and dealer.
 
     All of it is secret until the game is sealed, so the repr shows none of it.
     """

@@ -23,10 +23,10 @@ from service.verify.finding import Result
 from service.verify.report import Report as Verified
 
 LEVEL: Final = "L1"
-"""The highest level that a log without people can reach."""
+"""The level of a log in which no check fails, without a receipt from outside."""
 
 AHEAD: Final = 32
-"""Tables submitted per process: enough to keep all busy, few enough for the memory."""
+"""Maximum of unfinished tables per process: enough to keep all busy, few enough for memory."""
 
 
 class NotPlayable(Exception):

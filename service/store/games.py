@@ -10,14 +10,14 @@ from uuid import UUID
 
 import orjson
 
-from service.shx.moves import MAX_PER_SEAT
+from service.shx.moves import MAX_REFUSALS_PER_SEAT
 from service.store.database import Repository
 from service.store.summaries import OLDEST, START, Cursor, Page
 
 READ_AGAIN = timedelta(minutes=1)
 """Period in which an equal read is not recorded again, unless the game has moved on."""
 
-MOST_REFUSALS = MAX_PER_SEAT
+MOST_REFUSALS = MAX_REFUSALS_PER_SEAT
 """Maximum of stored refused moves of a seat in a game; all of them go into its bundle."""
 
 

@@ -58,7 +58,7 @@ def inclusion_proof(leaves: Sequence[bytes], index: int) -> tuple[bytes, ...]:
 
 def consistency_proof(leaves: Sequence[bytes], old_size: int) -> tuple[bytes, ...]:
     """
-    Return the proof that the first `old_size` leaves are still the first (section 2.1.2).
+    Return the proof that the tree of the first `old_size` leaves is a prefix (section 2.1.2).
 
     Raises IndexError if there are fewer leaves.
     """
