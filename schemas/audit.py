@@ -152,8 +152,8 @@ class DecisionSchema(Closed):
     )
     unproven = fields.String(
         metadata={
-            "description": "present only if `refused` has items that no seal names (before the"
-            " seal, or in a game of version 1 of the record): why they prove nothing"
+            "description": "why the items of `refused` prove nothing; present only if the seal"
+            " does not cover them: before the seal, and in version 1 of the record"
         },
     )
     opinion = fields.Nested(
@@ -259,7 +259,7 @@ ReadingPageSchema = page_of(ReadingSchema)
 
 
 class MeasureSchema(Closed):
-    """A statistic; in 99 of 100 cases chance alone leaves it between `low` and `high`."""
+    """A statistic; by chance alone it is between `low` and `high` in 99 of 100 cases."""
 
     name = fields.String(**described("the name of the statistic"))
     ruleset = fields.String(**described("the ruleset whose games it counts"))

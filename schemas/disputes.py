@@ -217,13 +217,13 @@ class FindingSchema(Closed):
 
 
 class DisputeStatementSchema(Closed):
-    """A statement; its text is null for others than sides and referees, and once erased."""
+    """A statement; only its sides and referees get the text, until it is erased."""
 
     by = Chosen(*(side.value for side in Party), **described("the side that made the statement"))
     at = time_field(**described("the time of the statement"))
     text = fields.String(
         allow_none=True,
-        **described("the text; null for others than sides and referees, and once erased"),
+        **described("the text; null once erased, and unless the caller is a side or a referee"),
     )
 
 
@@ -240,13 +240,14 @@ class RefereeSchema(Closed):
     """
     A referee; `referee` is the number in the commitment of a vote.
 
-    `player` is null for others than sides and referees; `sealed_by` is the party that drew
-    the salt of the vote, null before the vote.
+    `player` is null unless the caller is a side or a referee; `sealed_by` is the party that
+    drew the salt of the vote, null before the vote.
     """
 
     referee = Integer(high=MOST_REFEREES, **described("the number of the referee in the dispute"))
     player = fields.UUID(
-        allow_none=True, **described("the player's id; null for others than sides and referees")
+        allow_none=True,
+        **described("the player's id; null unless the caller is a side or a referee"),
     )
     state = Chosen(
         *(state.value for state in RefereeState),
@@ -258,7 +259,7 @@ class RefereeSchema(Closed):
         **described("which party drew the salt of the vote; null before the vote"),
     )
     voted_at = time_field(
-        allow_none=True, **described("when the referee voted, still sealed, or null")
+        allow_none=True, **described("when the referee committed the vote, or null")
     )
     revealed_at = time_field(allow_none=True, **described("when the vote was revealed, or null"))
     refused_by = Chosen(
@@ -342,7 +343,8 @@ class CallerSchema(Closed):
         Chosen(*(act.value for act in Act)),
         **described(
             "what the caller can do now. `judge` and `refuse` are POST …/referees, `vote` and "
-            "`reveal` POST …/votes; `judge` also needs the hands and account of `periods`"
+            "`reveal` POST …/votes; `judge` also requires `referee_hands` and "
+            "`referee_account_seconds` of `periods`"
         ),
     )
 

@@ -1,4 +1,4 @@
-"""Schemas of the 22 event types of a game: every field, as the OpenAPI document describes it."""
+"""Schemas of the 22 event types of a game, with a description of every field."""
 
 from __future__ import annotations
 

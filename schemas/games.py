@@ -79,8 +79,8 @@ class EventsQuery(Closed):
     after = QueryInteger(
         load_default=0,
         metadata={
-            "description": "the seq of the first event; the version that a client has asks for the"
-            " newer ones"
+            "description": "the seq of the first event; a client that has the game at version n"
+            " sends n to get the newer events"
         },
     )
     limit = QueryInteger(

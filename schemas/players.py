@@ -83,9 +83,10 @@ class AccusationsSchema(Closed):
 
 class PlayerSchema(Closed):
     """
-    The public profile of a player; `name` is null once erased.
+    The public profile of a player; `name` is null once the player is erased.
 
-    `games` and `shithead` count hands of public tables; final rulings count everywhere.
+    `games` and `shithead` count hands of public tables only. A dispute about a private game
+    counts once it has a final ruling.
     """
 
     id = fields.UUID(**described("the id of the player"))
@@ -100,7 +101,7 @@ class PlayerSchema(Closed):
 
 
 class OwnPlayerSchema(PlayerSchema):
-    """The caller's own profile, which counts all hands and has the caller's tables."""
+    """The caller's own profile, which counts all hands and disputes, and lists the tables."""
 
     tables = fields.List(
         fields.UUID(),

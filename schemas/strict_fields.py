@@ -62,7 +62,7 @@ class Integer(fields.Integer):
 
 
 class QueryInteger(fields.Integer):
-    """An integer in a query, by default a version: decimal digits, perhaps after a minus sign."""
+    """An integer in a query string; the default limits are those of a version."""
 
     def __init__(self, *, low: int = 0, high: int = MOST_EVENTS, **more: Any) -> None:
         super().__init__(validate=validate.Range(min=low, max=high), allow_none=False, **more)

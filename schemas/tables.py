@@ -238,7 +238,9 @@ class TableSeatSchema(Closed):
         **described("the Ed25519 public key of the seat in base64; null without one"),
     )
     hands = Integer(**described("finished hands of this player at this seat"))
-    shithead = Integer(**described("how many of them (in `reverse`, matches) the seat lost"))
+    shithead = Integer(
+        **described("those of them that the player lost; in `reverse`, matches of two hands")
+    )
     bag = Boolean(**described("whether the seat wears the paper bag (M14)"))
 
 
@@ -267,7 +269,8 @@ class TableSchema(Closed):
 
     id = fields.UUID(**described("the id of the table"))
     host = fields.UUID(
-        allow_none=True, **described("the player who opened the table; null once erased")
+        allow_none=True,
+        **described("the player who opened the table; null once that player is erased"),
     )
     version = Integer(low=1, **described("the number of changes, which is also in the ETag"))
     status = Chosen(

@@ -198,7 +198,8 @@ class GameViewSchema(Closed):
     moves = fields.List(
         fields.Nested(MoveSchema),
         **described(
-            "the legal moves of the caller, each as it can be posted, in one order of cards"
+            "the legal moves of the caller, which can be posted unchanged; a set of cards is "
+            "listed in one order only"
         ),
     )
     result = fields.Nested(

@@ -1,1 +1,1 @@
-"""The REST interface and the pages: one blueprint a file."""
+"""The HTTP server: Flask application, REST operations, web pages, and request handling."""

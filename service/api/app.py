@@ -52,11 +52,11 @@ class Application(Flask):
 
     def __init__(self, import_name: str) -> None:
         super().__init__(import_name, static_folder=None)
-        self.behind: WsgiApplication = self.wsgi_app  # the middleware, the outermost first
+        self.outermost: WsgiApplication = self.wsgi_app  # inside the WSGI middleware, if any
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        """Answer a request of the server."""
-        return self.behind(environ, start_response)
+        """Answer a request that the WSGI server passes on."""
+        return self.outermost(environ, start_response)
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function unchanged: no view is a coroutine, so the check is left out."""
@@ -97,9 +97,9 @@ THREADS_BESIDE_STREAMS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadShares:
-    """The most threads of a process that may be blocked, by cause."""
+    """Maximum number of threads of a process that may be blocked, by cause."""
 
-    waiting: int  # long polls and streams, although streams of the stream process block none
+    waiting: int  # long polls and streams; in the stream process, streams block no thread
     bodies: int  # request bodies that are being received
     slow_bodies: int  # those of them that arrive slowly
     database: int  # calls that wait for a connection to the database
@@ -190,10 +190,10 @@ def _wrap(app: Application, settings: Settings, shares: ThreadShares) -> None:
         arriving=Slots("bodies", shares.bodies, per_address=shares.bodies * 5 // 7),
         slow=Slots("slow bodies", shares.slow_bodies),
     )
-    app.behind = RequestBodies(app.behind, slots, seconds=settings.body_seconds)
+    app.outermost = RequestBodies(app.outermost, slots, seconds=settings.body_seconds)
     if settings.trusted_proxies:
         count = settings.trusted_proxies
-        app.behind = ProxyFix(app.behind, x_for=count, x_proto=count, x_host=count)
+        app.outermost = ProxyFix(app.outermost, x_for=count, x_proto=count, x_host=count)
 
 
 def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:

@@ -24,17 +24,17 @@ from service.api.parsing import counted_address
 from service.config import CONNECTIONS, Settings
 
 INTERVAL_SECONDS = 0.25
-"""Pause between two checks of the sockets; a check takes some 20 µs while there are few."""
+"""Pause between two checks of the limit; a check takes some 20 µs while there are few sockets."""
 
 STALLED_SECONDS = 60.0
 """Time after which a connection is closed if its client receives none of the waiting bytes."""
 
-LOOK_SECONDS = 5.0
-"""Pause between two looks for stalled connections; a look takes some 20 µs for each one."""
+STALL_CHECK_SECONDS = 5.0
+"""Pause between two checks for stalled connections, which take some 20 µs per connection."""
 
 _DESCRIPTORS = Path("/proc/self/fd")
 _ABORT = struct.pack("ii", 1, 0)
-"""The value of SO_LINGER with which closing discards the bytes that wait."""
+"""The value of SO_LINGER with which closing discards the bytes not yet sent."""
 
 _log = structlog.get_logger("api")
 
@@ -111,7 +111,7 @@ class ConnectionLimit:
             for address, count in self.enforce().items():
                 _log.warning("too many connections of one address", address=address, closed=count)
             if (now := time.monotonic()) >= due:
-                due = now + LOOK_SECONDS
+                due = now + STALL_CHECK_SECONDS
                 for address, count in self.close_stalled(now).items():
                     _log.warning("stalled connections", address=address, closed=count)
 
@@ -146,8 +146,8 @@ class ConnectionLimit:
 
 
 _TCP_INFO_SIZE = 192
-_BYTES_ACKED = struct.Struct("@120xQ")  # in Linux's struct tcp_info, as the next one
-_BYTES_RECEIVED = struct.Struct("@128xQ")
+_BYTES_ACKED = struct.Struct("@120xQ")  # tcpi_bytes_acked of struct tcp_info on Linux
+_BYTES_RECEIVED = struct.Struct("@128xQ")  # tcpi_bytes_received
 _OWN_DESCRIPTORS = Path("/dev/fd")
 
 
@@ -200,7 +200,7 @@ def _socket(number: int) -> socket.socket | None:
 
 
 def _may_belong(connection: socket.socket, address: str, received: int) -> bool:
-    """Return whether a connection may be that of a request from an address with such a body."""
+    """Return whether a connection is from `address` and has got at least `received` bytes."""
     try:
         if connection.family not in (socket.AF_INET, socket.AF_INET6):
             return False

@@ -1,4 +1,4 @@
-"""Context of a request: the parts of the application, its player and invite."""
+"""Context of a request: the application's services, and the caller's token and invite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTML pages about the interface: all calls, each problem type, and how to write a client."""
+"""HTML pages about the API: operations, problem types, and a guide for client authors."""
 
 from __future__ import annotations
 

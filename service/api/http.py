@@ -70,7 +70,7 @@ _VERSION_TAG = re.compile(r'(?<!W/)"v(0|[1-9][0-9]{0,8})"')
 
 IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
 EVENT_ID = r"^[0-9]{1,9}$"
-"""What a client sends in Last-Event-ID: the seq of an event."""
+"""The format of Last-Event-ID: the seq of an event."""
 
 CORS_EXPOSED = (
     *("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"),
@@ -98,7 +98,7 @@ def register(app: Flask, settings: Settings) -> None:
             present.method == "OPTIONS" and response.content_length in (None, 0)
         ):
             response.headers.pop("Content-Type", None)  # there is no body
-        if not isinstance(response, JsonResponse):  # which sends them by itself
+        if not isinstance(response, JsonResponse):  # a JsonResponse adds them when it is sent
             is_page = response.mimetype == "text/html"
             response.headers.extend(
                 _missing(response.headers, _FOR_PAGES if is_page else _FOR_DATA)
@@ -139,7 +139,7 @@ def _register_cors(app: Flask, origins: frozenset[str]) -> None:
 
 def negotiated_type(produces: tuple[str, ...]) -> str:
     """Return the media type that Accept prefers; raises `not-acceptable` if it excludes all."""
-    if not present_request().environ.get("HTTP_ACCEPT"):  # cheaper than `headers`, as below
+    if not present_request().environ.get("HTTP_ACCEPT"):  # cheaper than `request.headers`
         return produces[0]
     # Parameters of a media type, such as a charset, are ignored.
     plain = MIMEAccept([(kind.partition(";")[0], q) for kind, q in request.accept_mimetypes])
@@ -201,7 +201,7 @@ class JsonResponse(Response):
 
     @property
     def size(self) -> int:
-        """Return the bytes of the body."""
+        """Return the number of bytes of the body."""
         return sum(map(len, self.response))  # a list of one part
 
     def get_wsgi_response(

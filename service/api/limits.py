@@ -1,4 +1,4 @@
-"""Rate limits by client address, player and endpoint, and limits on work with very long games."""
+"""Rate limits by address, player and endpoint; limits on processing very long games."""
 
 from __future__ import annotations
 
@@ -217,8 +217,9 @@ class RequestWork:
     """
     The work of one request: a `Limit` of `service/application/quotas.py`.
 
-    The events of all its steps are added up, because a list may fold many short games. From
-    LONG events on, each further step needs a slot; a step within a step shares its slot.
+    It is called around each fold of a log, or similar work, with the number of events. The
+    numbers are added up, because a list may fold many short games. Once the sum reaches LONG,
+    each call needs a slot; a call within another one shares its slot.
     """
 
     def __init__(self, games: LongGames, player: UUID | None) -> None:
@@ -229,7 +230,7 @@ class RequestWork:
 
     @contextmanager
     def __call__(self, events: int) -> Iterator[None]:
-        """Hold a slot if needed; raises the refusals of `LongGames.slot`."""
+        """Hold a slot if one is needed; raises the refusals of `LongGames.slot`."""
         self._events += events
         if self._in_slot or self._events < LONG:
             yield

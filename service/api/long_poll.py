@@ -37,8 +37,8 @@ class Listener(Protocol):
         """End all waits, also future ones."""
 
 
-class Pause:
-    """A listener without notifications: the store is polled."""
+class Polling:
+    """A listener without notifications: waiting threads poll the store."""
 
     def ticket(self, _topic: UUID) -> int:
         """Return any number."""
@@ -70,7 +70,7 @@ class Waiting:
 
     def __init__(self, slots: int, listener: Listener | None = None) -> None:
         self.slots = Slots("waiting", slots)
-        self._listener: Listener = listener or Pause()
+        self._listener: Listener = listener or Polling()
         self._ended = False
         self._at_end: list[Callable[[], None]] = []
 

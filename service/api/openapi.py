@@ -28,8 +28,8 @@ from service.application.quotas import Slots
 
 Json = dict[str, Any]
 
-SHARED = 8000
-"""Characters; a longer example text is in the document once, and is referenced."""
+MAX_INLINE = 8000
+"""Maximum characters of an inline example; a longer one is in the document once, referenced."""
 
 
 @cache
@@ -85,7 +85,7 @@ def _add_to_call(call: Json, found: Mapping[str, Any], shared: Json) -> None:
 
 def _example(media_type: str, value: Any, shared: Json) -> Json:
     """Return the member of a media type object that contains an example."""
-    if not isinstance(value, str) or len(value) <= SHARED:
+    if not isinstance(value, str) or len(value) <= MAX_INLINE:
         return {"example": value}
     name = f"recorded-{media_type.rpartition('/')[2]}"
     shared.setdefault(name, {"summary": f"the body, as {media_type}", "value": value})
@@ -96,8 +96,8 @@ VERSION = "1.0.0"
 DESCRIPTION = (
     "The card game Shithead, with a verifiable public record of every game. Errors are problems "
     "(RFC 9457), each type documented at its address. Unknown fields are refused. Lists are "
-    '{"items", "next"}, newest first. Games and tables have the ETag "v<version>". SHX/1, the '
-    "format of the record, is specified at `/docs/shx-1.md`."
+    '{"items", "next"}, newest first unless `items` states another order. Games and tables have '
+    'the ETag "v<version>". SHX/1, the format of the record, is specified at `/docs/shx-1.md`.'
 )
 
 

@@ -1,4 +1,4 @@
-"""The decorator for API operations: it reads requests, refuses invalid ones, documents both."""
+"""The decorator of API operations: reads and validates requests, describes them for OpenAPI."""
 
 from __future__ import annotations
 
@@ -178,8 +178,8 @@ def operation(
 
     The view gets a `Call` and the parameters of the path. Errors are reported in the order
     of api.md, section 1: media type, token, idempotency, query, body, then those that the
-    view raises. With `deferred` the token of a change of a game is checked by its commit, which
-    saves a query. With `replica` a replica of the database may answer the reads.
+    view raises. With `deferred`, the token of a request that changes a game is checked by the
+    commit, which saves a query. With `replica` a replica of the database may answer the reads.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)

@@ -16,9 +16,9 @@ import orjson
 from flask import Blueprint, Flask, Response, render_template, request
 from markupsafe import Markup, escape
 
-from service.api.compact import compact_json, compact_scripts, compact_style
 from service.api.context import services
 from service.api.http import PAGE_POLICY, SCRIPT_POLICY, immutable, revalidated
+from service.api.minify import minify_json, minify_scripts, minify_style
 from service.application.errors import not_found
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
@@ -297,7 +297,7 @@ KINDS = {
     ".json": "application/json",
 }
 
-COMPACT = {".css": compact_style, ".json": compact_json}
+MINIFIERS = {".css": minify_style, ".json": minify_json}
 
 assets = Blueprint("assets", __name__)
 
@@ -322,17 +322,17 @@ def loaded_assets() -> Assets:
 
     One hash covers all of them and is a part of every address. So a module that imports
     `./cards.js` gets the file of its own build, and imports need not be rewritten. Comments,
-    spaces and long names are removed (`compact.py`): they are half of the scripts.
+    spaces and long names are removed (`minify.py`): they are half of the scripts.
     """
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
     paths.remove(FOLDER / "package.json")  # for Node.js
     texts = {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in paths}
     scripts = [name for name in texts if name.endswith(".js")]
-    compact = dict(zip(scripts, compact_scripts([texts[name] for name in scripts]), strict=True))
+    minified = dict(zip(scripts, minify_scripts([texts[name] for name in scripts]), strict=True))
     for name, text in texts.items():
-        if name not in compact:
-            compact[name] = COMPACT[Path(name).suffix](text)
-    files = {name: compact[name].encode() for name in texts}
+        if name not in minified:
+            minified[name] = MINIFIERS[Path(name).suffix](text)
+    files = {name: minified[name].encode() for name in texts}
     build = hashlib.sha256()
     for name, content in files.items():
         build.update(f"{name}\n{len(content)}\n".encode() + content)

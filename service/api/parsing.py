@@ -25,10 +25,10 @@ from service.application.quotas import Slots
 from service.shx.canonical import MAX_INTEGER
 
 MAX_DEPTH = 32
-"""Nested objects and lists that a body may have; the API's own bodies need eight."""
+"""Maximum nesting depth of a body; the schemas of the API need eight levels."""
 
 MAX_NAMES = 500
-"""Names that an object may have; reporting unknown ones takes time."""
+"""Maximum number of names in an object, because each unknown name is reported."""
 
 
 def malformed(detail: str, at: str | None = None) -> Refusal:

@@ -76,8 +76,8 @@ def make_ruleset(call: Call) -> Response:
     """
     Create a custom ruleset; it is accepted after its trial hands have been played out.
 
-    A trial that takes longer than 25 seconds is answered with `unavailable`; the same request
-    finds it finished later.
+    A trial that takes longer than 25 seconds is answered with `unavailable`: repeat the same
+    request later to get its result.
     """
     body = call.body
     return change_response(

@@ -1,4 +1,4 @@
-// A Shithead client in an afternoon: Node 20 with nothing installed.
+// Example client: plays and verifies one hand. Node 20, without dependencies.
 
 import { writeFileSync } from "node:fs";
 import { createHash, createHmac, createPublicKey, randomBytes, verify } from "node:crypto";
@@ -144,7 +144,7 @@ for (const [seq, line] of lines.entries()) {
 
 const { data: created } = events[0];
 const { data: seal } = events.at(-1);
-const seed = hex(seal.seed); // the seed is the one that was committed to
+const seed = hex(seal.seed); // must match the commitment in the first event
 check(th("shx/1/server-seed", gameBytes, seed).toString("hex") === created.commit, "another seed");
 
 const entropy = created.seats.map(() => "");
@@ -165,7 +165,7 @@ check(deck.join() === seal.deck.join(), "the deck is not the one that follows fr
 const salts = tm(seed, "shx/1/salt", bound);
 const { cards } = events.find((event) => event.type === "deck_committed").data;
 for (const [place, card] of deck.entries()) {
-  const salt = tm(salts, "shx/1/card-salt", big(2, place)); // each card was committed to
+  const salt = tm(salts, "shx/1/card-salt", big(2, place)); // each card must match its commitment
   const commitment = th("shx/1/card", gameBytes, big(2, place), card, salt);
   check(commitment.toString("hex") === cards[place], `another card at ${place}`);
 }

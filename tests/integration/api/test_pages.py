@@ -139,7 +139,7 @@ def test_scripts_import_only_existing_files_and_load_nothing_from_elsewhere() ->
         assert "innerHTML" not in text and "eval(" not in text, name
 
 
-def test_texts_in_style_sheets_survive_the_compaction() -> None:
+def test_texts_in_style_sheets_survive_the_minification() -> None:
     for path in FOLDER.rglob("*.css"):
         texts = re.findall(r'"[^"]*"', path.read_text("utf-8"))
         assert not [text for text in texts if set("{};:,>") & set(text)]

@@ -1,15 +1,15 @@
-"""Compaction of scripts: comments and spaces removed, local names shortened."""
+"""Minification of scripts: comments and spaces removed, local names shortened."""
 
 from __future__ import annotations
 
 import pytest
 
-from service.api.compact import compact_script, compact_scripts
+from service.api.minify import minify_script, minify_scripts
 from service.api.pages import FOLDER
 
 
 @pytest.mark.parametrize(
-    ("source", "compact"),
+    ("source", "minified"),
     [
         ("const long = /[/\"]/u; // a comment with ' and `", 'const a=/[/"]/u;'),
         ("let total = 9 / 3 / first;\nlet first;", "let b=9/3/a;let a;"),
@@ -20,8 +20,8 @@ from service.api.pages import FOLDER
         ("/*! a licence */\nf();", "/*! a licence */\nf();"),
     ],
 )
-def test_a_script_is_compacted_without_a_change_of_meaning(source: str, compact: str) -> None:
-    assert compact_script(source) == compact
+def test_a_script_is_minified_without_a_change_of_meaning(source: str, minified: str) -> None:
+    assert minify_script(source) == minified
 
 
 def test_only_names_that_the_file_declares_for_itself_become_short() -> None:
@@ -37,7 +37,7 @@ def test_only_names_that_the_file_declares_for_itself_become_short() -> None:
         switch (published) { case 1: { const more = 2; published(more); } default: published(); }
         published(({ title, ...others }) => title ? { others } : { title: others, title() {} });
     """
-    assert compact_script(source) == (
+    assert minify_script(source) == (
         'import{needed}from"./needed.js";'
         "export const published=c=>needed(c.needed,c.published,c);"
         "class b{#amount=0;amount(a){return{more:a,amount:a,[a]:this.#amount+a}}"
@@ -51,7 +51,7 @@ def test_only_names_that_the_file_declares_for_itself_become_short() -> None:
 def test_every_statement_of_the_scripts_ends_with_a_semicolon_or_a_block() -> None:
     """Without a semicolon only a line break separates two statements."""
     for path in FOLDER.rglob("*.js"):
-        lines = compact_script(path.read_text("utf-8")).split("\n")
+        lines = minify_script(path.read_text("utf-8")).split("\n")
         assert [line for line in lines[:-1] if line[-1:] not in ("}", "/", "")] == [], path
 
 
@@ -65,7 +65,7 @@ def test_an_exported_name_gets_the_same_short_name_in_every_script() -> None:
         'const { later } = await import("./a.js");\n'
         "drawn(told, { told, shown: 3 }.shown, later, later);"
     )
-    assert compact_scripts([exports, imports]) == [
+    assert minify_scripts([exports, imports]) == [
         "export const $a=1;export function $b($a){return{told:$a,shown:$a}}export const later=2;",
         (
             'import{$b as b,$a}from"./a.js";const{later:a}=await import("./a.js");'
@@ -76,5 +76,5 @@ def test_an_exported_name_gets_the_same_short_name_in_every_script() -> None:
 
 def test_an_unrelated_variable_with_the_name_of_an_export_keeps_it() -> None:
     """A name that a script neither declares nor imports is one of the browser's."""
-    compact = compact_scripts(["export const shown = 1;", "prompt(x.shown, shown);"])
-    assert compact == ["export const $a=1;", "prompt(x.shown,shown);"]
+    minified = minify_scripts(["export const shown = 1;", "prompt(x.shown, shown);"])
+    assert minified == ["export const $a=1;", "prompt(x.shown,shown);"]

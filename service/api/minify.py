@@ -38,7 +38,7 @@ _KEYWORDS = _words(
 """Keywords and built-in words of JavaScript, which are never renamed."""
 
 _SHORTER = {"true": "!0", "false": "!1"}
-"""Shorter spellings of values; after `.`, `{` and `,` the word could be the name of a property."""
+"""Shorter spellings of values; not used after `.`, `{` and `,`, before a possible property name."""
 
 _BROWSER_NAMES = _words(
     """CSS Date Error Event Intl JSON Map Math Node Number Object Option Promise Set String URL
@@ -76,7 +76,7 @@ class _Declarations:
     exported: set[str]
 
 
-def compact_script(source: str) -> str:
+def minify_script(source: str) -> str:
     r"""
     Return a script with the same meaning in fewer bytes.
 
@@ -86,29 +86,29 @@ def compact_script(source: str) -> str:
     `/*! … */`, such as a licence, is not removed. Statements must end with a semicolon: a line
     break remains only where an expression could end.
 
-    >>> compact_script("const total = (first, second) =>\n  first + second; // a sum\n")
+    >>> minify_script("const total = (first, second) =>\n  first + second; // a sum\n")
     'const c=(a,b)=>a+b;'
-    >>> compact_script("export function shown({ name, size: many }) {\n  return name + many;\n}")
+    >>> minify_script("export function shown({ name, size: many }) {\n  return name + many;\n}")
     'export function shown({name,size:a}){return name+a}'
 
     Constants that follow each other become one declaration, and no list ends with a comma.
 
-    >>> compact_script("const first = [1, 2,];\nconst { second } = first;\n")
+    >>> minify_script("const first = [1, 2,];\nconst { second } = first;\n")
     'const a=[1,2],{second}=a;'
     """
     tokens = _parsed(source)
     return _joined(tokens, _short_names(tokens, _declarations(tokens)))
 
 
-def compact_scripts(sources: Sequence[str]) -> list[str]:
+def minify_scripts(sources: Sequence[str]) -> list[str]:
     """
-    Return scripts that import each other as `compact_script` does, with short names of exports.
+    Return scripts that import each other as `minify_script` does, with short names of exports.
 
     The short name of an export is the same in every script. The exports of a module that is
     imported while the page runs (`const { name } = await import(…)`) are not renamed, because
     such an import reads them as properties.
 
-    >>> compact_scripts(["export const shown = 1;", 'import { shown } from "./a.js";'])
+    >>> minify_scripts(["export const shown = 1;", 'import { shown } from "./a.js";'])
     ['export const $a=1;', 'import{$a}from"./a.js";']
     """
     parsed = [_parsed(source) for source in sources]
@@ -128,13 +128,13 @@ def compact_scripts(sources: Sequence[str]) -> list[str]:
     return [_joined(tokens, _short_names(tokens, _declarations(tokens))) for tokens in parsed]
 
 
-def compact_style(source: str) -> str:
+def minify_style(source: str) -> str:
     r"""
     Return a style sheet without comments and spaces around punctuation.
 
     A string in it must not contain punctuation of CSS; a test checks this.
 
-    >>> compact_style("/* alarm */\n.red, b > i {\n  color: red;\n}\n")
+    >>> minify_style("/* alarm */\n.red, b > i {\n  color: red;\n}\n")
     '.red,b>i{color:red}'
     """
     plain = re.sub(r"/\*(?!!).*?\*/", "", source, flags=re.DOTALL)
@@ -143,11 +143,11 @@ def compact_style(source: str) -> str:
     return plain.replace(": ", ":").replace(";}", "}")
 
 
-def compact_json(source: str) -> str:
+def minify_json(source: str) -> str:
     r"""
     Return JSON without spaces; raises ValueError if it is malformed.
 
-    >>> compact_json('{\n"act.ready": "Ready"\n}')
+    >>> minify_json('{\n"act.ready": "Ready"\n}')
     '{"act.ready":"Ready"}'
     """
     return orjson.dumps(orjson.loads(source)).decode()
