@@ -1,5 +1,5 @@
 /**
- * Calls of the public API: the player's token, errors, retries with an idempotency key, live events.
+ * Calls of the public API: token, errors, retries with an idempotency key, live events.
  *
  * The token is in this browser's storage and in the Authorization header, never in a URL.
  */

@@ -1,5 +1,5 @@
 /**
- * The table of a view: seats, stock, pile, the demand of the pile, and face-up cards.
+ * The table of a view: seats, stock, pile with its demand, and face-up cards.
  *
  * All parts are drawn from one view, so the replay can show any version.
  */
@@ -22,7 +22,8 @@ const SHOWN = 5;
  */
 
 /**
- * Return the other seats by the side of the table, clockwise from the viewer's left.
+ * Return the other seats by the side of the table, clockwise from the viewer's left; for a
+ * spectator all seats.
  *
  * @param {Api["GameView"]} view
  * @param {boolean} round whether there is room at the sides
@@ -209,7 +210,7 @@ function turning(direction) {
 }
 
 /**
- * Return the whole pile or the burned cards as a list, lowest first.
+ * Return the whole pile or the burned cards as a list, in the order given.
  *
  * @param {string[]} cards
  */

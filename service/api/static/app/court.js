@@ -1,4 +1,4 @@
-/** The pages of disputes: the list, the form to open one, and the file with findings and votes. */
+/** The dispute pages: the list, the form to open one, and a dispute with its votes. */
 
 import { hex, taggedHash, uint, unhex, uuidBytes } from "../verifier/bytes.js";
 import { Problem, get, identity, post, randomHex } from "./api.js";
@@ -10,10 +10,10 @@ import { checkPlayer, showAccount } from "./player.js";
 import { canHash, receiptsOf } from "./record.js";
 
 const VOTE = "shithead.vote."; // prefix of the key of a vote and its salt, until it is revealed
-const SHOWN = 20; // disputes that are fetched at once
+const PAGE = 20; // disputes that are fetched at once
 const BEFORE = 30; // events in the form, up to the selected one
 const LONGEST = 4000; // characters of a statement
-const EVERY = 10_000; // milliseconds between polls of an open dispute
+const POLL = 10_000; // milliseconds between polls of an open dispute
 /** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
 const CHARGES_AGAINST_SERVER = ["wrong_deal", "altered_log"];
@@ -26,12 +26,12 @@ const root = find("#court");
 const { dispute: id = "" } = root.dataset;
 const query = new URLSearchParams(location.search);
 
-/** The dispute on the page, its game, and the disputed event. @type {{file: Api["Dispute"], game: Api["GameView"], event: Api["Event"]}} */
-const court = /** @type {any} */ ({ file: null, game: null, event: null });
+/** The dispute on the page, its game, and the disputed event. @type {{dispute: Api["Dispute"], game: Api["GameView"], event: Api["Event"]}} */
+const court = /** @type {any} */ ({ dispute: null, game: null, event: null });
 
 const who = (/** @type {number | null} */ seat) => (seat === null ? t("court.server") : seatName(court.game.seats[seat]));
-const side = (/** @type {"accuser" | "accused"} */ name) => `${t(`side.${name}`)} (${who(name === "accuser" ? court.file.by : court.file.accused)})`;
-const may = (/** @type {NonNullable<Api["Dispute"]["you"]>["may"][number]} */ act) => Boolean(court.file.you?.may.includes(act));
+const side = (/** @type {"accuser" | "accused"} */ name) => `${t(`side.${name}`)} (${who(name === "accuser" ? court.dispute.by : court.dispute.accused)})`;
+const may = (/** @type {NonNullable<Api["Dispute"]["you"]>["may"][number]} */ act) => Boolean(court.dispute.you?.may.includes(act));
 
 /** Replace the seats in a text of the verifier by names, and the cards by symbols. @param {string} text */
 const withNames = (text) => text
@@ -78,7 +78,7 @@ async function list() {
   const more = button("court.more", () => load(next));
   const load = (cursor = "") => attempt(async () => {
     const state = filter.value;
-    const query = new URLSearchParams({ limit: String(SHOWN), ...(state && { state }), ...(cursor && { cursor }) });
+    const query = new URLSearchParams({ limit: String(PAGE), ...(state && { state }), ...(cursor && { cursor }) });
     const page = await get(`/v1/disputes?${query}`);
     if (state !== filter.value) return; // the filter has changed since the request
     const shown = page.items.map(listed);
@@ -93,12 +93,12 @@ async function list() {
   replace(root, field("court.state", filter), rows, none, more);
 }
 
-const listed = (/** @type {Api["Dispute"]} */ file) => h("li", { class: "row" }, [
+const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [
   h("span", { class: "what" }, [
-    h("strong", null, [t(`charge.${file.charge}`)]),
-    h("span", { class: "quiet" }, [`${t(`state.${file.state}`)} · ${t("court.opened")}: ${moment(file.opened_at)}`]),
+    h("strong", null, [t(`charge.${dispute.charge}`)]),
+    h("span", { class: "quiet" }, [`${t(`state.${dispute.state}`)} · ${t("court.opened")}: ${moment(dispute.opened_at)}`]),
   ]),
-  h("a", { class: "button", href: `/disputes/${file.id}` }, [t("court.read")]),
+  h("a", { class: "button", href: `/disputes/${dispute.id}` }, [t("court.read")]),
 ]);
 
 // ---- opening one
@@ -180,11 +180,11 @@ async function accuse(game) {
   charge.addEventListener("change", offer);
   const open = () => attempt(async () => {
     if (!seq.value) return seq.focus();
-    const file = await post(`/v1/games/${game}/disputes`, {
+    const dispute = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
       seq: Number(seq.value), charge: /** @type {Api["Accusation"]["charge"]} */ (charge.value), statement: statement.value,
     });
-    location.assign(`/disputes/${file.id}${location.hash}`);
+    location.assign(`/disputes/${dispute.id}${location.hash}`);
   });
   replace(root,
     h("p", null, [t("court.opening")]),
@@ -196,61 +196,61 @@ async function accuse(game) {
   );
 }
 
-// ---- the file
+// ---- the dispute
 
 /**
- * Post to the dispute, and show the file in the answer.
+ * Post to the dispute, and show it as the answer has it.
  *
  * @template {"statements" | "receipts" | "referees" | "votes" | "appeal"} Part
  * @param {Part} part
  * @param {Posted<"POST", `/v1/disputes/{}/${Part}`>} [body]
- * @param {() => void} [onaccepted] called before the file is shown
+ * @param {() => void} [onaccepted] called before the dispute is shown
  */
 const call = (part, body, onaccepted) => attempt(async () => {
-  const file = await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body);
+  const dispute = await post(/** @type {any} */ (`/v1/disputes/${id}/${part}`), body);
   onaccepted?.();
-  show(/** @type {any} */ (file));
+  show(/** @type {any} */ (dispute));
 });
 
 /** The reader as a referee, null if the reader is none. */
 function own() {
   const me = identity()?.id;
-  return (me && court.file.referees.find((one) => one.player === me && one.state !== "recused")) || null;
+  return (me && court.dispute.referees.find((one) => one.player === me && one.state !== "recused")) || null;
 }
 
 async function follow() {
   show(await get(`/v1/disputes/${id}`));
   setInterval(async () => {
-    if (document.hidden || court.file.state === "final") return;
-    const file = await get(`/v1/disputes/${id}`).catch(() => court.file);
-    if (JSON.stringify(file) === JSON.stringify(court.file)) return;
-    if (file.state !== court.file.state) announce(t(`state.${file.state}`));
-    show(file);
-  }, EVERY);
+    if (document.hidden || court.dispute.state === "final") return;
+    const dispute = await get(`/v1/disputes/${id}`).catch(() => court.dispute);
+    if (JSON.stringify(dispute) === JSON.stringify(court.dispute)) return;
+    if (dispute.state !== court.dispute.state) announce(t(`state.${dispute.state}`));
+    show(dispute);
+  }, POLL);
 }
 
-/** Draw the file; a text that the reader is typing, and a chosen vote, are retained. @param {Api["Dispute"]} file */
-function show(file) {
-  court.file = file;
-  const game = `/replay/${file.game}?event=${file.seq}`;
-  find("h1").textContent = t(`charge.${file.charge}`);
+/** Draw the dispute; a text that the reader is typing, and a chosen vote, are retained. @param {Api["Dispute"]} dispute */
+function show(dispute) {
+  court.dispute = dispute;
+  const game = `/replay/${dispute.game}?event=${dispute.seq}`;
+  find("h1").textContent = t(`charge.${dispute.charge}`);
   const draft = document.querySelector("textarea")?.value ?? "";
   const isOpen = document.querySelector("details")?.open ?? false;
   const vote = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
   const facts = [
-    ["court.state", t(`state.${file.state}`)],
+    ["court.state", t(`state.${dispute.state}`)],
     ["court.event", [caption(court.event, { who }), " · ", h("a", { href: game }, [t("court.replay")])]],
-    ["court.by", who(file.by)],
-    ["court.accused", who(file.accused)],
-    ["court.opened", moment(file.opened_at)],
-    ["court.voting", file.voting_from && moment(file.voting_from)],
-    ["court.deadline", file.deadline && moment(file.deadline)],
-    ["court.periods", periods(file.periods)],
-    ["court.bundle", [h("code", { class: "code" }, [file.bundle_sha256]), h("br"), h("span", { class: "quiet" }, [t("court.bundle.about", { file: `dispute/${file.id}.shx` })]), " ", h("a", { href: `/v1/games/${file.game}/evidence`, download: "" }, [t("court.evidence")])]],
+    ["court.by", who(dispute.by)],
+    ["court.accused", who(dispute.accused)],
+    ["court.opened", moment(dispute.opened_at)],
+    ["court.voting", dispute.voting_from && moment(dispute.voting_from)],
+    ["court.deadline", dispute.deadline && moment(dispute.deadline)],
+    ["court.periods", periods(dispute.periods)],
+    ["court.bundle", [h("code", { class: "code" }, [dispute.bundle_sha256]), h("br"), h("span", { class: "quiet" }, [t("court.bundle.about", { file: `dispute/${dispute.id}.shx` })]), " ", h("a", { href: `/v1/games/${dispute.game}/evidence`, download: "" }, [t("court.evidence")])]],
   ];
   replace(root,
     h("dl", { class: "facts-list" }, facts.filter(([, value]) => value).map(([key, value]) => [h("dt", null, [t(String(key))]), h("dd", null, [value])])),
-    ruling(file), findings(file), statements(file), receipts(file), panel(file),
+    ruling(dispute), findings(dispute), statements(dispute), receipts(dispute), panel(dispute),
   );
   const field = document.querySelector("textarea");
   if (field) field.value = draft;
@@ -265,22 +265,22 @@ const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.a
   ...Object.fromEntries(["referee_account", "referee_seated", "vote", "appeal", "dispute"].map((one) => [one, durationText(of[`${one}_seconds`])])),
 });
 
-/** @param {Api["Dispute"]} file */
-function ruling(file) {
+/** @param {Api["Dispute"]} dispute */
+function ruling(dispute) {
   const present = ["appealable", "final"];
-  const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : file.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(file.accused) });
+  const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : dispute.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(dispute.accused) });
   return section("court.ruling",
-    file.rulings.map((one) => h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
-      verdict(one), ` · ${moment(one.at)} · `, t(`ruling.${one.state}`, { until: file.deadline && moment(file.deadline) }),
+    dispute.rulings.map((one) => h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
+      verdict(one), ` · ${moment(one.at)} · `, t(`ruling.${one.state}`, { until: dispute.deadline && moment(dispute.deadline) }),
     ])),
-    file.rulings.length ? null : quiet(t(file.state === "final" ? "court.no_ruling" : "court.unruled", { who: who(file.accused) })),
-    file.votes.length ? h("ul", null, file.votes.map((one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`]))) : null,
+    dispute.rulings.length ? null : quiet(t(dispute.state === "final" ? "court.no_ruling" : "court.unruled", { who: who(dispute.accused) })),
+    dispute.votes.length ? h("ul", null, dispute.votes.map((one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`]))) : null,
     may("appeal") ? h("p", null, [button("court.appeal", () => confirm(t("court.appeal.sure")) && call("appeal"))]) : null,
   );
 }
 
-/** @param {Api["Dispute"]} file */
-function findings(file) {
+/** @param {Api["Dispute"]} dispute */
+function findings(dispute) {
   const rules = `/rules/${court.game.ruleset.id}`;
   const rows = (/** @type {Api["Finding"][]} */ some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what" }, [
@@ -292,16 +292,16 @@ function findings(file) {
     ]),
   ])));
   const isMain = (/** @type {Api["Finding"]} */ one) => one.seq !== null || one.result === "fail"; // on an event, or a failure
-  const further = file.findings.filter((one) => !isMain(one));
+  const further = dispute.findings.filter((one) => !isMain(one));
   return section("court.findings",
-    rows(file.findings.filter(isMain)),
+    rows(dispute.findings.filter(isMain)),
     further.length ? h("details", null, [h("summary", { "data-key": "further" }, [t("court.further", { n: further.length })]), rows(further)]) : null,
-    file.findings.length ? null : quiet(t("court.no_findings")),
+    dispute.findings.length ? null : quiet(t("court.no_findings")),
   );
 }
 
-/** @param {Api["Dispute"]} file */
-function statements(file) {
+/** @param {Api["Dispute"]} dispute */
+function statements(dispute) {
   const text = h("textarea", { rows: 3, maxlength: LONGEST, "data-key": "text" });
   const submit = async () => {
     const statement = text.value.trim();
@@ -312,7 +312,7 @@ function statements(file) {
     });
   };
   return section("court.statements",
-    h("ol", { class: "statements" }, file.statements.map((one) => h("li", null, [
+    h("ol", { class: "statements" }, dispute.statements.map((one) => h("li", null, [
       h("strong", null, [side(one.by)]), ` · ${moment(one.at)}`,
       h("p", null, [one.text ?? h("em", { class: "quiet" }, [t("court.unread")])]),
     ]))),
@@ -320,14 +320,14 @@ function statements(file) {
   );
 }
 
-/** The receipts that the sides handed in; a side adds one of this browser, or a file. @param {Api["Dispute"]} file */
-function receipts(file) {
-  const stored = receiptsOf(file.game).at(-1);
+/** The receipts that the sides handed in; a side adds one that this browser stored, or a file. @param {Api["Dispute"]} dispute */
+function receipts(dispute) {
+  const stored = receiptsOf(dispute.game).at(-1);
   const handIn = (/** @type {string} */ receipt) => call("receipts", { receipt });
   const from = h("input", { type: "file", accept: ".note,.txt,text/plain", "data-key": "note", onchange: async () => from.files?.[0] && handIn(await from.files[0].text()) });
   return section("court.receipts",
-    file.receipts.length
-      ? h("ol", null, file.receipts.map((one) => h("li", null, [`${t("court.up_to", { n: one.seq })} · ${side(one.by)} · ${moment(one.at)}`])))
+    dispute.receipts.length
+      ? h("ol", null, dispute.receipts.map((one) => h("li", null, [`${t("court.up_to", { n: one.seq })} · ${side(one.by)} · ${moment(one.at)}`])))
       : quiet(t("court.no_receipts")),
     may("receipt") ? h("div", { class: "form" }, [
       stored ? h("p", null, [button("court.receipt.kept", () => handIn(stored))]) : null,
@@ -343,14 +343,14 @@ function refereeState(one) {
   return [state, one.state !== "recused" && at ? moment(at) : "", one.sealed_by ? t(`sealed.${one.sealed_by}`) : ""].filter(Boolean).join(" · ");
 }
 
-/** @param {Api["Dispute"]} file */
-function panel(file) {
+/** @param {Api["Dispute"]} dispute */
+function panel(dispute) {
   const referee = own();
-  const waiting = ["open", "appealed"].includes(file.state);
+  const waiting = ["open", "appealed"].includes(dispute.state);
   const refuse = (/** @type {number} */ n) => button("court.refuse", () => call("referees", { refuse: n }), { "data-key": `refuse ${n}`, "aria-label": t("court.refuse.whom", { n: n + 1 }) });
   return section("court.panel",
-    file.referees.length
-      ? h("ul", { class: "rows" }, file.referees.map((one) => h("li", { class: "row" }, [
+    dispute.referees.length
+      ? h("ul", { class: "rows" }, dispute.referees.map((one) => h("li", { class: "row" }, [
           h("span", { class: "what" }, [
             h("strong", null, [t("court.referee", { n: one.referee + 1 }), one === referee ? ` (${t("you")})` : ""]),
             h("span", { class: "quiet" }, [refereeState(one)]),
@@ -358,32 +358,32 @@ function panel(file) {
           may("refuse") && one.state === "seated" ? refuse(one.referee) : null,
         ])))
       : quiet(t("court.no_referees")),
-    file.state === "final" ? null : quiet(t("court.unanimous", { who: who(file.accused) })),
-    waiting && (may("judge") || !file.you) ? h("p", null, [
-      file.you ? button("court.offer", () => call("referees")) : null, " ",
-      h("span", { class: "quiet" }, [t("court.offer.about", { n: file.periods.referee_hands, age: durationText(file.periods.referee_account_seconds) })]),
+    dispute.state === "final" ? null : quiet(t("court.unanimous", { who: who(dispute.accused) })),
+    waiting && (may("judge") || !dispute.you) ? h("p", null, [
+      dispute.you ? button("court.offer", () => call("referees")) : null, " ",
+      h("span", { class: "quiet" }, [t("court.offer.about", { n: dispute.periods.referee_hands, age: durationText(dispute.periods.referee_account_seconds) })]),
     ]) : null,
-    file.voting_from && referee && !file.votes.some((one) => one.referee === referee.referee)
+    dispute.voting_from && referee && !dispute.votes.some((one) => one.referee === referee.referee)
       ? h("p", null, [
-          h("a", { class: "button", href: `/replay/${file.game}?event=${file.seq}&dispute=${id}` }, [t("court.room")]), " ",
+          h("a", { class: "button", href: `/replay/${dispute.game}?event=${dispute.seq}&dispute=${id}` }, [t("court.room")]), " ",
           h("span", { class: "quiet" }, [t("court.room.about")]),
         ])
       : null,
-    referee ? ballot(file, referee) : null,
+    referee ? ballot(dispute, referee) : null,
   );
 }
 
-/** The vote of a referee: sealed here, or by the server. @param {Api["Dispute"]} file @param {Api["Referee"]} referee */
-function ballot(file, referee) {
+/** The vote of a referee: sealed here, or by the server. @param {Api["Dispute"]} dispute @param {Api["Referee"]} referee */
+function ballot(dispute, referee) {
   const stored = JSON.parse(localStorage.getItem(VOTE + id) ?? "null");
-  if (file.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {
+  if (dispute.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {
     const reveal = async () => {
       await call("votes", stored);
       if (!find("#fault").textContent) localStorage.removeItem(VOTE + id);
     };
     return h("p", { class: "notice" }, stored ? [button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
   }
-  if (file.state !== "voting" || referee.state !== "seated") return null;
+  if (dispute.state !== "voting" || referee.state !== "seated") return null;
   const radio = (/** @type {string} */ value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);
   const sealing = h("input", { type: "checkbox", checked: canHash(), disabled: !canHash() });
   const vote = async () => {
@@ -404,10 +404,10 @@ function ballot(file, referee) {
   ]);
 }
 
-async function openFile() {
-  const file = await get(`/v1/disputes/${id}`);
-  court.game = await get(`/v1/games/${file.game}`);
-  const { items } = await get(`/v1/games/${file.game}/events?after=${file.seq}&limit=1`);
+async function openDispute() {
+  const dispute = await get(`/v1/disputes/${id}`);
+  court.game = await get(`/v1/games/${dispute.game}`);
+  const { items } = await get(`/v1/games/${dispute.game}/events?after=${dispute.seq}&limit=1`);
   court.event = items[0];
   await follow();
 }
@@ -416,4 +416,4 @@ const game = query.get("game");
 await start("court", "verify");
 await checkPlayer();
 showAccount();
-await attempt(() => (id ? openFile() : game ? accuse(game) : list()));
+await attempt(() => (id ? openDispute() : game ? accuse(game) : list()));

@@ -1,5 +1,5 @@
 /**
- * The list of events beside the table of a replay, each with the statement that decided it.
+ * The event list of a replay, each event with the rule statement that decided it.
  *
  * Statements come with the decisions of the audit, which are fetched for the visible rows. The number
  * of an event is its seq in the record, from 0; a click on it shows the game after it.
@@ -15,14 +15,14 @@ import { t } from "./i18n.js";
  * @typedef {Object} Page the data and functions of the page that the list uses
  * @property {string} game
  * @property {(seat: number) => string} who the name of a seat
- * @property {() => import("./decision.js").Room} room
+ * @property {() => import("./decision.js").Replay} replay
  * @property {(version: number) => void} onpick called after a click on a row
  * @property {() => void} onvisible called after other rows became visible
  * @property {(seq: number) => void} ondecision called after the decision of an event was fetched
  */
 
 /** @param {Page} page */
-export function eventList({ game, who, room, onpick, onvisible, ondecision }) {
+export function eventList({ game, who, replay, onpick, onvisible, ondecision }) {
   /** Decisions by event. @type {Map<number, Api["Decision"]>} */
   const decisions = new Map();
   /** @type {Map<number, Promise<Api["Decision"]>>} */
@@ -67,7 +67,7 @@ export function eventList({ game, who, room, onpick, onvisible, ondecision }) {
       const { first, refused } = decisions.get(seq) ?? {};
       const n = seq === first ? refused?.length : 0;
       const tried = n ? h("span", { class: "tried", lang: document.documentElement.lang, role: "img", "aria-label": t("replay.refused", { n }), title: t("replay.refused", { n }) }, [`✗ ${n}`]) : null;
-      if (place) replace(place, tried, rulesOf(seq).slice(0, 1).map((rule) => ruleLink(rule, room())));
+      if (place) replace(place, tried, rulesOf(seq).slice(0, 1).map((rule) => ruleLink(rule, replay())));
     }
   }
 

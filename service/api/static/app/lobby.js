@@ -1,4 +1,4 @@
-/** The lobby: play at once, open or join a table, return to a game, watch a game. */
+/** The lobby page: start a hand, open or join tables, return to or watch games. */
 
 import { Problem, get, identity, post } from "./api.js";
 import { seatName } from "./captions.js";
@@ -11,7 +11,7 @@ import { entropyMode } from "./record.js";
 
 const KNOWN = "shithead.known-ruleset";
 const FIRST_BOT = "greedy"; // the default: stronger bots think longer
-const EVERY = 15_000; // milliseconds between updates of the lists
+const POLL = 15_000; // milliseconds between updates of the lists
 /** Seconds a turn, and for the exchange. @type {Record<string, [number, number] | null>} */
 const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
 
@@ -262,5 +262,5 @@ offerSeats();
 await checkPlayer();
 await Promise.all([describe(), offerStrengths(), showLists()]);
 find("#deal").disabled = false;
-setInterval(() => showLists().catch(() => {}), EVERY);
+setInterval(() => showLists().catch(() => {}), POLL);
 document.addEventListener("visibilitychange", () => showLists().catch(() => {}));

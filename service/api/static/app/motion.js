@@ -67,14 +67,14 @@ export function places() {
  */
 export function fly(flights, before) {
   if (reducesMotion() || document.hidden || !flights.length || flights.length > MOST) return;
-  const sky = document.getElementById("sky") ?? document.body.appendChild(h("div", { id: "sky", "aria-hidden": "true" }));
+  const layer = document.getElementById("flights") ?? document.body.appendChild(h("div", { id: "flights", "aria-hidden": "true" }));
   flights.forEach((flight, order) => {
     flight.cards.forEach((card, at) => {
       const from = (card && before(`own ${card}`)) ?? before(flight.from);
       const to = document.querySelector(flight.to)?.getBoundingClientRect();
       if (!from || !to) return;
       const moving = picture(card, { label: "" });
-      sky.append(moving);
+      layer.append(moving);
       const size = moving.getBoundingClientRect();
       const place = (/** @type {DOMRect} */ box) =>
         `translate(${box.x + box.width / 2 - size.width / 2 + at * 9}px, ${box.y + box.height / 2 - size.height / 2}px)`;

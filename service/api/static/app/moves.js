@@ -1,5 +1,5 @@
 /**
- * Turns the cards that the player chose, with a pointer or keys, into a move to post.
+ * Turns the cards that the player chose into a move to post.
  *
  * The server lists the legal moves; this module knows no rules. Any other choice can be posted too:
  * the server refuses it and names the rule.
@@ -30,7 +30,7 @@ export const ownSeat = (view) => (typeof view.as === "number" ? view.seats[view.
 export const listedMoves = (view, type) => /** @type {any[]} */ (view.moves.filter((move) => move.type === type));
 
 /**
- * Return the cards that are part of a listed play, beside those chosen already.
+ * Return the cards of the listed plays that contain all chosen cards, or else cards of their ranks.
  *
  * Of more than six cards of a rank the server lists one set of each size; any others of the rank
  * can replace them (api.md, section 4).
@@ -70,7 +70,8 @@ function withMany(view, found) {
 /**
  * Return the choice after a press on a card or a stack.
  *
- * Cards that share a listed play or a rank are added; others begin a new choice.
+ * Cards that share a listed play or a rank are added; others begin a new choice. A press on chosen
+ * cards removes them.
  *
  * @param {Api["GameView"]} view
  * @param {string[]} chosen
@@ -131,7 +132,8 @@ export function rowsOf(count, width, card) {
 }
 
 /**
- * Return the slots after a card was put on one; a layout is complete once each has a card.
+ * Return the slots after a card was put on one, or removed if it was staged already and `slot` is
+ * null. A layout is complete once each slot has a card.
  *
  * @param {string[][]} staged cards chosen for each slot so far
  * @param {string} card

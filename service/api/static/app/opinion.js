@@ -1,6 +1,7 @@
 /**
- * A bot's opinion of a finished hand: the chance of each seat after its moves, as a curve, with the
- * largest mistakes. It is an opinion and no evidence; the server computes it on request.
+ * A bot's opinion of a finished hand: curves of the seats' chances, and the largest mistakes.
+ *
+ * It is an opinion and no evidence; the server computes it on request.
  */
 
 import { get } from "./api.js";
@@ -9,7 +10,7 @@ import { h, replace, svg } from "./dom.js";
 import { language, t } from "./i18n.js";
 import { DASHES, WIDTH, lane } from "./timeline.js";
 
-const MISTAKES = 3; // that are marked and listed
+const MISTAKES = 3; // the number of mistakes that are marked and listed
 
 const percent = (/** @type {number} */ share) => new Intl.NumberFormat(language, { style: "percent" }).format(share);
 
@@ -22,9 +23,9 @@ const percent = (/** @type {number} */ share) => new Intl.NumberFormat(language,
  * @param {string} id the game
  * @param {Api["Frame"][]} frames of its replay
  * @param {Element} place
- * @param {import("./decision.js").Room} room
+ * @param {import("./decision.js").Replay} replay
  */
-export async function judge(id, frames, place, room) {
+export async function judge(id, frames, place, replay) {
   /** @type {Judged[]} */
   const found = [];
   let seq = frames.findIndex(({ view }) => view.status === "playing") + 1;
@@ -33,13 +34,13 @@ export async function judge(id, frames, place, room) {
     const made = opinion?.moves.find((one) => one.made);
     if (opinion && made && saw && seat !== null) found.push({ first, seat, saw, made, best: opinion.moves[0] });
     seq = last + 1;
-    if (found.length) replace(place, ...plot(found, frames.length, room), seq < frames.length ? h("progress", { max: frames.length, value: seq }) : null);
+    if (found.length) replace(place, ...plot(found, frames.length, replay), seq < frames.length ? h("progress", { max: frames.length, value: seq }) : null);
   }
   if (!found.length) replace(place, h("p", { class: "quiet" }, [t("replay.opinion.none")]));
 }
 
-/** @param {Judged[]} found @param {number} length of the log @param {import("./decision.js").Room} room */
-function plot(found, length, room) {
+/** @param {Judged[]} found @param {number} length of the log @param {import("./decision.js").Replay} replay */
+function plot(found, length, replay) {
   const x = (/** @type {number} */ at) => Math.round((at / Math.max(1, length - 1)) * WIDTH);
   const y = (/** @type {number} */ chance) => Math.round(98 - chance * 96);
   const loss = (/** @type {Judged} */ one) => one.best.chance - one.made.chance;
@@ -54,8 +55,8 @@ function plot(found, length, room) {
     ]),
     h("ol", { class: "quiet" }, worst.map((one) =>
       h("li", null, [
-        h("button", { type: "button", class: "plain", "data-key": `mistake ${one.first}`, onclick: () => room.go(one.first + 1) }, [String(one.first)]),
-        ` ${room.who(one.seat)}: ${moveInWords(one.made.move, one.saw)} ${percent(one.made.chance)} · ${moveInWords(one.best.move, one.saw)} ${percent(one.best.chance)}`,
+        h("button", { type: "button", class: "plain", "data-key": `mistake ${one.first}`, onclick: () => replay.go(one.first + 1) }, [String(one.first)]),
+        ` ${replay.who(one.seat)}: ${moveInWords(one.made.move, one.saw)} ${percent(one.made.chance)} · ${moveInWords(one.best.move, one.saw)} ${percent(one.best.chance)}`,
       ]),
     )),
   ];

@@ -1,5 +1,5 @@
 /**
- * The reader's own cards: choice by pointer, keys and drag, and the buttons of possible moves.
+ * The reader's own cards: selection by pointer, keys and drag; buttons of possible moves.
  */
 
 import { demandText, moveInWords, seatName } from "./captions.js";
@@ -96,7 +96,7 @@ export function chosenMove({ view, choice }) {
   return along && !isListed(view, choice.cards) ? along : playOf(view, choice.cards);
 }
 
-/** Whether the chosen cards are an illegal play; a post of it shows the rule that forbids it. @param {Game} game */
+/** Whether the chosen cards are an illegal play; posting it shows the rule that forbids it. @param {Game} game */
 const asksWhy = (game) => chosenMove(game)?.type === "play" && !isPart(game.view, game.choice.cards) && !isListed(game.view, game.choice.cards);
 
 /**

@@ -1,5 +1,5 @@
 /**
- * The player of this browser: registered in the background, with a dialog for name and codes.
+ * The player of this browser: registration, and the dialog for name and recovery code.
  */
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";

@@ -1,4 +1,4 @@
-/** Plots as SVG: values with the range that chance explains, one row each, and their texts. */
+/** SVG plots of values with the range that chance explains, and tables of their numbers. */
 
 import { h, svg } from "./dom.js";
 import { language } from "./i18n.js";

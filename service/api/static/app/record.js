@@ -1,5 +1,5 @@
 /**
- * Evidence in this browser against the server: the chain of the log, receipts, its own entropy.
+ * Checks of a log in this browser: hash chain, stored receipts, contributed entropy.
  *
  * Receipts are stored as JSON under `shithead.receipts.<game>`: a list of signed notes, the oldest
  * first. Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`, the newest

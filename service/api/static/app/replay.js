@@ -1,5 +1,5 @@
 /**
- * The replay room: a hand, event by event, as the public or a seat saw it, or with all cards.
+ * The replay page: a hand event by event, as a chosen viewer saw it.
  *
  * The frames of a viewer are fetched once; every step is drawn from them. Rules and decisions come
  * from the audit, for the visible rows of the list.
@@ -27,7 +27,8 @@ const dispute = new URLSearchParams(location.search).get("dispute");
 /** Called after each step; set by the referees' room. */
 let onmove = () => {};
 
-const room = {
+/** The state of the page. */
+const page = {
   /** The present view, which has the names. @type {Api["GameView"]} */ game: /** @type {any} */ (null),
   /** @type {Api["Ruleset"] | null} */ ruleset: null,
   /** @type {Api["Frame"][]} */ frames: [],
@@ -43,22 +44,22 @@ const room = {
 const fetched = new Map();
 const leaving = new AbortController();
 
-const last = () => room.frames.length;
-const over = () => ["ended", "aborted"].includes(room.game.status);
-const own = () => (typeof room.game.as === "number" ? room.game.as : null);
-const name = (/** @type {number} */ seat) => seatName(room.game.seats[seat]);
+const last = () => page.frames.length;
+const over = () => ["ended", "aborted"].includes(page.game.status);
+const own = () => (typeof page.game.as === "number" ? page.game.as : null);
+const name = (/** @type {number} */ seat) => seatName(page.game.seats[seat]);
 const voice = (aloud = false) => ({ aloud, who: name });
-const frameAt = (/** @type {number} */ version) => room.frames[version - 1];
+const frameAt = (/** @type {number} */ version) => page.frames[version - 1];
 
 /** The viewers whose replay the server shows to this reader now. */
 function viewers() {
-  const seats = room.game.seats.map((seat) => String(seat.seat));
+  const seats = page.game.seats.map((seat) => String(seat.seat));
   if (over()) return ["all", "public", ...seats];
   return ["public", ...seats.filter((seat) => Number(seat) === own())];
 }
 
 const tape = playback({
-  version: () => room.version,
+  version: () => page.version,
   last,
   time: (version) => Date.parse(frameAt(version).at),
   go,
@@ -67,35 +68,35 @@ const tape = playback({
 const list = eventList({
   game: id,
   who: name,
-  room: () => forPanels(),
+  replay: () => panelContext(),
   onpick: pick,
   onvisible: () => updateLater(),
-  ondecision: (seq) => seq === room.version - 1 && now(),
+  ondecision: (seq) => seq === page.version - 1 && now(),
 });
 
-/** The data and functions of this page that the panels use. @returns {import("./decision.js").Room} */
-const forPanels = () => ({
+/** The data and functions of this page that the panels use. @returns {import("./decision.js").Replay} */
+const panelContext = () => ({
   who: name,
   statement,
-  rules: `/rules/${room.game.ruleset.id}`,
-  go: (version, as = room.as) => (as === room.as ? go(version) : view(as, version)),
+  rules: `/rules/${page.game.ruleset.id}`,
+  go: (version, as = page.as) => (as === page.as ? go(version) : view(as, version)),
   follow,
   may: (as) => viewers().includes(as),
-  frames: room.frames,
+  frames: page.frames,
   knowledge: knowledgeOf,
-  knows: room.knows,
+  knows: page.knows,
   know: (on) => {
-    if (on === room.knows) return;
-    room.knows = on;
+    if (on === page.knows) return;
+    page.knows = on;
     panels();
   },
 });
 
 /** The text of a rule; after the exchange, its statements about the deal are omitted if it has others. @param {string} rule */
 function statement(rule) {
-  const all = room.ruleset?.statements.filter((one) => one.id === rule) ?? [];
+  const all = page.ruleset?.statements.filter((one) => one.id === rule) ?? [];
   const later = all.filter((one) => one.section !== "deal");
-  const begun = !["shuffling", "swapping"].includes(frameAt(room.version).view.status);
+  const begun = !["shuffling", "swapping"].includes(frameAt(page.version).view.status);
   return (begun && later.length ? later : all).map((one) => one.text).join(" ");
 }
 
@@ -103,17 +104,17 @@ function statement(rule) {
 
 async function open() {
   const query = new URLSearchParams(location.search);
-  room.game = await get(`/v1/games/${id}`);
-  const rules = get(`/v1/rulesets/${room.game.ruleset.id}`);
+  page.game = await get(`/v1/games/${id}`);
+  const rules = get(`/v1/rulesets/${page.game.ruleset.id}`);
   const requested = query.get("as");
-  room.as = requested && viewers().includes(requested) ? requested : over() || own() === null ? viewers()[0] : String(own());
+  page.as = requested && viewers().includes(requested) ? requested : over() || own() === null ? viewers()[0] : String(own());
   await load();
-  const begin = room.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
+  const begin = page.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
   const event = query.get("event");
   const version = event ? Number(event) + 1 : Number(query.get("version")); // links of earlier releases have `version`
-  room.version = clamped(version || (over() ? begin : last()));
+  page.version = clamped(version || (over() ? begin : last()));
   createPage();
-  if (requested && requested !== room.as) showNotice(t("replay.sealed"));
+  if (requested && requested !== page.as) showNotice(t("replay.sealed"));
   show();
   rules.then(showRuleset, report);
   if (dispute) joinRoom(dispute).catch(report);
@@ -126,20 +127,20 @@ async function joinRoom(dispute) {
   onmove = await join(dispute, find("#room"), { here, go: showLeader, signal: leaving.signal });
 }
 
-const here = () => ({ version: room.version, as: room.as, selected: room.why ? room.version - 1 : null });
+const here = () => ({ version: page.version, as: page.as, selected: page.why ? page.version - 1 : null });
 
 /** Show the leader's position, with this reader's own rights. @param {Api["Position"]} position */
 async function showLeader({ version, as, selected = null }) {
   tape.stop();
-  room.why = selected !== null;
-  if (as !== room.as && viewers().includes(as)) await view(as, version);
+  page.why = selected !== null;
+  if (as !== page.as && viewers().includes(as)) await view(as, version);
   else go(version, true);
 }
 
 /** @param {Api["Ruleset"]} ruleset */
 function showRuleset(ruleset) {
-  room.ruleset = ruleset;
-  const title = t("replay.title", { ruleset: ruleset.name, n: room.game.hand });
+  page.ruleset = ruleset;
+  const title = t("replay.title", { ruleset: ruleset.name, n: page.game.hand });
   document.title = title;
   find("#title").textContent = title;
   list.cite();
@@ -149,32 +150,32 @@ function showRuleset(ruleset) {
 
 /** Fetch the frames from a version on, for the present viewer. */
 async function load(from = 1) {
-  const { as } = room;
-  const known = from === 1 ? (fetched.get(as) ?? []) : room.frames;
+  const { as } = page;
+  const known = from === 1 ? (fetched.get(as) ?? []) : page.frames;
   let next = known.length && from === 1 ? null : from;
   while (next) {
-    const page = await get(`/v1/games/${id}/replay?as=${as}&from=${next}`);
-    if (as !== room.as) return;
-    known.push(...page.items);
-    next = page.next;
+    const batch = await get(`/v1/games/${id}/replay?as=${as}&from=${next}`);
+    if (as !== page.as) return;
+    known.push(...batch.items);
+    next = batch.next;
   }
   if (over()) fetched.set(as, known);
-  room.frames = known;
-  room.figures = figuresOf(known);
+  page.frames = known;
+  page.figures = figuresOf(known);
 }
 
 /** Show a version as another viewer saw it. @param {string} as @param {number} [version] */
-async function view(as, version = room.version) {
-  const before = room.as;
-  room.as = as;
+async function view(as, version = page.version) {
+  const before = page.as;
+  page.as = as;
   try {
     await load();
   } catch (problem) {
-    room.as = before;
+    page.as = before;
     show();
     return report(problem);
   }
-  if (as !== room.as) return;
+  if (as !== page.as) return;
   rows();
   go(version);
 }
@@ -184,14 +185,14 @@ async function following() {
   const { signal } = leaving;
   for await (const event of live(id, last(), { signal })) {
     if (event.seq < last()) continue;
-    const newest = room.version === last() && !dispute; // in a room the leader steps
+    const newest = page.version === last() && !dispute; // in the referees' room only the leader steps
     await load(last() + 1);
     rows();
     if (newest) go(last(), true);
     else show();
   }
   if (signal.aborted) return;
-  room.game = await get(`/v1/games/${id}`);
+  page.game = await get(`/v1/games/${id}`);
   list.forget();
   offerViewers();
   show();
@@ -215,15 +216,15 @@ function knowledgeOf(version, seat) {
 
 /** @param {string} code of a card; "" to follow none */
 async function follow(code) {
-  room.card = code || null;
-  room.custody = null;
+  page.card = code || null;
+  page.custody = null;
   find("#follow").value = code;
   if (!code) find("#follow").focus({ preventScroll: true });
   panels();
   try {
     const found = code ? await get(`/v1/games/${id}/audit/cards/${code}`) : null;
-    if (room.card !== (code || null)) return;
-    room.custody = found;
+    if (page.card !== (code || null)) return;
+    page.custody = found;
   } catch (problem) {
     return report(problem);
   }
@@ -239,12 +240,12 @@ const clamped = (/** @type {number} */ version) => Math.min(last(), Math.max(1, 
 /** Show a version; with `moving`, one step forward is animated. @param {number} version */
 function go(version, moving = false) {
   const before = places();
-  const isStep = clamped(version) === room.version + 1;
-  room.version = clamped(version);
+  const isStep = clamped(version) === page.version + 1;
+  page.version = clamped(version);
   show();
-  if (moving && isStep) fly(flightsOf(frameAt(room.version).event, null), before);
+  if (moving && isStep) fly(flightsOf(frameAt(page.version).event, null), before);
   // Screen readers read the value of the scrubber, and cannot follow a playback at high speed.
-  if (document.activeElement !== find("#scrub") && (moving || !tape.isPlaying())) announce(caption(frameAt(room.version).event, voice(true)));
+  if (document.activeElement !== find("#scrub") && (moving || !tape.isPlaying())) announce(caption(frameAt(page.version).event, voice(true)));
 }
 
 // ---- rendering
@@ -257,7 +258,7 @@ function createPage() {
     h("header", { id: "top" }, [
       h("h1", { id: "title" }, [t("act.replay")]),
       h("p", { class: "links" }, [
-        h("a", { href: `/rules/${room.game.ruleset.id}`, target: "_blank", rel: "noopener" }, [t("more.rules")]),
+        h("a", { href: `/rules/${page.game.ruleset.id}`, target: "_blank", rel: "noopener" }, [t("more.rules")]),
         h("a", { href: `/play/${id}${location.hash}` }, [t("replay.table")]),
         root.dataset.verify ? h("a", { href: root.dataset.verify + id }, [t("act.verify")]) : null,
         root.dataset.dispute && own() !== null ? h("a", { id: "dispute", href: "/" }, [t("replay.dispute")]) : null,
@@ -309,10 +310,10 @@ const panel = (key, close) => [
 
 /** @param {boolean} on */
 function toggle(on) {
-  room.why = on;
+  page.why = on;
   panels();
   now();
-  list.mark(room.version - 1);
+  list.mark(page.version - 1);
   // On a small screen the decision covers the page, so its close button gets the focus.
   find(on && !wide.matches ? "#why .head button" : "#ask").focus({ preventScroll: true });
 }
@@ -320,8 +321,8 @@ function toggle(on) {
 /** Close the panel that was opened last. @param {KeyboardEvent} event */
 function close({ key }) {
   if (key !== "Escape") return;
-  if (room.card) follow("");
-  else if (room.why) toggle(false);
+  if (page.card) follow("");
+  else if (page.why) toggle(false);
 }
 
 function offerViewers() {
@@ -333,18 +334,18 @@ function offerViewers() {
 /** Offer the cards that the frames name. */
 function offerCards() {
   const found = new Set();
-  for (const { view, event } of room.frames) {
+  for (const { view, event } of page.frames) {
     const sealed = event.type === "game_sealed" ? event.data.deck : [];
     for (const card of [...view.pile, ...sealed]) found.add(card);
     for (const seat of view.seats) for (const card of [...seat.up.flat(), ...(seat.hand.cards ?? [])]) found.add(card);
   }
   replace(find("#follow"), h("option", { value: "" }, [`${t("replay.card")} …`]), ...sorted([...found]).map((card) => h("option", { value: card }, [spelled(card)])));
-  find("#follow").value = room.card ?? "";
+  find("#follow").value = page.card ?? "";
 }
 
 /** Show the list of events and the plot, which depend only on the frames. */
 function rows() {
-  list.fill(room.frames);
+  list.fill(page.frames);
   find("#scrub").max = String(last() - 1);
   offerCards();
   plot();
@@ -353,7 +354,7 @@ function rows() {
 /** A click on a row shows its version and the decision behind it. @param {number} version */
 function pick(version) {
   tape.stop();
-  room.why = true;
+  page.why = true;
   go(version);
 }
 
@@ -365,13 +366,13 @@ async function loadOpinion({ currentTarget: details }) {
   details.dataset.loaded = "true";
   replace(place, h("progress"));
   const { judge } = await import("./opinion.js");
-  await judge(id, room.frames, place, forPanels()).catch(report);
+  await judge(id, page.frames, place, panelContext()).catch(report);
 }
 
 function plot() {
-  if (!room.figures) return;
-  replace(find("#lanes"), lanes(room.figures, room.custody?.path ?? null));
-  replace(find("#words"), plotTable(room.figures, room.game.seats));
+  if (!page.figures) return;
+  replace(find("#lanes"), lanes(page.figures, page.custody?.path ?? null));
+  replace(find("#words"), plotTable(page.figures, page.game.seats));
 }
 
 const wide = matchMedia("(min-width: 60rem) and (min-height: 34rem)");
@@ -380,19 +381,19 @@ const low = matchMedia("(max-height: 33.99rem)");
 
 /** Show the present version everywhere. */
 function show() {
-  const past = frameAt(room.version).view;
-  const seats = past.seats.map((seat, at) => ({ ...seat, name: room.game.seats[at].name }));
+  const past = frameAt(page.version).view;
+  const seats = past.seats.map((seat, at) => ({ ...seat, name: page.game.seats[at].name }));
   const named = { ...past, seats };
   board(named);
   now();
   const scrub = find("#scrub");
-  scrub.value = String(room.version - 1);
-  scrub.setAttribute("aria-valuetext", `${room.version - 1}: ${caption(frameAt(room.version).event, voice(true))}`);
-  find("#position").textContent = `${room.version - 1} / ${last() - 1}`;
-  find("#as").value = room.as;
+  scrub.value = String(page.version - 1);
+  scrub.setAttribute("aria-valuetext", `${page.version - 1}: ${caption(frameAt(page.version).event, voice(true))}`);
+  find("#position").textContent = `${page.version - 1} / ${last() - 1}`;
+  find("#as").value = page.as;
   replace(find("#legend"), legend(named));
   panels();
-  list.mark(room.version - 1);
+  list.mark(page.version - 1);
   updateLater();
 }
 
@@ -402,9 +403,9 @@ function board(view) {
   const found = sides({ ...view, as: base }, wide.matches);
   const others = view.seats.length - 1;
   const size = sizeClass(others);
-  const since = room.version - 3 * view.seats.length;
-  const recent = room.frames.slice(Math.max(0, since), room.version).map((one) => one.event);
-  const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (room.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
+  const since = page.version - 3 * view.seats.length;
+  const recent = page.frames.slice(Math.max(0, since), page.version).map((one) => one.event);
+  const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (page.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
   const small = size === "crowd" || low.matches || (!wide.matches && others > (spacious.matches ? 5 : 3));
   const side = (/** @type {"left" | "top" | "right"} */ key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
@@ -412,48 +413,48 @@ function board(view) {
   replace(find("#others"), side("left"), side("top"), side("right"));
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
-  const end = done ? [...room.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
+  const end = done ? [...page.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
   replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view));
   mark();
 }
 
 /** Highlight the cards of the event, and the followed card. */
 function mark() {
-  const data = /** @type {{cards?: string[], up?: string[], opening?: {card: string} | null}} */ (frameAt(room.version).event.data);
+  const data = /** @type {{cards?: string[], up?: string[], opening?: {card: string} | null}} */ (frameAt(page.version).event.data);
   const moved = new Set([data.cards, data.up, data.opening?.card].flat());
   for (const element of document.querySelectorAll("#felt [data-card]")) {
     const code = element.getAttribute("data-card");
     element.classList.toggle("moved", moved.has(code ?? ""));
-    element.classList.toggle("followed", code !== "" && code === room.card);
+    element.classList.toggle("followed", code !== "" && code === page.card);
   }
 }
 
 /** The event in words, with its statements. */
 function now() {
-  const { event, at } = frameAt(room.version);
+  const { event, at } = frameAt(page.version);
   const time = new Date(at).toLocaleTimeString(document.documentElement.lang);
   replace(
     find("#now"),
     h("p", { class: "what" }, [h("strong", null, [caption(event, voice())]), h("span", { class: "quiet" }, [time])]),
-    h("div", { class: "by" }, statements(list.rulesOf(event.seq).slice(0, 1), forPanels())),
-    h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(room.why), "aria-controls": "why", onclick: () => toggle(!room.why) }, [t("replay.why")]),
+    h("div", { class: "by" }, statements(list.rulesOf(event.seq).slice(0, 1), panelContext())),
+    h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(page.why), "aria-controls": "why", onclick: () => toggle(!page.why) }, [t("replay.why")]),
   );
 }
 
 function panels() {
-  find("#why").hidden = !room.why;
-  find("#way").hidden = !room.card;
-  const seq = room.version - 1;
+  find("#why").hidden = !page.why;
+  find("#way").hidden = !page.card;
+  const seq = page.version - 1;
   const decision = list.decision(seq);
-  if (room.why && decision) {
+  if (page.why && decision) {
     find("#why-title").textContent = decision.seat === null ? t("replay.decision") : t("replay.decision.of", { who: name(decision.seat) });
-    replace(find("#why-body"), decisionPanel(decision, forPanels()));
+    replace(find("#why-body"), decisionPanel(decision, panelContext()));
   }
-  find("#why").setAttribute("aria-busy", String(room.why && !decision));
+  find("#why").setAttribute("aria-busy", String(page.why && !decision));
   onmove();
-  if (!room.card) return;
-  find("#way-title").textContent = t("replay.way.of", { card: spelled(room.card) });
-  replace(find("#way-body"), room.custody ? cardPanel(room.custody, room.version, forPanels()) : []);
+  if (!page.card) return;
+  find("#way-title").textContent = t("replay.way.of", { card: spelled(page.card) });
+  replace(find("#way-body"), page.custody ? cardPanel(page.custody, page.version, panelContext()) : []);
 }
 
 let updating = 0;
@@ -462,8 +463,8 @@ let updating = 0;
 function updateLater() {
   clearTimeout(updating);
   updating = setTimeout(() => {
-    const event = `event=${room.version - 1}`;
-    const address = `?${event}&as=${room.as}`;
+    const event = `event=${page.version - 1}`;
+    const address = `?${event}&as=${page.as}`;
     history.replaceState(null, "", `${address}${dispute ? `&dispute=${dispute}` : ""}${location.hash}`);
     document.getElementById("dispute")?.setAttribute("href", `${root.dataset.dispute}?game=${id}&${event}`);
     explain().catch(report);
@@ -472,13 +473,13 @@ function updateLater() {
 
 /** Fetch the decision that is shown, then the rules of the visible rows. */
 async function explain() {
-  const version = room.version;
+  const version = page.version;
   await list.decisionOf(version - 1);
-  if (version !== room.version) return;
+  if (version !== page.version) return;
   now();
   panels();
-  list.mark(room.version - 1);
-  await list.explain(version - 1, () => version === room.version);
+  list.mark(page.version - 1);
+  await list.explain(version - 1, () => version === page.version);
 }
 
 /** @param {string} text */
@@ -498,7 +499,7 @@ function report(problem) {
 
 document.addEventListener("keydown", tape.keys);
 document.addEventListener("keydown", close);
-for (const query of [wide, spacious, low]) query.addEventListener("change", () => room.frames.length && show());
+for (const query of [wide, spacious, low]) query.addEventListener("change", () => page.frames.length && show());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 await start("replay");

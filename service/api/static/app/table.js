@@ -1,4 +1,4 @@
-/** The page of a table: the hand being played, its end, and the time between hands. */
+/** The page of a table: the hand being played, its result, and waiting between hands. */
 
 import { Problem, get, identity, live, post } from "./api.js";
 import { middle, outcome, plaque, sides, sizeClass, spread } from "./board.js";
@@ -389,7 +389,7 @@ function save(content, ending) {
 
 const saveReceipt = () => save(new Blob(receiptsOf(game.view.id).slice(-1), { type: "text/plain" }), "note");
 
-/** Fetched with the token, which a plain link would not send: a private game needs it. */
+/** Save the evidence; it is fetched with the token, which a plain link would not send. */
 const saveEvidence = async () => save(await get(`/v1/games/${game.view.id}/evidence`, { as: "blob" }), "shx");
 
 /** @param {string} title @param {string[]} cards */
@@ -453,7 +453,7 @@ function showNotices() {
 
 const showConnection = () => document.getElementById("notices") && showNotices();
 
-/** A contradiction between the log and data of this browser, or a check that it cannot make. @param {{kind: string, seq: number}} fault */
+/** Show that the log contradicts data of this browser, or that the browser cannot make a check. @param {{kind: string, seq: number}} fault */
 function warn({ kind, seq }) {
   const text = t(`warn.${kind}`, { n: seq });
   if (kind === "no_ed25519") game.unchecked = text;
