@@ -197,7 +197,7 @@ class StretchSchema(Closed):
 
 
 class CustodySchema(Closed):
-    """The path of a card; before the seal the stretches that were public, or the caller's own."""
+    """The path of a card; before the seal only while it was public or in the caller's hand."""
 
     card = card_field(**described("the card"))
     p = Integer(

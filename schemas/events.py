@@ -53,7 +53,7 @@ RulesetReader = Callable[[Mapping[str, Any], int], Ruleset]
 
 class Secrets(Struct, frozen=True, kw_only=True):
     """
-    Secrets of a deck that events publish: salts of opened cards, and with the seal seed and deck.
+    Secrets of a deck that events publish: the salts of opened cards; in the seal, seed and deck.
 
     `refusals` is the field of the same name in a seal of version 2, None for version 1.
     """
@@ -66,10 +66,10 @@ class Secrets(Struct, frozen=True, kw_only=True):
 
 def data_of(event: Event, secrets: Secrets | None = None) -> Data:
     """
-    Return the `data` of an event, except of `game_created`, which the application composes.
+    Return the `data` of an event.
 
-    `secrets` is needed for events that open a card or publish the seed; without it, and for
-    `game_created`, it raises ValueError.
+    Raises ValueError for an event that opens a card or publishes the seed if `secrets` is None,
+    and for `game_created`, whose data the application composes.
     """
     if isinstance(event, PlayEvent):
         return _play_data(event, secrets)

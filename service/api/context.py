@@ -21,7 +21,7 @@ _NAME = "shithead"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """The parts of one application."""
+    """Objects that all requests of one application share."""
 
     services: Services
     settings: Settings
@@ -32,12 +32,12 @@ class Context:
 
 
 def install(app: Flask, context: Context) -> None:
-    """Store the parts in an application."""
+    """Store the shared objects in an application."""
     app.extensions[_NAME] = context
 
 
 def context() -> Context:
-    """Return the parts of the current application."""
+    """Return the shared objects of the current application."""
     parts: Context = present_app().extensions[_NAME]
     return parts
 

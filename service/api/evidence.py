@@ -161,9 +161,9 @@ def verify(_call: Call) -> Response:
     """
     Verify a bundle or a log from the upload alone, without the server's own records.
 
-    Level L2 needs a receipt and the server's key beside the bundle: `receipt` of the answer to a
-    move, or `GET /v1/games/{id}/receipt`, fetched by a player or spectator during the game, and
-    `GET /v1/keys`. A bundle alone, whose receipts came with it, reaches L1.
+    Level L2 also needs a receipt and the server's keys: the `receipt` in the answer to a move, or
+    `GET /v1/games/{id}/receipt`, and `GET /v1/keys`, saved by a player or spectator during the
+    game. A bundle alone reaches L1, because its receipts come from the server with the log.
     As multipart/form-data: the bundle or log as `file`, receipts as `receipt`, server and
     witness keys as `key`, seats' keys as `seat_key`, their signed changes as `key_change`, a
     proof of the public log as `proof`. A verification that exceeds the time limit of the

@@ -5,7 +5,7 @@ import { seatName } from "./captions.js";
 import { picture } from "./cards.js";
 import { find, h, replace } from "./dom.js";
 import { listed, moment, start, t } from "./i18n.js";
-import { seatKey } from "./keys.js";
+import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
 

@@ -4,7 +4,7 @@
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
 import { find, h, replace } from "./dom.js";
-import { canSign, setSigning, signing } from "./keys.js";
+import { canSign, setSigning, signing } from "./signing.js";
 import { t } from "./i18n.js";
 
 const ME = "/v1/players/me";

@@ -6,7 +6,7 @@ import { caption, recentActions, resultText, seatName } from "./captions.js";
 import { brief, spelled } from "./cards.js";
 import { announce, find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
-import { seatKey, signed } from "./keys.js";
+import { seatKey, signed } from "./signing.js";
 import { flightsOf, fly, places } from "./motion.js";
 import { ownSeat } from "./moves.js";
 import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation, slots } from "./own.js";
