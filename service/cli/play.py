@@ -434,7 +434,7 @@ _WORDS: Final[Mapping[str, Callable[[re.Match[str], People], str]]] = {
     r"(\d+) receipts agree": lambda found, _: (
         f"The server signed it {found[1]} times, {_SIGNED}. The receipts show any later change."
     ),
-    r"the server's key, under a checkpoint": lambda _, __: "The server's public log contains it.",
+    r"the server's key, which signed": lambda _, __: "The server's public log contains it.",
     r"the keys of seats ([\d, ]+)": lambda found, people: _signed(found[1], people),
     r"seat (\d+) has no key": lambda found, people: _unsigned(int(found[1]), people),
     r"the key of seat (\d+), from outside": lambda found, people: (

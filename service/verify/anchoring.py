@@ -28,7 +28,7 @@ class Policy:
 
     keys: Sequence[CosignatureVerifier]
     quorum: int | None  # None: all of them
-    required: bool  # whether too few cosignatures leave the check without its evidence
+    required: bool  # with too few cosignatures the result is MISSING, else NOT_APPLICABLE
 
 
 def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) -> Answer:
@@ -152,7 +152,7 @@ def _weight(
 
 
 def proof_game(proof: bytes) -> str | None:
-    """Return the game in the extra data of a log proof; None if it names none."""
+    """Return the game in the extra data of a log proof; None if none can be read from it."""
     try:
         extra = parse_proof(proof).extra or b""
         return str(parse_receipt_body(extra.decode("utf-8", "replace")).game)

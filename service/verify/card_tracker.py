@@ -1,5 +1,5 @@
 """
-The place of every card, tracked card by card without code of the game's rules.
+Tracking of every card through a log, independent of the code of the game's rules.
 
 The deck is optional. Without it a hidden card is UNKNOWN until an event shows it; the zone from
 which the event takes it must then have an UNKNOWN card.

@@ -1,4 +1,4 @@
-"""Claims about a game, each with its result, and accounts of the events at which one fails."""
+"""Claims about a game: their results, and an explanation of each failed one."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class ClaimResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Basis:
-    """The facts beside the checks on which the results of the claims depend."""
+    """The facts other than findings on which the results of the claims depend."""
 
     backed: bool  # whether evidence from outside supports the history
     entropy: Sequence[Mapping[str, Any]]  # what each seat added to the shuffle
@@ -202,7 +202,7 @@ Data = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class Explanation:
     """The event at which a claim first fails, and facts that explain the failure."""
 
     claim: Claim
@@ -222,14 +222,16 @@ class Account:
     on_top: str | None = None  # the last card played up to and including the event
 
 
-def accounts_of(
+def explanations_of(
     log: Log, findings: Sequence[Finding], authorship: Authorship
-) -> tuple[Account, ...]:
-    """Return an account of the first failing event for each claim that fails."""
-    return tuple(_accounts(log, findings, authorship))
+) -> tuple[Explanation, ...]:
+    """Return an explanation of the first failing event for each claim that fails."""
+    return tuple(_explanations(log, findings, authorship))
 
 
-def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> Iterator[Account]:
+def _explanations(
+    log: Log, findings: Sequence[Finding], authorship: Authorship
+) -> Iterator[Explanation]:
     for claim in Claim:
         failed = [f for f in against(claim, findings) if f.seq is not None]
         if not failed:
@@ -250,7 +252,7 @@ def _accounts(log: Log, findings: Sequence[Finding], authorship: Authorship) -> 
         author = "" if named_already else authorship.text(seq, by_server)
         actions = event is not None and event["type"] in ACTIONS
         seat = event["by"] if actions and event is not None and "auth" not in event else None
-        yield Account(
+        yield Explanation(
             claim=claim,
             seq=seq,
             text="; ".join(filter(None, (happened, author, reason))),

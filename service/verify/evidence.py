@@ -49,7 +49,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutsideEvidence:
-    """Evidence that the operator did not supply: only this raises a level above L1."""
+    """Evidence from other sources than the bundle: only this raises a level above L1."""
 
     receipts: tuple[bytes, ...] = ()
     files: Mapping[bytes, str] = field(default_factory=dict)  # the file name of each receipt

@@ -34,7 +34,7 @@ NOT_A_BUNDLE: Final = 3
 
 MAX_FILE: Final = 256 << 20  # bytes
 NOTE: Final = ".note"
-"""The suffix of the files of receipts."""
+"""The suffix of receipt files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

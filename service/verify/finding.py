@@ -36,11 +36,11 @@ class Check(StrEnum):
 
 
 class Result(StrEnum):
-    """How a check ends."""
+    """The result of a check."""
 
     PASS = "pass"  # noqa: S105 - the word of the protocol, no password
     FAIL = "fail"
-    MISSING = "missing"  # the evidence for it is not there
+    MISSING = "missing"  # the check lacks its evidence
     NOT_APPLICABLE = "n/a"
 
 
@@ -185,7 +185,7 @@ class Cursor:
 
 
 class CollectedFailures:
-    """The context of `Cursor.collecting_failures`; a class, because checks enter it per event."""
+    """The context of `Cursor.collecting_failures`; a class, because a generator would be slower."""
 
     __slots__ = ("cursor",)
 

@@ -207,7 +207,7 @@ def _seat(move: RecordedMove) -> int:
 
 
 def _instead(game: Game, command: Command) -> str:
-    """Return which cards a seat that took the pile or passed could have played."""
+    """Return in words which cards were playable instead of a pick-up, pass or try of the stock."""
     if not isinstance(command, PickUp | Pass | TryStock) or not may_act(game, command.seat):
         return ""
     found = set[Card]()

@@ -240,7 +240,7 @@ PRODUCER: Final = "the party that produced this file wrote it"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorship:
     """
-    What the signatures of the server show about the author of each event.
+    The authors of the events, as far as signatures of the server show them.
 
     A log carries no signature of its own. An event is shown to be the server's only if a
     receipt or checkpoint covers it and a key from outside verifies that signature.
@@ -251,8 +251,8 @@ class Authorship:
     contradicted: bool = False  # whether `denied` is a server signature on another history
 
     @property
-    def stretches(self) -> str:
-        """Return the events that are covered, in words."""
+    def signed_ranges(self) -> str:
+        """Return the ranges of signed events, such as `0 to 12, 15 to 20`."""
         starts = sorted(seq for seq in self.signed if seq - 1 not in self.signed)
         ends = sorted(seq for seq in self.signed if seq + 1 not in self.signed)
         return ", ".join(f"{one} to {last}" for one, last in zip(starts, ends, strict=True))

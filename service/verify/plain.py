@@ -34,7 +34,9 @@ FAILS: Final[Mapping[Check, str]] = {
     Check.ANCHOR: "The public log does not confirm this record.",
     Check.WITNESS: "The witnesses do not confirm the public log.",
     Check.SEAL: "The end of the record does not match its events or the list of refused moves.",
-    Check.SEQUENCE: "A hand of the table is missing or doubled, or does not follow the one before.",
+    Check.SEQUENCE: (
+        "A hand of the table is missing or repeated, or does not follow the one before."
+    ),
 }
 """The meaning of a failed check, in one sentence without technical terms."""
 

@@ -1,4 +1,4 @@
-"""The report of a verification: as text, as a page of HTML, and as the audit object of the API."""
+"""The report of a verification: text, HTML page, and audit object of the API."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from service.verify.claims import (
     CLAIMS,
-    Account,
     Basis,
     ClaimResult,
+    Explanation,
     claim_results,
     claims_against,
 )
@@ -47,18 +47,18 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     lines.append(f"from outside: {printable(sentences(outside))}")
     lines += [f"for more: {text}" for text in report.missing]
     lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.text))}" for one in report.claims]
-    lines += _accounts(report, name or FILE)
+    lines += _explanations(report, name or FILE)
     return "\n".join([*head, *lines, printable(report.last_line)]) + "\n"
 
 
-def _accounts(report: Report, name: str) -> Iterator[str]:
+def _explanations(report: Report, name: str) -> Iterator[str]:
     """Yield the event at which each claim first fails, and the command that shows more."""
-    for account in report.accounts:
-        text = printable(sentences(account.text))
-        yield f"what happened ({account.claim}), seq {account.seq}: {text}"
-        if account.move:
+    for one in report.explanations:
+        text = printable(sentences(one.text))
+        yield f"what happened ({one.claim}), seq {one.seq}: {text}"
+        if one.move:
             same = ", with the same receipts and keys" if report.outside else ""
-            yield f"  to see that move{same}: shithead audit {printable(name)} --move {account.seq}"
+            yield f"  to see that move{same}: shithead audit {printable(name)} --move {one.seq}"
 
 
 def _line(finding: Finding) -> str:
@@ -118,7 +118,7 @@ class Report:
     unchecked: tuple[str, ...]  # evidence that could not be checked, and why
     backed: bool  # whether evidence from outside supports the history
     authorship: Authorship  # which events the server signed
-    accounts: tuple[Account, ...] = ()  # what happened where a claim first fails
+    explanations: tuple[Explanation, ...] = ()  # what happened where a claim first fails
     unheld: CardNotHeld | None = None  # a card that a seat played without holding it
 
     @property
@@ -144,7 +144,7 @@ class Report:
     @property
     def summary(self) -> Summary | None:
         """Return what was changed, who can have done it and what would prove more, if known."""
-        return summary_of(self.game, self.findings, self.accounts, self.authorship)
+        return summary_of(self.game, self.findings, self.explanations, self.authorship)
 
     @property
     def remarks(self) -> tuple[str, ...]:

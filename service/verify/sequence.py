@@ -25,8 +25,9 @@ def check_sequence(
     attempts, changed rules and numbers of seats, new keys and whether the previous keys
     signed them, and whether logs of earlier games of the table are missing.
 
-    Raises Unanswered without another log of the table, if the log before the first one is needed,
-    or if a game that is followed by another has no seal.
+    Raises Failed if two logs are different histories of one game. Raises Unanswered without another
+    log of the table, if the log before the first one is needed, or if a game that is followed by
+    another has no seal.
     """
     cursor.seq = 0
     distinct = _distinct(log, [other for other in others if other.begins])

@@ -43,7 +43,7 @@ def unproven_of_seed(states: States) -> str | None:
     Return in words what is unproven about the choice of the seed, None if nothing is.
 
     The deck is fixed before play in any case. That no party chose it is shown only by a player
-    who was committed to a value that all others did not know.
+    who was committed to a value that no other party knew.
     """
     modes = {state["mode"] for state in states if state["state"] == "revealed"}
     if "commit" in modes:

@@ -1,4 +1,4 @@
-"""Check `signatures`: did each seat with a key sign its moves, having seen the game so far?"""
+"""Check `signatures`: seats with keys signed their moves, each for its place in the game."""
 
 from __future__ import annotations
 

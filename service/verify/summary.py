@@ -1,4 +1,4 @@
-"""The first lines of a failed report: what was changed, who can have done it, what proves more."""
+"""Summary of a failed report: the change, its possible authors, and further useful evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final
 from service.domain.cards import Card
 from service.replay.captions import counted, listed, spelled
 from service.replay.history import ACTIONS, EXCHANGE
-from service.verify.claims import Account, Claim
+from service.verify.claims import Claim, Explanation
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
 from service.verify.plain import FAILS, MOST_WORDS, in_words, sentences
@@ -44,32 +44,32 @@ class Summary:
 def summary_of(
     game: str | None,
     findings: Sequence[Finding],
-    accounts: Sequence[Account],
+    explanations: Sequence[Explanation],
     authorship: Authorship,
 ) -> Summary | None:
     """Return the summary of a log that fails a check, None if it fails none."""
     failed = [finding for finding in findings if finding.result is Result.FAIL]
     if not failed:
         return None
-    if not accounts:
+    if not explanations:
         return _without_event(game, failed)
-    account = min(accounts, key=_order)
+    explanation = min(explanations, key=_order)
     return Summary(
-        changed=_changed(account),
-        author=_author(account, authorship),
-        proof=_proof(game, account, authorship),
+        changed=_changed(explanation),
+        author=_author(explanation, authorship),
+        proof=_proof(game, explanation, authorship),
     )
 
 
-def _order(account: Account) -> tuple[bool, int, bool]:
+def _order(explanation: Explanation) -> tuple[bool, int, bool]:
     """
-    Return the place of an account: the first one is explained.
+    Return the sort key of an explanation; the summary is about the first one.
 
     A seed other than the committed one comes first, because it changes all cards. A fault of an
     event comes before a receipt or proof of another history, because it explains more.
     """
-    outside = account.check in (Check.RECEIPTS, Check.ANCHOR)
-    return account.check is not Check.COMMITMENTS, account.seq, outside
+    outside = explanation.check in (Check.RECEIPTS, Check.ANCHOR)
+    return explanation.check is not Check.COMMITMENTS, explanation.seq, outside
 
 
 def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
@@ -104,14 +104,16 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
     )
 
 
-def _changed(account: Account) -> str:
-    seq = account.seq
+def _changed(explanation: Explanation) -> str:
+    seq = explanation.seq
     place = f"Event {seq}, which is line {seq + 1} of the record."
-    if account.turn is not None:
-        place = f"Event {seq}, in turn {account.turn} of the hand."
-    stated = [] if account.happened is None else [f"It states: {_in_short(account.happened)}."]
-    detail = _detail(account)
-    general = "" if detail and account.check in _SELF_EXPLAINING else FAILS[account.check]
+    if explanation.turn is not None:
+        place = f"Event {seq}, in turn {explanation.turn} of the hand."
+    stated = (
+        [] if explanation.happened is None else [f"It states: {_in_short(explanation.happened)}."]
+    )
+    detail = _detail(explanation)
+    general = "" if detail and explanation.check in _SELF_EXPLAINING else FAILS[explanation.check]
     return " ".join([place, *stated, *filter(None, (general, detail)), _COUNTED])
 
 
@@ -132,35 +134,37 @@ _SELF_EXPLAINING: Final = (
 """Checks whose sentence for the reason needs no general sentence before it."""
 
 
-def _detail(account: Account) -> str | None:
+def _detail(explanation: Explanation) -> str | None:
     """Return the reason of the failure in plain words; with the seat on turn if another moved."""
-    late = re.search(r"seat (\d+) may not act now", account.reason)
+    late = re.search(r"seat (\d+) may not act now", explanation.reason)
     if late is None:
-        return " ".join(filter(None, (in_words(account.reason), *_meaning(account)))) or None
-    seat = int(late[1])
-    if account.kind in EXCHANGE:
-        return f"Seat {seat} could not exchange cards any more: it was ready already."
-    if account.due not in (None, seat):
         return (
-            f"It was the turn of seat {account.due}, not of seat {seat}."
-            f" Or a move of seat {account.due} that belongs before it is missing."
+            " ".join(filter(None, (in_words(explanation.reason), *_meaning(explanation)))) or None
+        )
+    seat = int(late[1])
+    if explanation.kind in EXCHANGE:
+        return f"Seat {seat} could not exchange cards any more: it was ready already."
+    if explanation.due not in (None, seat):
+        return (
+            f"It was the turn of seat {explanation.due}, not of seat {seat}."
+            f" Or a move of seat {explanation.due} that belongs before it is missing."
         )
     return f"It was not the turn of seat {seat}."
 
 
-def _meaning(account: Account) -> Iterator[str]:
+def _meaning(explanation: Explanation) -> Iterator[str]:
     """Yield what follows from the failure: the card of a burn, and what a signature shows."""
-    if account.on_top is not None and re.match(_BURN, account.reason):
-        yield f"The last card played before it is {spelled(Card(account.on_top))}."
-    if account.signed_move is not None:
-        yield f"The player signed this: {_move_in_words(account.signed_move)}."
-    elif account.signer is not None and not _is_of_the_past(account):
-        yield f"So nothing shows that the player of seat {account.signer} made this move."
+    if explanation.on_top is not None and re.match(_BURN, explanation.reason):
+        yield f"The last card played before it is {spelled(Card(explanation.on_top))}."
+    if explanation.signed_move is not None:
+        yield f"The player signed this: {_move_in_words(explanation.signed_move)}."
+    elif explanation.signer is not None and not _shows_earlier_change(explanation):
+        yield f"So nothing shows that the player of seat {explanation.signer} made this move."
 
 
-def _is_of_the_past(account: Account) -> bool:
+def _shows_earlier_change(explanation: Explanation) -> bool:
     """Return whether a valid signature shows that an event before the move was changed."""
-    return re.match(r"the head that was seen|the seat had not seen", account.reason) is not None
+    return re.match(r"the head that was seen|the seat had not seen", explanation.reason) is not None
 
 
 MOST_CARDS: Final = 4
@@ -202,12 +206,12 @@ _TWO: Final = (
 )
 
 
-def _author(account: Account, authorship: Authorship) -> str:
-    if account.seq in authorship.signed:
+def _author(explanation: Explanation, authorship: Authorship) -> str:
+    if explanation.seq in authorship.signed:
         return (
             "The operator, who runs the server: by the supplied keys, the server signed the record"
             " with this event in it. A player cannot make that signature."
-            f" {_why_no_player(account)}"
+            f" {_why_no_player(explanation)}"
         )
     if authorship.contradicted:
         return (
@@ -216,33 +220,35 @@ def _author(account: Account, authorship: Authorship) -> str:
             " file: then it made two records."
         )
     if authorship.denied is not None:
-        why = _DAMAGED.get(account.check, "the parts of the file do not fit together any more")
+        why = _DAMAGED.get(explanation.check, "the parts of the file do not fit together any more")
         return (
             f"A person who had this file and changed it after the server wrote it: {why}."
             " That may be anybody, also a player or the operator. This file does not show who."
         )
-    return f"{_TWO} This file does not show which. {_why_no_player(account)}"
+    return f"{_TWO} This file does not show which. {_why_no_player(explanation)}"
 
 
 _DAMAGED: Final = {Check.BYTES: "the server never writes such a line"}
 
 
-def _why_no_player(account: Account) -> str:
+def _why_no_player(explanation: Explanation) -> str:
     """Return why no player alone can have caused an event that the server wrote."""
     why = "the server alone writes the record"
-    if account.signer is not None and not _is_of_the_past(account):
-        return _why_not_the_signer(account.signer, other_move=account.signed_move is not None)
-    if account.claim is Claim.DECK:
+    if explanation.signer is not None and not _shows_earlier_change(explanation):
+        return _why_not_the_signer(
+            explanation.signer, other_move=explanation.signed_move is not None
+        )
+    if explanation.claim is Claim.DECK:
         why = "the server shuffles and deals"
-        if account.kind.startswith("entropy_"):
+        if explanation.kind.startswith("entropy_"):
             why = "the server checks what players add to the shuffle before it writes it down"
-    elif account.claim is Claim.ACTIONS and account.kind in ACTIONS:
+    elif explanation.claim is Claim.ACTIONS and explanation.kind in ACTIONS:
         why = "the server checks every move before it writes it down"
-    elif account.claim is Claim.ACTIONS:
+    elif explanation.claim is Claim.ACTIONS:
         why = "the server works this out and writes it down"
     bot = ""
-    if account.by_bot and account.claim is Claim.ACTIONS:
-        bot = f" Seat {account.by_seat} is a bot, which the server moves."
+    if explanation.by_bot and explanation.claim is Claim.ACTIONS:
+        bot = f" Seat {explanation.by_seat} is a bot, which the server moves."
     return f"During the game no player could do this alone: {why}.{bot}"
 
 
@@ -278,11 +284,11 @@ _SAME_KEYS: Final = (
 )
 
 
-def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
-    if account.seq in authorship.signed:
+def _proof(game: str | None, explanation: Explanation, authorship: Authorship) -> str:
+    if explanation.seq in authorship.signed:
         return (
             "To blame the operator, nothing more is needed if the supplied keys are the server's."
-            f" {_SAME_KEYS} {_how_to_see_it(account)}"
+            f" {_SAME_KEYS} {_how_to_see_it(explanation)}"
         )
     if authorship.contradicted:
         return (
@@ -306,15 +312,15 @@ def _proof(game: str | None, account: Account, authorship: Authorship) -> str:
     )
 
 
-def _how_to_see_it(account: Account) -> str:
+def _how_to_see_it(explanation: Explanation) -> str:
     """Return the command that shows an event, and a note that an unsigned move proves nothing."""
-    if account.by_seat is None:
-        return f"Run `shithead replay {FILE} --at {account.seq + 1}` to see the moment."
-    text = f"Run `shithead audit {FILE} --move {account.seq}` to see the move."
-    if account.by_bot:
+    if explanation.by_seat is None:
+        return f"Run `shithead replay {FILE} --at {explanation.seq + 1}` to see the moment."
+    text = f"Run `shithead audit {FILE} --move {explanation.seq}` to see the move."
+    if explanation.by_bot:
         return text
     return (
-        f"{text} Whether the player of seat {account.by_seat} asked for it cannot be shown:"
+        f"{text} Whether the player of seat {explanation.by_seat} asked for it cannot be shown:"
         " this move has no signature of a player."
     )
 

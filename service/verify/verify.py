@@ -1,4 +1,4 @@
-"""Verification of a log or bundle: all checks in order, within a time limit, and the report."""
+"""Verification of a log or bundle: all checks, a time limit, and the report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from service.shx.bundle import OPENINGS, PROOF, Bundle
 from service.shx.canonical import MAX_LINE, RecordError, parse
 from service.shx.validators import OPENING, each
 from service.verify.anchoring import Policy, check_anchor, check_witness
-from service.verify.claims import accounts_of
+from service.verify.claims import explanations_of
 from service.verify.custody import check_custody, check_deal, check_hidden, positions_obtained
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import (
@@ -105,7 +105,7 @@ def verify_log(
         unchecked=tuple(_unchecked(outside)),
         backed=_backed(outside, up_to, findings),
         authorship=authorship,
-        accounts=budget.attempt(lambda: accounts_of(log, findings, authorship), ()),
+        explanations=budget.attempt(lambda: explanations_of(log, findings, authorship), ()),
         unheld=unheld,
     )
 
@@ -216,7 +216,11 @@ def _with_unheld(finding: Finding, unheld: CardNotHeld | None, authorship: Autho
 
 
 def _required(outside: OutsideEvidence) -> tuple[Check, ...]:
-    """Return the required checks: those of the log, and those for which there is evidence."""
+    """
+    Return the checks that must not lack evidence: those of the log and of supplied evidence.
+
+    `witness` is always one of them, because without required witnesses it does not apply.
+    """
     receipts = (Check.RECEIPTS,) if outside.receipts else ()
     anchor = (Check.ANCHOR,) if outside.witnessed or outside.proof is not None else ()
     return (*OF_THE_LOG, *receipts, *anchor, Check.WITNESS)
@@ -293,11 +297,11 @@ def _outside(
         seats = ", ".join(str(seat) for seat in sorted(outside.seat_keys))
         lines.append(f"the keys of seats {seats}")
     if _passed(findings, Check.ANCHOR):
-        lines.append("the server's key, under a checkpoint of the public log")
+        lines.append("the server's key, which signed a checkpoint of the public log")
     if _passed(findings, Check.WITNESS):
-        lines.append("the keys of witnesses, under that checkpoint")
+        lines.append("the keys of witnesses, which cosigned that checkpoint")
     if _failed(findings, Check.CHAIN) and authorship.signed:
-        lines.append(f"the server's signatures cover seq {authorship.stretches}")
+        lines.append(f"the server's signatures cover seq {authorship.signed_ranges}")
     return lines
 
 

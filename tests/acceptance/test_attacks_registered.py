@@ -43,7 +43,7 @@ def check_finding(found: Mapping[str, Any]) -> None:
 
 def in_particular(report: Report) -> bool:
     """Return whether the report names the change in this log, not a general description."""
-    first = min(report.accounts, key=lambda account: account.seq)
+    first = min(report.explanations, key=lambda one: one.seq)
     if report.unheld is not None and report.unheld.seq == first.seq:
         return True
     return in_words(first.reason) is not None

@@ -28,29 +28,28 @@ def with_a_wrong_turn() -> tuple[Forgery, int]:
     return forgery, seq
 
 
-def accounts(report: Report) -> dict[Claim, str]:
-    return {one.claim: one.text for one in report.accounts}
+def explanations(report: Report) -> dict[Claim, str]:
+    return {one.claim: one.text for one in report.explanations}
 
 
 def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None:
     forgery, seq = with_a_false_burn()
     report = report_on(forgery.lines())
-    [account] = report.accounts
+    [explanation] = report.explanations
     count = forgery.data(seq)["count"]
-    assert account.text.startswith(f"this log states: the pile of {count} ")
+    assert explanation.text.startswith(f"this log states: the pile of {count} ")
     assert "; the party that produced this file wrote it, or, if this is the server's log" in (
-        account.text
+        explanation.text
     )
-    assert ", the server decides this, no player does; cause is set" in account.text
+    assert ", the server decides this, no player does; cause is set" in explanation.text
 
 
 def test_an_illegal_move_is_attributed_to_the_player_and_the_accepting_server() -> None:
     forgery, _ = with_a_wrong_turn()
-    account_text = accounts(report_on(forgery.lines()))[Claim.ACTIONS]
-    assert " took the pile of " in account_text
+    text = explanations(report_on(forgery.lines()))[Claim.ACTIONS]
+    assert " took the pile of " in text
     assert (
-        ", if this is the server's log, the server, which checks every move, let it pass; "
-        in account_text
+        ", if this is the server's log, the server, which checks every move, let it pass; " in text
     )
 
 
@@ -67,24 +66,22 @@ def test_the_report_on_a_failed_log_does_not_ask_for_more_evidence() -> None:
     assert "for more" not in report_text(report_on(forgery.lines()))
 
 
-def test_each_failed_claim_has_its_own_account() -> None:
+def test_each_failed_claim_has_its_own_explanation() -> None:
     forgery, _ = with_a_false_burn()
     forgery.reseed(b"\x07" * 32, commit=False)
     lines = forgery.lines()
-    found = accounts(verify_bundle(Bundle(lines=(*lines[:40], *lines[41:]))))
+    found = explanations(verify_bundle(Bundle(lines=(*lines[:40], *lines[41:]))))
     broken = "the party that produced this file wrote it: its chain is broken at seq 40"
-    assert all(account_text.startswith("this log states: ") for account_text in found.values())
+    assert all(text.startswith("this log states: ") for text in found.values())
     assert broken in found[Claim.DECK] and broken in found[Claim.HISTORY]
-    assert not any("the operator" in account_text for account_text in found.values())
+    assert not any("the operator" in text for text in found.values())
 
 
 def test_a_false_deal_is_attributed_to_the_author_of_the_log() -> None:
     forgery = sample("shithead")
     forgery.reseed(b"\x07" * 32, commit=False)
-    account_text = accounts(report_on(forgery.lines()))[Claim.DECK]
-    assert (
-        "if this is the server's log, the server shuffles and deals, no player does" in account_text
-    )
+    text = explanations(report_on(forgery.lines()))[Claim.DECK]
+    assert "if this is the server's log, the server shuffles and deals, no player does" in text
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)
@@ -92,8 +89,8 @@ def test_every_event_of_a_game_has_a_description(path: object) -> None:
     kinds: set[str] = set()
     for line in sample_lines(getattr(path, "stem", "")):
         event = json.loads(line)
-        account_text = describe(event)
-        assert account_text and account_text != event["type"]
+        text = describe(event)
+        assert text and text != event["type"]
         kinds.add(event["type"])
     assert kinds
 
