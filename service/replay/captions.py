@@ -175,8 +175,8 @@ def caption(event: Event, before: Game | None, after: Game | None, say: Wording 
     Return the sentence for `event`, which led from `before` to `after`.
 
     Both games are masked for the viewer; every detail that the event does not state is read
-    from them, so the sentence cannot reveal more than the view. Without games it says only
-    what the event states.
+    from them, so the sentence cannot reveal more than the view. Without games it has only
+    the details that the event states.
 
     >>> from service.domain.events import CardsDrawn
     >>> caption(CardsDrawn(seat=1, count=2), None, None)
@@ -219,9 +219,8 @@ def _exchange(event: ExchangeEvent, before: Game | None, after: Game | None, say
             return f"{text}{_and_draws(count, new, say)}."
         case CardsSwapped(seat=seat, up=up, hand=hand):
             laid, took = say("lays", "laid"), say("takes", "took")
-            return (
-                f"Seat {seat} {laid} {say.cards(up)} face up and {took} {say.cards(hand)} for it."
-            )
+            text = f"Seat {seat} {laid} {say.cards(up)} face up"
+            return f"{text} and {took} {say.cards(hand)} in exchange."
         case TableLaid(seat=seat, stacks=stacks, count=count):
             new = _new_in_hand(before, after, seat)
             laid = listed(say.stack.join(map(say.card, stack)) for stack in stacks if stack)
@@ -309,7 +308,7 @@ def _played(event: CardsPlayed, before: Game | None, say: Wording) -> str:
 
 
 def _consequence(event: CardsPlayed, before: Game, say: Wording) -> str:
-    """Return what a play does to the direction or, with reasons, to the turn."""
+    """Return the effect of a play on the direction or, with reasons, on the turn."""
     if not say.reasons:
         return ", turning the direction" if event.direction != before.direction else ""
     ruleset, last, laid = before.ruleset, before.last_play, event.cards

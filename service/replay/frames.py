@@ -20,7 +20,7 @@ from service.replay.history import Known, RecordedEvent, Step, steps_of, unknown
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """One step of a replay: what happened, and the game after it."""
+    """One step of a replay: an event, its caption, and the game after it."""
 
     version: int
     event: Event

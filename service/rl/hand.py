@@ -1,4 +1,4 @@
-"""A hand as a sequence of decisions of single seats; its table as text and picture."""
+"""A hand as decisions of single seats, and its table as text or picture."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ NOT_RULESETS = (MODEL, NAMES_ONLY)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Definition:
-    """A ruleset as its file describes it, together with what it inherits from its base."""
+    """A ruleset: the content of its file, with the settings and statements of its base."""
 
     id: str
     name: str

@@ -170,7 +170,7 @@ def _citations_kept(
 
 
 def _lists(value: Any) -> Any:
-    """Return a tree with lists where the settings have tuples."""
+    """Return a tree with its tuples replaced by lists."""
     if isinstance(value, Mapping):
         return {key: _lists(item) for key, item in value.items()}
     return [_lists(item) for item in value] if isinstance(value, list | tuple) else value

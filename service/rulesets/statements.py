@@ -313,7 +313,7 @@ def _burned(event: PileBurned, action: Event | None) -> Iterator[str]:
 
 
 def _failed(game: Game, event: PilePickedUp | BlindFailed | StockFailed) -> Iterator[str]:
-    """Yield the settings that decide where the pile goes and which seat plays next."""
+    """Yield the settings that decide which seat takes the pile and which plays next."""
     pick_up = game.ruleset.pick_up
     match event:
         case PilePickedUp():

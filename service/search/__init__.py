@@ -1,1 +1,1 @@
-"""A fast model of the game for search: ranks and counts instead of cards and events."""
+"""A fast model of the game for search: counts of ranks, without events."""

@@ -1,4 +1,4 @@
-"""Playouts: a hand played to its end by a fixed policy, as fast as plain Python allows."""
+"""Playouts: a hand played to its end by a fixed, fast policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mutable state of the fast model: counts of ranks by seat, the pile and the turn."""
+"""The mutable state of the fast model: counts of ranks, pile and turn."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def read_zip(data: bytes) -> dict[str, bytes]:
 
 
 def _directory(data: bytes) -> tuple[list[_Entry], int]:
-    """Return the entries of the directory and where it begins."""
+    """Return the entries of the directory, and its offset."""
     last = len(data) - _END.size
     if last < 0 or data[last : last + 4] != b"PK\x05\x06":
         raise NotABundle("not a ZIP archive that ends with its directory")
@@ -123,7 +123,7 @@ def _directory(data: bytes) -> tuple[list[_Entry], int]:
 
 
 def _entry(data: bytes, at: int, end: int) -> tuple[_Entry, int]:
-    """Return the entry of the directory at `at`, and where the next one begins."""
+    """Return the directory's entry at offset `at`, and the offset of the next one."""
     if at + _ENTRY.size > end:
         raise NotABundle("the directory ends within an entry")
     fields = _ENTRY.unpack_from(data, at)
@@ -144,7 +144,7 @@ def _entry(data: bytes, at: int, end: int) -> tuple[_Entry, int]:
 
 
 def _content(data: bytes, entry: _Entry, directory: int) -> tuple[bytes, int]:
-    """Return the bytes of an entry, and where they end."""
+    """Return the bytes of an entry, and the offset after them."""
     begin = entry.offset + _LOCAL.size
     if begin > directory:
         raise NotABundle(f"{entry.name}: begins within the directory")
@@ -238,7 +238,7 @@ class Bundle:
 
     @property
     def receipts(self) -> tuple[bytes, ...]:
-        """Return the receipts in the bundle by name; a report's level does not depend on them."""
+        """Return the receipts in the bundle, by name; they cannot raise the level of a report."""
         names = sorted(name for name in self.files if name.startswith("receipts/"))
         return tuple(self.files[name] for name in names)
 

@@ -31,7 +31,7 @@ def canonical(value: Any) -> bytes:
     Return the canonical JSON of a plain value.
 
     Plain means dict, list or tuple, str, int, bool and None. Without floats, large integers
-    and keys beyond ASCII, orjson writes what JCS (RFC 8785) requires: for ASCII the order by
+    and keys beyond ASCII, the output of orjson is that of JCS (RFC 8785): for ASCII the order by
     bytes is the order by UTF-16 units. The tests compare it with a slow implementation.
 
     Raises RecordError for a value that SHX/1 does not allow.

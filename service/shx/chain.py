@@ -1,4 +1,4 @@
-"""The hash chain (SHX/1, sections 1 and 2): bytes of events, heads, and reading a log."""
+"""The hash chain (SHX/1, sections 1 and 2): event bytes, heads, reading a log."""
 
 from __future__ import annotations
 

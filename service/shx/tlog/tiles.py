@@ -1,4 +1,4 @@
-"""Tiles of C2SP tlog-tiles: the hashes of a log in files, and trees read from them."""
+"""Tiles of C2SP tlog-tiles: a log's hashes in files, and trees read from them."""
 
 from __future__ import annotations
 

@@ -208,7 +208,7 @@ def test_throwing_laying_and_swapping_name_the_cards() -> None:
     swapped = CardsSwapped(seat=0, up=cards("9h"), hand=cards("Kc"))
     game = table()
     game = game.with_seat(0, replace(game.seats[0], up=(cards("Kc"), ())))
-    assert sentence(swapped, game) == "Seat 0 lays 9h face up and takes Kc for it."
+    assert sentence(swapped, game) == "Seat 0 lays 9h face up and takes Kc in exchange."
 
 
 def test_captions_of_the_start_a_pass_and_a_time_out() -> None:
