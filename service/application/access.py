@@ -108,7 +108,7 @@ class FirstReads:
         FirstRead(self, token, None).confirm()
 
     def player_of(self, token: bytes) -> Player | None:
-        """Return the player of a token, as it was last read."""
+        """Return the player of a token as last read; None if it is not cached."""
         with self._lock:
             return self._players.get(token)
 
@@ -198,7 +198,7 @@ class FirstRead:
         return self._reads.answers.opened(self.player.id, self.request, self._found.answer)
 
     def entry(self, game: UUID) -> GameEntry | None:
-        """Return the game that this request has read; before its first read, the cached one."""
+        """Return the game as this request read it, before that as cached; None if there is none."""
         if game != self._game:
             return self._reads.game_cache.cached(game)
         if self._lookup is None:

@@ -78,7 +78,7 @@ def _faces(game: Game) -> Iterator[tuple[Card, CardLocation]]:
 
 
 def openings_shown(events: Iterable[Event]) -> dict[Card, int]:
-    """Return the cards whose position in the deck the events publish before the seal."""
+    """Return the deck position of each card whose opening the events publish before the seal."""
     return {opening.card: opening.p for event in events for opening in _openings(event)}
 
 
@@ -155,7 +155,7 @@ class _Progress:
     ended: dict[Card, tuple[Stretch, ...]]
     states: dict[Card, _CardState | None]  # of the present stretches
     since: dict[Card, int]  # seq of the first event of the present stretch
-    returned: frozenset[str]  # starters that all saw go under the stock
+    returned: frozenset[str]  # starters that all seats saw put under the stock
 
 
 def events_processed(history: History) -> int:
@@ -225,7 +225,7 @@ def _states(
 def _state(
     history: History, game: Game, card: Card, place: CardLocation | None, *, known: bool
 ) -> _CardState | None:
-    """Return the state of a card in a game; `known`: all saw it go under the stock."""
+    """Return the state of a card in a game; `known`: all seats saw it put under the stock."""
     if known and place is None and card not in game.deck:
         place = _under_stock(history, game, card)
     if place is None:

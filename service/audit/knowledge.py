@@ -1,4 +1,4 @@
-"""Knowledge: which cards a seat could know at a version, since when and from what."""
+"""Knowledge: the cards that a seat could know at a version, since when and how."""
 
 from __future__ import annotations
 

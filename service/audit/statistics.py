@@ -297,7 +297,7 @@ def chi_square_quantile(p: float, df: int) -> float:
     """
     Return the value below which a chi-square statistic is with probability `p`, by bisection.
 
-    Raises ValueError for a `p` that is not between 0 and 1.
+    Raises ValueError for a `p` not between 0 and 1, or less than one degree of freedom.
     """
     if not 0 < p < 1:
         raise ValueError("a probability must be between 0 and 1")

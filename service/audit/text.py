@@ -65,13 +65,13 @@ def decision_answer(
     against: Sequence[Objection] = (),
     *,
     unknown: str | None = None,
-    answers: Sequence[str] = (),
+    responsible: Sequence[str] = (),
 ) -> Answer:
     """
     Return a decision with the failures of checks at its events.
 
-    `answers` are the sentences on the responsible party. Statements cited by failures are listed
-    first.
+    `responsible` has the sentences on the responsible party. Statements cited by failures are
+    listed first.
     """
     sections: list[Section] = []
     if found["saw"] is not None:
@@ -84,7 +84,7 @@ def decision_answer(
     if found["did"] is not None:
         sections.append(Section(title="did", rows=((move_text(found["did"]),),), inline=True))
     sections += _section("failed checks", against, _objection)
-    sections += _section("responsible", answers, lambda text: (text,))
+    sections += _section("responsible", responsible, lambda text: (text,))
     sections += _section("followed", found["effects"], _effect)
     unproven = found.get("unproven")
     sections += _section(

@@ -40,7 +40,7 @@ from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 
 MOST_FAULTS: Final = 1000
-"""Maximum of listed faults; further ones are counted. A lost archive has one fault a game."""
+"""Maximum number of listed faults; further ones are only counted."""
 
 _FORMAT: Final = 1
 _BEFORE_ALL: Final = UUID(int=0)
@@ -52,10 +52,15 @@ class StateError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A difference between stored data and its events."""
+    """
+    A difference between stored data and its events.
+
+    `check` is a check of SHX/1, or one of: stream, chain, head, row, bundle, refusals, leaf, tile,
+    root, signature.
+    """
 
     where: str  # a stream or a leaf
-    check: str  # stream, chain, head, row, bundle, leaf, tile, root, signature, or a check of SHX/1
+    check: str
     reason: str
 
 
@@ -137,7 +142,7 @@ MOST_UNLOGGED: Final = 1000
 
 class LogCheck:
     """
-    Computes the tree of the public log from its leaves, and compares all stored data with it.
+    Computes the tree of the public log from its leaves, and compares the stored log with it.
 
     Every leaf must be the head of its game at that version. Every hash in a tile, every tree
     head and every signed checkpoint must follow from the leaves. `keys` are the keys of the
@@ -234,8 +239,8 @@ class LogCheck:
             yield Fault(where=f"game {game}", check="leaf", reason=reason)
 
 
-_NOT_FROM_EVENTS: Final = frozenset({"wake_kind", "wake_at", "wake_seat", "back", "found_at"})
-"""Columns that do not follow from events: the next action, and players back from a bot."""
+_NOT_COMPARED: Final = frozenset({"wake_kind", "wake_at", "wake_seat", "back", "found_at"})
+"""Columns for the next action, the players back from a bot, and the version of the findings."""
 
 _ROWS: Final[Mapping[StreamKind, str]] = {
     StreamKind.GAME: "check_game_row",
@@ -277,7 +282,7 @@ def row_faults(
 
 
 def _expected(kind: StreamKind, stream: UUID, lines: Sequence[bytes]) -> dict[str, Any]:
-    """Return the columns that can be computed from the events, as JSON."""
+    """Return the columns that are compared, computed from the events, as JSON."""
     summary: Mapping[str, Any]
     match kind:
         case StreamKind.GAME:
@@ -293,7 +298,7 @@ def _expected(kind: StreamKind, stream: UUID, lines: Sequence[bytes]) -> dict[st
             }
         case _:
             summary = _of_dispute(stream, lines)
-    return {name: as_json(value) for name, value in summary.items() if name not in _NOT_FROM_EVENTS}
+    return {name: as_json(value) for name, value in summary.items() if name not in _NOT_COMPARED}
 
 
 def _of_game(record: GameRecord) -> dict[str, Any]:
@@ -455,6 +460,7 @@ def broken_chain(stream: UUID, lines: Sequence[bytes]) -> str | None:
 
 
 def _other_end(found: StreamSlice) -> str | None:
+    """Return why the last event is not the one in the stream's row; None if it is."""
     if len(found.events) != found.version:
         return f"it has {len(found.events)} events, and its version is {found.version}"
     if not found.events or head(found.events[-1]) != found.head:
@@ -481,7 +487,7 @@ _KINDS: Final[Mapping[str, StreamKind]] = {
 
 
 def _other_kind(found: StreamSlice) -> str | None:
-    """Return a fault if a stream has a wrong kind, which decides how its events are checked."""
+    """Return why the kind of a stream, which selects its checks, is wrong; None if it is right."""
     first = parse(found.events[0]).get("type") if found.events else None
     kind = _KINDS.get(str(first))
     if found.kind is kind:

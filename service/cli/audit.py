@@ -232,12 +232,12 @@ def _decision(
         _rule_text(history),
         against,
         unknown=history.unknown(found["last"]),
-        answers=_answers(history, recording, seq) if broken else (),
+        responsible=_responsible(history, recording, seq) if broken else (),
     )
     return found, answer
 
 
-def _answers(history: History, recording: Recording, seq: int) -> tuple[str, ...]:
+def _responsible(history: History, recording: Recording, seq: int) -> tuple[str, ...]:
     """Return sentences on whether seat or server is responsible for a move, by its signatures."""
     move, authorship = history.move_at(seq), recording.authorship
     signed = move.first in authorship.signed

@@ -60,12 +60,12 @@ class DisputeFiles:
         self._world = world
 
     def record(self, identity: UUID) -> DisputeRecord | None:
-        """Return a dispute as of now, including ends of periods that are not stored yet."""
+        """Return a dispute with the periods that have ended by now; None if there is none."""
         found = self.stored(identity)
         return None if found is None else advance(found, now=format_time(self._world.now()))[0]
 
     def stored(self, identity: UUID) -> DisputeRecord | None:
-        """Return a dispute as stored, with the facts outside its stream."""
+        """Return a dispute as stored, with the facts outside its stream; None if there is none."""
         found = self._store.read(identity)
         if found is None or found.kind is not StreamKind.DISPUTE:
             return None

@@ -213,6 +213,7 @@ class Games:
         """
         Return what `lines` returns, without access control, so that callers can share one read.
 
+        An unknown game has no lines and version 0.
         For a private game `check_lines` has to be called for each caller afterwards. At a public
         table every caller may see the lines, and no read of them is recorded.
         """

@@ -23,7 +23,7 @@ from service.store.events import EventStore, StreamKind
 from service.store.games import GameRepository, GameRow
 
 NEWEST = 20
-"""Number of hands shown with a table."""
+"""Maximum number of hands shown with a table, newest first."""
 
 
 def table_json(

@@ -77,7 +77,7 @@ async function cosigned(note, key, blob) {
  *
  * @param {string} source
  * @param {boolean} [witness]
- * @returns {Promise<NoteKey[]>} empty if the text has no key, or a line that is not a valid key
+ * @returns {Promise<NoteKey[]>} empty if the text has no valid key, or is not JSON and has a line that is no valid key
  */
 export async function readKeys(source, witness = false) {
   /** @type {NoteKey[]} */
