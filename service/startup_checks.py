@@ -160,7 +160,7 @@ def _check_current(
     """
     notes = [note, _remembered(settings)]
     unknown = _unknown_signers(keyring, settings.origin, [one for one in notes if one])
-    sealing = [name for (name,) in database.fetch("keys_named") if name not in keyring.keys]
+    sealing = [name for (name,) in database.fetch("newest_key_used") if name not in keyring.keys]
     faults = [
         *(f"a published checkpoint is signed with the key {one}" for one in unknown),
         *(f"the newest sealed value is encrypted with the key {one}" for one in sealing),

@@ -4,9 +4,9 @@
 -- other roles are created here if they are missing (a role belongs to the whole server, not to one
 -- database); if the owner may not create roles, an administrator creates them.
 --
---   shithead_service   the API and the workers: reads, and executes the functions that write
---   shithead_reader    figures and dashboards: public facts, no person, no secret
---   shithead_auditor   checks every stream against its head: the exact bytes, no secret, no token
+--   shithead_service   for the API and the workers: reads, and executes the functions that write
+--   shithead_reader    for statistics and dashboards: reads no names, texts or secrets
+--   shithead_auditor   for checks of every stream against its head: reads no tokens or secrets
 --
 -- shithead_service may log in and has no password, so it can connect only over a trusted connection
 -- (the embedded server's private socket) until the owner sets a password. The other two are group

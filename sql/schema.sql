@@ -1,4 +1,4 @@
--- The whole schema of this release, for reading.
+-- The whole database schema of this release, as documentation.
 --
 -- Maintained by hand beside the migrations; a test creates one database from each and compares the
 -- two. Databases are created and upgraded by the migrations only.
@@ -8,7 +8,7 @@
 
 -- applied_migrations: the migrations applied to this database.
 CREATE TABLE applied_migrations (
-    name        text         NOT NULL,  -- of the file, without its ending
+    name        text         NOT NULL,  -- of the file, without its extension
     checksum    bytea        NOT NULL,  -- SHA-256 of the file
     applied_at  timestamptz  NOT NULL DEFAULT now(),
     CONSTRAINT applied_migrations_pkey PRIMARY KEY (name)
@@ -24,9 +24,9 @@ CREATE TABLE applied_files (
 
 -- The record: streams of events, data beside running games, and the outbox.
 --
--- Every key starts with the stream, there is no sequence and no reference from one stream to
--- another: an append touches rows of its own streams only, so streams can be partitioned or
--- distributed by their id without a change here.
+-- Every key starts with the stream's id. There are no sequences, and no foreign keys from one stream
+-- to another. An append therefore touches only rows of its own streams, so streams can be
+-- partitioned or distributed by id without a change of this schema.
 
 CREATE TABLE streams (
     stream_id  uuid     NOT NULL,
@@ -59,7 +59,8 @@ CREATE TABLE archived (
     CONSTRAINT archived_bundle_is_hash CHECK (octet_length(bundle) = 32)
 );
 
--- The server seeds of running games, encrypted by the service; deleted with the seal.
+-- The server seeds of running games, encrypted by the service. A seed is deleted when its game is
+-- sealed or aborted.
 CREATE TABLE secrets (
     game_id     uuid   NOT NULL,
     key_id      text   NOT NULL,  -- of a key in the key file
@@ -99,7 +100,7 @@ JOIN streams s ON s.stream_id = e.stream_id
 WHERE s.kind = 'game';
 
 
--- The directory: data for lists, pages and the sweeper that needs no fold of a stream.
+-- The directory: data for lists, pages and the sweeper, to be read without folding a stream.
 --
 -- `games`, `game_seats`, `tables` and `table_seats` are summaries, written by the append that
 -- changes them. Names of players are stored here and in no stream, so that they can be erased.
@@ -187,7 +188,7 @@ CREATE TABLE table_seats (
 );
 CREATE INDEX table_seats_by_player ON table_seats (player_id) WHERE player_id IS NOT NULL;
 
--- Refused moves, encrypted by the service: an attempt reveals cards of a hand.
+-- Refused moves, encrypted by the service, because they name cards that the player may hold.
 -- `arrival` numbers the attempts of a game; null in rows from before migration 0009.
 CREATE TABLE refusals (
     game_id     uuid         NOT NULL,
@@ -273,7 +274,7 @@ CREATE TABLE disputes (
     charge      text         NOT NULL,
     verdict     text,                             -- of the newest ruling
     opened_at   timestamptz  NOT NULL,
-    found_at    integer      NOT NULL DEFAULT 0,  -- version of the game that the findings judge
+    found_at    integer      NOT NULL DEFAULT 0,  -- version of the game at which the findings were made
     wake_at     timestamptz,                      -- end of the next period
     move        integer,                          -- first event of the move; null in older rows
     proven      boolean,                          -- the newest ruling is against the server
@@ -380,13 +381,14 @@ CREATE INDEX blind_choices_by_player ON blind_choices (player_id, ended_at, game
 
 -- The public log: one Merkle tree over all games, its tiles, heads and signatures.
 --
--- There is one writer at a time, and rows are only added, so a head stays true. A head is inserted
--- with its newest leaves and signed afterwards, so that no tree is signed that is not stored.
+-- There is one writer at a time, and leaves are only added, so a head always matches the first
+-- `size` leaves. A head is inserted with its newest leaves and signed afterwards, so that no tree is
+-- signed that is not stored.
 
 CREATE TABLE log_leaves (
     leaf_index  bigint       NOT NULL,  -- from 0, without gaps
     game_id     uuid         NOT NULL,
-    version     integer      NOT NULL,  -- of the game, whose head is in the leaf
+    version     integer      NOT NULL,  -- of the game; its head at this version is in the leaf
     data        bytea        NOT NULL,  -- the body of a receipt
     added_at    timestamptz  NOT NULL,
     CONSTRAINT log_leaves_pkey PRIMARY KEY (leaf_index),
@@ -421,7 +423,8 @@ CREATE TABLE log_heads (
 );
 CREATE INDEX log_heads_signed ON log_heads (size) WHERE note IS NOT NULL;
 
--- Cosignatures of checkpoints by witnesses: evidence against a second tree, so they stay.
+-- Cosignatures of checkpoints by witnesses. They are never deleted, because they are evidence if the
+-- log ever shows different trees to different readers.
 CREATE TABLE log_cosignatures (
     size     bigint       NOT NULL,
     witness  text         NOT NULL,  -- its key: name+id+key
@@ -725,11 +728,12 @@ END
 $$;
 
 
--- archive_stream: delete the events of a sealed game and keep its head; for the owner only.
+-- archive_stream: delete the events of a sealed or aborted game, and keep its head.
 --
--- `bundle_hash` is the SHA-256 of the bundle that replaces the events and the refused moves.
--- Returns the number of events deleted. SH425 while the stream has outbox rows, because their
--- receivers read its events. SH400 for an unknown stream, SH403 for one that is no sealed game.
+-- Only the owner of the database may call it. `bundle_hash` is the SHA-256 of the bundle that
+-- replaces the events and the refused moves. Returns the number of events deleted. SH425 while the
+-- stream has outbox rows, because their receivers read its events. SH400 for an unknown stream,
+-- SH403 for a stream of another kind or a game that is not over.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -756,7 +760,7 @@ END
 $$;
 
 
--- check_archived: a row of `archived` must match the stream, and its game must be over.
+-- check_archived: trigger that refuses a row of `archived` unless it matches a game that is over.
 CREATE OR REPLACE FUNCTION check_archived() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -1114,7 +1118,7 @@ AS $$
 $$;
 
 
--- note_act: add a line to the operator log; for the owner only.
+-- note_act: add a row to the operator log; only the owner of the database may call it.
 CREATE OR REPLACE FUNCTION note_act(
     noted_at timestamptz, by_operator text, its_act text, its_target uuid, its_outcome text
 ) RETURNS void
@@ -1336,7 +1340,7 @@ CREATE OR REPLACE TRIGGER trail_never_changes BEFORE UPDATE OR DELETE OR TRUNCAT
 ALTER TABLE trail ENABLE ALWAYS TRIGGER trail_never_changes;
 
 
--- refuse_delete: an event may be deleted only if its stream is recorded in `archived`.
+-- refuse_delete: trigger that refuses to delete an event unless its stream is in `archived`.
 --
 -- The row in `archived` is the permission, so there is no switch that could stay on by mistake.
 CREATE OR REPLACE FUNCTION refuse_delete() RETURNS trigger
@@ -1434,7 +1438,9 @@ END
 $$;
 
 
--- rename_player: set the name of a player, for the owner only; returns whether the player exists.
+-- rename_player: set the name of a player; returns false for an unknown or erased one.
+--
+-- Only the owner of the database may call it; see set_name.
 CREATE OR REPLACE FUNCTION rename_player(player uuid, new_name text) RETURNS boolean
 LANGUAGE sql SET search_path = public, pg_temp
 AS $$
@@ -1447,7 +1453,7 @@ AS $$
 $$;
 
 
--- rotate_token: replace the token of a player; returns whether the player exists.
+-- rotate_token: replace the token of a player; returns false for an unknown or erased one.
 CREATE OR REPLACE FUNCTION rotate_token(player uuid, token bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -1462,7 +1468,8 @@ $$;
 
 -- save_ruleset: store a ruleset under the hash of its settings; returns whether it is new.
 --
--- If the same settings are stored already, the first name and owner stay.
+-- If the same settings are stored already, the first name and owner stay. SH401 if the owner was
+-- erased.
 CREATE OR REPLACE FUNCTION save_ruleset(
     ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz
 ) RETURNS boolean
@@ -1498,7 +1505,9 @@ END
 $$;
 
 
--- set_name: set a player's name at the player's own request; returns whether the player exists.
+-- set_name: set a player's name at the player's own request.
+--
+-- Returns false for an unknown or erased player.
 --
 -- Operators use rename_player, which the service may not execute; the trail records their actions.
 CREATE OR REPLACE FUNCTION set_name(player uuid, new_name text) RETURNS boolean
@@ -1513,7 +1522,7 @@ AS $$
 $$;
 
 
--- set_recovery: replace the recovery code of a player; returns whether the player exists.
+-- set_recovery: replace the recovery code of a player; returns false for an unknown or erased one.
 CREATE OR REPLACE FUNCTION set_recovery(player uuid, recovery bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -1767,8 +1776,7 @@ $$;
 
 -- refuse_log_change: trigger that refuses changes of the public log with SH403, to the owner as well.
 --
--- A head may get a signature, and later more; nothing else of it changes, and no signature is
--- removed.
+-- The only change allowed is to set or replace the note of a head. A note can never be removed.
 CREATE OR REPLACE FUNCTION refuse_log_change() RETURNS trigger
 LANGUAGE plpgsql
 AS $$
@@ -1823,9 +1831,9 @@ $$;
 -- other roles are created here if they are missing (a role belongs to the whole server, not to one
 -- database); if the owner may not create roles, an administrator creates them.
 --
---   shithead_service   the API and the workers: reads, and executes the functions that write
---   shithead_reader    figures and dashboards: public facts, no person, no secret
---   shithead_auditor   checks every stream against its head: the exact bytes, no secret, no token
+--   shithead_service   for the API and the workers: reads, and executes the functions that write
+--   shithead_reader    for statistics and dashboards: reads no names, texts or secrets
+--   shithead_auditor   for checks of every stream against its head: reads no tokens or secrets
 --
 -- shithead_service may log in and has no password, so it can connect only over a trusted connection
 -- (the embedded server's private socket) until the owner sets a password. The other two are group

@@ -33,7 +33,7 @@ from service.telemetry import JOBS
 
 @lru_cache(maxsize=1)
 def redis_client() -> redis.Redis:
-    """Return this process's connection for the results of trials in Redis."""
+    """Return this process's Redis client, which stores the results of trials."""
     return connect(settings_from().redis_url or "", seconds=5.0)
 
 
@@ -47,9 +47,10 @@ def take_turn(game_id: str, version: int) -> str:
     """
     Make the moves that are due at `version` of a game, and those of bots that follow.
 
-    Safe to run twice, late or concurrently: the second run finds the game past `version` and
-    does nothing. The job carries nothing but the game's id and version. A worker passes tables
-    with bots that search on to the queue of the process for searches.
+    Returns the outcome, as `Turns.take`. Safe to run twice, late or concurrently: the second run
+    finds the game past `version` and does nothing. The job has no arguments but the game's id and
+    version. If a bot of the table searches, a job of the main queue enqueues another one in
+    SEARCH_QUEUE, and makes no move itself.
     """
     game, job = UUID(game_id), get_current_job()
     searching = job is None or job.origin == SEARCH_QUEUE
@@ -66,17 +67,19 @@ def make_findings(dispute_id: str) -> str:
     """
     Run the checks for a dispute and store its findings, and the events of ended periods.
 
-    Safe to run twice or late: findings are made again only if there is further evidence.
+    Returns the outcome, as `DisputeJobs.process`. Safe to run twice or late: findings are made
+    again only if there is further evidence.
     """
     return services().dispute_jobs.process(UUID(dispute_id))
 
 
 def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:
     """
-    Play trial hands with a player's ruleset; return why it cannot be played, or null.
+    Play trial hands with a player's ruleset; return `{"refusal": reason}`.
 
-    The result is stored for the waiting request and for repetitions. The time limit counts
-    seconds of CPU, so that a busy machine does not make rules fail.
+    The reason says why the ruleset cannot be played, and is None if it can. It is stored in Redis
+    for the waiting request and its repetitions. The time limit counts CPU seconds, so that a busy
+    machine does not make rules fail.
     """
     try:
         refusal = play_trials(settings, hands, now=time.process_time).refusal

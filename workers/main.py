@@ -100,7 +100,7 @@ def work(settings: Settings, name: str = QUEUE) -> int:
 
 
 class Worker(GuardedWorker):
-    """RQ replaces the signal handlers; this worker also sets `stopping`."""
+    """A worker that sets `stopping` on a signal, because RQ replaces the signal handlers."""
 
     stopping: threading.Event
     max_connection_wait_time = 2.0  # seconds; RQ's own 60 would let bots wait after Redis is back
@@ -121,9 +121,10 @@ def _queue_length(settings: Settings) -> Callable[[], int | None]:
 
 def _serve_metrics(settings: Settings) -> None:
     """
-    Serve the metrics of this process, if it is alone on its machine, as in a container.
+    Serve the metrics of this process on its own port, if one is configured.
 
-    With a shared folder the API serves the metrics of all processes.
+    If the processes share a folder for metrics, the API serves the metrics of all of them, and
+    this does nothing.
     """
     if settings.metrics_port is not None and not os.environ.get(SHARED_FOLDER):
         address = settings.metrics_host or settings.host

@@ -20,7 +20,7 @@ from service.tracing import Step
 INTERVAL = 0.5  # seconds between two rounds
 BATCH = 500  # rows of a round
 OLDER_THAN = timedelta(seconds=1)
-"""Minimum age of a row: its commit has most likely notified the readers, so it can wait."""
+"""Minimum age of a row; most commits have notified the readers, so new rows can wait."""
 
 
 class Relay:
@@ -45,7 +45,7 @@ class Relay:
         return len(rows)
 
     def _traces(self, versions: Mapping[UUID, Sequence[int]]) -> Mapping[GameVersion, str]:
-        """Return the traces of these versions; without traces, nothing and no call to Redis."""
+        """Return the stored trace contexts of these versions; none if tracing is off."""
         if not tracing.is_on():
             return {}
         return self._services.notifier.traces(
@@ -53,7 +53,7 @@ class Relay:
         )
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Relay until `stopped`."""
+        """Run rounds until `stopped` returns true."""
         while not stopped():
             try:
                 passed = self.pass_on()

@@ -30,7 +30,7 @@ class LogSequencer:
         self._log = structlog.get_logger("sequencer")
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Run until `stopped`; a witness that does not answer delays nothing."""
+        """Run rounds until `stopped` returns true; witnesses have their own threads."""
         if self._sequencer.witnesses:
             self._log.info("witnesses", count=len(self._sequencer.witnesses))
         for witness in self._sequencer.witnesses:
@@ -62,7 +62,7 @@ class LogSequencer:
         return 0
 
     def _ask(self, witness: RemoteWitness, stopped: Callable[[], bool]) -> None:
-        """Request cosignatures of one witness until `stopped`, independently of the others."""
+        """Request cosignatures of one witness until `stopped` returns true."""
         while not stopped():
             time.sleep(self.ask_once(witness))
 

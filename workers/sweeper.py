@@ -40,6 +40,8 @@ INTERVAL = 0.25
 """Seconds between two sweeps: deadlines and ends of windows are noticed at most this late."""
 
 BATCH = 200
+"""Maximum number of games read in one search, not counting those woken recently."""
+
 AGAIN_AFTER = timedelta(seconds=5)
 """Time without a move after which a game is woken again at the same version."""
 
@@ -53,6 +55,7 @@ IDLE_EVERY = 60.0
 """Seconds between two searches for abandoned games."""
 
 PURGE_EVERY = 600.0
+"""Seconds between two deletions of expired data."""
 
 LIST_EVERY = 5.0
 """Seconds between two updates of the list of erased players outside the database."""
@@ -159,7 +162,7 @@ class Sweeper:
             self._log.error("the list of erased players was not written", error=str(error))
 
     def run(self, stopped: Callable[[], bool]) -> None:
-        """Sweep until `stopped`."""
+        """Run rounds until `stopped` returns true."""
         while not stopped():
             try:
                 self.sweep()

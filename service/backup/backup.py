@@ -395,7 +395,7 @@ def _restore_rows(connection: _Connection, backup: Backup) -> None:
                 f"table {name} of the backup does not fit the schema of its migrations"
             )
         _load(connection, backup, name)
-    if count := _one(connection, "restore_misfits"):
+    if count := _one(connection, "restore_head_mismatches"):
         raise BackupError(f"{count} streams in the backup have a last event that is not their head")
     bring_forward(connection)
 

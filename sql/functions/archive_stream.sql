@@ -1,8 +1,9 @@
--- archive_stream: delete the events of a sealed game and keep its head; for the owner only.
+-- archive_stream: delete the events of a sealed or aborted game, and keep its head.
 --
--- `bundle_hash` is the SHA-256 of the bundle that replaces the events and the refused moves.
--- Returns the number of events deleted. SH425 while the stream has outbox rows, because their
--- receivers read its events. SH400 for an unknown stream, SH403 for one that is no sealed game.
+-- Only the owner of the database may call it. `bundle_hash` is the SHA-256 of the bundle that
+-- replaces the events and the refused moves. Returns the number of events deleted. SH425 while the
+-- stream has outbox rows, because their receivers read its events. SH400 for an unknown stream,
+-- SH403 for a stream of another kind or a game that is not over.
 CREATE OR REPLACE FUNCTION archive_stream(stream uuid, bundle_hash bytea) RETURNS integer
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

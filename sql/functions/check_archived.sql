@@ -1,4 +1,4 @@
--- check_archived: a row of `archived` must match the stream, and its game must be over.
+-- check_archived: trigger that refuses a row of `archived` unless it matches a game that is over.
 CREATE OR REPLACE FUNCTION check_archived() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

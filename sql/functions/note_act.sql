@@ -1,4 +1,4 @@
--- note_act: add a line to the operator log; for the owner only.
+-- note_act: add a row to the operator log; only the owner of the database may call it.
 CREATE OR REPLACE FUNCTION note_act(
     noted_at timestamptz, by_operator text, its_act text, its_target uuid, its_outcome text
 ) RETURNS void

@@ -1,4 +1,4 @@
--- refuse_delete: an event may be deleted only if its stream is recorded in `archived`.
+-- refuse_delete: trigger that refuses to delete an event unless its stream is in `archived`.
 --
 -- The row in `archived` is the permission, so there is no switch that could stay on by mistake.
 CREATE OR REPLACE FUNCTION refuse_delete() RETURNS trigger

@@ -1,7 +1,6 @@
 -- refuse_log_change: trigger that refuses changes of the public log with SH403, to the owner as well.
 --
--- A head may get a signature, and later more; nothing else of it changes, and no signature is
--- removed.
+-- The only change allowed is to set or replace the note of a head. A note can never be removed.
 CREATE OR REPLACE FUNCTION refuse_log_change() RETURNS trigger
 LANGUAGE plpgsql
 AS $$

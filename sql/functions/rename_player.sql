@@ -1,4 +1,6 @@
--- rename_player: set the name of a player, for the owner only; returns whether the player exists.
+-- rename_player: set the name of a player; returns false for an unknown or erased one.
+--
+-- Only the owner of the database may call it; see set_name.
 CREATE OR REPLACE FUNCTION rename_player(player uuid, new_name text) RETURNS boolean
 LANGUAGE sql SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,4 @@
--- rotate_token: replace the token of a player; returns whether the player exists.
+-- rotate_token: replace the token of a player; returns false for an unknown or erased one.
 CREATE OR REPLACE FUNCTION rotate_token(player uuid, token bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,6 +1,7 @@
 -- save_ruleset: store a ruleset under the hash of its settings; returns whether it is new.
 --
--- If the same settings are stored already, the first name and owner stay.
+-- If the same settings are stored already, the first name and owner stay. SH401 if the owner was
+-- erased.
 CREATE OR REPLACE FUNCTION save_ruleset(
     ruleset text, its_name text, its_owner uuid, its_document text, at timestamptz
 ) RETURNS boolean

@@ -1,4 +1,6 @@
--- set_name: set a player's name at the player's own request; returns whether the player exists.
+-- set_name: set a player's name at the player's own request.
+--
+-- Returns false for an unknown or erased player.
 --
 -- Operators use rename_player, which the service may not execute; the trail records their actions.
 CREATE OR REPLACE FUNCTION set_name(player uuid, new_name text) RETURNS boolean

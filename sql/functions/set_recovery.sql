@@ -1,4 +1,4 @@
--- set_recovery: replace the recovery code of a player; returns whether the player exists.
+-- set_recovery: replace the recovery code of a player; returns false for an unknown or erased one.
 CREATE OR REPLACE FUNCTION set_recovery(player uuid, recovery bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,6 +1,6 @@
 -- bookkeeping: the table of applied migrations and files, created by the first migration.
 CREATE TABLE IF NOT EXISTS applied_migrations (
-    name        text         NOT NULL,  -- of the file, without its ending
+    name        text         NOT NULL,  -- of the file, without its extension
     checksum    bytea        NOT NULL,  -- SHA-256 of the file
     applied_at  timestamptz  NOT NULL DEFAULT now(),
     CONSTRAINT applied_migrations_pkey PRIMARY KEY (name)

@@ -1,4 +1,4 @@
--- check_missing_streams: ids that a row names as those of streams, and that no stream has.
+-- check_missing_streams: games, tables and disputes that rows name by id and that have no stream.
 -- $1 row limit
 SELECT named.kind, named.id
 FROM (

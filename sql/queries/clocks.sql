@@ -1,7 +1,7 @@
 -- clocks: the time of the database server, and the newest stored time.
 --
--- Taken from the last events of the newest games and the last growth of the public log: in a busy
--- service one of them is seconds old.
+-- The newest stored time is the latest of: the start of the newest game, the last events of the 100
+-- newest games, and the last batch of the public log. In a busy service one of them is seconds old.
 SELECT
     clock_timestamp(),
     greatest(

@@ -1,6 +1,7 @@
--- due_disputes: disputes in which a period has ended, without findings, or without any since the
--- seal of the game.
--- $1 now, $2 disputes opened until then should have findings, $3 row limit
+-- due_disputes: disputes in which a period has ended, or whose findings are missing or out of date.
+--
+-- Findings are out of date if they were made before the game ended.
+-- $1 now, $2 time: disputes opened by then should have findings, $3 row limit
 SELECT d.dispute_id
 FROM disputes d
 JOIN games g ON g.game_id = d.game_id

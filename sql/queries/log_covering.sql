@@ -1,7 +1,7 @@
 -- log_covering: of the first 50 signed heads that cover a leaf, the one with most cosignatures.
 --
--- An early head, so that repeated requests get the same evidence; not always the first, because
--- witnesses may not have answered when it was new.
+-- An early head is chosen, so that repeated requests get the same evidence. It is not always the
+-- first, because witnesses may not have answered when that was new.
 -- $1 index of the leaf
 SELECT h.size, h.root, h.note, h.lines
 FROM (

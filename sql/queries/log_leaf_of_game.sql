@@ -1,4 +1,4 @@
--- log_leaf_of_game: the newest leaf of a game in the public log, as of a size of its tree.
+-- log_leaf_of_game: the newest leaf of a game in the public log when its tree had a given size.
 -- $1 game, $2 tree size
 SELECT leaf_index, version, data
 FROM log_leaves

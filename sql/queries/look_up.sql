@@ -1,4 +1,4 @@
--- look_up: the first data of a request: its player, stored answer and game.
+-- look_up: the data that a request needs first: its player, stored answer and game.
 -- $1 token hash, $2 request key, $3 game, $4 first seq, $5 players whose names are read,
 -- $6 whether the data outside the game's log is read
 SELECT

@@ -1,6 +1,7 @@
--- restore_end_tokens: replace all tokens by random, unknown ones; returns the number replaced.
+-- restore_end_tokens: invalidate the tokens of all players; returns the number of players.
 --
--- Recovery codes stay.
+-- Each hash is replaced by a random one. Recovery codes remain valid: with them players get new
+-- tokens.
 WITH done AS (
     UPDATE players p
     SET token_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))

@@ -1,4 +1,6 @@
--- running_disputes: running disputes about a move with a charge, or whose row names no move.
+-- running_disputes: running disputes with a charge about a move of a game.
+--
+-- Includes disputes whose row names no move, because they may be about this one.
 -- $1 game, $2 first event of the move, $3 charge
 SELECT dispute_id
 FROM disputes

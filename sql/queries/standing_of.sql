@@ -1,5 +1,5 @@
 -- standing_of: numbers of a player's finished, lost and running games, tables and rulesets.
--- $1 player, $2 whether finished games count at public tables only
+-- $1 player, $2 whether finished games are counted at public tables only
 WITH played AS (
     SELECT
         count(*) FILTER (WHERE g.status = 'ended' AND (g.public OR NOT $2::boolean)) AS games,

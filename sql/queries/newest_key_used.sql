@@ -1,4 +1,4 @@
--- keys_named: the id of the key that encrypted the newest seed of a running game or refused move.
+-- newest_key_used: id of the key that encrypted the newest seed of a running game or refused move.
 SELECT n.key_id
 FROM (
     (

@@ -1,4 +1,4 @@
--- restore_misfits: number of streams whose last event does not match the version and head in its row.
+-- restore_head_mismatches: number of streams whose last event does not match the stream's row.
 SELECT count(*)
 FROM streams s
 WHERE NOT EXISTS (SELECT FROM archived a WHERE a.stream_id = s.stream_id)
