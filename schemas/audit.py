@@ -94,8 +94,8 @@ class JudgementSchema(Closed):
     chance = _chance(
         "the chance not to be the shithead, or to win if the ruleset plays for a winner"
     )
-    low = _chance("the lower end of its interval of 95 %")
-    high = _chance("the upper end of its interval of 95 %")
+    low = _chance("the lower end of the 95 % interval of `chance`")
+    high = _chance("the upper end of the 95 % interval of `chance`")
     made = Boolean(**described("whether the seat made this move"))
 
 
@@ -104,7 +104,7 @@ class OpinionSchema(Closed):
 
     bot = fields.String(**described("the name of the bot"))
     worlds = Integer(
-        **described("the number of possible deals of the hidden cards in which each was tried")
+        **described("the number of possible deals of the hidden cards in which each move was tried")
     )
     moves = fields.List(fields.Nested(JudgementSchema), **described("the moves, the best first"))
     wording = fields.String(**described("a sentence that explains the opinion"))
@@ -179,8 +179,8 @@ class SeenByField(fields.Field[object]):
 class StretchSchema(Closed):
     """A stretch of events during which a card lay at one place."""
 
-    from_seq = Integer(**described("the event with which the card came there"))
-    to_seq = Integer(**described("the last event at which it lay there"))
+    from_seq = Integer(**described("the seq of the event that put the card there"))
+    to_seq = Integer(**described("the seq of the last event at which it lay there"))
     zone = Chosen(*ZONES, **described("the zone"))
     seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
     slot = Integer(allow_none=True, **described("the slot of a table card; null elsewhere"))
@@ -204,7 +204,9 @@ class CustodySchema(Closed):
         allow_none=True,
         **described("its position in the deck; null before the seal unless the caller may know it"),
     )
-    path = fields.List(fields.Nested(StretchSchema), **described("where it lay, in order"))
+    path = fields.List(
+        fields.Nested(StretchSchema), **described("the places at which it lay, oldest first")
+    )
 
 
 class KnowledgeQuery(Closed):
@@ -244,7 +246,7 @@ class KnowledgeSchema(Closed):
 
 
 class ReadingSchema(Closed):
-    """A read of a game's private data by a caller who does not own it."""
+    """An access log entry: a caller read data of a game that are not public."""
 
     at = time_field(**described("the time of the read"))
     reader = fields.UUID(
@@ -252,7 +254,7 @@ class ReadingSchema(Closed):
         allow_none=True,
         metadata={"description": "null for a caller with an invite and without a token"},
     )
-    what = fields.String(**described("what was read"))
+    what = fields.String(**described("the path and query of the request, or the data read"))
 
 
 ReadingPageSchema = page_of(ReadingSchema)
@@ -269,15 +271,15 @@ class MeasureSchema(Closed):
         allow_none=True,
         **described("probability of at least this value by chance; null without enough games"),
     )
-    low = fields.Float(**described("the lower end of the range of 99 in 100"))
+    low = fields.Float(**described("the lower end of the range for 99 of 100 cases"))
     high = fields.Float(**described("the upper end of that range"))
-    n = Integer(**described("the games that were counted"))
+    n = Integer(**described("the number of games that were counted"))
 
 
 class ShufflesSchema(Closed):
     """Tests of all decks together for a uniform shuffle, and what they cannot show."""
 
-    n = Integer(required=True, metadata={"description": "finished games"})
+    n = Integer(required=True, metadata={"description": "the number of finished games"})
     measures = fields.List(fields.Nested(MeasureSchema), **described("the statistics"))
     cannot_tell = fields.String(**described("what these figures cannot show"))
 
@@ -298,14 +300,17 @@ class BlindChoicesSchema(Closed):
 
     player = fields.UUID(**described("the id of the player"))
     n = Integer(
-        required=True, metadata={"description": "blind choices that could make a difference"}
+        required=True,
+        metadata={"description": "the number of blind choices that could make a difference"},
     )
     e_value = fields.Float(**described("the evidence against chance; 1 supports neither side"))
     threshold = fields.Float(
         **described("the value from which chance is rejected as the explanation")
     )
     false_alarm = fields.Float(
-        **described("the probability that a player without inside knowledge ever reaches it")
+        **described(
+            "the probability that a player without inside knowledge ever reaches `threshold`"
+        )
     )
     cannot_tell = fields.String(**described("what these figures cannot show"))
 
@@ -319,9 +324,13 @@ class CheckSchema(Closed):
         "fail",
         "missing",
         "n/a",
-        **described("`missing` if the evidence for it is not there, `n/a` if it does not apply"),
+        **described(
+            "`missing` without the evidence for the check, `n/a` if the check does not apply"
+        ),
     )
-    seq = Integer(allow_none=True, **described("the first event that fails; null if none is named"))
+    seq = Integer(
+        allow_none=True, **described("the seq of the first event that fails the check, or null")
+    )
     reason = fields.String(
         allow_none=True,
         **described("why the check has this result; null if there is no explanation"),

@@ -8,7 +8,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from schemas.strict_fields import (
-    MOST_EVENTS,
+    MAX_VERSION,
     Boolean,
     Chosen,
     Closed,
@@ -72,7 +72,7 @@ class AccusationSchema(Closed):
             "description": "a seat; null for the server, with `wrong_deal` or `altered_log` only"
         },
     )
-    seq = Integer(high=MOST_EVENTS, **described("the seq of an event of the disputed move"))
+    seq = Integer(high=MAX_VERSION, **described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     statement = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement"))
 
@@ -151,14 +151,14 @@ class VoteRequestSchema(OneOf):
 class PositionSchema(Closed):
     """A position in the replay of the disputed hand; followers fetch it with their own tokens."""
 
-    version = Integer(low=1, high=MOST_EVENTS, **described("a version of the game"))
+    version = Integer(low=1, high=MAX_VERSION, **described("a version of the game"))
     as_ = viewer_field(
         required=True, metadata={"description": "whose view: `public`, `all` or a seat"}
     )
     selected = Integer(
         allow_none=True,
         load_default=None,
-        high=MOST_EVENTS,
+        high=MAX_VERSION,
         metadata={"description": "the seq of the event whose decision is shown, or null"},
     )
 

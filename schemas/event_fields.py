@@ -53,7 +53,7 @@ class OpeningSchema(Closed):
     """The opening of a card's commitment: position in the deck, card and salt."""
 
     p = Integer(**described("the position in the deck; 0 is dealt first"))
-    card = card_field(**described("the card there"))
+    card = card_field(**described("the card at this position"))
     salt = hex_digits(64, **described("the salt of the commitment"))
 
 
@@ -89,7 +89,7 @@ class EngineSchema(Closed):
     """The program that wrote the log; no rule depends on it."""
 
     name = fields.String(**described("the name of the program"))
-    version = fields.String(**described("its release"))
+    version = fields.String(**described("the release of the program"))
 
 
 class EventSeatSchema(Closed):
@@ -410,7 +410,7 @@ def _event_schema(kind: str, data: type[Schema]) -> type[Schema]:
             **described("the version of the event's format"),
         ),
         "type": Chosen(kind, **described("the type of the event")),
-        "data": fields.Nested(data, **described("what happened")),
+        "data": fields.Nested(data, **described("the fields of this event type")),
     }
     if kind in _SIGNED:
         members["auth"] = fields.Nested(

@@ -132,7 +132,7 @@ class AsQuery(Closed):
 
 
 class ProfileQuery(Closed):
-    """The content of a bundle: what is public, or what the caller's seat can see."""
+    """The content of a bundle: public evidence, or also the openings of the caller's seat."""
 
     profile = Chosen(
         "public",

@@ -33,11 +33,11 @@ from service.domain.commands import (
 )
 from service.shx.validators import MAX_SEATS
 
-MOST_CARDS = 1000
-"""Most cards of a move, and the highest number of a slot."""
+MAX_MOVE_CARDS = 1000
+"""Maximum number of cards in a move, and the highest number of a slot."""
 
-MOST_SLOTS = 64
-"""Most slots on which cards can be laid."""
+MAX_SLOTS = 64
+"""Maximum number of slots on which cards can be laid."""
 
 
 def listed_moves(moves: Sequence[Move]) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ def _codes(*, least: int = 0, **more: Any) -> fields.List[Any]:
     # Any short text is accepted: valid codes depend on the deck of the game, and
     # `unknown-card` is the answer to others.
     card = Text(shortest=1, longest=16, metadata={"example": "Th"})
-    size = validate.Length(min=least, max=MOST_CARDS)
+    size = validate.Length(min=least, max=MAX_MOVE_CARDS)
     return fields.List(card, validate=size, **more)
 
 
@@ -127,7 +127,7 @@ class PlayBlindIntent(Closed):
     """Play the face-down card of a slot."""
 
     type = _named("play_blind")
-    slot = Integer(high=MOST_CARDS, **described("the slot of a face-down card, from 0"))
+    slot = Integer(high=MAX_MOVE_CARDS, **described("the slot of a face-down card, from 0"))
 
 
 class PickUpIntent(Closed):
@@ -169,7 +169,7 @@ class LayIntent(Closed):
     type = _named("lay")
     stacks = fields.List(
         _codes(),
-        validate=validate.Length(min=1, max=MOST_SLOTS),
+        validate=validate.Length(min=1, max=MAX_SLOTS),
         **described("for each slot the cards added, in order"),
     )
 

@@ -17,8 +17,8 @@ from marshmallow import RAISE, Schema, ValidationError, fields, validate
 from service.shx.canonical import MAX_INTEGER
 from service.shx.validators import MAX_TEXT, key_fault
 
-MOST_EVENTS = 1_000_000
-"""An upper bound of versions: no game has as many events."""
+MAX_VERSION = 1_000_000
+"""Highest version that a request can name; no game has as many events."""
 
 _DIGITS = re.compile(r"-?[0-9]{1,16}")
 
@@ -64,7 +64,7 @@ class Integer(fields.Integer):
 class QueryInteger(fields.Integer):
     """An integer in a query string; the default limits are those of a version."""
 
-    def __init__(self, *, low: int = 0, high: int = MOST_EVENTS, **more: Any) -> None:
+    def __init__(self, *, low: int = 0, high: int = MAX_VERSION, **more: Any) -> None:
         super().__init__(validate=validate.Range(min=low, max=high), allow_none=False, **more)
 
     def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> int:
@@ -163,9 +163,9 @@ def hex_digits(count: int, **more: Any) -> PatternString:
 ID_PATTERN = "[A-Za-z0-9_-]{1,60}"
 
 
-def name_field(what: str, **more: Any) -> PatternString:
-    """Return a field for the id of a ruleset or the name of a bot; `what` is in the message."""
-    return PatternString(f"^{ID_PATTERN}$", f"is not the name of a {what}", **more)
+def name_field(kind: str, **more: Any) -> PatternString:
+    """Return a field for the id of a ruleset or the name of a bot; error messages state `kind`."""
+    return PatternString(f"^{ID_PATTERN}$", f"is not the name of a {kind}", **more)
 
 
 def key_field(**more: Any) -> PatternString:

@@ -90,7 +90,7 @@ class TableRequestSchema(Closed):
         required=True,
         validate=validate.Length(min=2, max=MAX_SEATS),
         metadata={
-            "description": 'the seats from 0: `"me"` once at most, `"open"`, or `{"bot": name}`',
+            "description": 'the seats from 0: `"me"` at most once, `"open"`, or `{"bot": name}`',
             "example": ["me", "open", {"bot": "greedy"}],
         },
     )
@@ -276,7 +276,7 @@ class TableSchema(Closed):
     status = Chosen(
         *(status.value for status in TableStatus),
         **described(
-            "`open`: seats are free; `between`: no hand runs; `playing`: one runs; `closed`"
+            "`open`: seats are free; `between`: no hand runs; `playing`: a hand runs; `closed`"
         ),
     )
     visibility = Chosen(

@@ -49,7 +49,7 @@ MAINTENANCE_SECONDS = 1.0
 """Seconds between two rounds of disputes and statistics."""
 
 MAINTENANCE_BATCH = 20
-"""Maximum of disputes or games in one round, so that due games are not delayed for long."""
+"""Maximum number of disputes or games in one round, so that due games are not delayed for long."""
 
 IDLE_EVERY = 60.0
 """Seconds between two searches for abandoned games."""

@@ -31,7 +31,7 @@ from flask import Flask
 from ops.bench.endpoint_inputs import Input, inputs
 from ops.bench.endpoint_scene import Scene, make_scene, wait_for_findings
 from service.api.app import api_shares, create_app
-from service.api.parsing import GRACE
+from service.api.parsing import GRACE_SECONDS
 from service.application.quotas import Slots
 from service.bootstrap import services_from
 from service.config import Settings
@@ -346,7 +346,10 @@ def _times(cost: Cost) -> tuple[float, float]:
 
 WAITS = {
     "waiting": ("a long poll or a live stream", "30 s; a stream until the seal"),
-    "bodies": ("a request body that arrives", f"{GRACE:g} s, then a slot for slow bodies as well"),
+    "bodies": (
+        "a request body that arrives",
+        f"{GRACE_SECONDS:g} s, then a slot for slow bodies as well",
+    ),
     "slow bodies": ("a slow request body", "`SHITHEAD_BODY_SECONDS`, 1 s more for each 64 KiB"),
     "verifications": ("the process that verifies an upload", "`SHITHEAD_VERIFY_SECONDS`"),
     "trials": ("the trial of a ruleset", f"{WITHIN_SECONDS:g} s"),

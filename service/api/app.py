@@ -88,7 +88,7 @@ BLUEPRINTS = (
 )
 
 
-UPLOADS = 4
+MAX_VERIFICATIONS = 4
 """Concurrent verifications in a process; a large log takes seconds and about 400 MB."""
 
 THREADS_BESIDE_STREAMS = 8
@@ -203,7 +203,7 @@ def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Cont
         services=services,
         settings=settings,
         waiting=Waiting(shares.waiting, listener),
-        uploads=Slots("verifications", UPLOADS),
+        uploads=Slots("verifications", MAX_VERIFICATIONS),
         long_games=LongGames(caller_address, rate_limits),
         rate_limits=rate_limits,
     )

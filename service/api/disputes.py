@@ -35,8 +35,8 @@ OF_GAME = "/games/<uuid:game_id>/disputes"
 DISPUTE = "/disputes/<uuid:dispute_id>"
 ROOM = f"{DISPUTE}/room"
 
-POSITIONS = 240
-"""Positions that one referee may send in a minute, to each process."""
+POSITIONS_A_MINUTE = 240
+"""Maximum number of positions a minute that one referee may send to each process."""
 
 
 @operation(
@@ -296,7 +296,7 @@ def lead(call: Call, dispute_id: UUID) -> Response:
     continue. Nothing of a room is stored in a log.
     """
     detail = "too many positions of one referee"
-    context().rate_limits.count_work(f"room {call.by.id}", POSITIONS, 1, detail)
+    context().rate_limits.count_work(f"room {call.by.id}", POSITIONS_A_MINUTE, 1, detail)
     body = call.body
     position = Position(version=body["version"], viewer=body["as_"], selected=body["selected"])
     found = services().rooms.lead(call.caller, call.by, dispute_id, position, take=body["take"])

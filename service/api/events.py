@@ -185,10 +185,10 @@ SEALS = ("game_sealed", "game_aborted")
 """The types of the last event of a log."""
 
 BATCH = 100
-"""Events that are read from the store at once: the most that a slow reader occupies in memory."""
+"""Events that are read from the store at once; for a slow reader they wait in memory."""
 
-MOST_TRACED = 32
-"""Most events of a delivery that is traced; a reader that catches up gets more at once."""
+MAX_TRACED = 32
+"""Maximum number of events in a traced delivery; a reader that catches up gets more at once."""
 
 FAULTS = (Refusal, StoreUnavailable, StreamArchived)
 """Errors that end an open stream; its reader reconnects, and is answered with the problem."""
@@ -286,7 +286,7 @@ class _Delivery(NamedTuple):
 
     first: int  # seq
     events: int
-    since: int  # nanoseconds since 1970, as `until`
+    since: int  # start, in nanoseconds since 1970; `until` is the end
     until: int
 
 
@@ -337,7 +337,7 @@ class Follower:
             if events:
                 yield Send(batch.frames)
             del batch  # not held in memory while the stream waits
-            if tracing.is_on() and 0 < events <= MOST_TRACED:
+            if tracing.is_on() and 0 < events <= MAX_TRACED:
                 yield Trace()
                 self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
             after += events
@@ -398,7 +398,8 @@ class Follower:
         """
         Trace earlier deliveries, in the traces that published their events.
 
-        Not at once: a reader can be faster than the notification that names the trace.
+        They are not traced when they are sent, because a reader can be faster than the notification
+        that names the trace.
         """
         deliveries, self._deliveries = self._deliveries, []
         for sent in deliveries:

@@ -295,7 +295,7 @@ log = blueprint(
     "log", __name__, "The public log of all games, for witnesses, monitors and verifiers."
 )
 
-FRESH = 2
+CHECKPOINT_SECONDS = 2
 """Seconds for which caches may store a checkpoint."""
 
 
@@ -317,7 +317,7 @@ def checkpoint(_call: Call) -> Response:
     found = services().log.checkpoint()
     if found is None:
         raise not_found("checkpoint yet")
-    return shared(text_response(found), seconds=FRESH)
+    return shared(text_response(found), seconds=CHECKPOINT_SECONDS)
 
 
 @operation(

@@ -152,7 +152,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def back(call: Call, game_id: UUID) -> Response:
-    """Take over from the bot that stood in for the caller's seat; any move does the same."""
+    """Take over from the bot that plays for the caller's seat; any move does the same."""
     return change_response(services().stand_ins.back(call.caller, game_id, call.repeat), 200)
 
 

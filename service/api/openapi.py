@@ -29,7 +29,7 @@ from service.application.quotas import Slots
 Json = dict[str, Any]
 
 MAX_INLINE = 8000
-"""Maximum characters of an inline example; a longer one is in the document once, referenced."""
+"""Maximum characters of an inline example; a longer one is in the components, referenced."""
 
 
 @cache

@@ -239,7 +239,7 @@ def operation(
     return decorate
 
 
-def in_query(errors: Iterable[Mapping[str, str]]) -> Refusal:
+def query_refusal(errors: Iterable[Mapping[str, str]]) -> Refusal:
     """Return the refusal of a query; its errors name parameters instead of JSON pointers."""
     by_parameter = [{**error, "at": error["at"].removeprefix("/")} for error in errors]
     detail = "; ".join(f"{error['at']}: {error['message']}" for error in by_parameter)
@@ -286,7 +286,7 @@ def _query(schema: Schema) -> Mapping[str, Any]:
     try:
         loaded: Mapping[str, Any] = schema.load(values)
     except ValidationError as error:
-        raise in_query(pointers(error.messages)) from None
+        raise query_refusal(pointers(error.messages)) from None
     return loaded
 
 
@@ -304,7 +304,7 @@ def _answer(view: Callable[..., Response], call: Call, path: Mapping[str, Any]) 
         return view(call, **path)
     except Refusal as refusal:
         if refusal.code == "invalid-body" and request.method in ("GET", "HEAD"):
-            raise in_query(refusal.extra.get("errors", ())) from None
+            raise query_refusal(refusal.extra.get("errors", ())) from None
         raise
 
 

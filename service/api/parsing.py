@@ -52,7 +52,7 @@ present_request: Callable[[], Request] = _behind(request)
 """Return the request that this thread answers."""
 
 present_app: Callable[[], Flask] = _behind(current_app)
-"""Return the application that answers it."""
+"""Return the application that answers the present request."""
 
 present_notes: Callable[[], _AppCtxGlobals] = _behind(g)
 """Return the notes about this request, Flask's `g`."""
@@ -261,7 +261,7 @@ def _refuse_nul(value: Any, at: str = "") -> None:
             _refuse_nul(inner, f"{at}/{index}")
 
 
-GRACE = 0.5
+GRACE_SECONDS = 0.5
 """Seconds after which a body needs one of the slots for slow bodies."""
 
 BYTES_A_SECOND = 1 << 16
@@ -282,7 +282,7 @@ class BodySlots:
     """Slots for the bodies that a process receives concurrently, in all and from one address."""
 
     arriving: Slots  # every body, from its first read
-    slow: Slots  # bodies that have taken longer than GRACE
+    slow: Slots  # bodies that have taken longer than GRACE_SECONDS
 
 
 class RequestBodies:
@@ -381,7 +381,7 @@ class _Body(io.RawIOBase):
             self._take(self._slots.arriving)
         read = _Read(self._stream, size)
         self._readers.run(read)
-        if read.wait(self._began + GRACE - now):
+        if read.wait(self._began + GRACE_SECONDS - now):
             return read.data
         try:
             if len(self._held) < 2:  # has no slot for slow bodies yet
@@ -423,7 +423,7 @@ class _Read:
         self._held: list[tuple[Slots, str]] = []
 
     def run(self) -> None:
-        """Read; a broken connection yields what arrived before."""
+        """Read into `data`, which stays empty if the connection breaks."""
         try:
             with suppress(OSError, ValueError):
                 self.data = self._stream.read(self._size)

@@ -71,8 +71,8 @@ class Rulemaking:
 
         Rulesets with equal settings are one ruleset: if it exists already, even from another
         player, it is returned under its first name. Raises Refusal `ruleset-refused`;
-        `invalid-body` for an unknown base; `rate-limited` at the maximum of custom rulesets, or
-        while another trial of the player runs; `unavailable` if no trial can be played now; and
+        `invalid-body` for an unknown base; `rate-limited` at the maximum number of rulesets,
+        or while another trial of the player runs; `unavailable` if no trial can be played now; and
         those of `Handler.handle`.
         """
         root, own = self._based(base, changes)

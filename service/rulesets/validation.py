@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from schemas.moves import MOST_SLOTS
+from schemas.moves import MAX_SLOTS
 from schemas.settings import Tree, full_tree, merged, ruleset_of
 from service.domain.cards import JOKER, RANKS, Card, Rank
 from service.domain.demand import demand_of, fits
@@ -305,8 +305,8 @@ def _layout(deal: DealSettings) -> Iterator[Contradiction]:
         yield "/deal/exchange", "face-up cards that players lay out themselves are not exchanged"
     if not deal.down:
         yield "/deal/layout", "there are no face-down cards to lay cards on"
-    if deal.down > MOST_SLOTS:
-        yield "/deal/down", f"players lay cards on at most {MOST_SLOTS} slots in one move"
+    if deal.down > MAX_SLOTS:
+        yield "/deal/down", f"players lay cards on at most {MAX_SLOTS} slots in one move"
     if deal.hand < deal.down:
         yield "/deal/hand", "the hand has too few cards to lay one on every slot"
 

@@ -26,7 +26,7 @@ LEVEL: Final = "L1"
 """The level of a log in which no check fails, without a receipt from outside."""
 
 AHEAD: Final = 32
-"""Maximum of unfinished tables per process: enough to keep all busy, few enough for memory."""
+"""Maximum number of unfinished tables per process; more would only occupy memory."""
 
 
 class NotPlayable(Exception):

@@ -15,7 +15,7 @@ from service.shx.canonical import sha256
 from service.store.events import StreamArchived
 
 _MAX_CACHED = 32
-"""Maximum of bundles cached in memory, of a few hundred kilobytes each."""
+"""Maximum number of bundles cached in memory, of a few hundred kilobytes each."""
 
 _MODE = 0o640
 """Readable by owner and group of the service only: bundles of private tables are not public."""

@@ -18,7 +18,7 @@ READ_AGAIN = timedelta(minutes=1)
 """Period in which an equal read is not recorded again, unless the game has moved on."""
 
 MOST_REFUSALS = MAX_REFUSALS_PER_SEAT
-"""Maximum of stored refused moves of a seat in a game; all of them go into its bundle."""
+"""Maximum number of stored refused moves of a seat in a game; all of them go into its bundle."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ BUDGET: Final = "budget"
 """The reason of a check that was not finished within the time limit."""
 
 MOST_SEQS: Final = 20
-"""Maximum of events named in `Finding.others`; events beyond it are counted."""
+"""Maximum number of events named in `Finding.others`; events beyond it are counted."""
 
 
 class Check(StrEnum):

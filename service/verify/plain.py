@@ -14,7 +14,7 @@ NOT_ALLOWED: Final = "not allowed: "
 """Begins the reason of a failure at an action that a rule forbids."""
 
 MOST_WORDS: Final = 30
-"""Maximum of words of a sentence in a summary or a finding."""
+"""Maximum number of words of a sentence in a summary or a finding."""
 
 FAILS: Final[Mapping[Check, str]] = {
     Check.BYTES: "This line was edited or damaged: the server never writes a line like this.",

@@ -237,7 +237,7 @@ def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) ->
 
 
 MOST_LINES: Final = 4
-"""Maximum of lines of a list, so that the report fits on a page; the rest is counted."""
+"""Maximum number of lines of a list, so that the report fits on a page; the rest is counted."""
 
 MAX_TEXT: Final = 900  # characters: more than any text that the verifier itself writes
 CUT: Final = " \N{HORIZONTAL ELLIPSIS} (cut here; the text and the JSON have all of it)"

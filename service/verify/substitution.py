@@ -13,10 +13,10 @@ from service.verify.legality import check_legality
 from service.verify.log import Log
 
 MOST_FOLLOWED: Final = 400_000
-"""Maximum of events followed card by card, over all tries for one log."""
+"""Maximum number of events followed card by card, over all tries for one log."""
 
 MOST_JUDGED: Final = 20_000
-"""Maximum of events judged by the rules again, which takes far longer."""
+"""Maximum number of events judged by the rules again, which takes far longer."""
 
 _RULES: Final[Mapping[str, tuple[str, ...]]] = {
     "cards_dealt": ("deal.hand",),

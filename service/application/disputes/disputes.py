@@ -151,7 +151,12 @@ class Disputes:
         text: str,
         request: Idempotency | None = None,
     ) -> Answered:
-        """Add a statement of the caller's side."""
+        """
+        Add a statement of the caller's side, and return the dispute.
+
+        Raises the refusals of `DisputeCommands.change`: `forbidden` if the caller is on neither
+        side, if the dispute is final, or if the side has made the permitted number of statements.
+        """
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             side = side_of(record.dispute, str(player.id))

@@ -37,7 +37,9 @@ class EntropyCalls:
         request: Idempotency | None = None,
     ) -> Answered:
         """
-        Commit to entropy or reveal it; the last reveal triggers the deal.
+        Commit to the caller's entropy or reveal it; return the new events and the view after them.
+
+        The last reveal triggers the deal.
 
         Raises Refusal `not-found`, `not-seated`, `game-over`, `entropy-refused`, and those of
         `Handler.handle`.

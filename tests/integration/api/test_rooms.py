@@ -181,7 +181,7 @@ def test_a_position_is_limited_to_what_its_leader_may_see(
 def test_positions_are_limited(
     world: World, dispute: dict[str, Any], judges: list[Person], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(disputes, "POSITIONS", 3)
+    monkeypatch.setattr(disputes, "POSITIONS_A_MINUTE", 3)
     limits = world.app.extensions["shithead"].rate_limits
     monkeypatch.setattr(limits, "_enabled", True)
     for version in (1, 2, 3):
