@@ -21,7 +21,7 @@ from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, Stre
 MEDIA_TYPE = "application/problem+json"
 HTML = "text/html"
 MAX_ERRORS = 50
-"""Errors that one problem lists."""
+"""Maximum number of errors that one problem lists."""
 
 RETRY_AFTER = 2
 """Default seconds of Retry-After."""

@@ -7,7 +7,7 @@
 const IDENTITY = "shithead.player";
 const ATTEMPTS = 5;
 const TIMEOUT = 20_000; // milliseconds
-/** The server sends a comment every 15 s; after this silence the connection counts as lost. */
+/** Milliseconds without data after which a connection counts as lost; the server sends a comment every 15 s. */
 const SILENCE = 40_000;
 /** The types of the last event of a game. */
 const SEALS = new Set(["game_sealed", "game_aborted"]);
@@ -94,7 +94,7 @@ async function problemOf(answer) {
 const isTemporary = (/** @type {Problem} */ { status }) => status === 0 || status === 429 || status >= 500;
 
 /**
- * Repeat a call after temporary problems: no answer, 429 or 5xx; ATTEMPTS times at most.
+ * Repeat a call after temporary problems: no answer, 429 or 5xx; at most ATTEMPTS times.
  *
  * @param {() => Promise<Response>} attempt
  * @param {AbortSignal} [signal]
@@ -203,7 +203,7 @@ const woken = (/** @type {AbortSignal} */ signal) =>
     document.addEventListener("visibilitychange", done, options);
   });
 
-/** @param {string} game @param {number} after */
+/** Fetch the events from seq `after` on. @param {string} game @param {number} after */
 async function missed(game, after) {
   const text = await (
     await call("GET", `/v1/games/${game}/events?after=${after}`, {

@@ -96,7 +96,7 @@ function badges(seat, scene) {
 }
 
 /**
- * Return a seat of another player.
+ * Return a seat with its player, its cards and its recent actions.
  *
  * @param {Api["SeatView"]} seat
  * @param {Scene} scene

@@ -115,7 +115,7 @@ function back() {
  * Return a picture of a card with its name for screen readers.
  *
  * @param {string | null} card null: face down
- * @param {{label?: string, class?: string}} [more] a label "" hides the picture from readers
+ * @param {{label?: string, class?: string}} [more] a label "" hides the picture from screen readers
  */
 export function picture(card, more = {}) {
   const label = more.label ?? (card ? spelled(card) : t("card.down"));

@@ -101,7 +101,7 @@ const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row"
   h("a", { class: "button", href: `/disputes/${dispute.id}` }, [t("court.read")]),
 ]);
 
-// ---- opening one
+// ---- opening a dispute
 
 /** The event in the address, null without one; links of earlier releases name the version after it. */
 function selectedEvent() {
@@ -199,7 +199,7 @@ async function accuse(game) {
 // ---- the dispute
 
 /**
- * Post to the dispute, and show it as the answer has it.
+ * Post to the dispute, and show the dispute in the answer.
  *
  * @template {"statements" | "receipts" | "referees" | "votes" | "appeal"} Part
  * @param {Part} part
@@ -373,7 +373,7 @@ function panel(dispute) {
   );
 }
 
-/** The vote of a referee: sealed here, or by the server. @param {Api["Dispute"]} dispute @param {Api["Referee"]} referee */
+/** The form for a referee's vote, which this browser or the server seals. @param {Api["Dispute"]} dispute @param {Api["Referee"]} referee */
 function ballot(dispute, referee) {
   const stored = JSON.parse(localStorage.getItem(VOTE + id) ?? "null");
   if (dispute.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {

@@ -30,7 +30,7 @@ function filled(element, attributes, children) {
 
 /**
  * Return a new HTML element; a button submits no form unless its `type` is set. Attributes: `on…`
- * are listeners, `--…` CSS variables; null is left out.
+ * are listeners, `--…` CSS variables; null, undefined and false are left out.
  *
  * @template {keyof HTMLElementTagNameMap} K
  * @param {K} tag

@@ -60,7 +60,7 @@ export function eventList({ game, who, replay, onpick, onvisible, ondecision }) 
   /** @param {number} seq @returns {string[]} the statements behind an event, the deciding one first; none before the decision is fetched */
   const rulesOf = (seq) => decisions.get(seq)?.effects.find((one) => one.seq === seq)?.rules ?? [];
 
-  /** Show the deciding statement in the rows of some events, and how many attempts were refused before. */
+  /** Show in the rows of some events the deciding statement, and the number of attempts refused before the move. */
   function cite(seqs = [...decisions.keys()]) {
     for (const seq of seqs) {
       const place = document.querySelector(`#rows li[value="${seq}"] .rules`);

@@ -8,7 +8,7 @@
 
 import { find, h } from "./dom.js";
 
-/** Languages, each with its own name for itself. */
+/** Languages by code, each with its name in that language. */
 const LANGUAGES = { en: "English", sv: "Svenska", ja: "日本語" };
 const CHOICE = "shithead.language";
 

@@ -43,7 +43,7 @@ async function openTable(body) {
   location.assign((table.game ? `/play/${table.game}` : `/tables/${table.id}`) + invite);
 }
 
-// ---- a hand at once
+// ---- a hand against bots, dealt at once
 
 const bots = (/** @type {string[]} */ names) => names.map((bot) => ({ bot }));
 

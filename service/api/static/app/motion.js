@@ -7,9 +7,9 @@ import { h, reducesMotion } from "./dom.js";
 
 const FLIGHT = 420; // milliseconds of one flight
 const BETWEEN = 130; // milliseconds between the starts of two flights
-const MOST = 14; // flights of one update; a larger update is not animated
+const MAX_FLIGHTS = 14; // in one update; an update with more is not animated
 
-/** @typedef {{cards: (string | null)[], from: string, to: string}} Flight places are selectors */
+/** @typedef {{cards: (string | null)[], from: string, to: string}} Flight `from` and `to` are CSS selectors */
 
 /** @param {number} seat @param {number | null} me */
 const seatPlace = (seat, me) => (seat === me ? "#hand" : `[data-seat="${seat}"]`);
@@ -47,7 +47,12 @@ export function flightsOf({ type, data }, me) {
   }
 }
 
-/** Record the rectangles of the own cards before a change. @returns {(selector: string) => DOMRect | null} */
+/**
+ * Record the rectangles of the reader's own cards before a change.
+ *
+ * @returns {(selector: string) => DOMRect | null} the recorded rectangle of an own card, `own <card>`, or the
+ *   present one of another selector
+ */
 export function places() {
   const found = new Map();
   for (const element of document.querySelectorAll("[data-own]")) {
@@ -60,13 +65,13 @@ export function places() {
 }
 
 /**
- * Animate flights; `before` returns the rectangles of own cards before the change.
+ * Animate flights; `before` is the function that `places` returned before the change.
  *
  * @param {Flight[]} flights
  * @param {(selector: string) => DOMRect | null} before
  */
 export function fly(flights, before) {
-  if (reducesMotion() || document.hidden || !flights.length || flights.length > MOST) return;
+  if (reducesMotion() || document.hidden || !flights.length || flights.length > MAX_FLIGHTS) return;
   const layer = document.getElementById("flights") ?? document.body.appendChild(h("div", { id: "flights", "aria-hidden": "true" }));
   flights.forEach((flight, order) => {
     flight.cards.forEach((card, at) => {

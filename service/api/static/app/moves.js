@@ -30,7 +30,8 @@ export const ownSeat = (view) => (typeof view.as === "number" ? view.seats[view.
 export const listedMoves = (view, type) => /** @type {any[]} */ (view.moves.filter((move) => move.type === type));
 
 /**
- * Return the cards of the listed plays that contain all chosen cards, or else cards of their ranks.
+ * Return the cards of the listed plays that contain all chosen cards; if there are none, of those that
+ * contain cards of the same ranks.
  *
  * Of more than six cards of a rank the server lists one set of each size; any others of the rank
  * can replace them (api.md, section 4).

@@ -229,7 +229,7 @@ export function fitHand() {
   element.style.setProperty("--right", `${around + card - step}px`); // each card has the overlap at its right
 }
 
-/** Let the arrow keys move among the own cards, Enter play, and the pointer drag. @param {HTMLElement} area @param {Game} game @param {Handlers} handlers */
+/** Handle keys and drags: arrow keys move the focus among the own cards, Enter plays. @param {HTMLElement} area @param {Game} game @param {Handlers} handlers */
 export function listen(area, game, handlers) {
   area.addEventListener("keydown", (event) => keys(event, area, game, handlers));
   area.addEventListener("pointerdown", (event) => startDrag(event, game, handlers));

@@ -90,8 +90,8 @@ export class Chain {
     this.heads = [];
     this.work = Promise.resolve();
     this.faulty = false;
-    /** Whether this browser can check signatures. */
-    this.checks = true;
+    /** False once this browser has turned out to lack Ed25519. */
+    this.canCheckSignatures = true;
     /** Receipts that agree with the log and have a valid signature. @type {Set<string>} */
     this.proven = new Set();
   }
@@ -119,7 +119,7 @@ export class Chain {
       const known = this.heads[seq];
       if (!name.endsWith(`/g/${this.game}`) || known === undefined) continue;
       if (base64(unhex(known)) !== head) this.#fault("receipt", seq);
-      else if (this.checks && !this.proven.has(note)) await this.#checkSignature(note, seq);
+      else if (this.canCheckSignatures && !this.proven.has(note)) await this.#checkSignature(note, seq);
     }
   }
 
@@ -131,13 +131,13 @@ export class Chain {
       else if (signed === false) this.#fault("unsigned", seq);
     } catch (error) {
       if (!(error instanceof NoEd25519)) throw error;
-      this.checks = false;
+      this.canCheckSignatures = false;
       this.onfault({ kind: "no_ed25519", seq });
     }
   }
 
   /** Report if the log has another entropy value than this browser contributed. @param {Api["Event"]} event */
-  contributed(event) {
+  checkEntropy(event) {
     if (event.type !== "entropy_revealed") return;
     const own = localStorage.getItem(`${ENTROPY}${this.game}.${event.data.seat}`);
     if (own !== null && own !== event.data.value) this.#fault("entropy", event.seq);
@@ -155,7 +155,7 @@ export class Chain {
  *
  * The value is drawn and stored before its commitment is sent, so that it can be revealed after the
  * page was closed. It is revealed only after every seat has committed, so that no seat can choose its
- * value by those of the others.
+ * value depending on those of the others.
  *
  * @param {Api["GameView"]} view of the caller's seat, during the set-up
  * @returns {Promise<Api["Moved"] | null>} the answer of the server, null if nothing was sent

@@ -24,7 +24,7 @@ const root = find("#replay");
 const id = root.dataset.game ?? "";
 /** The dispute whose referees look at the hand together, if any. */
 const dispute = new URLSearchParams(location.search).get("dispute");
-/** Called after each step; set by the referees' room. */
+/** Called after each change of the page's version or panels; set by the referees' room. */
 let onmove = () => {};
 
 /** The state of the page. */
@@ -92,7 +92,7 @@ const panelContext = () => ({
   },
 });
 
-/** The text of a rule; after the exchange, its statements about the deal are omitted if it has others. @param {string} rule */
+/** The text of the statements with an id; after the exchange, those about the deal are omitted if there are others. @param {string} rule */
 function statement(rule) {
   const all = page.ruleset?.statements.filter((one) => one.id === rule) ?? [];
   const later = all.filter((one) => one.section !== "deal");
@@ -129,7 +129,7 @@ async function joinRoom(dispute) {
 
 const here = () => ({ version: page.version, as: page.as, selected: page.why ? page.version - 1 : null });
 
-/** Show the leader's position, with this reader's own rights. @param {Api["Position"]} position */
+/** Show the leader's position; the viewer remains if the server does not show the leader's to this reader. @param {Api["Position"]} position */
 async function showLeader({ version, as, selected = null }) {
   tape.stop();
   page.why = selected !== null;
@@ -185,7 +185,7 @@ async function following() {
   const { signal } = leaving;
   for await (const event of live(id, last(), { signal })) {
     if (event.seq < last()) continue;
-    const newest = page.version === last() && !dispute; // in the referees' room only the leader steps
+    const newest = page.version === last() && !dispute; // new events do not change a position in the referees' room
     await load(last() + 1);
     rows();
     if (newest) go(last(), true);
@@ -318,7 +318,7 @@ function toggle(on) {
   find(on && !wide.matches ? "#why .head button" : "#ask").focus({ preventScroll: true });
 }
 
-/** Close the panel that was opened last. @param {KeyboardEvent} event */
+/** On Escape, close the panel of the card; if none is open, that of the decision. @param {KeyboardEvent} event */
 function close({ key }) {
   if (key !== "Escape") return;
   if (page.card) follow("");
@@ -343,7 +343,7 @@ function offerCards() {
   find("#follow").value = page.card ?? "";
 }
 
-/** Show the list of events and the plot, which depend only on the frames. */
+/** Show the list of events, the choice of cards and the plot for the fetched frames. */
 function rows() {
   list.fill(page.frames);
   find("#scrub").max = String(last() - 1);
@@ -429,7 +429,7 @@ function mark() {
   }
 }
 
-/** The event in words, with its statements. */
+/** Show the event in words, its time, and the statement that decides it. */
 function now() {
   const { event, at } = frameAt(page.version);
   const time = new Date(at).toLocaleTimeString(document.documentElement.lang);

@@ -13,7 +13,7 @@ import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation,
 import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { Chain, contribute, entropyMode, fetchReceipt, receiptsOf, storeReceipt } from "./record.js";
 
-const LOGGED = 80; // captions that are shown
+const LOGGED = 80; // number of the newest events that the log shows
 const root = find("#table");
 
 /** The state of the page. */
@@ -32,7 +32,7 @@ const game = {
   announced: 0,
   /** @type {Problem | null} */ refusal: null,
   /** @type {string[]} */ warnings: [],
-  /** A check that this browser cannot make. */ unchecked: "",
+  /** The notice of a check that this browser cannot make. */ unchecked: "",
 };
 /** @typedef {typeof game} Game */
 /** @typedef {typeof handlers} Handlers */
@@ -41,7 +41,7 @@ let chain;
 let leaving = new AbortController();
 /** @type {Promise<void> | null} */
 let refreshing = null;
-let isStale = false; // a view has been requested since the last fetch began
+let isStale = false; // `refresh` was called after the last fetch began
 
 // ---- loading and following
 
@@ -76,7 +76,7 @@ async function follow(id, signal) {
   for await (const { line } of live(id, 0, { signal, onstate })) {
     const event = JSON.parse(line);
     chain.add(line);
-    chain.contributed(event);
+    chain.checkEntropy(event);
     game.events.push(event);
     if (event.seq >= game.view.version) refresh();
     else if (event.seq === game.view.version - 1) render();
@@ -86,7 +86,7 @@ async function follow(id, signal) {
   await finish(signal);
 }
 
-/** Fetch the view; after a call during a fetch, it is fetched once more. */
+/** Fetch the view; a call during a fetch causes one more fetch after it. */
 async function refresh() {
   isStale = true;
   refreshing ??= (async () => {
@@ -114,7 +114,7 @@ function take(view) {
   act.entropy();
 }
 
-/** After the seal: store the receipt, compare, and wait for the next hand. @param {AbortSignal} signal */
+/** After the seal: store the receipt, compare the log with the receipts, and wait for the next hand. @param {AbortSignal} signal */
 async function finish(signal) {
   if (ownSeat(game.view)) await fetchReceipt(game.view.id).catch(report);
   await chain.compare();
@@ -325,7 +325,7 @@ function refocus() {
 
 const over = () => ["ended", "aborted"].includes(game.view.status);
 
-/** The seq from which actions are shown: since the reader's last move, or the last round. */
+/** The seq from which actions are shown: since the reader's last move; for a spectator, about the last round. */
 function since() {
   if (ownSeat(game.view)) return game.lastMove;
   return game.view.version - 3 * game.view.seats.length;
@@ -544,7 +544,7 @@ function waitingRoom(signal) {
   );
 }
 
-/** Close the menu; the focus returns to its button. @param {Event} event */
+/** Close the menu after Escape, which returns the focus to its button, or a press outside. @param {Event} event */
 function closeMenu(event) {
   const menu = document.querySelector(".more[open]");
   if (!menu || (event instanceof KeyboardEvent ? event.key !== "Escape" : menu.contains(/** @type {Node} */ (event.target)))) return;
