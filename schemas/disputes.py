@@ -52,7 +52,7 @@ from service.shx.validators import MAX_SEATS
 
 LONGEST_STATEMENT = 4000
 LONGEST_RECEIPT = 4000
-"""In characters; a receipt has about 300."""
+"""Maximum number of characters of a receipt, which usually has about 300."""
 CHARGES = tuple(charge.value for charge in Charge)
 VOTES = tuple(vote.value for vote in Vote)
 

@@ -43,20 +43,20 @@ from service.domain.table import (
 )
 from service.shx.validators import MAX_SEATS
 
-LONGEST_TURN = 30 * 24 * 3600
-"""Longest time limits, in seconds: 30 days, for correspondence games."""
+MAX_CLOCK_SECONDS = 30 * 24 * 3600
+"""Maximum time limit of a turn or exchange phase: 30 days, for correspondence games."""
 
 ENTROPY = tuple(mode.value for mode in Entropy)
 LONGEST_INVITE = 200
-"""In characters."""
+"""Maximum number of characters of an invite."""
 
 
 class ClockRequestSchema(Closed):
     """Seconds for a turn and for the exchange phase."""
 
-    turn_seconds = Integer(low=1, high=LONGEST_TURN, **described("seconds for a turn"))
+    turn_seconds = Integer(low=1, high=MAX_CLOCK_SECONDS, **described("seconds for a turn"))
     swap_seconds = Integer(
-        low=1, high=LONGEST_TURN, **described("seconds for set-up and exchange phase")
+        low=1, high=MAX_CLOCK_SECONDS, **described("seconds for set-up and exchange phase")
     )
 
 

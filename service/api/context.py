@@ -49,8 +49,8 @@ def services() -> Services:
 
 INVITE_HEADER = "Shithead-Invite"
 _INVITE = "HTTP_" + INVITE_HEADER.upper().replace("-", "_")
-LOGGED_PATH = 300
-"""Characters of the requested path that the access log records."""
+MAX_LOGGED_PATH = 300
+"""Maximum number of characters of the requested path that the access log records."""
 
 _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
@@ -98,6 +98,6 @@ def caller_of(player: Player | None, read: FirstRead) -> Caller:
     present = present_request()
     invite: str | None = present.environ.get(_INVITE)
     query = present.query_string.decode("utf-8", "replace")
-    path = (f"{present.path}?{query}" if query else present.path)[:LOGGED_PATH]
+    path = (f"{present.path}?{query}" if query else present.path)[:MAX_LOGGED_PATH]
     identity = player.id if player else None
     return Caller(player=identity, invite=invite, what=path, read=read)

@@ -47,8 +47,8 @@ from service.store.events import StoreUnavailable, StreamArchived
 events = blueprint("events", __name__, "The log of a game: stored events, openings and receipts.")
 
 GAME = "/games/<uuid:game_id>"
-PAGE = 1000
-"""Events in a JSON answer without `limit`."""
+PAGE_EVENTS = 1000
+"""Maximum number of events in a JSON answer to a request without `limit`."""
 
 
 @operation(
@@ -71,7 +71,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
     after, limit = call.query["after"], call.query["limit"]
     lines_only = call.media_type == NDJSON
     if limit is None and not lines_only:
-        limit = PAGE
+        limit = PAGE_EVENTS
     entry = services().games.read(call.caller, game_id)
     lines, version = services().games.lines(call.caller, game_id, after=after, limit=limit)
     reached = after + len(lines)

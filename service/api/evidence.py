@@ -43,8 +43,8 @@ evidence = blueprint(
 GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
 MAX_PARTS = 1000
-IN_MEMORY = 1 << 19
-"""Bytes of an upload that are buffered in memory; larger ones go to disk."""
+MEMORY_BYTES = 1 << 19
+"""Maximum size of an upload that is buffered in memory; a larger one goes to disk."""
 
 PARTS = ("file", "receipt", "key", "seat_key", "key_change", "proof")
 VERIFIER_KEYS = r"^[\t\n\r -~]{1,9000}$"
@@ -170,7 +170,7 @@ def verify(_call: Call) -> Response:
     server (5 seconds by default) is answered with `unavailable`.
     """
     # A slow upload occupies a slot for slow bodies, but no slot for verification.
-    with SpooledTemporaryFile(max_size=IN_MEMORY) as file:
+    with SpooledTemporaryFile(max_size=MEMORY_BYTES) as file:
         with _disk_space():
             is_single = _received(file)
         with _slot(context().uploads):
@@ -296,7 +296,7 @@ log = blueprint(
 )
 
 CHECKPOINT_SECONDS = 2
-"""Seconds for which caches may store a checkpoint."""
+"""Seconds for which caches may answer with a stored checkpoint."""
 
 
 @operation(

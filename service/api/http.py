@@ -313,8 +313,8 @@ def page(items: Sequence[Any], next_: str | int | None, **more: Any) -> Mapping[
     return {"items": items, **more, "next": next_}
 
 
-SMALLEST: Final = 1024
-"""Bytes of the smallest answer that is compressed; a smaller one fits into one packet anyway."""
+MIN_COMPRESSED_BYTES: Final = 1024
+"""Minimum size of a compressed answer; a smaller one fits into one packet without compression."""
 
 GZIP_LEVEL: Final = 5
 ZSTD_LEVEL: Final = 3
@@ -376,12 +376,12 @@ def _compressible(response: Response) -> bool:
     if present_notes().get("leave_uncompressed") and response.status_code < HTTPStatus.BAD_REQUEST:
         return False
     if isinstance(response, JsonResponse):
-        return response.size >= SMALLEST
+        return response.size >= MIN_COMPRESSED_BYTES
     if response.is_streamed or response.direct_passthrough:
         return False
     if response.mimetype not in _TEXTS or "Content-Encoding" in response.headers:
         return False
-    return len(response.get_data()) >= SMALLEST
+    return len(response.get_data()) >= MIN_COMPRESSED_BYTES
 
 
 def _compressed(data: bytes, encoding: str) -> bytes:

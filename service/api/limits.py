@@ -164,14 +164,14 @@ def _redis_counter(redis_url: str | None) -> FixedWindowRateLimiter | None:
     return FixedWindowRateLimiter(RedisStorage(url, **options))
 
 
-LONG = 1000
+LONG_GAME_EVENTS = 1000
 """Events that a request may process without a slot: less than 250 ms of processor time in all."""
 
-EVENTS_A_MINUTE = 150_000
-"""Events a minute that requests above LONG may process for one address, and for one player."""
+LONG_GAME_SLOTS = 4
+"""Requests above that limit that a process serves at a time; at most two for one address."""
 
-SLOTS = 4
-"""Requests above LONG that a process serves at the same time; at most two for one address."""
+EVENTS_A_MINUTE = 150_000
+"""Events that requests with a slot may process in a minute for one address or player."""
 
 
 class LongGames:
@@ -182,7 +182,7 @@ class LongGames:
     """
 
     def __init__(self, address: Callable[[], str], rate_limits: RateLimits) -> None:
-        self.slots = Slots("long games", SLOTS)
+        self.slots = Slots("long games", LONG_GAME_SLOTS)
         self._address = address
         self._rate_limits = rate_limits
 
@@ -218,8 +218,8 @@ class RequestWork:
     The work of one request: a `Limit` of `service/application/quotas.py`.
 
     It is called around each fold of a log, or similar work, with the number of events. The
-    numbers are added up, because a list may fold many short games. Once the sum reaches LONG,
-    each call needs a slot; a call within another one shares its slot.
+    numbers are added up, because a list may fold many short games. Once the sum reaches
+    LONG_GAME_EVENTS, each call needs a slot; a call within another one shares its slot.
     """
 
     def __init__(self, games: LongGames, player: UUID | None) -> None:
@@ -232,7 +232,7 @@ class RequestWork:
     def __call__(self, events: int) -> Iterator[None]:
         """Hold a slot if one is needed; raises the refusals of `LongGames.slot`."""
         self._events += events
-        if self._in_slot or self._events < LONG:
+        if self._in_slot or self._events < LONG_GAME_EVENTS:
             yield
             return
         with self._games.slot(self._player, events):

@@ -349,7 +349,11 @@ class _Body(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes, fewer only at the end; raises `unavailable` if too slow."""
+        """
+        Return up to `size` bytes; fewer only at the end of the body or of its connection.
+
+        Raises Refusal `unavailable` if the body arrives too slowly, or if no slot is free.
+        """
         if size < 0:
             return self.readall()
         if self._left is not None:
@@ -423,7 +427,7 @@ class _Read:
         self._held: list[tuple[Slots, str]] = []
 
     def run(self) -> None:
-        """Read into `data`, which stays empty if the connection breaks."""
+        """Read into `data`, which stays empty if the read fails, as after a connection reset."""
         try:
             with suppress(OSError, ValueError):
                 self.data = self._stream.read(self._size)

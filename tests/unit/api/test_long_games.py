@@ -7,7 +7,13 @@ from uuid import uuid4
 
 import pytest
 
-from service.api.limits import EVENTS_A_MINUTE, LONG, SLOTS, LongGames, RateLimits
+from service.api.limits import (
+    EVENTS_A_MINUTE,
+    LONG_GAME_EVENTS,
+    LONG_GAME_SLOTS,
+    LongGames,
+    RateLimits,
+)
 from service.application.errors import Refusal
 from service.config import Settings
 
@@ -30,8 +36,8 @@ def limits(*, enabled: bool) -> RateLimits:
 def test_ordinary_games_are_neither_counted_nor_given_slots() -> None:
     games = LongGames(Address(), limits(enabled=True))
     with ExitStack() as stack:
-        for _ in range(2 * EVENTS_A_MINUTE // LONG):
-            stack.enter_context(games.request(None)(LONG - 1))
+        for _ in range(2 * EVENTS_A_MINUTE // LONG_GAME_EVENTS):
+            stack.enter_context(games.request(None)(LONG_GAME_EVENTS - 1))
 
 
 def test_events_folded_a_minute_are_limited_by_address_and_player() -> None:
@@ -39,13 +45,13 @@ def test_events_folded_a_minute_are_limited_by_address_and_player() -> None:
     games = LongGames(address, limits(enabled=True))
     with games.request(player)(EVENTS_A_MINUTE):
         pass
-    with pytest.raises(Refusal) as refused, games.request(None)(LONG):
+    with pytest.raises(Refusal) as refused, games.request(None)(LONG_GAME_EVENTS):
         pass
     assert (refused.value.code, refused.value.extra["retry_after"] > 0) == ("rate-limited", True)
     address.now = "10.0.0.2"
-    with pytest.raises(Refusal, match="too many"), games.request(player)(LONG):
+    with pytest.raises(Refusal, match="too many"), games.request(player)(LONG_GAME_EVENTS):
         pass
-    with games.request(uuid4())(LONG):
+    with games.request(uuid4())(LONG_GAME_EVENTS):
         pass
 
 
@@ -53,47 +59,47 @@ def test_concurrent_folds_are_limited_and_one_address_gets_half_of_the_slots() -
     address = Address()
     games = LongGames(address, limits(enabled=False))
     with ExitStack() as stack:
-        for number in range(SLOTS):
+        for number in range(LONG_GAME_SLOTS):
             address.now = f"10.0.0.{number // 2}"
-            stack.enter_context(games.request(None)(LONG))
-        with pytest.raises(Refusal) as refused, games.request(None)(LONG):
+            stack.enter_context(games.request(None)(LONG_GAME_EVENTS))
+        with pytest.raises(Refusal) as refused, games.request(None)(LONG_GAME_EVENTS):
             pass
         assert refused.value.code == "unavailable"
     with ExitStack() as stack:
-        for _ in range(SLOTS // 2):
-            stack.enter_context(games.request(None)(LONG))
-        with pytest.raises(Refusal), games.request(None)(LONG):
+        for _ in range(LONG_GAME_SLOTS // 2):
+            stack.enter_context(games.request(None)(LONG_GAME_EVENTS))
+        with pytest.raises(Refusal), games.request(None)(LONG_GAME_EVENTS):
             pass
         address.now = "10.0.1.1"
-        stack.enter_context(games.request(None)(LONG))
+        stack.enter_context(games.request(None)(LONG_GAME_EVENTS))
 
 
 def test_a_request_that_folds_many_short_games_needs_a_slot_as_well() -> None:
     games = LongGames(Address(), limits(enabled=False))
     request, others = games.request(None), ExitStack()
-    for _ in range(SLOTS // 2):
-        others.enter_context(games.request(None)(LONG))
+    for _ in range(LONG_GAME_SLOTS // 2):
+        others.enter_context(games.request(None)(LONG_GAME_EVENTS))
     with others:
         for _ in range(10):
-            with request(LONG // 10 - 1):
+            with request(LONG_GAME_EVENTS // 10 - 1):
                 pass
-        with pytest.raises(Refusal) as refused, request(LONG // 10):
+        with pytest.raises(Refusal) as refused, request(LONG_GAME_EVENTS // 10):
             pass
         assert refused.value.code == "unavailable"
-    with request(LONG // 10):
+    with request(LONG_GAME_EVENTS // 10):
         pass
 
 
 def test_nested_work_shares_one_slot() -> None:
     games = LongGames(Address(), limits(enabled=False))
-    requests = [games.request(None) for _ in range(SLOTS // 2)]
+    requests = [games.request(None) for _ in range(LONG_GAME_SLOTS // 2)]
     with ExitStack() as stack:
         for request in requests:
-            stack.enter_context(request(LONG))
-            stack.enter_context(request(LONG))
-        with pytest.raises(Refusal), games.request(None)(LONG):
+            stack.enter_context(request(LONG_GAME_EVENTS))
+            stack.enter_context(request(LONG_GAME_EVENTS))
+        with pytest.raises(Refusal), games.request(None)(LONG_GAME_EVENTS):
             pass
-    with games.request(None)(LONG), games.request(None)(LONG):
+    with games.request(None)(LONG_GAME_EVENTS), games.request(None)(LONG_GAME_EVENTS):
         pass
 
 
@@ -101,6 +107,6 @@ def test_a_single_call_may_exceed_the_limit_of_a_minute_once() -> None:
     games, player = LongGames(Address(), limits(enabled=True)), uuid4()
     with games.request(player)(10 * EVENTS_A_MINUTE):
         pass
-    with pytest.raises(Refusal) as refused, games.request(player)(LONG):
+    with pytest.raises(Refusal) as refused, games.request(player)(LONG_GAME_EVENTS):
         pass
     assert refused.value.code == "rate-limited"

@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.api.limits import LONG
+from service.api.limits import LONG_GAME_EVENTS
 from service.application.access import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
@@ -92,19 +92,22 @@ def test_each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot(services: Ser
     assert turn is not None
     caller = Caller(player=entry.players[turn])
     passed, request = {"type": "pass"}, Idempotency(key="1", path="/", body_hash=b"1")
-    assert meter.of(lambda: services.games.view(caller, game)) >= LONG
-    assert meter.of(lambda: services.moves.move(caller, game, passed)) >= LONG
+    assert meter.of(lambda: services.games.view(caller, game)) >= LONG_GAME_EVENTS
+    assert meter.of(lambda: services.moves.move(caller, game, passed)) >= LONG_GAME_EVENTS
     assert meter.of(lambda: services.games.view(Caller(), game)) == 0
     played = {
         "type": "play",
         "cards": orjson.loads(services.games.view(caller, game)[0])["moves"][0]["cards"],
     }
-    assert meter.of(lambda: services.moves.move(caller, game, played, request=request)) >= LONG
+    assert (
+        meter.of(lambda: services.moves.move(caller, game, played, request=request))
+        >= LONG_GAME_EVENTS
+    )
     player = caller.player
     assert player is not None
-    assert meter.of(lambda: services.answers.first_answer(player, request)) >= LONG
+    assert meter.of(lambda: services.answers.first_answer(player, request)) >= LONG_GAME_EVENTS
     last = entry_of(services, game).record.version - 1
-    assert meter.of(lambda: services.auditing.move(caller, game, last)) >= LONG
+    assert meter.of(lambda: services.auditing.move(caller, game, last)) >= LONG_GAME_EVENTS
 
 
 def test_generating_texts_of_custom_rulesets_counts_as_work(
