@@ -204,7 +204,9 @@ class GameSeatSchema(Closed):
     """The player or bot at a seat of a game."""
 
     seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
-    name = fields.String(allow_none=True, **described("the player's name; null for bots"))
+    name = fields.String(
+        allow_none=True, **described("the player's name; null for bots and erased players")
+    )
     kind = Chosen("human", "bot", **described("whether a player or a bot has the seat"))
     player = fields.UUID(allow_none=True, **described("the player's id; null for bots"))
 

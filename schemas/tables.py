@@ -118,7 +118,10 @@ class TableRequestSchema(Closed):
         "public",
         "private",
         load_default="public",
-        metadata={"description": "`private` hides the table from callers without a seat or invite"},
+        metadata={
+            "description": "`private` hides the table from all but its host, its seats and holders"
+            " of its invite"
+        },
     )
     entropy = Chosen(
         *ENTROPY,

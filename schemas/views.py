@@ -101,7 +101,8 @@ class SeatViewSchema(Closed):
 
     seat = _seat_field("the number of the seat")
     name = fields.String(
-        allow_none=True, **described("the player's name; null for bots, and in past views")
+        allow_none=True,
+        **described("the player's name; null for bots, erased players, and in past views"),
     )
     kind = Chosen("human", "bot", **described("whether a player or a bot has the seat"))
     bot = fields.String(allow_none=True, **described("the name of the bot, null for a player"))
@@ -198,8 +199,8 @@ class GameViewSchema(Closed):
     moves = fields.List(
         fields.Nested(MoveSchema),
         **described(
-            "the legal moves of the caller, which can be posted unchanged; a set of cards is "
-            "listed in one order only"
+            "the legal moves of the seat `as`, which can be posted unchanged; a set of cards is "
+            "listed in one order only; empty for other viewers and in past views"
         ),
     )
     result = fields.Nested(

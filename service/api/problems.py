@@ -70,8 +70,9 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "not-found": _type(
         HTTPStatus.NOT_FOUND,
         "Not found",
-        "Nothing exists at this address, or nothing that this caller can see: a private table is "
-        "visible only to its seats, its host, referees of its disputes and holders of its invite.",
+        "Nothing exists at this address, or nothing that this caller can see. A private table is "
+        "visible only to its seats, its host and holders of its invite; a hand of it also to the "
+        "players of that hand and the referees of its disputes.",
     ),
     "method-not-allowed": _type(
         HTTPStatus.METHOD_NOT_ALLOWED,
