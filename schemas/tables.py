@@ -229,7 +229,8 @@ class TableSeatSchema(Closed):
         **described("whether a player or a bot has the seat, or it is open"),
     )
     name = fields.String(
-        allow_none=True, **described("the player's name; null for bots and open seats")
+        allow_none=True,
+        **described("the player's name; null for bots, open seats and erased players"),
     )
     player = fields.UUID(
         allow_none=True, **described("the player's id; null for bots and open seats")
@@ -273,7 +274,7 @@ class TableSchema(Closed):
     id = fields.UUID(**described("the id of the table"))
     host = fields.UUID(
         allow_none=True,
-        **described("the player who opened the table; null once that player is erased"),
+        **described("the id of the player who opened the table, also after the player's erasure"),
     )
     version = Integer(low=1, **described("the number of changes, which is also in the ETag"))
     status = Chosen(

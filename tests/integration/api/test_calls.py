@@ -49,6 +49,17 @@ def test_an_erased_person_leaves_no_name(world: World, ada: Person) -> None:
     assert world.get(f"/v1/players/{ada.id}").json["name"] is None
 
 
+def test_a_closed_table_has_the_id_of_an_erased_player_but_no_name(
+    world: World, ada: Person
+) -> None:
+    table = ada.table({"bot": "greedy"}, deal=False)
+    assert ada.call("DELETE", f"/v1/tables/{table['id']}").status_code == 204
+    assert ada.call("DELETE", "/v1/players/me").status_code == 204
+    shown = world.get(f"/v1/tables/{table['id']}").json
+    assert (shown["host"], shown["seats"][0]["player"]) == (ada.id, ada.id)
+    assert shown["seats"][0]["name"] is None
+
+
 def test_names_are_normalized_to_nfc(world: World) -> None:
     assert world.client.post("/v1/players", json={"name": "e\u0301"}).json["name"] == "\u00e9"
 
