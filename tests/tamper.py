@@ -19,7 +19,7 @@ from service.shx.moves import sign_intent
 from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
-from service.verify.plain import MOST_WORDS
+from service.verify.plain import MAX_WORDS
 from service.verify.report import Report, report_text
 from service.verify.verify import verify_bundle
 
@@ -136,7 +136,7 @@ def with_short_sentences(report: Report) -> Report:
     for line in report_text(report, name="game.shx").splitlines():
         for sentence in re.split(r"(?<=[.!?])\s", _LABEL.sub("", line)):
             words = [word for word in sentence.split() if not re.fullmatch(r"\d+,?", word)]
-            assert len(words) <= MOST_WORDS, sentence
+            assert len(words) <= MAX_WORDS, sentence
     return report
 
 

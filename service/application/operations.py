@@ -124,10 +124,10 @@ class Archiving:
         return ArchivedGame(id=game, path=path, size=len(data))
 
 
-MOST_STUCK = 1000
+MAX_STUCK = 1000
 """Maximum number of overdue games that `stuck` reads."""
 
-MOST_DISPUTES = 1000
+MAX_DISPUTES = 1000
 """Maximum number of disputes that `disputes` returns."""
 DONE = "done"
 
@@ -255,7 +255,7 @@ class Operating:
     def disputes(self) -> Sequence[Mapping[str, Any]]:
         """Return the disputes against the server that are not final, with their statements."""
         return self.recorded(
-            "disputes", None, lambda: self._disputes.against_server(limit=MOST_DISPUTES)
+            "disputes", None, lambda: self._disputes.against_server(limit=MAX_DISPUTES)
         )
 
     def answer(self, dispute: UUID, text: str) -> None:
@@ -277,7 +277,7 @@ class Operating:
             for row in self._owner.lost_games(self._keyring.keys.keys())
         ]
         known = {game.id for game in lost}
-        due = self._directory.due_games(now=self._world.now() - late, limit=MOST_STUCK)
+        due = self._directory.due_games(now=self._world.now() - late, limit=MAX_STUCK)
         overdue = [
             StuckGame(
                 id=row.id,

@@ -17,16 +17,16 @@ from service.domain.game import Game
 from service.store.directory import PlayerRepository
 from service.store.events import Quota, QuotaKind
 
-MOST_TABLES = 200
+MAX_TABLES = 200
 """Maximum number of open tables of one host."""
 
-MOST_GAMES = 200
+MAX_GAMES = 200
 """Maximum number of running hands of one player."""
 
-MOST_DISPUTES = 20
+MAX_DISPUTES = 20
 """Maximum number of disputes of one accuser that are not final."""
 
-MOST_NEW_DISPUTES = 10
+MAX_NEW_DISPUTES = 10
 """Maximum number of disputes opened by one player within a day."""
 
 NEW_FOR = timedelta(days=1)
@@ -42,19 +42,19 @@ _DETAILS = {
 
 def of_tables(player: UUID) -> Quota:
     """Return the quota for one more table."""
-    return Quota(player=player, kind=QuotaKind.TABLES, most=MOST_TABLES)
+    return Quota(player=player, kind=QuotaKind.TABLES, most=MAX_TABLES)
 
 
 def of_games(player: UUID) -> Quota:
     """Return the quota for one more hand."""
-    return Quota(player=player, kind=QuotaKind.GAMES, most=MOST_GAMES)
+    return Quota(player=player, kind=QuotaKind.GAMES, most=MAX_GAMES)
 
 
 def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
     """Return the quotas for one more dispute."""
-    running = Quota(player=player, kind=QuotaKind.DISPUTES, most=MOST_DISPUTES)
+    running = Quota(player=player, kind=QuotaKind.DISPUTES, most=MAX_DISPUTES)
     new = Quota(
-        player=player, kind=QuotaKind.NEW_DISPUTES, most=MOST_NEW_DISPUTES, since=now - NEW_FOR
+        player=player, kind=QuotaKind.NEW_DISPUTES, most=MAX_NEW_DISPUTES, since=now - NEW_FOR
     )
     return new, running
 
@@ -62,10 +62,10 @@ def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
 def quota_refused(kind: QuotaKind) -> Refusal:
     """Return the refusal for a quota that is used up."""
     most = {
-        QuotaKind.TABLES: MOST_TABLES,
-        QuotaKind.GAMES: MOST_GAMES,
-        QuotaKind.DISPUTES: MOST_DISPUTES,
-        QuotaKind.NEW_DISPUTES: MOST_NEW_DISPUTES,
+        QuotaKind.TABLES: MAX_TABLES,
+        QuotaKind.GAMES: MAX_GAMES,
+        QuotaKind.DISPUTES: MAX_DISPUTES,
+        QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
     }
     return Refusal("rate-limited", _DETAILS[kind].format(most=most.get(kind)))
 
@@ -77,7 +77,7 @@ def check_table_quotas(directory: PlayerRepository, player: UUID) -> None:
     This check saves work; the commit counts again with the player's row locked, because
     other requests may write in between. Raises Refusal `rate-limited`.
     """
-    if directory.standing(player).hosting >= MOST_TABLES:
+    if directory.standing(player).hosting >= MAX_TABLES:
         raise quota_refused(QuotaKind.TABLES)
     check_game_quota(directory, player)
 
@@ -88,7 +88,7 @@ def check_game_quota(directory: PlayerRepository, player: UUID) -> None:
 
     Raises Refusal `rate-limited`.
     """
-    if directory.standing(player).running >= MOST_GAMES:
+    if directory.standing(player).running >= MAX_GAMES:
         raise quota_refused(QuotaKind.GAMES)
 
 

@@ -257,7 +257,7 @@ def _named(known: KnownByName) -> dict[str, Any]:
     }
 
 
-MOST_RULESETS = 1000  # custom rulesets in memory
+MAX_RULESETS = 1000  # custom rulesets in memory
 
 READ_COST = 25
 """Work of reading a custom ruleset, as the number of events that take as long to fold."""
@@ -304,6 +304,6 @@ class Rulebook:
         with work(READ_COST):
             read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
         self._own[row.id] = read
-        if len(self._own) > MOST_RULESETS:
+        if len(self._own) > MAX_RULESETS:
             self._own.popitem(last=False)
         return read

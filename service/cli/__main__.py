@@ -58,7 +58,7 @@ Try:
   shithead simulate --ruleset leeds    let bots play and count the results
   shithead dataset -o hands.ndjson     positions, moves and outcomes for machine learning
   shithead admin stuck                 list the games that have stopped
-  shithead witness --log URL           watch a service, and notice changes of the past
+  shithead witness --log URL           watch a service, and detect changes to its past log
   shithead backup FILE                 back up the database while the service runs
   shithead settings                    all settings with default, unit and effect
 
@@ -117,7 +117,7 @@ def _is_example_of_missing(line: str) -> bool:
     is_eager=True,
     expose_value=False,
     callback=lambda context, _option, is_set: _version(context) if is_set else None,
-    help="Show the version, as recorded in the logs it writes, and exit.",
+    help="Show the version, which is also recorded in each game's log, and exit.",
 )
 @click.pass_context
 def shithead(context: click.Context) -> None:

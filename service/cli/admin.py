@@ -115,7 +115,7 @@ def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iter
 
 @contextmanager
 def report_refusals(options: AdminOptions, act: str, target: UUID) -> Iterator[None]:
-    """Print the reason of an action that is refused in the block, and exit with status 1."""
+    """Print why the action in the block was refused, if it was, and exit with status 1."""
     from service.application.errors import Refusal
 
     try:

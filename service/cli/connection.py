@@ -108,7 +108,7 @@ def api_of(url: str, *, invite: str | None = None) -> Api:
 
 
 def no_answer(url: str) -> str:
-    """Return what to do if no service answers at an address."""
+    """Return the error message for an address at which no service answers."""
     return (
         f"no service answers at {printable(url)}: start one with `shithead up`, or name another"
         " with --url"
@@ -160,7 +160,7 @@ def same_player() -> str:
 
 def known_player(url: str, home: Path, token_file: Path | None) -> Player:
     """
-    Return the player registered in a folder, or one without a token if there is none.
+    Return the player of the token in a file or folder, or a player without a token.
 
     Raises BadFile if the token cannot be read, or is not in the file that was named for it.
     """
@@ -211,7 +211,7 @@ def _in_options(refused: Refused) -> str:
 
 
 def _without_account() -> str:
-    """Return what to do if the service does not know the player."""
+    """Return the error message for a missing, unknown or expired token."""
     context = click.get_current_context(silent=True)
     token_file = None if context is None else context.params.get("token_file")
     if token_file is not None:

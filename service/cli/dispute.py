@@ -61,7 +61,7 @@ def dispute() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Court:
+class _DisputeClient:
     """The disputes of a service, with the client of one player."""
 
     url: str
@@ -120,12 +120,12 @@ def _player_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _court(
     where: str, url: str, home: Path, token_file: Path | None, invite: str | None
-) -> tuple[_Court, UUID]:
-    """Return the disputes of the service that a command line names, and the id in it."""
+) -> tuple[_DisputeClient, UUID]:
+    """Return a client for the service named on the command line, and the id named there."""
     url, _, identity = place_of(where, url)
     player = known_player(url, home, token_file)
     player.api.invite = invite
-    return _Court(url=url, player=player), identity
+    return _DisputeClient(url=url, player=player), identity
 
 
 @dispute.command(name="open", short_help="Accuse a seat, or the server.")
@@ -350,7 +350,9 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
         found = court.get(identity)
         chosen = files or _stored_receipts(court, UUID(found["game"]))
         if not files and (side := _handed_in(found, chosen)):
-            click.echo(f"The {side} has handed in your newest receipt already: it counts for both.")
+            click.echo(
+                f"The {side} has handed in your newest receipt already: it counts for both sides."
+            )
             return
         for file in chosen:
             try:
@@ -365,7 +367,11 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
 
 
 def _handed_in(found: Dispute, files: Sequence[Path]) -> str | None:
-    """Return the side that has handed in a single receipt already; None if no side has."""
+    """
+    Return the side that has already handed in the only receipt in `files`.
+
+    None if no side has handed it in, or if `files` has several receipts.
+    """
     if len(files) != 1:
         return None
     content = files[0].read_text("utf-8", "replace")
@@ -373,7 +379,7 @@ def _handed_in(found: Dispute, files: Sequence[Path]) -> str | None:
     return next((str(one["by"]) for one in same), None)
 
 
-def _stored_receipts(court: _Court, game: UUID) -> list[Path]:
+def _stored_receipts(court: _DisputeClient, game: UUID) -> list[Path]:
     """Return the player's stored receipts that contradict a game's log, else the newest one."""
     folder = court.player.files.folder / "games" / str(game) / "receipts"
     stored = sorted(folder.glob("*.note"))
@@ -443,7 +449,7 @@ def refuse(where: str, *, referee: int, **options: Any) -> None:
 @click.option(
     "--server-seals",
     is_flag=True,
-    help="Let the server seal and reveal the vote: no file is needed, but it knows your vote.",
+    help="Let the server seal and reveal the vote: without a file, but the server knows your vote.",
 )
 def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any) -> None:
     """
@@ -473,7 +479,7 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any)
             _seal(court, found, number, VOTES[opinion], file)
 
 
-def _no_vote(court: _Court, found: Dispute, opinion: str | None) -> str | None:
+def _no_vote(court: _DisputeClient, found: Dispute, opinion: str | None) -> str | None:
     """Return why the player can neither vote nor reveal a vote, and what to do, or None."""
     you, state = found["you"], found["state"]
     if you is None:
@@ -514,7 +520,7 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
     return f"you are not on the panel that judges. State of the dispute: {STATES[state]}.{ends}"
 
 
-def _seal(court: _Court, found: Dispute, number: int, opinion: str, file: Path) -> None:
+def _seal(court: _DisputeClient, found: Dispute, number: int, opinion: str, file: Path) -> None:
     """Write the vote and its salt to a file and commit to it; reveal it if it is the last vote."""
     identity, salt = UUID(found["id"]), secrets.token_bytes(32)
     sealed = {"dispute": str(identity), "referee": number, "vote": opinion, "salt": salt.hex()}
@@ -533,7 +539,7 @@ def _seal(court: _Court, found: Dispute, number: int, opinion: str, file: Path) 
         click.echo(f"The voting ends on {when(changed['deadline'])}.")
 
 
-def _reveal(court: _Court, found: Dispute, file: Path, opinion: str | None) -> None:
+def _reveal(court: _DisputeClient, found: Dispute, file: Path, opinion: str | None) -> None:
     """Reveal the vote whose salt is in a file, once all referees have committed."""
     if not file.exists():
         raise NoService(

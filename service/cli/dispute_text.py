@@ -37,8 +37,8 @@ STATES: Final = {
 }
 _RESULTS: Final = {"fail": "FAULT", "missing": "open", "pass": "ok", "n/a": "-"}
 _SERVER: Final = "the server"
-FEWEST: Final = 3
-"""Referees of a panel, at least."""
+MIN_PANEL: Final = 3
+"""Smallest number of referees who can rule on a dispute."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +147,8 @@ def _periods(dispute: Mapping[str, Any]) -> Iterator[str]:
     yield f"  A new referee can be refused for {refusal}; then the voting opens."
     yield f"  The referees vote within {vote}, and reveal their votes within {vote} more."
     yield f"  The side that lost can appeal once, within {appeal}."
-    yield f"  Without a panel the dispute is closed {end} after the game's end, or the opening."
+    yield f"  A dispute without a panel is closed {end} after the latest of these times:"
+    yield "  the game's end, the opening of the dispute and the appeal."
 
 
 _ORDER: Final = ("fail", "missing", "pass")
@@ -211,7 +212,7 @@ def _panel(case: Case) -> Iterator[str]:
         number = one["referee"]
         name = f"{case.referees[number]}: " if number in case.referees else ""
         yield f"  {number}  {name}{_referee(case, one, votes.get(number))}"
-    missing = FEWEST - len(case.panel)
+    missing = MIN_PANEL - len(case.panel)
     if missing > 0 and dispute["state"] in ("open", "appealed"):
         yield f"  {counted(missing, 'more referee')} needed"
     if dispute["state"] in ("voting", "revealing"):

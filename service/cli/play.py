@@ -336,7 +336,10 @@ def can_resume(hand: Hand, key_file: Path | None) -> bool:
     player = hand.player
     key, entropy = hand.dealt_with()
     if key != player.public:
-        agreed = _without(hand) if key is None else _with(hand, key, key_file)
+        if key is None:
+            agreed = _confirm_without_key(hand)
+        else:
+            agreed = _confirm_with_key(hand, key, key_file)
         if not agreed:
             return False
     if entropy != player.entropy:
@@ -347,7 +350,7 @@ def can_resume(hand: Hand, key_file: Path | None) -> bool:
     return True
 
 
-def _without(hand: Hand) -> bool:
+def _confirm_without_key(hand: Hand) -> bool:
     """Ask whether to play a hand that was dealt without the key of the options."""
     click.echo(
         "this hand was dealt without a key for your seat: its moves cannot be signed (--keyed)."
@@ -361,7 +364,7 @@ def _without(hand: Hand) -> bool:
     return True
 
 
-def _with(hand: Hand, key: str, key_file: Path | None) -> bool:
+def _confirm_with_key(hand: Hand, key: str, key_file: Path | None) -> bool:
     """Ask whether to play with the key of the hand; false if its file is not found."""
     path = key_file or hand.player.files.folder / "seat.key"
     click.echo(f"this hand was dealt with the key {key} for your seat: each move has to be signed.")

@@ -20,15 +20,15 @@ from service.client.hand import OVER, TOO_LATE
 from service.domain.cards import JOKER
 from service.rulesets.catalogue import OptionError, read_ruleset
 
-MOST_MOVES: Final = 30
-"""Number of moves listed; any other can be typed."""
+MAX_MOVES: Final = 30
+"""Maximum number of listed moves; plays and exchanges beyond it can still be typed."""
 
 ROWS: Final = 6
 """Rows of a column of moves, as long as more columns fit."""
 
 FEWEST_LINES: Final = 3
 LINES_AT_FIRST: Final = 6
-"""Number of sentences shown: at least, and when a running game is joined."""
+"""Number of the newest sentences shown when the player joins a running game."""
 
 _USUAL_ORDER: Final = "23456789TJQKA"
 
@@ -132,9 +132,9 @@ def _setup(view: View, people: People) -> Text:
 
 
 def moves_of(moves: Sequence[Mapping[str, Any]], width: int = 80) -> RenderableType:
-    """Return numbered moves in columns; of many, some plays and exchanges are not listed."""
+    """Return numbered moves in columns; plays and exchanges beyond MAX_MOVES are not listed."""
     plays = [n for n, move in enumerate(moves) if move["type"] in ("play", "swap")]
-    omitted = set(plays[MOST_MOVES - (len(moves) - len(plays)) :]) if plays else set()
+    omitted = set(plays[MAX_MOVES - (len(moves) - len(plays)) :]) if plays else set()
     shown = [n for n in range(len(moves)) if n not in omitted]
     longest = max((len(words_of(moves[n])) for n in shown), default=0)
     columns = max(1, min(-(-len(shown) // ROWS), width // (longest + 7)))

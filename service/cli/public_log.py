@@ -251,7 +251,7 @@ KEYS_EVERY = 60.0
     help="The trees that it has cosigned. It cannot continue without this file: back it up.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", type=int, default=8081, show_default=True, help="Port for add-checkpoint.")
+@click.option("--port", type=int, default=8081, show_default=True, help="Port to listen on.")
 @click.option(
     "--every",
     type=float,
@@ -304,7 +304,7 @@ def witness(
 
     try:
         client, trusted = LogClient(url), [parse_verifier(key) for key in log_keys]
-        with _only_one(state):
+        with _StateLock(state):
             log_witness = _witness(client, key_file, name, state, trusted, new=new)
             if once:
                 return _once(client, log_witness)
@@ -448,7 +448,7 @@ def _poll_log(client: LogClient, log_witness: Witness, every: float, poller: Pol
         time.sleep(every if every > 0 else KEYS_EVERY)
 
 
-class _only_one:  # noqa: N801 - used like a function, as a context
+class _StateLock:
     """Locks the state: two processes with the same state could cosign two different trees."""
 
     def __init__(self, state: Path) -> None:

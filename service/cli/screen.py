@@ -167,12 +167,12 @@ SUITS: Final = {"c": "green", "d": "bright_blue", "h": "red", "s": ""}
 JOKERS: Final = "magenta"
 """Colours of the suits and of jokers on a terminal with colours."""
 MAX_NAME_LENGTH: Final = 20
-MOST_SEATS_NAMED: Final = 4
+MAX_SEATS_NAMED: Final = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The parts of a screen besides its step."""
+    """The parts of a replay screen that do not depend on the step of the game."""
 
     viewer: Viewer
     versions: int
@@ -261,8 +261,8 @@ def situation(view: View, new: frozenset[str]) -> Iterable[RenderableType]:
 def _direction(view: View) -> str:
     """Return the order in which the seats play; "" for two seats, which alternate in any case."""
     seats = range(len(view["seats"]))[:: view["direction"]]
-    more = " …" if len(seats) > MOST_SEATS_NAMED else ""
-    return f"   play goes {' → '.join(map(str, seats[:MOST_SEATS_NAMED]))}{more}" * (len(seats) > 2)
+    more = " …" if len(seats) > MAX_SEATS_NAMED else ""
+    return f"   play goes {' → '.join(map(str, seats[:MAX_SEATS_NAMED]))}{more}" * (len(seats) > 2)
 
 
 def seats_table(view: View, new: frozenset[str], *, labels: Sequence[str] | None = None) -> Table:

@@ -97,7 +97,11 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
 
 @contextmanager
 def _undone_on_error(data: Path) -> Iterator[None]:
-    """Remove the files and folders that the block created, if it raises."""
+    """
+    Remove the files and folders that the block created, if it raises.
+
+    Nothing is removed if the folder already had a database cluster.
+    """
     path = data.absolute()
     missing = [folder for folder in (path, *path.parents) if not folder.exists()]
     before = set(data.iterdir()) if data.is_dir() else set()

@@ -32,7 +32,7 @@ from service.client.api import WAIT, Api, NotAnswered
 from service.client.hand import OVER
 
 STATUSES: Final = ("open", "between", "playing", "closed")
-MOST_TABLES: Final = 200
+MAX_TABLES: Final = 200
 
 
 @click.command(short_help="List the tables of a service.")
@@ -64,14 +64,14 @@ def tables(
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     with answered():
         player = known_player(url, home, token_file)
-        query = [f"limit={MOST_TABLES}"]
+        query = [f"limit={MAX_TABLES}"]
         query += [f"status={status}"] if status else []
         query += [f"ruleset={ruleset}"] if ruleset else []
         query += ["mine=true"] if mine else []
         page = player.api.get("/tables?" + "&".join(query))
     found = [one for one in page["items"] if status or one["status"] != "closed"]
     if not found and page["next"]:
-        click.echo(f"the newest {MOST_TABLES} tables are closed; older ones: use --status")
+        click.echo(f"the newest {MAX_TABLES} tables are closed; older ones: use --status")
         return
     if not found:
         click.echo(f"no tables; `shithead play --url {url}{same_player()}` opens one")
@@ -80,7 +80,7 @@ def tables(
     for one in found:
         console.print(_listed(one, url, same_player()))
     if page["next"]:
-        click.echo(f"there are older tables than the newest {MOST_TABLES}")
+        click.echo(f"there are older tables than the newest {MAX_TABLES}")
 
 
 def _listed(table: Mapping[str, Any], url: str, player: str) -> Text:

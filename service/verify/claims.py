@@ -13,7 +13,7 @@ from service.replay.history import ACTIONS, MoveKind
 from service.rulesets.catalogue import read_ruleset
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
 from service.verify.log import PRODUCER, SEALS, Authorship, Log
-from service.verify.plain import MOST_WORDS, shortened
+from service.verify.plain import MAX_WORDS, shortened
 from service.verify.shuffle import unproven_of_seed
 from service.verify.signatures import OTHER_MOVE
 from service.verify.substitution import CardNotHeld
@@ -243,8 +243,8 @@ def _explanations(
         event = log.events[seq] if seq < len(log.events) else None
         stated = None if event is None else describe(event)
         happened = stated
-        if stated is not None and len(stated.split()) > MOST_WORDS - 3:
-            happened = shortened(describe(event or {}, PAST_IN_CODES), MOST_WORDS - 3)
+        if stated is not None and len(stated.split()) > MAX_WORDS - 3:
+            happened = shortened(describe(event or {}, PAST_IN_CODES), MAX_WORDS - 3)
         if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
             happened = f"this log states: {happened}"
         reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)

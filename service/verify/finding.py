@@ -10,7 +10,7 @@ from typing import Final
 BUDGET: Final = "budget"
 """The reason of a check that was not finished within the time limit."""
 
-MOST_SEQS: Final = 20
+MAX_SEQS: Final = 20
 """Maximum number of events named in `Finding.others`; events beyond it are counted."""
 
 
@@ -97,8 +97,8 @@ class Finding:
             return None
         found = (one.seq for one in self.further if one.seq is not None)
         seqs = list(dict.fromkeys(found))
-        named = ", ".join(map(str, seqs[:MOST_SEQS]))
-        beyond = f" and {len(seqs) - MOST_SEQS} other events" if len(seqs) > MOST_SEQS else ""
+        named = ", ".join(map(str, seqs[:MAX_SEQS]))
+        beyond = f" and {len(seqs) - MAX_SEQS} other events" if len(seqs) > MAX_SEQS else ""
         return f"{len(self.further)} more" + (f", at seq {named}{beyond}" if seqs else "")
 
     @property

@@ -50,7 +50,7 @@ from service.verify.without_deck import (
 
 _DECIDED: Final = (MoveKind.PLAY, MoveKind.EXCHANGE, MoveKind.FORFEIT)
 
-MOST_NAMED: Final = 6
+MAX_NAMED: Final = 6
 """Maximum number of cards named that a seat could have played instead."""
 
 
@@ -213,10 +213,10 @@ def _instead(game: Game, command: Command) -> str:
     found = set[Card]()
     for play in candidate_plays(game, command.seat):
         found.update(play)
-        if len(found) >= MOST_NAMED:
+        if len(found) >= MAX_NAMED:
             break
     cards = in_code_order(found)
-    text = " or ".join(cards[:MOST_NAMED])
+    text = " or ".join(cards[:MAX_NAMED])
     return f"; seat {command.seat} could have played {text}" if cards else ""
 
 

@@ -13,7 +13,7 @@ from service.verify.finding import BUDGET, Check
 NOT_ALLOWED: Final = "not allowed: "
 """Begins the reason of a failure at an action that a rule forbids."""
 
-MOST_WORDS: Final = 30
+MAX_WORDS: Final = 30
 """Maximum number of words of a sentence in a summary or a finding."""
 
 FAILS: Final[Mapping[Check, str]] = {
@@ -459,7 +459,7 @@ def sentences(text: str) -> str:
     return ". ".join([first, *(f"{clause[:1].upper()}{clause[1:]}" for clause in others)])
 
 
-def shortened(text: str, words: int = MOST_WORDS) -> str:
+def shortened(text: str, words: int = MAX_WORDS) -> str:
     """
     Return the first clause of a technical text, with at most a number of words.
 

@@ -236,7 +236,7 @@ def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) ->
     return "L3" if signed else "L2"
 
 
-MOST_LINES: Final = 4
+MAX_LINES: Final = 4
 """Maximum number of lines of a list, so that the report fits on a page; the rest is counted."""
 
 MAX_TEXT: Final = 900  # characters: more than any text that the verifier itself writes
@@ -325,7 +325,7 @@ def _lists(report: Report) -> Iterator[tuple[str, Sequence[str], int]]:
     )
     for title, lines in lists:
         if lines:
-            yield title, lines[:MOST_LINES], max(0, len(lines) - MOST_LINES)
+            yield title, lines[:MAX_LINES], max(0, len(lines) - MAX_LINES)
 
 
 def _shown(text: str) -> str:

@@ -12,10 +12,10 @@ from service.verify.finding import Answer, Cursor, Failed, Unanswered
 from service.verify.legality import check_legality
 from service.verify.log import Log
 
-MOST_FOLLOWED: Final = 400_000
+MAX_FOLLOWED: Final = 400_000
 """Maximum number of events followed card by card, over all tries for one log."""
 
-MOST_JUDGED: Final = 20_000
+MAX_JUDGED: Final = 20_000
 """Maximum number of events judged by the rules again, which takes far longer."""
 
 _RULES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -101,7 +101,7 @@ def unheld_of(log: Log) -> CardNotHeld | None:
     If the deck is known, the played card is swapped in it with each card that the seat received
     unseen before. A swap after which all later events are valid is an explanation. If
     few events follow, a broken rule explains them as well, and the reader weighs both. The work
-    is bounded by MOST_FOLLOWED and MOST_JUDGED, so that equal logs have equal results.
+    is bounded by MAX_FOLLOWED and MAX_JUDGED, so that equal logs have equal results.
     """
     draws: list[tuple[int, Draw]] = []
     obtained: set[int] = set()
@@ -186,7 +186,7 @@ class _Tries:
         All events must pass `custody`; those after `since` must pass `legality` and `hidden`.
         """
         size = len(self.log.events)
-        if self.followed + size > MOST_FOLLOWED or self.judged + size > MOST_JUDGED:
+        if self.followed + size > MAX_FOLLOWED or self.judged + size > MAX_JUDGED:
             self.all_done = False
             return False
         deck = list(self.log.deck or ())

@@ -14,7 +14,7 @@ from service.replay.history import ACTIONS, EXCHANGE
 from service.verify.claims import Claim, Explanation
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
-from service.verify.plain import FAILS, MOST_WORDS, in_words, sentences
+from service.verify.plain import FAILS, MAX_WORDS, in_words, sentences
 
 FILE: Final = "FILE"
 """Placeholder for the name of the file in commands."""
@@ -167,7 +167,7 @@ def _shows_earlier_change(explanation: Explanation) -> bool:
     return re.match(r"the head that was seen|the seat had not seen", explanation.reason) is not None
 
 
-MOST_CARDS: Final = 4
+MAX_CARDS: Final = 4
 """The most cards of a play that are named in a sentence."""
 
 _BURN: Final = r"cause is |(?:the event is )?pile_burned"
@@ -188,14 +188,14 @@ def _move_in_words(move: Mapping[str, Any]) -> str:
     if kind != "play":
         return _MOVES.get(kind, kind)
     cards = move["cards"]
-    if len(cards) > MOST_CARDS:
+    if len(cards) > MAX_CARDS:
         return f"play {counted(len(cards), 'card')}"
     return f"play {listed(spelled(Card(card)) for card in cards)}"
 
 
 def _in_short(stated: str) -> str:
     """Return the text of an event, split at its verbs if it is too long for one sentence."""
-    if len(stated.split()) <= MOST_WORDS - 2:
+    if len(stated.split()) <= MAX_WORDS - 2:
         return sentences(stated)
     return re.sub(r"(?:,| and) (took|put|turned|left|drew) ", r". It \1 ", sentences(stated))
 

@@ -14,7 +14,7 @@ import pytest
 
 from service.cli.dispute_text import finding_sentence
 from service.verify.finding import Check
-from service.verify.plain import MOST_WORDS, finding_in_words, in_words
+from service.verify.plain import MAX_WORDS, finding_in_words, in_words
 from service.verify.report import Report, audit_object, report_html, report_text
 from tests.attacks.attacks_tested_elsewhere import ELSEWHERE, RegisteredAttack
 from tests.attacks.catalogue import ATTACKS, by_family, table
@@ -36,7 +36,7 @@ def check_finding(found: Mapping[str, Any]) -> None:
     shown = finding_sentence(finding)
     sentence, _, behind = shown.partition(". (")
     assert finding_in_words(finding)[0] == f"{sentence}."
-    assert max(len(sentence.split()), len(behind.split())) <= MOST_WORDS, shown
+    assert max(len(sentence.split()), len(behind.split())) <= MAX_WORDS, shown
     assert not TECHNICAL.search(sentence), shown
     assert shown.partition(". (")[2].startswith(found["check"])
 
@@ -102,7 +102,7 @@ def check_first_lines(report: Report) -> None:
         assert text in page
         assert not TECHNICAL.search(re.sub(r"`[^`]+`|/v1/\S+", "", text)), text
         sentences = re.split(r"(?<=[.!?])\s", text)
-        assert all(len(sentence.split()) <= MOST_WORDS for sentence in sentences), text
+        assert all(len(sentence.split()) <= MAX_WORDS for sentence in sentences), text
         assert all(sentence.endswith(".") for sentence in sentences), text
         assert all(sentence[0].isupper() or sentence[0].isdigit() for sentence in sentences), text
     assert in_particular(report), f"{lines[0]} - what exactly was changed?"

@@ -23,7 +23,7 @@ from tests.running import Running, running, wait_for
 pytestmark = pytest.mark.heavy
 
 AT_ONCE = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
-MOST_WORDS = 30
+MAX_WORDS = 30
 TIME = r"2\d{3}-\d\d-\d\d \d\d:\d\d UTC"
 
 
@@ -163,7 +163,7 @@ def check_findings(text: str) -> None:
     assert found[0][1].startswith("the move, event ")
     for sentence, behind in found:
         assert sentence.count(". ") == 0
-        assert max(len(sentence.split()), len(behind.split())) <= MOST_WORDS
+        assert max(len(sentence.split()), len(behind.split())) <= MAX_WORDS
 
 
 def test_a_vote_is_sealed_by_the_client_or_by_the_server(terminal: Terminal) -> None:

@@ -362,9 +362,9 @@ class DisputeOpening:
         """Raise Refusal if the player has reached the maximum number of disputes."""
         since = self._world.now() - quotas.NEW_FOR
         record = self._directory.accusations(player.id, since=since)
-        if record.new >= quotas.MOST_NEW_DISPUTES:
+        if record.new >= quotas.MAX_NEW_DISPUTES:
             raise quotas.quota_refused(QuotaKind.NEW_DISPUTES)
-        if record.running >= quotas.MOST_DISPUTES:
+        if record.running >= quotas.MAX_DISPUTES:
             raise quotas.quota_refused(QuotaKind.DISPUTES)
 
 

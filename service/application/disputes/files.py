@@ -29,11 +29,11 @@ from service.store.directory import Directory
 from service.store.events import EventStore, StreamKind
 from service.verify.plain import finding_in_words
 
-MOST_FINDINGS_BYTES = 1 << 20
-MOST_IN_A_BUNDLE = 20
+MAX_FINDINGS_BYTES = 1 << 20
+MAX_IN_A_BUNDLE = 20
 """Maximum number of disputes in a game's bundle, newest first: each has a copy of the log."""
 
-MOST_COPIED = 16 << 20
+MAX_COPIED = 16 << 20
 """Maximum number of bytes of frozen evidence in a bundle: readers limit a bundle's size."""
 
 
@@ -92,7 +92,7 @@ class DisputeFiles:
         opened = self._keyring.open(found.key_id, found.sealed, findings_associated(identity))
         return [
             {**finding, "plain": finding_in_words(finding)[0]}
-            for finding in parse(opened, limit=MOST_FINDINGS_BYTES)
+            for finding in parse(opened, limit=MAX_FINDINGS_BYTES)
         ]
 
     def additional(self, entry: GameEntry, version: int) -> Mapping[str, bytes]:
@@ -119,8 +119,8 @@ class DisputeFiles:
         They omit the statements: a statement in a bundle could not be erased.
         """
         files: dict[str, bytes] = {}
-        left = MOST_COPIED
-        for row in self._directory.disputes_of(game, limit=MOST_IN_A_BUNDLE).items:
+        left = MAX_COPIED
+        for row in self._directory.disputes_of(game, limit=MAX_IN_A_BUNDLE).items:
             record, bundle = self.record(row.id), self._directory.dispute_bundle(row.id)
             if record is None or bundle is None:
                 continue

@@ -115,9 +115,9 @@ class NewestVersions(Generic[_Folded]):
         return self._used[next(iter(self._folded))]
 
 
-MOST_TABLES = 2000
-MOST_RUNNING = 2000
-MOST_OVER = 200
+MAX_TABLES = 2000
+MAX_RUNNING = 2000
+MAX_OVER = 200
 """
 Maximum numbers of tables, running games and finished games in the memory of a process.
 
@@ -131,8 +131,8 @@ class CachedGames:
     def __init__(
         self,
         *,
-        running: int = MOST_RUNNING,
-        over: int = MOST_OVER,
+        running: int = MAX_RUNNING,
+        over: int = MAX_OVER,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._running = NewestVersions[GameEntry](running, clock=clock)
@@ -180,7 +180,7 @@ class GameCache:
         self._keyring = keyring
         self._rulebook = rulebook
         self._games = CachedGames()
-        self._tables = NewestVersions[TableRecord](MOST_TABLES)
+        self._tables = NewestVersions[TableRecord](MAX_TABLES)
 
     def in_memory(self, game: UUID) -> GameEntry | None:
         """Return a game at the version last read; None if it is not cached."""
@@ -344,7 +344,7 @@ def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
     return entry if entry.back == back else replace(entry, back=back)
 
 
-MOST_EVENTS = 80_000
+MAX_EVENTS = 80_000
 """Maximum number of events in all cached histories; each takes at most two kilobytes."""
 
 EVENTS_PER_UNIT = 20
@@ -366,7 +366,7 @@ class Histories:
     least recently used ones are removed first.
     """
 
-    def __init__(self, game_cache: GameCache, *, most: int = MOST_EVENTS) -> None:
+    def __init__(self, game_cache: GameCache, *, most: int = MAX_EVENTS) -> None:
         self._game_cache = game_cache
         self._most = most
         self._histories: OrderedDict[tuple[UUID, Viewer | FullView], History] = OrderedDict()
@@ -477,7 +477,7 @@ def _same_deck(
 KEPT_SECONDS = 5.0
 """Time for which a name is cached."""
 
-MOST_NAMES = 100_000
+MAX_NAMES = 100_000
 """Number of cached names above which the cache is cleared."""
 
 
@@ -517,7 +517,7 @@ class Names:
             return
         end = time.monotonic() + KEPT_SECONDS
         with self._lock:
-            if len(self._kept) > MOST_NAMES:
+            if len(self._kept) > MAX_NAMES:
                 self._kept.clear()
             self._kept |= {player: (end, name) for player, name in names.items()}
 

@@ -58,7 +58,7 @@ from service.store.events import EventStore, StoreError, StreamConflict
 from service.store.games import RefusedMove
 from service.telemetry import CONFLICTS, MOVES
 
-MOST_SWAPS = 500
+MAX_SWAPS = 500
 """Maximum number of swaps of a seat in a hand: the rules set no limit, and each is an event."""
 
 
@@ -456,8 +456,8 @@ class Moves:
         )
         if stale:
             raise Refusal("stale-version", "the game has moved on", version=record.version)
-        if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MOST_SWAPS:
-            detail = f"a seat can exchange cards {MOST_SWAPS} times in a hand: send `ready`"
+        if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MAX_SWAPS:
+            detail = f"a seat can exchange cards {MAX_SWAPS} times in a hand: send `ready`"
             raise Refusal("rate-limited", detail)
         return move
 

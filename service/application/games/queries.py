@@ -124,8 +124,8 @@ def cursor_of(text: str | None) -> Cursor | None:
         raise invalid("/cursor", "is not a cursor of this list") from None
 
 
-MOST_FRAMES = 1000
-MOST_EVENTS = 1000
+MAX_FRAMES = 1000
+MAX_EVENTS = 1000
 EVENTS_PER_FRAME = 4
 """Number of events that take as long to process as one frame with its view."""
 
@@ -272,7 +272,7 @@ class Games:
         self, caller: Caller, game: UUID, viewer: str | None, first: int, last: int | None
     ) -> tuple[list[dict[str, Any]], int | None]:
         """
-        Return the frames of versions `first` to `last`, at most MOST_FRAMES.
+        Return the frames of versions `first` to `last`, at most MAX_FRAMES.
 
         The second value is the version at which the next page begins, None on the last page.
         Raises Refusal `not-found`, and those of `check_range` and `viewer`.
@@ -281,7 +281,7 @@ class Games:
         version = entry.record.version
         wanted = version if last is None else last
         self.check_range(entry, first, wanted, named=("/from", "/to"))
-        as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MOST_FRAMES - 1)
+        as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MAX_FRAMES - 1)
         self._access_log.note(entry, caller, as_)
         history = self._histories.full(entry)
         start = max(first - 1, 1)

@@ -87,7 +87,7 @@ def test_concurrent_deals_do_not_exceed_the_quota_of_hands(
     ada: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = [ada.table({"bot": "lowest"}, deal=False) for _ in range(THREADS)]
-    monkeypatch.setattr(quotas, "MOST_GAMES", 2)
+    monkeypatch.setattr(quotas, "MAX_GAMES", 2)
     answers = at_once([partial(ada.post, f"/v1/tables/{t['id']}/games") for t in tables])
     assert sorted(a.status_code for a in answers) == [201] * 2 + [429] * (THREADS - 2)
 
@@ -95,7 +95,7 @@ def test_concurrent_deals_do_not_exceed_the_quota_of_hands(
 def test_disputes_opened_concurrently_do_not_exceed_the_quota(
     world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, "MOST_NEW_DISPUTES", 2)
+    monkeypatch.setattr(quotas, "MAX_NEW_DISPUTES", 2)
     table = ada.table("open")
     seated = bob.post(f"/v1/tables/{table['id']}/seats")
     game = f"/v1/games/{seated.json['game']}"

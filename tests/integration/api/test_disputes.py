@@ -388,7 +388,7 @@ def test_copies_of_evidence_leave_room_for_the_game(
 ) -> None:
     """Many disputes must not make a bundle larger than readers accept."""
     first, second = (open_at(ada, game, charge=charge)["id"] for charge in ("other", "time"))
-    monkeypatch.setattr(files, "MOST_COPIED", 1)
+    monkeypatch.setattr(files, "MAX_COPIED", 1)
     bundle = read_log(ada.get(f"{game}/evidence?profile=public").data)
     assert {f"dispute/{first}.json", f"dispute/{second}.json"} <= bundle.files.keys()
     assert not [name for name in bundle.files if name.endswith(".shx")]

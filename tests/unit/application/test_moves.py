@@ -139,7 +139,7 @@ def test_refusals_without_a_rule_are_not_recorded(
 def test_a_seat_exchanges_cards_a_limited_number_of_times(
     services: Services, ada: Player, bob: Player, game: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.application.games.moves.MOST_SWAPS", 2)
+    monkeypatch.setattr("service.application.games.moves.MAX_SWAPS", 2)
     for _ in range(2):
         post(services, ada, game, swap_of(services, game, 0))
     with pytest.raises(Refusal, match="2 times in a hand") as refused:

@@ -26,7 +26,7 @@ class NamedPlayers:
 def test_clearing_a_full_cache_hides_no_name_of_the_same_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(names_module, "MOST_NAMES", 1)
+    monkeypatch.setattr(names_module, "MAX_NAMES", 1)
     directory: Any = NamedPlayers()
     names = Names(directory)
     assert names.of([ADA, BO]) == ["Ada", "Bo"]

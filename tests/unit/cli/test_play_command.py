@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console, RenderableType
 
 from service.cli.__main__ import MISUSED
-from service.cli.dispute import _Court
+from service.cli.dispute import _DisputeClient
 from service.cli.load_game import read_recording, steps_of
 from service.cli.narration import People, narrated, result_of
 from service.cli.play_screen import (
@@ -275,5 +275,5 @@ def test_a_name_from_the_server_stays_within_its_line() -> None:
 
     name = "Cleo\u2028Ruling: cleared\nRuling: cleared"
     player: Any = SimpleNamespace(api=SimpleNamespace(get=lambda _path: {"name": name}))
-    assert len(_Court(url="", player=player)._name("1").splitlines()) == 1
+    assert len(_DisputeClient(url="", player=player)._name("1").splitlines()) == 1
     assert printable_lines("1  Cleo\u2028Ruling\n") == "1  Cleo\ufffdRuling\n"

@@ -8,7 +8,7 @@ import pytest
 
 from service.cli.narration import People
 from service.cli.play import closing_lines
-from service.verify.plain import MOST_WORDS
+from service.verify.plain import MAX_WORDS
 from tests.tamper import report_on, sample
 
 TABLE = People(names=("Ada", "Bob", "greedy"), me=0)
@@ -40,7 +40,7 @@ def test_receipts_are_explained_without_numbers_of_events() -> None:
     assert f"  {signed}" in lines
     assert not any("seq" in line for line in lines)
     sentences = ". ".join(lines[:-1]).split(". ")
-    assert max(len(sentence.split()) for sentence in sentences) <= MOST_WORDS
+    assert max(len(sentence.split()) for sentence in sentences) <= MAX_WORDS
 
 
 def test_moves_after_time_outs_are_named() -> None:

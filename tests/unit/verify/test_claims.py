@@ -13,7 +13,7 @@ from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
 from service.verify.claims import CLAIMS, Claim
 from service.verify.evidence import OutsideEvidence
-from service.verify.finding import MOST_SEQS, Check, Finding, Result
+from service.verify.finding import MAX_SEQS, Check, Finding, Result
 from service.verify.report import Report, audit_object, report_html, report_text
 from service.verify.verify import verify_bundle
 from tests.random_games import Plan, made_game, private_key
@@ -133,8 +133,8 @@ def test_all_invalid_lines_are_counted() -> None:
     assert unreadable.reason is not None and "carriage return" in unreadable.reason
     assert report.wording == "the history does not hold: bytes fails at seq 0"
     assert len(unreadable.further) == len(lines) - 1
-    named = ", ".join(map(str, range(1, MOST_SEQS + 1)))
-    beyond = len(lines) - 1 - MOST_SEQS
+    named = ", ".join(map(str, range(1, MAX_SEQS + 1)))
+    beyond = len(lines) - 1 - MAX_SEQS
     assert unreadable.others == f"{len(lines) - 1} more, at seq {named} and {beyond} other events"
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from service.verify.files import VerifyOptions, main_verify
 from service.verify.finding import Check, Finding, Result
-from service.verify.report import MOST_LINES, Report, report_html
+from service.verify.report import MAX_LINES, Report, report_html
 from tests.changed import replace
 from tests.tamper import SAMPLES, report_on, sample, sample_lines
 
@@ -100,7 +100,7 @@ def test_the_page_loads_nothing_and_its_policy_forbids_it() -> None:
 
 def test_long_lists_are_truncated() -> None:
     page = page_of(report_with("x" * 5000))
-    assert page.count(f"and {40 - MOST_LINES} more") == 3
+    assert page.count(f"and {40 - MAX_LINES} more") == 3
     assert len(page) < 40_000
 
 

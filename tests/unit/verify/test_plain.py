@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.verify.plain import MOST_WORDS, sentences
+from service.verify.plain import MAX_WORDS, sentences
 
 ROOT = Path(__file__).parents[3]
 SOURCES = (
@@ -57,4 +57,4 @@ def longest(text: str) -> int:
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_no_text_of_the_verifier_has_a_long_sentence(path: Path) -> None:
     found = [text for text in texts(path) if text.strip()]
-    assert [text for text in found if longest(text) > MOST_WORDS] == []
+    assert [text for text in found if longest(text) > MAX_WORDS] == []

@@ -123,7 +123,7 @@ def test_no_substitution_is_tried_before_the_seal() -> None:
 
 
 def test_an_incomplete_search_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(substitution, "MOST_FOLLOWED", 10)
+    monkeypatch.setattr(substitution, "MAX_FOLLOWED", 10)
     case, _ = substituted()
     found = unheld_of(Log(read_log(case.bundle).lines))
     assert found is not None

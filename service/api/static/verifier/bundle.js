@@ -2,7 +2,7 @@
 
 import { equal, hex, sha256, text } from "./bytes.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
-import { HASH, integer, record, TIME, UUID, wrongPlace, MOST_EVENTS } from "./shapes.js";
+import { HASH, integer, record, TIME, UUID, wrongPlace, MAX_EVENTS } from "./shapes.js";
 
 /**
  * The file is neither a bundle nor a log; `code` is the key of a text. If a file of a bundle was
@@ -28,13 +28,13 @@ export class NotABundle extends Error {
  * @property {string[]} unused names of the files of a changed bundle, which are not used as evidence
  */
 
-const MOST_BYTES = 128 * 2 ** 20;
-const MOST_ENTRIES = 4096;
+const MAX_BYTES = 128 * 2 ** 20;
+const MAX_ENTRIES = 4096;
 const NAME = /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/;
 const BESIDE = /^(?:receipts\/[^/]+\.note|dispute\/.+|log\/proof\.tlog-proof|openings\.json|refusals\.jsonl)$/;
 const PROFILE = /^(?:public|seat-(?:[0-9]|[1-5][0-9]|6[0-3]))$/;
 
-const FILE = record({ sha256: HASH, size: integer(0, MOST_BYTES) });
+const FILE = record({ sha256: HASH, size: integer(0, MAX_BYTES) });
 const MANIFEST = record({
   v: integer(1, 1), game: UUID, made_at: TIME,
   profile: (value, path) => PROFILE.test(value) || integer(0, -1)(value, path),
@@ -112,7 +112,7 @@ function linesOf(data) {
   for (let at = 0; at < data.length; ) {
     const end = data.indexOf(10, at);
     lines.push(data.subarray(at, end < 0 ? data.length : end));
-    if (lines.length > MOST_EVENTS) throw new NotABundle("many");
+    if (lines.length > MAX_EVENTS) throw new NotABundle("many");
     at = end < 0 ? data.length : end + 1;
   }
   return lines;
@@ -132,10 +132,10 @@ function readZip(data) {
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const bad = () => new NotABundle("zip");
   const end = data.length - 22;
-  if (end < 0 || data.length > MOST_BYTES || view.getUint32(end, true) !== 0x06054b50) throw bad();
+  if (end < 0 || data.length > MAX_BYTES || view.getUint32(end, true) !== 0x06054b50) throw bad();
   const [disk, first, here, total] = [4, 6, 8, 10].map((at) => view.getUint16(end + at, true));
   const directory = view.getUint32(end + 16, true);
-  if (disk || first || here !== total || total > MOST_ENTRIES) throw bad();
+  if (disk || first || here !== total || total > MAX_ENTRIES) throw bad();
   if (view.getUint16(end + 20, true) || directory + view.getUint32(end + 12, true) !== end) throw bad();
   const entries = [];
   let at = directory;

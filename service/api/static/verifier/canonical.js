@@ -7,7 +7,7 @@ import { text, utf8 } from "./bytes.js";
 /** Bytes that are not canonical JSON. */
 export class NotCanonical extends Error {}
 
-const MOST_NESTED = 64;
+const MAX_NESTED = 64;
 
 /**
  * Return a value as canonical JSON.
@@ -17,7 +17,7 @@ const MOST_NESTED = 64;
  * @returns {string} throws NotCanonical for a value that has no canonical form
  */
 export function canonical(value, depth = 0) {
-  if (depth > MOST_NESTED) throw new NotCanonical("nested too deeply");
+  if (depth > MAX_NESTED) throw new NotCanonical("nested too deeply");
   if (typeof value === "number") {
     if (!Number.isSafeInteger(value)) throw new NotCanonical("a number that is no integer below 2^53");
     return String(value);

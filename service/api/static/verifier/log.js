@@ -2,7 +2,7 @@
 
 import { headOf, hex } from "./bytes.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
-import { LONGEST_LINE, MOST_EVENTS, wrongPlace, checkEvent } from "./shapes.js";
+import { LONGEST_LINE, MAX_EVENTS, wrongPlace, checkEvent } from "./shapes.js";
 
 /**
  * An event of a log. The shape of `data` depends on the type, and was checked.
@@ -106,7 +106,7 @@ export class Log {
     /** @type {number | null} the first event that the check `bytes` or `chain` found changed */
     this.doubt = null;
     for (const [seq, line] of lines.entries()) {
-      const found = seq < MOST_EVENTS ? read(line) : { code: "bytes.many", where: "" };
+      const found = seq < MAX_EVENTS ? read(line) : { code: "bytes.many", where: "" };
       if ("code" in found) {
         this.broken = new Failure(seq, found.code, { where: found.where });
         break;

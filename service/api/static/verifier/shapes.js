@@ -6,11 +6,11 @@ import { CARD, RANKS } from "./cards.js";
 /** @typedef {import("./canonical.js").Json} Json */
 /** @typedef {(value: any, path: string) => void} Shape throws Misshapen */
 
-export const MOST_EVENTS = 100_000;
-export const MOST_SEATS = 64;
+export const MAX_EVENTS = 100_000;
+export const MAX_SEATS = 64;
 export const LONGEST_LINE = 2 ** 20;
 const LONGEST_TEXT = 300;
-const MOST_CARDS = 65_535;
+const MAX_CARDS = 65_535;
 
 /** A value has the wrong shape; the message is its path. */
 export class Misshapen extends Error {}
@@ -33,7 +33,7 @@ const oneOf = (...values) => satisfying((value) => values.includes(value));
 const orNull = (shape) => (value, path) => value === null || shape(value, path);
 
 /** @param {Shape} shape @param {number} [least] @param {number} [most] @returns {Shape} */
-export const listOf = (shape, least = 0, most = MOST_CARDS) => (value, path) => {
+export const listOf = (shape, least = 0, most = MAX_CARDS) => (value, path) => {
   if (!Array.isArray(value) || value.length < least || value.length > most) throw new Misshapen(path);
   value.forEach((item, i) => shape(item, `${path}/${i}`));
 };
@@ -61,11 +61,11 @@ export const UUID = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
 export const TEXT = satisfying((value) => typeof value === "string" && [...value].length <= LONGEST_TEXT);
 const CODE = matching(CARD);
 const CARDS = listOf(CODE);
-const SEAT = integer(0, MOST_SEATS - 1);
-const COUNT = integer(0, MOST_CARDS);
-const SOME = integer(1, MOST_CARDS);
+const SEAT = integer(0, MAX_SEATS - 1);
+const COUNT = integer(0, MAX_CARDS);
+const SOME = integer(1, MAX_CARDS);
 const DIRECTION = oneOf(1, -1);
-const POSITION = integer(0, MOST_CARDS);
+const POSITION = integer(0, MAX_CARDS);
 const NONCE = matching(/^[0-9a-f]{32}$/);
 
 export const TIME = satisfying((value) => {
@@ -117,7 +117,7 @@ const consistent = (fields, contradiction) => (value, path) => {
   if (field) throw new Misshapen(`${path}/${field}`);
 };
 
-const REFUSALS = { refusals: record({ count: integer(0, MOST_EVENTS), sha256: HASH }) };
+const REFUSALS = { refusals: record({ count: integer(0, MAX_EVENTS), sha256: HASH }) };
 
 const CREATED = consistent({
   table: UUID,
@@ -126,7 +126,7 @@ const CREATED = consistent({
   ruleset_hash: HASH,
   deck: record({ decks: integer(1, 99), jokers: COUNT, partial }),
   engine: record({ name: TEXT, version: TEXT }),
-  seats: listOf(seatEntry, 1, MOST_SEATS),
+  seats: listOf(seatEntry, 1, MAX_SEATS),
   dealer: orNull(SEAT),
   prev_game: orNull(UUID),
   commit: HASH,
@@ -146,7 +146,7 @@ const DATA = {
   deck_committed: record({ cards: listOf(HASH, 1) }),
   cards_dealt: record({
     dealer: SEAT, down: COUNT, up: COUNT, hand: COUNT, stock: COUNT,
-    face_up: listOf(listOf(OPENING), 1, MOST_SEATS), starter: orNull(OPENING), returned: listOf(OPENING),
+    face_up: listOf(listOf(OPENING), 1, MAX_SEATS), starter: orNull(OPENING), returned: listOf(OPENING),
   }),
   cards_thrown: record({ seat: SEAT, cards: CARDS, count: COUNT }),
   cards_swapped: consistent(
@@ -170,9 +170,9 @@ const DATA = {
   stock_failed: record({ seat: SEAT, taker: SEAT, opening: OPENING, count: COUNT, ...NEXT }),
   turn_passed: record({ seat: SEAT, reason: oneOf("no_play"), turn: orNull(SEAT) }),
   turn_timed_out: record({ seat: SEAT }),
-  seat_out: record({ seat: SEAT, place: integer(1, MOST_SEATS) }),
+  seat_out: record({ seat: SEAT, place: integer(1, MAX_SEATS) }),
   game_ended: record({
-    reason: oneOf("shithead", "winner", "stalemate", "forfeit"), shithead: orNull(SEAT), places: listOf(SEAT, 0, MOST_SEATS),
+    reason: oneOf("shithead", "winner", "stalemate", "forfeit"), shithead: orNull(SEAT), places: listOf(SEAT, 0, MAX_SEATS),
   }),
   game_sealed: record(SEALED),
   game_aborted: record(ABORTED),
@@ -207,13 +207,13 @@ const move = (value, path) => {
 const AUTH = record({
   intent: record({
     v: oneOf(1), game: UUID, seat: SEAT, move, nonce: NONCE,
-    seen: record({ seq: integer(0, MOST_EVENTS), head: HASH }),
+    seen: record({ seq: integer(0, MAX_EVENTS), head: HASH }),
   }),
   sig: bytes(64),
 });
 
 const ENVELOPE = record(
-  { at: TIME, by: orNull(SEAT), data: object, game: UUID, prev: HASH, seq: integer(0, MOST_EVENTS), type: TEXT, v: integer(1, 2 ** 31) },
+  { at: TIME, by: orNull(SEAT), data: object, game: UUID, prev: HASH, seq: integer(0, MAX_EVENTS), type: TEXT, v: integer(1, 2 ** 31) },
   { auth: AUTH },
 );
 
