@@ -95,7 +95,7 @@ def _report(played: int, stalemates: int, longest: int, refusal: str | None) -> 
 
 
 def _seats(ruleset: Ruleset, number: int) -> int:
-    """Return the number of seats of a trial: fewest, most, one between, and so on."""
+    """Return the number of seats of a trial: fewest, most, middle, and so on."""
     fewest, most = ruleset.seats_min, ruleset.seats_max
     return (fewest, most, (fewest + most) // 2)[number % 3]
 
@@ -109,7 +109,7 @@ def _play(
     every = sorted(game.deck)
     try:
         for _, game in play_out(game, lambda game: _command(game, chance)):
-            if sorted(_everywhere(game)) != every:
+            if sorted(_all_cards(game)) != every:
                 raise _Unplayable("a card is lost or duplicated")
             if late() and not game.over:
                 return None
@@ -177,7 +177,11 @@ def _chosen(game: Game, moves: tuple[Move, ...], seat: Seat, chance: random.Rand
 
 
 def _stacked(game: Game, seat: Seat) -> Lay | None:
-    """Return a lay with all cards of a rank on one slot, None if stacks are not allowed."""
+    """
+    Return a lay with all cards of a rank on one slot.
+
+    None if stacks are not allowed, if the seat has laid, or if it has fewer ranks than slots.
+    """
     state = game.seats[seat]
     if game.ruleset.deal.layout is not Layout.STACKS or state.laid:
         return None
@@ -189,7 +193,7 @@ def _stacked(game: Game, seat: Seat) -> Lay | None:
     return Lay(seat=seat, stacks=tuple(stacks[:slots])) if len(stacks) >= slots else None
 
 
-def _everywhere(game: Game) -> list[Card]:
+def _all_cards(game: Game) -> list[Card]:
     """Return the cards of all zones."""
     cards = [*game.pile, *game.burned, *(game.deck[p] for p in game.stock)]
     for state in game.seats:

@@ -63,11 +63,11 @@ class PlayerRepository(Repository):
         self._write("create_player", player, name, token_hash, recovery_hash, at)
 
     def player(self, player: UUID) -> Player | None:
-        """Return a player, erased or not."""
+        """Return a player, erased or not; None if the id is unknown."""
         return self._first(_player, "player_by_id", player)
 
     def player_by_token(self, token_hash: bytes) -> Player | None:
-        """Return the player with this token."""
+        """Return the player with this token; None if no player has it."""
         return self._first(_player, "player_by_token", token_hash)
 
     def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
@@ -75,7 +75,7 @@ class PlayerRepository(Repository):
         return bool(self._write("rotate_token", player, token_hash))
 
     def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
-        """Replace the token of the player with this recovery code; return the player."""
+        """Replace the token of the player with this recovery code; return the id or None."""
         found = self._write("recover_player", recovery_hash, token_hash)
         return found if isinstance(found, UUID) else None
 
@@ -138,7 +138,7 @@ class PlayerRepository(Repository):
         return bool(self._write("save_ruleset_within", *values, most))
 
     def ruleset(self, identity: str) -> CustomRuleset | None:
-        """Return a ruleset made by a player."""
+        """Return a ruleset made by a player; None if the id is unknown."""
         return self._first(_ruleset, "ruleset_by_id", identity)
 
     def list_rulesets(

@@ -138,12 +138,12 @@ class DisputeRepository(Repository):
         return {seq: StatementText(text=text, salt=salt) for seq, text, salt in rows}
 
     def dispute_bundle(self, dispute: UUID) -> bytes | None:
-        """Return the frozen evidence."""
+        """Return the evidence bundle of a dispute; None if none is stored."""
         rows = self._database.fetch("dispute_bundle", dispute)
         return bytes(rows[0][0]) if rows else None
 
     def dispute_findings(self, dispute: UUID) -> SealedFindings | None:
-        """Return the newest findings."""
+        """Return the newest findings of a dispute; None if none are stored."""
         for version, key_id, sealed in self._database.fetch("dispute_findings", dispute):
             return SealedFindings(version=version, key_id=key_id, sealed=sealed)
         return None
@@ -190,7 +190,7 @@ class DisputeRepository(Repository):
         return bool(self._database.fetch(name, subject, player)[0][0])
 
     def games_judged(self, referee: UUID, accused: UUID) -> Sequence[UUID]:
-        """Return the games about which a referee judges an accused."""
+        """Return the games with a dispute in which this referee judges this accused player."""
         return [game for (game,) in self._database.fetch("games_judged", referee, accused)]
 
     def accusations(self, player: UUID, *, since: datetime) -> Accusations:

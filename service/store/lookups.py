@@ -194,7 +194,7 @@ class SeparateLookups:
         if player is not None and lookup.request_key is not None:
             answer = self._store.answer(player.id, lookup.request_key)
         if lookup.game is not None:
-            # The secret first: once it is deleted, the log has the seed.
+            # Read the secret before the log: if it is deleted in between, the log has the seed.
             metadata = self._metadata(lookup.game) if lookup.metadata else None
             log = self._store.read(lookup.game, after=lookup.after)
             row = self._directory.game(lookup.game)
