@@ -69,7 +69,7 @@ def test_an_erasure_and_a_deal_by_the_player_exclude_each_other(world: World) ->
 def test_concurrent_calls_do_not_exceed_a_quota(
     ada: Person, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quotas, f"MOST_{kind.upper()}", 3)
+    monkeypatch.setattr(quotas, f"MAX_{kind.upper()}", 3)
     body = {**DEALT, "deal": kind == "games"}
     for _ in range(4):
         answers = at_once([partial(ada.post, "/v1/tables", body)] * THREADS)
