@@ -297,9 +297,9 @@ def _outside(
         seats = ", ".join(str(seat) for seat in sorted(outside.seat_keys))
         lines.append(f"the keys of seats {seats}")
     if _passed(findings, Check.ANCHOR):
-        lines.append("the server's key, which signed a checkpoint of the public log")
+        lines.append("the server's key signed a checkpoint of the public log that covers this log")
     if _passed(findings, Check.WITNESS):
-        lines.append("the keys of witnesses, which cosigned that checkpoint")
+        lines.append("the keys of witnesses cosigned that checkpoint")
     if _failed(findings, Check.CHAIN) and authorship.signed:
         lines.append(f"the server's signatures cover seq {authorship.signed_ranges}")
     return lines
