@@ -47,7 +47,7 @@ from service.domain.dispute import (
     VoteRevealed,
     VotingOpened,
 )
-from service.domain.dispute_rules import MOST_REFEREES, Act
+from service.domain.dispute_rules import MAX_REFEREES, Act
 from service.shx.validators import MAX_SEATS
 
 LONGEST_STATEMENT = 4000
@@ -109,7 +109,7 @@ class RefereeRequestSchema(Closed):
     may_be_missing = True
 
     refuse = Integer(
-        high=MOST_REFEREES,
+        high=MAX_REFEREES,
         load_default=None,
         metadata={"description": "the number of a referee; omitted to offer oneself"},
     )
@@ -193,7 +193,7 @@ class RoomSchema(Closed):
     number = Integer(**described("changes with leader and position; 0 if no referee leads"))
     leader = Integer(
         allow_none=True,
-        high=MOST_REFEREES,
+        high=MAX_REFEREES,
         **described("the number of the leading referee, or null"),
     )
     position = fields.Nested(
@@ -244,7 +244,7 @@ class RefereeSchema(Closed):
     drew the salt of the vote, null before the vote.
     """
 
-    referee = Integer(high=MOST_REFEREES, **described("the number of the referee in the dispute"))
+    referee = Integer(high=MAX_REFEREES, **described("the number of the referee in the dispute"))
     player = fields.UUID(
         allow_none=True,
         **described("the player's id; null unless the caller is a side or a referee"),
@@ -272,7 +272,7 @@ class RefereeSchema(Closed):
 class VoteSchema(Closed):
     """The revealed vote of a referee."""
 
-    referee = Integer(high=MOST_REFEREES, **described("the number of the referee"))
+    referee = Integer(high=MAX_REFEREES, **described("the number of the referee"))
     vote = Chosen(*VOTES, **described("the vote"))
 
 
@@ -298,7 +298,7 @@ class StandingRulingSchema(Closed):
 
     at = time_field(**described("the time of the ruling"))
     referees = fields.List(
-        Integer(high=MOST_REFEREES), **described("the numbers of the referees who ruled")
+        Integer(high=MAX_REFEREES), **described("the numbers of the referees who ruled")
     )
     against = Boolean(
         **described("whether it is against the accused: all of these referees voted `cheated`")
@@ -336,7 +336,7 @@ class CallerSchema(Closed):
     )
     referee = Integer(
         allow_none=True,
-        high=MOST_REFEREES,
+        high=MAX_REFEREES,
         **described("the caller's number as a referee, also after a refusal, or null"),
     )
     may = fields.List(

@@ -302,10 +302,10 @@ HANDS: Final = 90
 TRIAL_SECONDS: Final = 60
 """Time limit of a running trial."""
 
-MOST_TRIALS: Final = 5
+MAX_TRIALS: Final = 5
 """Maximum number of trials queued or running for all players; each takes up to four CPU seconds."""
 
-MOST_WAITING: Final = 8
+MAX_WAITING: Final = 8
 """Maximum number of requests of a process that wait for trials."""
 
 LOST_SECONDS: Final = 180
@@ -333,7 +333,7 @@ class QueuedTrials:
 
     def __init__(self, client: redis.Redis | None) -> None:
         self._client = client
-        self._slots = Slots("trials", MOST_WAITING, per_address=1)  # by player, not address
+        self._slots = Slots("trials", MAX_WAITING, per_address=1)  # by player, not address
 
     def refusal(self, settings: Tree, by: UUID) -> str | None:
         """
@@ -391,7 +391,7 @@ def _begin(client: redis.Redis, trial: str, settings: Tree, by: UUID) -> None:
     now = time.time()
     begun = client.register_script(_BEGIN)(
         keys=[_RUNNING, f"{_RUNNING}.of.{by}"],
-        args=[now, now + LOST_SECONDS, trial, MOST_TRIALS, LOST_SECONDS],
+        args=[now, now + LOST_SECONDS, trial, MAX_TRIALS, LOST_SECONDS],
     )
     match begun:
         case b"own":
@@ -432,7 +432,7 @@ def _no_worker() -> Refusal:
 
 
 def _too_many() -> Refusal:
-    detail = f"the limit of {MOST_TRIALS} rulesets in trial is reached: try again later"
+    detail = f"the limit of {MAX_TRIALS} rulesets in trial is reached: try again later"
     return Refusal("unavailable", detail, retry_after=10)
 
 

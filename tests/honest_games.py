@@ -34,7 +34,7 @@ from tests.random_games import private_key, public_text
 from tests.unit.rulesets.random_settings import random_changes, random_options
 from tests.worlds.fake_world import KEYS, SetWorld, entry_of, legal, person, post
 
-MOST_STEPS = 4000
+MAX_STEPS = 4000
 
 
 class FewTrials:
@@ -120,7 +120,7 @@ class HonestTable:
     def _play_hand(self, game: UUID) -> None:
         gives_up = self.chance.random() < 0.06
         silent = self.chance.random() < 0.3
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             entry = entry_of(self.services, game)
             if entry.record.sealed:
                 return

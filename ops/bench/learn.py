@@ -46,7 +46,7 @@ Log-odds by which a move must seem better than the one of the fixed policy.
 Without it a seat delays the end: many moves are equally good if the fixed policy plays after them.
 """
 
-MOST_MOVES: Final = 400
+MAX_MOVES: Final = 400
 """Moves after which a hand counts as half lost."""
 
 NOISE: Final = 0.2
@@ -393,7 +393,7 @@ class SelfPlay:
             chosen = some[score.index(max(score))]
             result = chosen.value
             hand.moves += 1
-            if result is None and hand.moves >= MOST_MOVES:
+            if result is None and hand.moves >= MAX_MOVES:
                 result = 0.5
             if result is not None:
                 self.results.append(result if hand.seat == 0 else 1 - result)

@@ -18,7 +18,7 @@ import numpy as np
 from service.rl import shithead_v0
 
 RATE = 0.003
-MOST_STEPS = 400
+MAX_STEPS = 400
 """The longest episode that is learned from, in actions."""
 
 
@@ -75,7 +75,7 @@ def trained(ruleset: str, seconds: float, hands: int) -> tuple[float, float, int
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         episode, reward = played(env, policy, seed=episodes, seat=episodes % 2)
-        if len(episode) < MOST_STEPS:
+        if len(episode) < MAX_STEPS:
             policy.learn(episode, reward)
         episodes += 1
     return before, measured(env, policy, hands), episodes

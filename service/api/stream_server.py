@@ -266,7 +266,7 @@ def _pieces(frames: Sequence[bytes]) -> Iterator[bytes]:
 IDLE_SECONDS = 10.0
 """Time without a call after which a thread ends, if enough others are idle."""
 
-MOST_IDLE = 8
+MAX_IDLE = 8
 """Idle threads that are retained."""
 
 _Arguments = ParamSpec("_Arguments")
@@ -333,7 +333,7 @@ class CallThreads(Executor):
             try:
                 while not self._due:
                     notified = self._changed.wait(self._idle_seconds)
-                    if not notified and not self._due and self.idle > MOST_IDLE:
+                    if not notified and not self._due and self.idle > MAX_IDLE:
                         self._threads -= 1
                         return None
                 return self._due.popleft()

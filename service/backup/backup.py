@@ -45,7 +45,7 @@ MANIFEST: Final = "manifest.json"
 SIGNATURE: Final = "manifest.sig"
 _SIGNED: Final = b"shithead backup manifest 1\n"
 """Prefix of the signed bytes, so that the signature is not valid for a receipt or checkpoint."""
-MOST_MANIFEST: Final = 1 << 20  # bytes
+MAX_MANIFEST: Final = 1 << 20  # bytes
 BLOCK: Final = 1 << 20  # bytes
 FORMAT: Final = 1
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of every entry, so that equal rows give equal bytes
@@ -167,9 +167,9 @@ class Backup:
     def __init__(self, path: Path) -> None:
         try:
             self._zip = zipfile.ZipFile(path)
-            self._manifest = self._zip.open(MANIFEST).read(MOST_MANIFEST)
+            self._manifest = self._zip.open(MANIFEST).read(MAX_MANIFEST)
             signed = SIGNATURE in self._zip.namelist()
-            self._signature = self._zip.open(SIGNATURE).read(MOST_MANIFEST) if signed else None
+            self._signature = self._zip.open(SIGNATURE).read(MAX_MANIFEST) if signed else None
         except (KeyError, *_DAMAGE) as error:
             raise BackupError(f"{path} is not a backup: {error}") from None
         self.manifest = Manifest.decode(self._manifest)

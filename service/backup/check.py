@@ -39,7 +39,7 @@ from service.store.postgres_events import PostgresStore
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 
-MOST_FAULTS: Final = 1000
+MAX_FAULTS: Final = 1000
 """Maximum number of listed faults; further ones are only counted."""
 
 _FORMAT: Final = 1
@@ -79,7 +79,7 @@ class Progress:
         """Return the state with more faults."""
         if not faults:
             return self
-        room = MOST_FAULTS - len(self.faults)
+        room = MAX_FAULTS - len(self.faults)
         listed, others = faults[:room], faults[room:]
         return replace(self, faults=self.faults + listed, unlisted=self.unlisted + len(others))
 
@@ -137,7 +137,7 @@ def _decoded(value: Mapping[str, Any]) -> Progress:
 
 
 LOG_BATCH: Final = 500
-MOST_UNLOGGED: Final = 1000
+MAX_UNLOGGED: Final = 1000
 
 
 class LogCheck:
@@ -234,7 +234,7 @@ class LogCheck:
         for size, _, _ in self._database.fetch("check_heads", progress.edge.size, 2**62):
             reason = f"the log has only {progress.edge.size} leaves"
             yield Fault(where=f"head of {size} leaves", check="root", reason=reason)
-        for (game,) in self._database.fetch("check_unlogged", MOST_UNLOGGED):
+        for (game,) in self._database.fetch("check_unlogged", MAX_UNLOGGED):
             reason = "its end is neither in the public log nor in the outbox"
             yield Fault(where=f"game {game}", check="leaf", reason=reason)
 
@@ -470,7 +470,7 @@ def _other_end(found: StreamSlice) -> str | None:
 
 def _missing_streams(database: Database, known: Sequence[Fault]) -> Iterator[Fault]:
     """Yield a fault for each stream that a row names and that does not exist, unless known."""
-    for kind, stream in database.fetch("check_missing_streams", MOST_FAULTS):
+    for kind, stream in database.fetch("check_missing_streams", MAX_FAULTS):
         fault = Fault(
             where=f"{kind} {stream}", check="stream", reason="a row names it; it is missing"
         )

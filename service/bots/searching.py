@@ -102,7 +102,7 @@ EXPERT = Bot(
 )
 
 
-MOST_LAYOUTS: Final = 8
+MAX_LAYOUTS: Final = 8
 """Maximum number of layouts compared by playouts: those with the most valuable cards."""
 
 Layout = tuple[int, ...]
@@ -132,7 +132,7 @@ def _best(worlds: Worlds, every: list[int], slots: int, rng: random.Random, samp
     layouts = sorted(
         {tuple(sorted(some)) for some in combinations(every, slots)},
         key=lambda some: (-sum(value[rank] for rank in some), some),
-    )[:MOST_LAYOUTS]
+    )[:MAX_LAYOUTS]
     totals = dict.fromkeys(layouts, 0.0)
     winner = worlds.rules.winner
     while len(layouts) > 1:

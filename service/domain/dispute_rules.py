@@ -34,16 +34,16 @@ from service.domain.dispute import (
 SECOND = 1_000_000
 """One second in microseconds."""
 
-MOST_STATEMENTS = 20
+MAX_STATEMENTS = 20
 """Maximum number of statements of one side."""
 
-MOST_RECEIPTS = 10
+MAX_RECEIPTS = 10
 """Maximum number of receipts of one side: the game is verified again after each one."""
 
-MOST_JUDGES = 9
+MAX_JUDGES = 9
 """Maximum number of referees on a panel."""
 
-MOST_REFEREES = 250
+MAX_REFEREES = 250
 """Maximum number of referees of a dispute: a vote's commitment has one byte for the index."""
 
 _WAITING = (DisputeState.OPEN, DisputeState.APPEALED)
@@ -109,8 +109,8 @@ def make_statement(dispute: Dispute, side: Party, commit: str) -> tuple[DisputeE
     """
     if dispute.state is DisputeState.FINAL:
         raise DisputeRefused(_FINAL)
-    if sum(one.side is side for one in dispute.statements) >= MOST_STATEMENTS:
-        raise DisputeRefused(f"a side makes at most {MOST_STATEMENTS} statements")
+    if sum(one.side is side for one in dispute.statements) >= MAX_STATEMENTS:
+        raise DisputeRefused(f"a side makes at most {MAX_STATEMENTS} statements")
     return (StatementMade(side=side, commit=commit),)
 
 
@@ -124,8 +124,8 @@ def give_receipt(dispute: Dispute, side: Party, note: str) -> tuple[DisputeEvent
     """
     if dispute.state is DisputeState.FINAL:
         raise DisputeRefused(_FINAL)
-    if sum(one.side is side for one in dispute.receipts) >= MOST_RECEIPTS:
-        raise DisputeRefused(f"a side hands in at most {MOST_RECEIPTS} receipts")
+    if sum(one.side is side for one in dispute.receipts) >= MAX_RECEIPTS:
+        raise DisputeRefused(f"a side hands in at most {MAX_RECEIPTS} receipts")
     return (ReceiptGiven(side=side, receipt=note),)
 
 
@@ -145,8 +145,8 @@ def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
         raise DisputeRefused(f"{_why_not_again(earlier)}: a player judges a dispute only once")
     if dispute.state not in _WAITING:
         raise DisputeRefused(f"{_STATES[dispute.state]}: it takes no more referees now")
-    if len(dispute.referees) >= MOST_REFEREES:
-        raise DisputeRefused(f"a dispute has at most {MOST_REFEREES} referees")
+    if len(dispute.referees) >= MAX_REFEREES:
+        raise DisputeRefused(f"a dispute has at most {MAX_REFEREES} referees")
     return (RefereeSeated(player=player),)
 
 
@@ -357,10 +357,10 @@ def _at_the_end(dispute: Dispute, at: Moment, sealed_at: Moment | None) -> tuple
 
 
 def _panel(dispute: Dispute, at: Moment) -> tuple[int, ...]:
-    """Return the first MOST_JUDGES of the referees who have been seated for long enough."""
+    """Return the first MAX_JUDGES of the referees who have been seated for long enough."""
     since = at - dispute.opened.periods.referee_seated_seconds * SECOND
     ready = [n for n, referee in dispute.seated.items() if referee.seated_at <= since]
-    return tuple(ready[:MOST_JUDGES])
+    return tuple(ready[:MAX_JUDGES])
 
 
 def _judge(dispute: Dispute, player: str) -> tuple[int, Referee]:

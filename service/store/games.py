@@ -17,7 +17,7 @@ from service.store.summaries import OLDEST, START, Cursor, Page
 READ_AGAIN = timedelta(minutes=1)
 """Period in which an equal read is not recorded again, unless the game has moved on."""
 
-MOST_REFUSALS = MAX_REFUSALS_PER_SEAT
+MAX_REFUSALS = MAX_REFUSALS_PER_SEAT
 """Maximum number of stored refused moves of a seat in a game; all of them go into its bundle."""
 
 
@@ -237,7 +237,7 @@ class GameRepository(Repository):
         """
         Store a refused move of a running game; return False, and store nothing, if it is over.
 
-        The first MOST_REFUSALS of a seat are stored. The call and the commit that seals the game
+        The first MAX_REFUSALS of a seat are stored. The call and the commit that seals the game
         exclude each other.
         """
         row = (refused.id, refused.at, refused.seat, refused.key_id, refused.sealed)

@@ -24,7 +24,7 @@ WITHOUT_EFFECT = ("next_dealer", "paper_bag", "opener")
 """Settings without effect within one hand, or without effect unless others change too."""
 
 NAMES = (*sorted(catalogue()), "reverse-second")
-MOST_TRIED = 5
+MAX_TRIED = 5
 """CI tries at most this many settings of each ruleset; the long run tries all of them."""
 
 FEWEST_CHEATS = 20
@@ -123,7 +123,7 @@ def test_one_move_by_another_rule_does_not_pass() -> None:
     cheated_with = 0
     for name in NAMES:
         every = list(changes(played(name)))
-        for one in random.Random(name).sample(every, min(len(every), MOST_TRIED)):
+        for one in random.Random(name).sample(every, min(len(every), MAX_TRIED)):
             made, passed = passing(name, [one], tries=1)
             assert passed == []
             cheated_with += made

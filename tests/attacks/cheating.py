@@ -26,7 +26,7 @@ from tests.changed import replace
 from tests.random_games import Plan, made_game
 from tests.tamper import Event, Forgery
 
-MOST_MOVES = 1500
+MAX_MOVES = 1500
 TURN_LIMIT = 200
 """Actions of a generated game, a quarter of the usual number: each is verified several times."""
 
@@ -185,7 +185,7 @@ def _played_out(f: Forgery, end: int, game: Game, seal: Event) -> bool:
     del f.events[end + 1 :]
     chance = random.Random(end)
     at = parse_time(f.events[end]["at"])
-    for _ in range(MOST_MOVES):
+    for _ in range(MAX_MOVES):
         if game.over:
             return True
         moves = [m for s in range(len(game.seats)) for m in legal_moves(game, s)]

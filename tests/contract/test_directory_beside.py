@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 from service.store.directory import Directory
-from service.store.games import MOST_REFUSALS, READ_AGAIN, Reading
+from service.store.games import MAX_REFUSALS, READ_AGAIN, Reading
 from tests.contract.conftest import Stores
 from tests.memory.directory import MemoryDirectory
 from tests.streams import THEN, append, commit, new_game, refused
@@ -77,10 +77,10 @@ def test_repeated_reads_within_a_minute_are_recorded_once(stores: Stores) -> Non
 def test_a_limited_number_of_refused_moves_is_stored_for_a_seat(stores: Stores) -> None:
     """Otherwise a seat could post illegal moves until its bundle exceeds the limit of readers."""
     game, directory = new_game(stores.store), stores.directory
-    for seat in (*[0] * (MOST_REFUSALS + 1), 1):
+    for seat in (*[0] * (MAX_REFUSALS + 1), 1):
         assert directory.record_refusal(game, refused(seat))
     kept = [one.seat for one in directory.refusals(game)]
-    assert (kept.count(0), kept.count(1)) == (MOST_REFUSALS, 1)
+    assert (kept.count(0), kept.count(1)) == (MAX_REFUSALS, 1)
 
 
 def test_refused_moves_are_deleted_by_the_end_time_of_their_game(stores: Stores) -> None:

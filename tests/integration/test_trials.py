@@ -98,7 +98,7 @@ def test_a_player_has_one_trial_at_a_time(
 def test_trials_over_the_total_limit_are_refused_at_once(
     world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    people = [world.person(f"P{n}") for n in range(job_queue.MOST_TRIALS + 1)]
+    people = [world.person(f"P{n}") for n in range(job_queue.MAX_TRIALS + 1)]
     for number, person in enumerate(people[:-1]):
         assert problem_of(post(person, 5 + number)) == "unavailable"
     began = time.monotonic()
@@ -111,16 +111,16 @@ def test_trials_over_the_total_limit_are_refused_at_once(
 
 
 def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None:
-    people = [world.person(f"P{n}") for n in range(job_queue.MOST_WAITING + 4)]
+    people = [world.person(f"P{n}") for n in range(job_queue.MAX_WAITING + 4)]
     trials: Any = world.services.rulemaking._trials
     with trials._slot(people[0].id):
         pass
-    held = [trials._slot(person.id) for person in people[: job_queue.MOST_WAITING]]
+    held = [trials._slot(person.id) for person in people[: job_queue.MAX_WAITING]]
     for slot in held:
         slot.__enter__()
     began = time.monotonic()
     with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda person: post(person, 5), people[job_queue.MOST_WAITING :]))
+        answers = list(pool.map(lambda person: post(person, 5), people[job_queue.MAX_WAITING :]))
     assert {answer.status_code for answer in answers} == {503}
     assert time.monotonic() - began < 1
     for slot in held:

@@ -31,7 +31,7 @@ from service.store.events import (
     StreamKind,
     StreamSlice,
 )
-from service.store.games import MOST_REFUSALS, RefusedMove
+from service.store.games import MAX_REFUSALS, RefusedMove
 from service.store.postgres_events import check_commit
 
 
@@ -160,7 +160,7 @@ class MemoryStore:
             if row is None or row.get("ended_at") is not None:
                 return False
             kept = self._refusals.setdefault(game, [])
-            if sum(one.seat == refused.seat for one in kept) < MOST_REFUSALS:
+            if sum(one.seat == refused.seat for one in kept) < MAX_REFUSALS:
                 kept.append(refused)
             return True
 

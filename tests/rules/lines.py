@@ -27,7 +27,7 @@ from tests.rules.tables import rules
 GOLDEN = Path(__file__).parents[1] / "golden" / "lines.json"
 DEPTH = 3
 PLIES_APART = 6  # from one position to the next
-MOST_POSITIONS = 12  # of a game
+MAX_POSITIONS = 12  # of a game
 OPTIONS: dict[str, dict[str, Any]] = {
     "morehead-jokers": {"jokers": 2},
     "reverse-jokers": {"jokers": 2},
@@ -51,7 +51,7 @@ def lines_of(name: str, ruleset: Ruleset) -> list[dict[str, Any]]:
     game, _ = random_deal(ruleset, chance, seats)
     rows: list[dict[str, Any]] = []
     ply = 0
-    while not game.over and len(rows) < MOST_POSITIONS:
+    while not game.over and len(rows) < MAX_POSITIONS:
         if ply % PLIES_APART == 0 and game.turn is not None:
             counts, ends = [0] * DEPTH, hashlib.sha256()
             _count(game, 0, counts, ends)

@@ -29,20 +29,20 @@ DRAWN_AGAIN = """async () => {
 }"""
 """Draws the table as often as a hand of events does: a fast hand lets the page skip some."""
 
-MOST_OBJECTS = 150
+MAX_OBJECTS = 150
 """
 The allowed growth of the number of objects from the larger of the first two hands to the last.
 From one hand to the next a page without leaks grew by up to 92, or by 170 after it had shrunk by
 149; one that stores each event grew by 320, and one that stores each view by 199.
 """
 
-MOST_BYTES = 400_000
+MAX_BYTES = 400_000
 """
 The allowed growth of the heap from the second hand to the last. Code is compiled late, and
 drawings of cards are stored on first use: a page without leaks grew by 56 to 274 kB in two hands.
 """
 
-MOST_NODES = 200
+MAX_NODES = 200
 """
 A page without leaks grew by 18 to 91 in two hands; one that stores a node of each drawing by 226 in
 one hand.
@@ -108,10 +108,10 @@ def test_memory_stays_flat_while_a_page_watches_hand_after_hand(
         held.append(memory_of(session))
         game = next_hand(players[0], game)
     begin, end = held[1], held[-1]
-    assert end.objects - max(held[0].objects, begin.objects) <= MOST_OBJECTS, held
-    assert end.heap - begin.heap <= MOST_BYTES, held
-    assert end.nodes - begin.nodes <= MOST_NODES, held
-    assert end.listeners - begin.listeners <= MOST_NODES, held
+    assert end.objects - max(held[0].objects, begin.objects) <= MAX_OBJECTS, held
+    assert end.heap - begin.heap <= MAX_BYTES, held
+    assert end.nodes - begin.nodes <= MAX_NODES, held
+    assert end.listeners - begin.listeners <= MAX_NODES, held
 
 
 def next_hand(host: Client, game: str) -> str:

@@ -33,13 +33,13 @@ from workers.sweeper import Sweeper
 
 SLOTS = ("API", "API", "API", "worker", "worker", "relay", "sweeper", "sequencer")
 
-MOST_STEPS = {"API": 1300, "worker": 1100, "relay": 60, "sweeper": 160, "sequencer": 150}
+MAX_STEPS = {"API": 1300, "worker": 1100, "relay": 60, "sweeper": 160, "sequencer": 150}
 """A program is killed within so many different lines; by then it has run most of its code."""
 
 PAUSES = {"relay": 4.0, "sweeper": 4.0, "sequencer": 2.0}
 """The longest pause before a polling program is forked again, in seconds."""
 
-MOST_CHANGES = 3
+MAX_CHANGES = 3
 """POST requests after which an API process is killed, even if few of their lines were new."""
 
 _PR_SET_PDEATHSIG = 1
@@ -73,7 +73,7 @@ def _fork(
     kind: str, rng: random.Random, settings: Settings, app: Flask, listening: socket.socket
 ) -> int:
     """Fork a program that will be killed at a random step; return its process id."""
-    last = rng.randrange(1, MOST_STEPS[kind])
+    last = rng.randrange(1, MAX_STEPS[kind])
     pid = os.fork()
     if pid:
         _report({"started": kind, "pid": pid})
@@ -128,7 +128,7 @@ def _serve(steps: Steps, app: Flask, listening: socket.socket) -> None:
                 return
             steps.watched(super().run_wsgi)
             changes += 1
-            if changes >= MOST_CHANGES:
+            if changes >= MAX_CHANGES:
                 steps.end("after the answer")
 
         def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 - the caller passes `type`

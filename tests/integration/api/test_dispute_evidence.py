@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from schemas.disputes import LONGEST_RECEIPT
-from service.domain.dispute_rules import MOST_RECEIPTS
+from service.domain.dispute_rules import MAX_RECEIPTS
 from service.shx.bundle import PROOF
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
@@ -216,11 +216,11 @@ def test_a_receipt_of_another_game_or_form_is_refused(
 
 def test_a_side_submits_a_limited_number_of_receipts(world: World, ada: Person, game: str) -> None:
     dispute = opened(ada, game)
-    for seq in range(MOST_RECEIPTS):
+    for seq in range(MAX_RECEIPTS):
         assert submit(ada, dispute, forged(world, game, seq)).status_code == 201
-    answer = submit(ada, dispute, forged(world, game, MOST_RECEIPTS))
+    answer = submit(ada, dispute, forged(world, game, MAX_RECEIPTS))
     assert problem_of(answer) == "forbidden"
-    assert f"at most {MOST_RECEIPTS} receipts" in answer.json["detail"]
+    assert f"at most {MAX_RECEIPTS} receipts" in answer.json["detail"]
     key = {"Idempotency-Key": "once"}
     path, body = f"/v1/disputes/{dispute['id']}/receipts", {"receipt": forged(world, game, 1)}
     assert problem_of(ada.post(path, body, headers=key)) == "forbidden"

@@ -11,7 +11,7 @@ import pytest
 from tests.client import chosen
 from tests.worlds.api_world import Person, World, problem_of
 
-MOST_BYTES = 100
+MAX_BYTES = 100
 """Limit of a row's content; a full answer takes two kilobytes."""
 
 
@@ -72,7 +72,7 @@ def test_a_row_holds_neither_cards_nor_the_answer(
             "SELECT sealed FROM answers WHERE substr(sealed, 1, 4) = 'log:'::bytea"
         ).fetchall()
     assert len(rows) == len(moves)
-    assert max(len(row[0]) for row in rows) <= MOST_BYTES
+    assert max(len(row[0]) for row in rows) <= MAX_BYTES
     assert not any(b'"cards"' in row[0] for row in rows)
 
 

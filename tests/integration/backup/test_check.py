@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from service.backup.check import (
-    MOST_FAULTS,
+    MAX_FAULTS,
     Fault,
     Progress,
     StateError,
@@ -425,10 +425,10 @@ def test_a_thousand_faults_are_listed_and_the_others_counted(tmp_path: Path) -> 
     fault = Fault(where="leaf 1", check="leaf", reason="no leaf has this number")
     progress = (
         Progress(deep=False)
-        .with_faults(*[fault] * (MOST_FAULTS - 1))
+        .with_faults(*[fault] * (MAX_FAULTS - 1))
         .with_faults(fault, fault, fault)
     )
-    assert (len(progress.faults), progress.unlisted) == (MOST_FAULTS, 2)
+    assert (len(progress.faults), progress.unlisted) == (MAX_FAULTS, 2)
     save_progress(tmp_path / "state", progress)
     assert load_progress(tmp_path / "state", deep=False) == progress
 

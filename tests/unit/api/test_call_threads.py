@@ -7,7 +7,7 @@ from concurrent.futures import wait
 
 import pytest
 
-from service.api.stream_server import MOST_IDLE, CallThreads
+from service.api.stream_server import MAX_IDLE, CallThreads
 from tests.running import wait_for
 
 
@@ -40,7 +40,7 @@ def test_an_idle_thread_is_used_again() -> None:
 def test_idle_threads_end_except_a_few() -> None:
     pool, together = CallThreads(30, idle_seconds=0.05), threading.Barrier(30)
     wait([pool.submit(together.wait, 5) for _ in range(30)], timeout=5)
-    wait_for(lambda: len(pool) == MOST_IDLE, seconds=5)
+    wait_for(lambda: len(pool) == MAX_IDLE, seconds=5)
     assert pool.submit(len, "abc").result(timeout=5) == 3
 
 

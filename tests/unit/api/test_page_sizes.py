@@ -13,7 +13,7 @@ TEMPLATES = FOLDER.parent / "templates"
 VERIFY = "app/verify.js"
 WORKER = "verifier/worker.js"
 
-MOST_BYTES = {"scripts and styles": 200_000, "with the texts": 400_000}
+MAX_BYTES = {"scripts and styles": 200_000, "with the texts": 400_000}
 """
 The budget in bytes, before compression, for a visitor who opens every page.
 
@@ -61,7 +61,7 @@ def test_scripts_and_styles_of_the_pages_are_small(language: str) -> None:
     assert texts <= used
     loads = {"with the texts": used}
     loads["scripts and styles"] = {one for one in used if not one.endswith(".json")}
-    for name, most in MOST_BYTES.items():
+    for name, most in MAX_BYTES.items():
         sizes = {one: len(files[one]) for one in loads[name]}
         assert sum(sizes.values()) <= most, (name, sorted(sizes.items(), key=lambda one: -one[1]))
 

@@ -33,8 +33,8 @@ from service.domain.dispute import (
     fold_dispute,
 )
 from service.domain.dispute_rules import (
-    MOST_JUDGES,
-    MOST_STATEMENTS,
+    MAX_JUDGES,
+    MAX_STATEMENTS,
     SECOND,
     DisputeRefused,
     OutsideFacts,
@@ -213,7 +213,7 @@ def test_a_panel_has_the_first_nine_and_late_referees_are_not_on_it() -> None:
     players = [f"judge {n}" for n in range(11)]
     court = Court().seat(*players).refused("ada", 2).wait(1).seat("late").wait(DAY - 1)
     assert court.dispute.judges == (0, 1, 3, 4, 5, 6, 7, 8, 9)
-    assert len(court.dispute.judges) == MOST_JUDGES
+    assert len(court.dispute.judges) == MAX_JUDGES
     for spare in ("judge 10", "late", "judge 2"):
         with pytest.raises(DisputeRefused):
             court.commit(spare)
@@ -433,7 +433,7 @@ def test_the_periods_in_the_first_event_apply_to_the_whole_dispute() -> None:
 
 def test_statements_of_each_side_are_limited_and_end_with_the_dispute() -> None:
     court = Court()
-    for _ in range(MOST_STATEMENTS):
+    for _ in range(MAX_STATEMENTS):
         court.then(make_statement(court.dispute, Party.ACCUSED, "00" * 32))
     with pytest.raises(DisputeRefused):
         make_statement(court.dispute, Party.ACCUSED, "00" * 32)

@@ -20,7 +20,7 @@ from tests.unit.search.lockstep import play_in_step
 LONG_POSITIONS = 1_000_000
 """Positions of the long run, half of them of the catalogue and half of custom rulesets."""
 
-MOST_CARDS = 420
+MAX_CARDS = 420
 
 
 @cache
@@ -42,7 +42,7 @@ def _enough(ruleset: Ruleset, seats: int) -> bool:
     cards = 52 * decks + jokers + 4 * len(partial)
     deal = ruleset.deal
     needed = seats * (deal.down + deal.up + deal.hand) + (4 * (decks + 1) if deal.throws else 1)
-    return needed <= cards <= MOST_CARDS
+    return needed <= cards <= MAX_CARDS
 
 
 def custom(rng: random.Random) -> tuple[Ruleset, int]:
