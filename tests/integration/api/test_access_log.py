@@ -266,12 +266,13 @@ def test_a_stream_breaks_off_before_a_seal_that_cannot_be_recorded(
     private: Private, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answer = private.get("bob", f"{GAME}/stream", buffered=False)
-    private.seal()
 
     def fails(*_: object, **__: object) -> None:
         raise StoreUnavailable("no")
 
+    # Before the seal: the stream may send the seal before the next statement runs.
     monkeypatch.setattr(private.world.services.directory, "record_readings", fails)
+    private.seal()
     received = b"".join(answer.response)
     assert b"game_sealed" not in received
     assert b"event: end" not in received
