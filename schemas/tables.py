@@ -1,4 +1,4 @@
-"""Tables as JSON: requests, queries and answers, and the events of the record."""
+"""Tables as JSON: requests, queries, answers, and the stored events of a table."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ class TableSeatSchema(Closed):
     )
     hands = Integer(**described("finished hands of this player at this seat"))
     shithead = Integer(
-        **described("those of them that the player lost; in `reverse`, matches of two hands")
+        **described("hands that the player lost; in `reverse`, lost matches of two hands")
     )
     bag = Boolean(**described("whether the seat wears the paper bag (M14)"))
 

@@ -1271,10 +1271,10 @@ AS $$
 $$;
 
 
--- record_refusal: store a refused move, encrypted by the caller; for processes of earlier releases.
+-- record_refusal: store a refused move, which the caller has encrypted; called by earlier releases.
 --
--- Only the first 200 of a seat are stored: all go into the game's bundle, which must stay small
--- enough to be read.
+-- Only the first 200 of a seat are stored: the game's bundle contains them all, and must stay
+-- small enough to be read.
 CREATE OR REPLACE FUNCTION record_refusal(
     game uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS void

@@ -52,7 +52,7 @@ class Application(Flask):
 
     def __init__(self, import_name: str) -> None:
         super().__init__(import_name, static_folder=None)
-        self.outermost: WsgiApplication = self.wsgi_app  # inside the WSGI middleware, if any
+        self.outermost: WsgiApplication = self.wsgi_app  # `_wrap` puts middleware around it
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request that the WSGI server passes on."""
@@ -109,9 +109,9 @@ def api_shares(settings: Settings) -> ThreadShares:
     """
     Return the shares in an API process: half its threads for waiting, a quarter for slow bodies.
 
-    Bodies block at most seven of eight threads, and those of one address five of eight. One
-    address can also block two of eight by long polls, so one of eight always remains free.
-    At most seven of eight threads wait for the database.
+    The bodies of all addresses block at most seven of eight threads. One address blocks at most
+    five of eight with bodies and two with long polls, so it leaves at least one of eight free. At
+    most seven of eight threads wait for the database.
     """
     threads = settings.api_threads
     return ThreadShares(

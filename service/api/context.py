@@ -56,7 +56,7 @@ _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 
 def bearer_token() -> str | None:
-    """Return the bearer token of the request, None without one; raises `unauthorized`."""
+    """Return the bearer token or None; raises `unauthorized` for a malformed header."""
     header: str | None = present_request().environ.get("HTTP_AUTHORIZATION")
     if header is None:
         return None
@@ -68,12 +68,12 @@ def bearer_token() -> str | None:
 
 def admit(read: FirstRead, *, deferred: bool = False) -> Player | None:
     """
-    Return the player of a first read, None without a token; count the call for its rate limit.
+    Return the player of a request, None without a token; count the call for its rate limit.
 
-    A deferred read leaves the check of the token to the commit, if token and game are cached.
-    Raises `unauthorized` for an unknown or expired token, even if the operation needs no
-    token: otherwise its owner would mistake the public view for their own. Raises
-    `rate-limited` above the player's limit.
+    `read` is the one query for the request's token, stored answer and game. If it is deferred and
+    token and game are cached, the commit checks the token. Raises `unauthorized` for an unknown or
+    expired token, even if the operation needs no token: otherwise the caller would mistake the
+    public view for their own. Raises `rate-limited` above the player's limit.
     """
     if read.token is None:
         return None

@@ -264,7 +264,7 @@ def room(call: Call, dispute_id: UUID) -> Response:
     Return which referee leads the room of a dispute, and the position that the others follow.
 
     Only referees of the present panel may call it. With `wait` it answers as soon as `number`
-    changes, or after `wait` seconds with the unchanged room.
+    changes, or after `wait` seconds with the unchanged room; on a busy server, it answers at once.
     """
     rooms, known = services().rooms, call.query["number"]
     found = rooms.view(call.caller, call.by, dispute_id)

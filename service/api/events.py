@@ -120,7 +120,7 @@ def receipt(call: Call, game_id: UUID) -> Response:
 
 
 def _cached(response: Response, entry: GameEntry, *, fixed: bool) -> Response:
-    """Return the answer with its caching rules; events below the version never change."""
+    """Return the answer with its caching rules; `fixed`: the answer will never change."""
     if fixed:
         return immutable(response, public=entry.public)
     return shared(response) if entry.public else private(response)
@@ -185,10 +185,10 @@ SEALS = ("game_sealed", "game_aborted")
 """The types of the last event of a log."""
 
 BATCH = 100
-"""Events that are read from the store at once; for a slow reader they wait in memory."""
+"""Maximum number of events in one read from the store; a slow reader's wait in memory."""
 
 MAX_TRACED = 32
-"""Maximum number of events in a traced delivery; a reader that catches up gets more at once."""
+"""Maximum number of events in a traced delivery; larger ones, to a late reader, are not traced."""
 
 FAULTS = (Refusal, StoreUnavailable, StreamArchived)
 """Errors that end an open stream; its reader reconnects, and is answered with the problem."""
@@ -211,7 +211,7 @@ def follow(call: Call, game_id: UUID) -> Response:
     Stream the events of a game: from `Last-Event-ID` + 1 or `after`, then each as it happens.
 
     `id` is the seq of an event, `event` its type, `data` its stored bytes. Every caller gets
-    the same stream; a seat fetches its view. After the seal comes `event: end`.
+    the same stream; a seat's hidden cards are only in its view. After the seal: `event: end`.
     """
     parts = context()
     entry = parts.services.games.read(call.caller, game_id)
@@ -292,7 +292,7 @@ class _Delivery(NamedTuple):
 
 class Follower:
     """
-    One client that follows a game's log, in a slot for waiting.
+    One client that follows a game's log; it holds one of the slots for waiting.
 
     `steps` yields what to do, in order: send, read, wait, trace. In the API a thread carries the
     steps out, in the stream process a coroutine.

@@ -118,7 +118,7 @@ def lobby() -> Response:
         policy=SCRIPT_POLICY,
         playable=playable,
         address=address,
-        start=start_line(address),
+        start=example_commands(address),
     )
 
 
@@ -162,7 +162,7 @@ def new_dispute() -> Response:
 
 @pages.get("/disputes/<uuid:dispute_id>")
 def dispute(dispute_id: UUID) -> Response:
-    """Show the file of a dispute: findings, statements, referees, votes and ruling."""
+    """Show a dispute: findings, statements, referees, votes and ruling."""
     return _court_page("disputes.title", dispute=dispute_id)
 
 
@@ -172,15 +172,15 @@ def _court_page(title: str, dispute: UUID | None = None) -> Response:
 
 @pages.get("/statistics")
 def statistics() -> Response:
-    """Show the shuffles, a player's blind choices and a player's hands."""
+    """Show statistics of all shuffles, and of a player's blind choices and hands."""
     return html_page("statistics.html", policy=SCRIPT_POLICY)
 
 
 @pages.get("/rules")
 def rules_list() -> Response:
     """List all rulesets."""
-    playable, unknown = _catalogue()
-    return html_page("rules_list.html", playable=playable, unknown=unknown)
+    playable, names_only = _catalogue()
+    return html_page("rules_list.html", playable=playable, names_only=names_only)
 
 
 @pages.get("/rules/<name:ruleset_id>")
@@ -219,7 +219,7 @@ def how_to_verify() -> Response:
 
 @pages.get("/verify")
 def verify_page() -> Response:
-    """Verify a game in the browser; the page itself works without this server."""
+    """Verify a game in the browser; once the browser has stored it, the page needs no server."""
     modules = ("app/record.js", "app/captions.js", "app/cards.js", *VERIFIER_MODULES)
     return html_page("verify.html", policy=SCRIPT_POLICY, modules=modules)
 
@@ -242,7 +242,7 @@ def source(package: str, file: str) -> Response:
     return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
 
 
-def start_line(address: str) -> str:
+def example_commands(address: str) -> str:
     """Return shell lines that register a player and deal a hand against two bots."""
     return (
         "JSON='Content-Type: application/json'\n"
@@ -365,10 +365,10 @@ def register_assets(app: Flask) -> None:
 @assets.get("/static/<build>/<path:path>")
 def asset(build: str, path: str) -> Response:
     """
-    Return a script or style sheet; caches store that of the present build permanently.
+    Return a script, style sheet or text file; caches store that of the present build permanently.
 
-    A page loaded before or after an upgrade requests the file of another build. It gets the
-    present file, which caches revalidate.
+    During an upgrade, a page of one build can request its files from a process of another build.
+    It gets the present file, which caches revalidate.
     """
     content = loaded_assets().files.get(path)
     if content is None:

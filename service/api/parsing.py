@@ -108,7 +108,7 @@ def check_encoding() -> None:
 
 
 def _check_size(size: int) -> None:
-    """Raise `too-large` for a body without Content-Length, which Flask truncates at the limit."""
+    """Raise `too-large` for a body without Content-Length that Flask cut off at the limit."""
     present = present_request()
     if present.content_length is not None:
         return

@@ -122,7 +122,7 @@ def renew_recovery(call: Call) -> Response:
     refuses=("unauthorized", "rate-limited"),
 )
 def recover(call: Call) -> Response:
-    """Issue a new token in exchange for the recovery code; the old token expires."""
+    """Issue a new token for a recovery code, which stays valid; the old token expires."""
     token = services().players.recover(call.body["recovery"])
     return private(json_response({"token": token}, 201))
 
@@ -137,6 +137,6 @@ def recover(call: Call) -> Response:
     refuses=("hand-running",),
 )
 def erase(call: Call) -> Response:
-    """Erase the caller: name and tokens are deleted, logs of their games stay valid."""
+    """Erase the caller: name and tokens are deleted; the logs of their games stay valid."""
     services().players.erase(call.by)
     return private(Response(status=204))

@@ -14,10 +14,10 @@ from service.api.docs import SPECIFICATION, SPECIFIED
 from service.api.pages import (
     FOLDER,
     checks,
+    example_commands,
     inline_code,
     loaded_assets,
     sources,
-    start_line,
     strings,
 )
 from service.rulesets.catalogue import catalogue, known_by_name
@@ -225,7 +225,10 @@ def test_the_shell_commands_on_the_first_page_do_what_they_state() -> None:
     curl = 'curl() { if [ "$2" = http://x/v1/players ]; then echo \'{"token": "abc"}\'; else '
     curl += 'printf "%s|" "$@"; fi; }\n'
     result = subprocess.run(
-        ["/bin/sh", "-c", curl + start_line("http://x")], capture_output=True, text=True, check=True
+        ["/bin/sh", "-c", curl + example_commands("http://x")],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert "|Authorization: Bearer abc|" in result
     assert (

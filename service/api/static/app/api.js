@@ -94,7 +94,7 @@ async function problemOf(answer) {
 const isTemporary = (/** @type {Problem} */ { status }) => status === 0 || status === 429 || status >= 500;
 
 /**
- * Repeat a call after temporary problems: no answer, 429 or 5xx; at most ATTEMPTS times.
+ * Make a call at most ATTEMPTS times: again after a temporary problem (no answer, 429 or 5xx).
  *
  * @param {() => Promise<Response>} attempt
  * @param {AbortSignal} [signal]
@@ -125,14 +125,15 @@ export async function get(path, how = {}) {
 }
 
 /**
- * Return the answer to a POST; after a lost connection it is repeated with the same key. Types as for `get`.
+ * Return the answer to a POST. After no answer, 429 or 5xx it is repeated with the same Idempotency-Key, unless
+ * `once` is set. Types as for `get`.
  *
  * @template {string} const Path
  * @template {"POST" | "PUT" | "PATCH" | "DELETE"} [Method="POST"]
  * @param {Path & Call<Method, Path>} path
  * @param {Posted<Method, Path>} [body]
  * @param {{seen?: number, once?: boolean, method?: Method}} [how] seen: the version that the
- *   caller has seen (If-Match); once: an operation that answers with a token takes no key
+ *   caller has seen (If-Match); once: no key and no repetition, for an operation that answers with a token
  * @returns {Promise<Answer<Method, Path>>}
  */
 export async function post(path, body, how = {}) {

@@ -1,7 +1,7 @@
 /**
  * The table of a view: seats, stock, pile with its demand, and face-up cards.
  *
- * All parts are drawn from one view, so the replay can show any version.
+ * All parts show one view, so the replay can show any version.
  */
 
 import { brief, picture, printed, sorted, spelled } from "./cards.js";
@@ -9,7 +9,7 @@ import { demandText, seatName } from "./captions.js";
 import { h, svg } from "./dom.js";
 import { listed, t } from "./i18n.js";
 
-/** Cards of the pile that are drawn; for the others there is a number, and a list on request. */
+/** Maximum number of top cards of the pile that are pictured; the count and the list on request are of all cards. */
 const SHOWN = 5;
 
 /**
@@ -18,7 +18,7 @@ const SHOWN = 5;
  * @property {(seat: number) => string} [did] the recent actions of a seat, as a short text
  * @property {number | null} [bag] the seat that wears the paper bag
  * @property {string[]} [order] ranks, low to high
- * @property {boolean} [open] whether the known cards of hands are drawn
+ * @property {boolean} [open] whether the known cards of hands are shown
  */
 
 /**

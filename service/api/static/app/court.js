@@ -9,7 +9,7 @@ import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { canHash, receiptsOf } from "./record.js";
 
-const VOTE = "shithead.vote."; // prefix of the key of a vote and its salt, until it is revealed
+const VOTE = "shithead.vote."; // prefix in localStorage: a vote and its salt, until they are revealed
 const PAGE = 20; // disputes that are fetched at once
 const BEFORE = 30; // events in the form, up to the selected one
 const LONGEST = 4000; // characters of a statement

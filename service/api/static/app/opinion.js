@@ -10,7 +10,7 @@ import { h, replace, svg } from "./dom.js";
 import { language, t } from "./i18n.js";
 import { DASHES, WIDTH, lane } from "./timeline.js";
 
-const MISTAKES = 3; // the number of mistakes that are marked and listed
+const MAX_MISTAKES = 3; // maximum number of mistakes that are marked and listed
 
 const percent = (/** @type {number} */ share) => new Intl.NumberFormat(language, { style: "percent" }).format(share);
 
@@ -45,7 +45,7 @@ function plot(found, length, replay) {
   const y = (/** @type {number} */ chance) => Math.round(98 - chance * 96);
   const loss = (/** @type {Judged} */ one) => one.best.chance - one.made.chance;
   const clear = found.filter((one) => one.best.low > one.made.high);
-  const worst = clear.sort((a, b) => loss(b) - loss(a)).slice(0, MISTAKES);
+  const worst = clear.sort((a, b) => loss(b) - loss(a)).slice(0, MAX_MISTAKES);
   const seats = [...new Set(found.map((one) => one.seat))];
   return [
     h("p", { class: "quiet" }, [t("replay.opinion.what")]),
