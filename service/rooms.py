@@ -61,9 +61,10 @@ class RedisLeads:
 
     def set(self, dispute: UUID, referee: int, position: Position, *, take: bool) -> Lead:
         """
-        Return the lead after a referee has sent a position, for LEAD_SECONDS.
+        Store the position that a referee has sent, and return the lead that now holds.
 
-        While another referee leads, the lead changes only if `take` is true.
+        A lead ends LEAD_SECONDS after the last position. While another referee leads, the lead
+        changes only if `take` is true.
         """
         sent = orjson.dumps([position.version, position.viewer, position.selected])
         try:

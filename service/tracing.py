@@ -63,7 +63,7 @@ _SWITCHES: Final = (
 _PROTOCOLS: Final = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
 _CONTEXT: Final = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _FLUSH_SECONDS: Final = 2.0
-"""Longest delay of a process that stops while the collector does not answer."""
+"""Maximum time that a stopping process waits for the collector."""
 
 
 class Span:

@@ -219,22 +219,25 @@ class _Phases:
     def _deal(self, seq: int, kind: str) -> None:
         if kind == "cards_dealt":
             if self.phase != "dealing":
-                raise Failed(seq, "cards are dealt once, after the deck is committed")
+                raise Failed(seq, "cards are dealt a second time, or before the deck is committed")
             self.phase = "exchange"
         elif self.last not in ("cards_dealt", "cards_thrown"):
-            raise Failed(seq, "cards are thrown right after the deal")
+            raise Failed(seq, "a throw that follows neither the deal nor another throw")
 
     def _exchange(self, move: RecordedMove) -> None:
         if self.phase != "exchange":
-            raise Failed(move.first, "the exchange is after the deal and before play")
+            raise Failed(move.first, "an exchange before the deal or after the start of play")
         types = [self.log.events[seq]["type"] for seq in range(move.first, move.last + 1)]
         if "seat_ready" in types:
             if move.seat in self.ready:
                 raise Failed(move.first, f"seat {move.seat} is ready a second time")
             self.ready.add(move.seat if move.seat is not None else -1)
         all_ready = len(self.ready) == self.log.seats
-        if all_ready != ("play_started" in types):
-            raise Failed(move.last, "play starts when the last seat is ready")
+        starts = "play_started" in types
+        if starts and not all_ready:
+            raise Failed(move.last, "play starts before every seat is ready")
+        if all_ready and not starts:
+            raise Failed(move.last, "play does not start, although every seat is ready")
         if all_ready:
             self.phase = "playing"
 

@@ -84,7 +84,7 @@ def _check_table(log: Log, ruleset: Ruleset) -> None:
         raise Failed(0, f"{ruleset.id} is not for {log.seats} seats", rule)
     if log.created["turn_limit"] > MAX_TURN_LIMIT:
         rule = ruleset.cite("model.turn_limit")
-        raise Failed(0, f"a turn limit is at most {MAX_TURN_LIMIT}", rule)
+        raise Failed(0, f"the turn limit is greater than {MAX_TURN_LIMIT}", rule)
 
 
 class _Judge:

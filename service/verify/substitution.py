@@ -62,11 +62,12 @@ class CardNotHeld:
     @property
     def text(self) -> str:
         """Return in words which party can be responsible, and which substitution explains it."""
-        alone = "no player can do this alone, because the server deals and accepts moves; it let"
-        alone += f" seat {self.seat} play a card that it did not hold"
+        alone = "no player can do this alone, because the server deals and accepts moves; the"
+        alone += f" server let seat {self.seat} play a card that the seat did not hold"
         if not self.unseen:
             return alone
-        return f"{alone}, or dealt it another card than the next of the stock{self._explained()}"
+        dealt = "or dealt the seat another card than the next of the stock"
+        return f"{alone}, {dealt}{self._explained()}"
 
     def _explained(self) -> str:
         ways = [

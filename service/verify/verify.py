@@ -247,7 +247,8 @@ def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> 
     if log.seal is not None or not shown:
         return
     if profile != "seat" or int(seat) >= log.seats:
-        raise Failed(log.end, f"{OPENINGS}: a bundle of no seat opens no card")
+        reason = "only the bundle of a seat may open cards before the seal"
+        raise Failed(log.end, f"{OPENINGS}: {reason}")
     own = positions_obtained(log, int(seat))
     others = sorted(opening["p"] for opening in shown if opening["p"] not in own)
     if others:

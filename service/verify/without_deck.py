@@ -98,9 +98,9 @@ def check_throw(game: Game, event: Event, seq: int) -> None:
     if event.count != min(len(event.cards), len(game.stock)):
         raise Failed(seq, "not as many cards are drawn as were thrown", rule)
     if event.cards != in_code_order(event.cards):
-        raise Failed(seq, "thrown cards are named in the order of their codes", rule)
+        raise Failed(seq, "the thrown cards are not in the order of their codes", rule)
     if _place(game, event.seat) < (-1 if game.thrower is None else _place(game, game.thrower)):
-        raise Failed(seq, "seats throw in order, beginning left of the dealer", rule)
+        raise Failed(seq, "a seat throws out of order: left of the dealer comes first", rule)
 
 
 def _place(game: Game, seat: Seat) -> int:
@@ -169,7 +169,7 @@ def _with_failing_card(game: Game, event: BlindFailed, seq: int) -> Game:
         return game
     if game.ruleset.pick_up.show_blind:
         rule = game.ruleset.cite("pick_up.show_blind", "model.blind")
-        raise Failed(seq, "a failed face-down card is shown to all", rule)
+        raise Failed(seq, "a failed face-down card stayed hidden; by the rules all see it", rule)
     codes = ordered_deck(decks=setup.decks, jokers=setup.jokers, partial=setup.partial)
     for card in codes:
         if not fits_alone(game, card):

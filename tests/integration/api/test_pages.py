@@ -155,6 +155,15 @@ def test_every_language_has_every_text_with_the_same_values() -> None:
             assert set(values.findall(word)) == set(values.findall(english[key])), (language, key)
 
 
+def test_captions_agree_with_you_as_their_subject() -> None:
+    """A caption uses "You" in place of a name, so its verb has one form for both."""
+    captions = {key: text for key, text in strings().items() if key.startswith("did.")}
+    subjects = re.compile(r"\{(?:who|taker)\} (\w+)")
+    verbs = {verb for text in captions.values() for verb in subjects.findall(text)}
+    assert {"dealt", "played", "took"} <= verbs
+    assert not [verb for verb in verbs if verb.endswith("s")], verbs
+
+
 def test_no_text_is_defined_in_two_files() -> None:
     """A page loads several files; the later one would hide a text of the earlier one."""
     texts = [path.read_text("utf-8") for path in (FOLDER / "app/strings").rglob("en.json")]
