@@ -276,7 +276,7 @@ def _anchored(statements: Iterable[Statement], seen: set[str]) -> list[_Anchored
 
 def _catalogue() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return the playable rulesets, and those known by name only."""
-    rulesets = services().ruleset_pages.all()
+    rulesets = services().ruleset_pages.built_in()
     playable = [ruleset for ruleset in rulesets if ruleset["playable"]]
     return playable, [ruleset for ruleset in rulesets if not ruleset["playable"]]
 

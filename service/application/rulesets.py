@@ -139,19 +139,19 @@ class RulesetPages:
     def __init__(self, rulebook: Rulebook) -> None:
         self._rulebook = rulebook
         # A ruleset never changes, and its texts are slow to generate.
-        self._own = lru_cache(maxsize=MAX_CACHED)(self._described)
+        self._describe_custom = lru_cache(maxsize=MAX_CACHED)(self._describe_uncached)
 
-    def all(self) -> list[dict[str, Any]]:
+    def built_in(self) -> list[dict[str, Any]]:
         """Return the rulesets of the catalogue, then those known by name only."""
-        return [*map(_described, catalogue()), *map(_named, known_by_name().values())]
+        return [*map(_of_catalogue, catalogue()), *map(_named, known_by_name().values())]
 
     def get(self, identity: str) -> dict[str, Any]:
         """Return one ruleset; raises Refusal `not-found`."""
         if identity in known_by_name():
             return _named(known_by_name()[identity])
         if identity in catalogue():
-            return _described(identity)
-        return self._own(identity)
+            return _of_catalogue(identity)
+        return self._describe_custom(identity)
 
     def page(self, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
         """
@@ -168,10 +168,10 @@ class RulesetPages:
         start = 0 if cursor is None else len(fixed) if is_custom else fixed.index(cursor) + 1
         ids = fixed[start : start + limit + 1]
         if len(ids) <= limit:
-            own = self._rulebook.own(
+            custom = self._rulebook.custom(
                 after=cursor if is_custom else None, limit=limit + 1 - len(ids)
             )
-            ids += [ruleset.id for ruleset in own]
+            ids += [ruleset.id for ruleset in custom]
         items = [self.get(identity) for identity in ids[:limit]]
         return items, ids[limit - 1] if len(ids) > limit else None
 
@@ -184,7 +184,7 @@ class RulesetPages:
         """Return the JSON Schema of a ruleset's settings."""
         return json_schema()
 
-    def _described(self, identity: str) -> dict[str, Any]:
+    def _describe_uncached(self, identity: str) -> dict[str, Any]:
         found = self._found(identity)
         with work(TEXT_COST):
             return described(found)
@@ -197,7 +197,7 @@ class RulesetPages:
 
 
 @lru_cache(maxsize=256)
-def _described(identity: str) -> dict[str, Any]:
+def _of_catalogue(identity: str) -> dict[str, Any]:
     return described(catalogue()[identity])
 
 
@@ -268,22 +268,22 @@ class Rulebook:
 
     def __init__(self, directory: PlayerRepository) -> None:
         self._directory = directory
-        self._own: OrderedDict[str, Definition] = OrderedDict()
+        self._custom: OrderedDict[str, Definition] = OrderedDict()
 
     def find(self, identity: str) -> Definition | None:
         """Return a playable ruleset, None if there is none with this id."""
         if identity in catalogue():
             return catalogue()[identity]
-        known = self._own.get(identity)
+        known = self._custom.get(identity)
         if known is not None:
             return known
         row = self._directory.ruleset(identity)
         return None if row is None else self._read(row)
 
-    def own(self, *, after: str | None, limit: int) -> list[Definition]:
+    def custom(self, *, after: str | None, limit: int) -> list[Definition]:
         """Return a page of the players' rulesets, newest first, beginning after `after`."""
         rows = self._directory.list_rulesets(after=after, limit=limit)
-        return [self._own.get(row.id) or self._read(row) for row in rows]
+        return [self._custom.get(row.id) or self._read(row) for row in rows]
 
     def definition(self, identity: str, at: str = "/ruleset") -> Definition:
         """Return a playable ruleset; raises Refusal `invalid-body` or `ruleset-refused`."""
@@ -303,7 +303,7 @@ class Rulebook:
         document = orjson.loads(row.document)
         with work(READ_COST):
             read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
-        self._own[row.id] = read
-        if len(self._own) > MAX_RULESETS:
-            self._own.popitem(last=False)
+        self._custom[row.id] = read
+        if len(self._custom) > MAX_RULESETS:
+            self._custom.popitem(last=False)
         return read

@@ -54,7 +54,8 @@ class WitnessRefused(NoCosignature):
     A witness claims that this log does not continue the one it saw before.
 
     The claim alone proves nothing. `proof` is a checkpoint signed by a key of this log that the
-    submitted tree does not continue; without a proof the claim is only logged.
+    submitted tree does not continue; without a proof the claim is only written to the process's
+    log.
     """
 
     proof: bytes | None = None
@@ -72,7 +73,7 @@ def parse_witnesses(text: str) -> tuple[RemoteWitness, ...]:
     """
     Return the witnesses of a setting: a list of `name+id+key url`, separated by commas.
 
-    A second address of a witness is its monitoring prefix, if it differs from the first.
+    A second address may follow: the monitoring prefix, needed only if it differs from the first.
 
     Raises RecordError for a setting of another form.
     """
@@ -105,7 +106,7 @@ def ask_witness(
     checkpoint: bytes,
     tree: TiledTree,
     known: int,
-    own: Sequence[NoteVerifier] = (),
+    log_keys: Sequence[NoteVerifier] = (),
 ) -> str:
     """
     Return the witness's signature line for a checkpoint of `tree`, within TIMEOUT seconds.
@@ -115,8 +116,8 @@ def ask_witness(
 
     Raises LargerTreeSeen if the witness saw a larger tree, WitnessRefused if it claims that this
     tree does not continue the one it saw, and NoCosignature for any other fault. After a refusal
-    the checkpoint of the other tree is fetched, which is a proof if one of the log's `own` keys
-    signed it.
+    the checkpoint that the witness serves is fetched. It is a proof if one of `log_keys` signed it
+    and `tree` does not continue it.
     """
     end = time.monotonic() + TIMEOUT
     try:
@@ -128,7 +129,7 @@ def ask_witness(
         if isinstance(answer, int):
             raise NoCosignature("its tree changed between two requests")
     except WitnessRefused as refused:
-        refused.proof = _proof(witness, checkpoint, tree, own, end)
+        refused.proof = _proof(witness, checkpoint, tree, log_keys, end)
         raise
     return _own_line(witness.verifier, checkpoint, answer)
 
@@ -197,15 +198,15 @@ def _proof(
     witness: RemoteWitness,
     checkpoint: bytes,
     tree: TiledTree,
-    own: Sequence[NoteVerifier],
+    log_keys: Sequence[NoteVerifier],
     end: float,
 ) -> bytes | None:
-    """Return the witness's checkpoint if a key of the log signed it and `tree` contradicts it."""
+    """Return the witness's checkpoint if a log key signed it and `tree` does not continue it."""
     prefix = witness.monitoring or witness.url
     try:
         origin = parse_checkpoint(parse_note(checkpoint).text).origin
         reply = _call(f"{prefix}/{sha256(origin.encode()).hex()}/checkpoint", end)
-        seen, _, _ = open_checkpoint(reply.body, own)
+        seen, _, _ = open_checkpoint(reply.body, log_keys)
     except (NoCosignature, RecordError):
         return None
     continues = seen.size <= tree.size and tree.root(seen.size) == seen.root

@@ -80,7 +80,11 @@ class SimulatedGame:
 
 @dataclass(slots=True, kw_only=True)
 class Report:
-    """Results of a simulation; counts are by bot, and each seat of a bot counts."""
+    """
+    Results of a simulation.
+
+    `sat`, `shitheads` and `first_out` are by bot. A bot at two seats counts twice in `sat`.
+    """
 
     games: int = 0
     sat: Counter[str] = field(default_factory=Counter)

@@ -25,7 +25,7 @@ def _share_compiled_rules() -> None:
     Share what werkzeug computes for a route between all applications of this process.
 
     This is most of the time of `create_app`. It depends only on the rule and its converters, which
-    are the same in every application; rules with defaults are left out.
+    are the same in every application. Rules with defaults or a host are compiled one by one.
     """
     compile_rule = Rule.compile
     made: dict[tuple[object, ...], Rule] = {}
@@ -34,7 +34,8 @@ def _share_compiled_rules() -> None:
         key = (rule.rule, rule.subdomain, rule.merge_slashes)
         if rule.defaults or rule.host or key not in made:
             compile_rule(rule)
-            made[key] = rule
+            if not (rule.defaults or rule.host):
+                made[key] = rule
             return
         equal = made[key]
         for name in _COMPILED:

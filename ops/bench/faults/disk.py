@@ -14,7 +14,7 @@ _LEFT = 16 * 1024  # bytes that a full disk still has
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path | None]:
-    """Yield a folder on an ext4 file system of its own, None if this user may not mount one."""
+    """Yield a folder on an ext4 file system of its own; None if it cannot be made or mounted."""
     image, mounted = folder / "disk.img", folder / "disk"
     mounted.mkdir()
     with image.open("wb") as file:
@@ -37,7 +37,7 @@ def filled(disk: Path) -> Iterator[None]:
     ballast = disk / "ballast"
     try:
         with ballast.open("wb") as file:
-            for _ in range(8):  # the system may free more space later
+            for _ in range(8):  # after a write the file system may have free space again
                 free = os.statvfs(disk)
                 size = free.f_bavail * free.f_frsize - _LEFT
                 if size <= 0:

@@ -1,4 +1,4 @@
-"""Run the service on several machines: `python -m ops.bench.scale processes --page FILE`."""
+"""Run the service on simulated machines: `python -m ops.bench.scale processes --page FILE`."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ops.bench.scale.scenarios import SCENARIOS
 
 
 def main() -> int:
-    """Run a scenario as root, print or write its page; return 1 if a check failed."""
+    """Run a scenario, which needs root, and report on it; return 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="scale", description=__doc__)
     parser.add_argument("scenario", choices=SCENARIOS)
     parser.add_argument("--seconds", type=float, default=Size().seconds, help="under load (120)")
     parser.add_argument("--tables", type=int, default=Size().tables, help="at play at a time (10)")
     parser.add_argument("--readers", type=int, default=Size().readers, help="live readers (6)")
     parser.add_argument("--seed", type=int, default=Size().seed)
-    parser.add_argument("--page", type=Path, help="where to write the tables")
+    parser.add_argument("--page", type=Path, help="file for the report, else it is printed")
     parser.add_argument("--logs", type=Path, help="folder to keep the logs of all programs in")
     options = parser.parse_args()
     signal.signal(

@@ -122,7 +122,7 @@ class KeyChanges:
         self._access_log = access_log
 
     def of_table(self, caller: Caller, table: UUID) -> list[dict[str, Any]]:
-        """Return a table's signed key changes, newest first; raises Refusal `not-found`."""
+        """Return the newest MAX_CHANGES signed key changes; raises Refusal `not-found`."""
         row = visible_table(self._directory.table(table), caller)
         self._access_log.note_table(row, caller)
         found = self._store.read(table)
