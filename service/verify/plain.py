@@ -154,7 +154,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"the game was not waiting for seat (\d+)", "The game was not waiting for {0}."),
     (r"seat (\d+) is a bot, which does not leave", "{0} is a bot, and bots do not leave."),
     (r"aborted for entropy", "The shuffle was not waiting for this seat."),
-    (r"a turn limit is at most (\d+)", "No hand has more than {a} turns."),
+    (r"the turn limit is greater than (\d+)", "No hand has more than {a} turns."),
     (r"the ruleset cannot be read", "The rules named in the record cannot be read."),
     (r"the deck is not the one of the ruleset", "By the rules the deck has other cards."),
     (r"position \d+ is opened, but", "The card shown came from another place of the deck."),

@@ -120,7 +120,7 @@ def test_generating_texts_of_custom_rulesets_counts_as_work(
     listed = partial(services.ruleset_pages.page, limit=200, cursor=None)
     assert meter.of(listed) == 3 * TEXT_COST
     assert meter.of(listed) == 0
-    services.rulebook._own.clear()
+    services.rulebook._custom.clear()
     assert meter.of(listed) == 3 * READ_COST
 
 
