@@ -14,8 +14,6 @@ RANKS: Final = tuple(Rank(r) for r in "23456789TJQKA")
 SUITS: Final = tuple(Suit(s) for s in "cdhs")
 JOKER: Final = Rank("X")
 
-_RANK_OF_CODE: Final = {str(rank): rank for rank in (*RANKS, JOKER)}
-
 HIDDEN: Final = Card("??")
 """The mask of a card that the reader of the log or view cannot see."""
 
@@ -28,7 +26,7 @@ def rank_of(card: Card) -> Rank:
     >>> rank_of(Card("Th")), rank_of(Card("7c/2")), rank_of(Card("X1"))
     ('T', '7', 'X')
     """
-    return _RANK_OF_CODE.get(card[0]) or Rank(card[0])
+    return Rank(card[0])
 
 
 _NAMED: Final = {
@@ -90,9 +88,9 @@ def nearest_code(text: str, codes: Collection[str]) -> Card | None:
     >>> nearest_code("7c/2", deck) is None
     True
     """
-    plain = text.strip().replace("10", "T", 1)
-    first, last = plain[:1].upper(), plain[1:].lower()
-    code = Card(first + last)
+    typed = text.strip()
+    typed = f"T{typed[2:]}" if typed.startswith("10") else typed
+    code = Card(typed[:1].upper() + typed[1:].lower())
     return code if code in codes else None
 
 
