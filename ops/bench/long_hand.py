@@ -1,4 +1,4 @@
-"""A very long running hand for benchmarks: seats play a card or pick up the pile."""
+"""A running hand with very many actions, for benchmarks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def long_hand(
     """
     Store a running hand of `players` with at least `actions` actions, and return its id.
 
-    Each seat takes the pile whenever the rules allow it, so no seat goes out.
+    Each seat takes the pile whenever the rules allow it, so that seats rarely go out. Raises
+    ValueError if TRIES hands ended before.
     The events are those that the same moves over HTTP would have written, stored in one commit.
     """
     for _ in range(TRIES):
@@ -54,11 +55,11 @@ def long_hand(
 def _tried(
     services: Services, players: Sequence[Player], actions: int, ruleset: str
 ) -> UUID | None:
-    """Store such a hand and return its id, or return None if it ended before."""
+    """Store a hand with so many actions and return its id; None if it ended before."""
     entry = opened(services, players, ruleset)
     record, at = entry.record, format_time(services.world.now())
     first = services.game_cache.lines(record.identity)
-    lines, heads, game = list(first), record.head, record.game
+    lines, prev, game = list(first), record.head, record.game
     secrets = secrets_of(record)
     while game.actions < actions:
         if game.over:
@@ -69,14 +70,14 @@ def _tried(
             line = encode_event(
                 game=record.identity,
                 seq=len(lines),
-                prev=heads,
+                prev=prev,
                 at=at,
                 by=None if server else command.seat,
                 type=type_of(event),
                 data=data_of(event, secrets),
             )
             lines.append(line)
-            heads, game = head(line), evolve(game, event)
+            prev, game = head(line), evolve(game, event)
     after = load(record.identity, lines, seed=record.seed)
     change = Change(before=entry, record=after, lines=tuple(lines[len(first) :]))
     services.store.commit(commit_of(change))

@@ -40,16 +40,16 @@ from service.simulation.simulate import Plan
 PAGE = Path(__file__).parent / "results" / "memory.md"
 BLOCKS = 8
 QUANTILE = 2.447
-"""Of Student's distribution with BLOCKS - 2 degrees of freedom, for 95 %."""
+"""The quantile of Student's distribution, with BLOCKS - 2 degrees of freedom, for 95 %."""
 
 WARM_UP = 0.5
 """Part of the hands before the samples that count: caches and pools fill."""
 
-MOST = 1.0
-"""Megabytes a 1,000 hands, which is a kilobyte a hand; a steeper slope counts as growth."""
+MAX_SLOPE = 1.0
+"""In megabytes for 1,000 hands, which is a kilobyte a hand; a steeper slope counts as growth."""
 
-SMALL = 1e6
-"""Processes of fewer bytes at the end are left out: resource trackers."""
+MIN_MEMORY = 1e6
+"""In bytes; processes with less memory at the end, Python's resource trackers, are left out."""
 
 PARTS = 100
 """How often the processes of `simulate` are measured."""
@@ -127,7 +127,7 @@ def series(rows: Sequence[Row]) -> tuple[dict[str, Points], int]:
     long = {
         name: points
         for name, points in found.items()
-        if len(points) >= (1 - WARM_UP) * len(rows) and rows[-1]["bytes"].get(name, 0) > SMALL
+        if len(points) >= (1 - WARM_UP) * len(rows) and rows[-1]["bytes"].get(name, 0) > MIN_MEMORY
     }
     kept, several = dict[str, Points](), Counter(name.partition("/")[0] for name in long)
     for name, points in long.items():
@@ -162,7 +162,7 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     """Yield a table: size after the warm-up, at the end, slope and its interval."""
     found, others = series(rows)
     last = rows[-1]["hands"]
-    title = f"slope a 1,000 hands, 95 % interval | at most {MOST:g} MB"
+    title = f"slope a 1,000 hands, 95 % interval | at most {MAX_SLOPE:g} MB"
     yield f"| process | after the warm-up | at the end | {title} |"
     yield "| --- | --- | --- | --- | --- |"
     for name, points in found.items():
@@ -171,7 +171,7 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
         low, high = ((steep + sign * half) * 1e3 / 1e6 for sign in (-1, 1))
         sizes_ = (f"{size / 1e6:.1f} MB" for _, size in (counted[0], counted[-1]))
         slopes = f"{steep * 1e3 / 1e6:+.3f} MB ({low:+.3f} to {high:+.3f})"
-        flat = "yes" if high <= MOST else "no" if low > MOST else "open"
+        flat = "yes" if high <= MAX_SLOPE else "no" if low > MAX_SLOPE else "open"
         yield f"| {name} | {' | '.join(sizes_)} | {slopes} | {flat} |"
     if others:
         yield ""
@@ -185,8 +185,8 @@ def page(rows: Sequence[Row]) -> str:
         "with other work. Memory is the proportional set size; processes share pages, so that of "
         "one can change with the end of another. The first half of the hands is the warm-up: "
         "caches and pools fill. The slope is fitted by least squares to the means of "
-        f"{BLOCKS} blocks of the samples after it. The target is a slope of at most {MOST:g} MB a "
-        "1,000 hands; it is *open* if the interval contains it."
+        f"{BLOCKS} blocks of the samples after it. The target is a slope of at most "
+        f"{MAX_SLOPE:g} MB a 1,000 hands; it is *open* if the interval contains it."
     )
     text = ["# Memory over thousands of hands", "", fill(made, WIDTH)]
     for part, title in PARTS_OF_PAGE.items():
