@@ -367,14 +367,12 @@ def outcome_of(
 
 def refill_count(game: Game, seat: Seat, played: int) -> int:
     """Return how many cards a seat draws after playing `played`."""
-    refill, left = game.ruleset.refill, len(game.stock)
-    if not left:
-        return 0
+    refill = game.ruleset.refill
     if refill.to is RefillTo.AS_MANY_AS_PLAYED:
         wanted = played
     else:
         wanted = max(0, refill.size - len(game.seats[seat].hand))
-    return min(wanted, left)
+    return min(wanted, len(game.stock))
 
 
 def after_pick_up(game: Game, seat: Seat) -> tuple[Seat, Seat]:

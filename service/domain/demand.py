@@ -11,7 +11,7 @@ from service.domain.events import BurnCause
 from service.domain.ruleset import ALL_RANKS, Asks, Plays, Ruleset
 
 
-class Demand(Struct, frozen=True, kw_only=True):
+class Demand(Struct, frozen=True, kw_only=True, gc=False):
     """
     The requirement of a pile on the next play.
 
@@ -79,11 +79,8 @@ def fitting(ruleset: Ruleset, demand: Demand) -> frozenset[Rank]:
 
 def _fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
     rule = ruleset.rank(rank)
-    if rule.plays is Plays.WITH_COMPANION:
-        return False
-    if demand.asked_by is not None and demand.asked_by in rule.not_on:
-        return False
-    return rule.plays is Plays.ANYTHING or satisfies(ruleset, rank, demand)
+    forbidden = rule.plays is Plays.WITH_COMPANION or demand.asked_by in rule.not_on
+    return not forbidden and (rule.plays is Plays.ANYTHING or satisfies(ruleset, rank, demand))
 
 
 def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:

@@ -256,7 +256,7 @@ class GameEnded(Struct, frozen=True, kw_only=True, gc=False):
     places: tuple[Seat, ...]
 
 
-class GameSealed(Struct, frozen=True, kw_only=True, gc=False):
+class GameSealed(Struct, frozen=True, gc=False):
     """The seed and the deck were published; the log has them, this class does not."""
 
 

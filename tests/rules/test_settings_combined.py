@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from service.domain.cards import Rank
 from service.domain.commands import Command
 from service.domain.events import Event
+from service.domain.plays import opener_of
 from service.domain.ruleset import After, PickUpSettings, RankRule, Ruleset, TryStock
 from tests.changed import replace
 from tests.rules.phrases import (
@@ -191,6 +192,7 @@ def test_threes_are_thrown_clockwise_from_the_dealers_left() -> None:
     )
     assert [event.seat for event in thrown] == [2, 3, 0]  # type: ignore[union-attr] # throws
     assert game.thrower == 0
+    assert opener_of(game) == 1, "left of the last thrower, and not of the dealer"
 
 
 def test_a_seat_that_may_follow_up_may_not_pick_up_or_try_the_stock() -> None:

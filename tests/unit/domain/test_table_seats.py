@@ -1,13 +1,15 @@
-"""A change of one seat of a table does not change the others."""
+"""The seats of a table: changes of one seat, and the results of finished hands."""
 
 from __future__ import annotations
 
 import pytest
 
-from service.domain.events import EndReason, Entropy
+from service.domain.events import AbortCause, EndReason, Entropy
+from service.domain.game import Result, new_game
 from service.domain.ruleset import NextDealer
 from service.domain.table import (
     Conditions,
+    HandDealt,
     HandFinished,
     SeatChanged,
     SeatKind,
@@ -18,8 +20,10 @@ from service.domain.table import (
     TableSeat,
     dealer_after,
     fold_table,
+    hand_finished,
 )
 from tests.changed import replace
+from tests.rules.tables import created, rules
 
 SEATS = tuple(TableSeat(kind=SeatKind.HUMAN, player=name, hands=4) for name in "abcd")
 CONDITIONS = Conditions(
@@ -62,3 +66,44 @@ def test_without_a_dealer_the_next_one_is_drawn(reason: EndReason) -> None:
         game="g", dealer=None, reason=reason, cause=None, shithead=1, places=(0,)
     )
     assert dealer_after(fold_table([OPENED]), finished) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "hand", "counted"),
+    [
+        ({}, 1, True),
+        ({}, 2, True),
+        ({"second_hand": {}}, 1, False),
+        ({"second_hand": {}}, 2, True),
+        ({"second_hand": {}}, 3, False),
+        ({"second_hand": {}}, 4, True),
+    ],
+)
+def test_the_second_hand_of_a_match_decides_who_is_the_shithead(
+    settings: dict[str, object], hand: int, *, counted: bool
+) -> None:
+    """R: a match is two hands; the ruleset has settings for the second one."""
+    conditions = replace(CONDITIONS, ruleset={"settings": settings})
+    finished = HandFinished(
+        game="g", dealer=0, reason=EndReason.SHITHEAD, cause=None, shithead=1, places=(0, 2, 3)
+    )
+    seats = fold_table(
+        [replace(OPENED, conditions=conditions), HandDealt(game="g", hand=hand), finished]
+    ).seats
+    assert [seat.shithead for seat in seats] == [0, int(counted), 0, 0]
+    assert [seat.hands for seat in seats] == [5] * 4
+
+
+def test_the_event_of_a_finished_hand_states_its_result() -> None:
+    running = replace(new_game(created(rules("shithead"), 2)), dealer=1)
+    with pytest.raises(ValueError, match="not over"):
+        hand_finished("g", running)
+    result = Result(reason=EndReason.FORFEIT, cause=AbortCause.IDLE, shithead=0, places=(1, 0))
+    assert hand_finished("g", replace(running, result=result)) == HandFinished(
+        game="g",
+        dealer=1,
+        reason=EndReason.FORFEIT,
+        cause=AbortCause.IDLE,
+        shithead=0,
+        places=(1, 0),
+    )

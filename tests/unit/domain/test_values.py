@@ -5,14 +5,22 @@ from __future__ import annotations
 from dataclasses import asdict
 from enum import StrEnum
 
+import msgspec
 import pytest
 
-from service.domain import commands, events, game, ruleset, table
+from service.domain import commands, decide, demand, events, game, ruleset, table
 from service.domain.cards import HIDDEN, JOKER, RANKS, SUITS
 from service.domain.commands import PickUp, TimeOut
 from service.domain.demand import Demand
 from service.domain.game import EntropyState, SeatState, Status, new_game
-from service.domain.ruleset import ALL_RANKS, PLAIN_RANK, Asks, RankRule, Ruleset
+from service.domain.ruleset import (
+    ALL_RANKS,
+    MAX_TURN_LIMIT,
+    PLAIN_RANK,
+    Asks,
+    RankRule,
+    Ruleset,
+)
 from service.domain.table import TableSeat, TableStatus, fold_table
 from tests.rules.tables import created, rules
 from tests.unit.domain.test_table_seats import OPENED
@@ -32,6 +40,36 @@ ENUMS = sorted(
 def test_enum_members_have_the_names_used_in_the_format(enum: type[StrEnum]) -> None:
     """Rulesets, events and views are written with these words, and old games are read by them."""
     assert {member.name.lower(): member for member in enum} == {m.value: m for m in enum}
+
+
+STRUCTS = sorted(
+    {
+        value
+        for module in (commands, decide, demand, events, game)
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, msgspec.Struct)
+    }
+    - {msgspec.Struct},
+    key=lambda struct: struct.__name__,
+)
+
+
+@pytest.mark.parametrize("struct", STRUCTS, ids=lambda struct: struct.__name__)
+def test_commands_events_and_states_are_immutable_and_made_by_keyword(
+    struct: type[msgspec.Struct],
+) -> None:
+    """The garbage collector need not look for cycles in values that have none."""
+    config = struct.__struct_config__
+    assert config.frozen
+    assert not config.gc
+    if struct.__struct_fields__ and struct is not commands.Refusal:
+        with pytest.raises(TypeError, match="positional"):
+            struct(*struct.__struct_fields__)
+
+
+def test_a_hand_has_at_most_19000_actions() -> None:
+    """Endless hands: the highest turn limit that a table may choose."""
+    assert MAX_TURN_LIMIT == 19_000
 
 
 def test_card_codes_have_not_changed() -> None:
