@@ -153,8 +153,8 @@ class Settings:
     """
     All settings, each declared once: variable SHITHEAD_<NAME>, type, default and reader.
 
-    DESCRIBED states the unit and the effect of each. Addresses and keys can contain passwords
-    and are left out of `repr`.
+    DESCRIBED states the unit and the effect of each. Keys and the addresses of databases, which
+    can contain passwords, are left out of `repr`.
     """
 
     database_url: str = field(repr=False, metadata=_read_by(_database_url))
@@ -210,7 +210,11 @@ class Settings:
 
     @property
     def erasure_list(self) -> Path | None:
-        """Return the path of the list of erased players; None without a key file."""
+        """
+        Return the path of the list of erased players: `erasures`, else a file beside the key file.
+
+        None if neither is set.
+        """
         if self.erasures is not None or self.key_file is None:
             return self.erasures
         return self.key_file.with_name(ERASURES)

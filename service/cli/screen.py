@@ -102,7 +102,7 @@ class ReplayPosition:
     step: int = 0  # from 0
     viewer: int = 0  # index among the available viewers
     typed: str | None = None  # the digits of a version typed so far
-    over: bool = False
+    over: bool = False  # whether the user has quit
 
 
 def after_key(place: ReplayPosition, key: str, *, steps: int, viewers: int) -> ReplayPosition:
@@ -133,7 +133,7 @@ def _typing(place: ReplayPosition, key: str, typed: str, steps: int) -> ReplayPo
     """
     Return the position after a key while a version number is typed.
 
-    A number above the last version selects the last one.
+    A number out of range selects the first or last version; escape, q and g cancel.
     """
     if key.isdecimal() and len(typed) < 6:
         return replace(place, typed=typed + key)
@@ -247,7 +247,7 @@ def _middle(step: Step) -> Iterable[RenderableType]:
 
 
 def situation(view: View, new: frozenset[str]) -> Iterable[RenderableType]:
-    """Yield the lines on stock, pile and demand; none before the deal."""
+    """Yield the lines on stock, pile and demand; none during the shuffle."""
     if view["status"] == "shuffling":
         return
     burned = len(view["burned"])

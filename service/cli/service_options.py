@@ -64,11 +64,14 @@ def log_selection(command: Callable[..., Any]) -> Callable[..., Any]:
 @contextmanager
 def database_of(database_url: str | None, data: Path, *, new: bool = False) -> Iterator[str]:
     """
-    Yield the address of a database; that of `shithead up` with its owner as the user.
+    Yield `database_url` if set, else the address of the database of `shithead up` in `data`.
 
-    A server of `shithead up` that is not running is started for the duration of the
-    context; `new` creates one if the folder has none. Raises ClickException if there is
-    no such folder, or its server does not start.
+    The user in the second address is the owner of the database. If its server is not running,
+    the server is started for the duration of the context, and a database is created if `data`
+    has none. With `new` the folder `data` is created if it does not exist.
+
+    Raises ClickException if the folder does not exist (without `new`) or another process has
+    locked it, or if the server does not start.
     """
     from service.local.processes import EmbeddedError
     from service.local.programs import StartError
@@ -195,7 +198,11 @@ def missing_keys(found: ServiceKeys, ids: Iterable[str]) -> str:
 
 
 def write_keys(keyring: Keyring, path: Path) -> None:
-    """Write keys to a new file that only its owner can read; raises ClickException."""
+    """
+    Write keys to a new file that only its owner can read.
+
+    Raises ClickException if the file exists or cannot be written.
+    """
     from service.keys import save_new
 
     try:

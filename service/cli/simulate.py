@@ -31,7 +31,11 @@ FAILED = 1
 def bots_named(
     _context: click.Context, _option: click.Parameter, value: str | None
 ) -> tuple[str, ...]:
-    """Return the names in the option; without it, those of the bots that do not search."""
+    """
+    Return the names in the option; without it, those of the bots that do not search.
+
+    Raises BadParameter for an unknown name.
+    """
     from service.bots.registry import bots, quick_bots
 
     names = tuple(value.split(",")) if value else quick_bots()
@@ -44,7 +48,11 @@ def bots_named(
 def options_named(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Return options by name; a value is parsed as JSON if possible, else it is a text."""
+    """
+    Return options by name; a value is parsed as JSON if possible, else it is a text.
+
+    Raises BadParameter for a value without `=`.
+    """
     options: dict[str, Any] = {}
     for value in values:
         name, equals, text = value.partition("=")
@@ -189,7 +197,11 @@ def _print(*parts: Table | Text) -> None:
 
 
 def seats_allowed(ruleset: str, seats: int | None) -> int:
-    """Return `seats` if set, else the number nearest to 4 that the ruleset allows."""
+    """
+    Return `seats` if set, else the number nearest to 4 that the ruleset allows.
+
+    `seats` is returned unchecked. Raises UsageError if there is no such ruleset.
+    """
     from service.rulesets.catalogue import definition
 
     try:

@@ -171,7 +171,11 @@ def _follow(api: Api, game: UUID) -> None:
 
 
 def _views(api: Api, game: UUID) -> Iterator[View]:
-    """Yield the public view of each version; raises NotAnswered if a version is older."""
+    """
+    Yield the public view now and after each change, until the game is over.
+
+    Versions between two answers are skipped. Raises NotAnswered if the version decreases.
+    """
     view: View = api.get(f"/games/{game}?as=public")
     while True:
         yield view

@@ -96,8 +96,8 @@ class SeatView(TypedDict):
     name: str | None
     kind: Literal["human", "bot"]
     bot: str | None
-    stand_in: bool
-    key: bool
+    stand_in: bool  # whether a bot plays for the player at present
+    key: bool  # whether the seat signs its moves
     entropy: Entropy
     ready: bool
     out: int | None

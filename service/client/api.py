@@ -64,7 +64,7 @@ class Api:
 
     A request without an answer, or answered with 429 or 503, is sent at most `attempts` times.
     Without an answer the pause is half a second and doubles each time; after 429 or 503 it is
-    that of `Retry-After`, at most 10 seconds, or 1 second without that header.
+    that of `Retry-After`, at most 10 seconds, or 1 second if that header is missing or a date.
 
     All methods raise Refused if the last answer is a problem, and NotAnswered if there is no
     answer or it is not that of a Shithead service. A URL that is not http or https raises
@@ -216,7 +216,8 @@ def _server_sent(lines: Iterable[bytes]) -> Iterator[tuple[int, str, bytes]]:
     """
     Yield id, type and data of each complete event of a stream; an incomplete last one is dropped.
 
-    An event without an id has the id -1. Every event of the API has one line of data.
+    An event without a type is dropped too; an event without an id has the id -1. Every event of
+    the API has one line of data.
     """
     identity, kind, data = -1, "", b""
     for line in lines:
@@ -257,6 +258,6 @@ def why_silent(error: Exception) -> str:
 
 
 def _pause(error: urllib.error.HTTPError) -> float:
-    """Return the seconds until the next attempt: `Retry-After`, at most 10, or 1 without it."""
+    """Return the seconds to wait: `Retry-After`, at most 10; 1 if it is missing or a date."""
     after = error.headers.get("Retry-After", "")
     return min(float(after), 10.0) if after.isdecimal() else 1.0

@@ -36,6 +36,7 @@ class Hand:
     The chain of events is checked before a view is returned or a move is signed. Each answer to a
     move has a receipt, which is stored and compared with the log. Requests are repeated after a
     lost connection; after a restart of the program, a Hand for the same game and folder continues.
+    Methods that read the stored key and entropy raise BadFile if their file is invalid.
     """
 
     def __init__(self, player: Player, game: UUID) -> None:
@@ -55,7 +56,7 @@ class Hand:
         """
         Play the hand to its end, and return the last view.
 
-        `choose` gets a view with moves, and returns one of them or any other move. If the move
+        `choose` gets a view that lists moves, and returns one of those or another. If the move
         comes too late, `choose` is called again with the next view.
 
         Raises Refused if the rules forbid the move, NotSeated, Contradicted or NotAnswered.
@@ -73,7 +74,7 @@ class Hand:
         """
         Yield each view up to the end of the hand, and take part in the shuffle.
 
-        The caller makes its move before it takes the next view. After a view without moves the
+        The caller must make its move before it takes the next view. After a view without moves the
         next one follows as soon as the version changes, or unchanged after WAIT seconds.
 
         Raises as `fetch_view`.
@@ -124,7 +125,7 @@ class Hand:
         return self.player.files.share(UUID(self.seen.events[0]["data"]["table"])) is None
 
     def entropy_is_missing(self) -> bool:
-        """Return whether the log has entropy of the seat that this folder did not create."""
+        """Return whether the log has entropy of the seat that was not created in this folder."""
         kinds = ("entropy_committed", "entropy_revealed")
         in_log = any(e["data"]["seat"] == self._seat for kind in kinds for e in self.seen.of(kind))
         return in_log and self.taken_elsewhere() and not (self.folder / "entropy").exists()
@@ -176,7 +177,8 @@ class Hand:
         `seat_keys` are the public keys of other players, in base64, received from them and not
         from the server. The log in the evidence must equal the one that was played.
 
-        Raises Contradicted if it does not, Refused or NotAnswered.
+        Raises Contradicted if it does not or the receipt is invalid or names another head,
+        Refused or NotAnswered.
         """
         note = self.player.api.data(f"{self._path}/receipt")
         receipt = self.seen.keep_receipt(note, self._keys)

@@ -41,6 +41,8 @@ class LocalLog:
 
     All later answers are compared with it: new events must continue the chain from its head,
     and the heads in views and signed receipts must be heads of this log.
+
+    The constructor reads the stored log, and raises Contradicted if an event in it is invalid.
     """
 
     def __init__(self, game: UUID, folder: Path) -> None:
@@ -93,7 +95,7 @@ class LocalLog:
             )
 
     def check_head(self, version: int, shown: str) -> None:
-        """Raise Contradicted unless `shown`, the head in a view, is the head of this log."""
+        """Raise Contradicted unless `shown`, the head in a view, is that of this log."""
         if not 0 < version <= self.version or self.heads[version - 1].hex() != shown:
             raise Contradicted(f"the server shows another game at version {version} than before")
 
@@ -136,7 +138,7 @@ class LocalLog:
 
     def keep_receipt(self, note: bytes, keys: Sequence[NoteVerifier]) -> Receipt:
         """
-        Store a receipt in its own file, after its signature by a server key was verified.
+        Verify that a server key signed a receipt, store it in its own file, and return it.
 
         Raises Contradicted if the receipt is invalid or of another game.
         """

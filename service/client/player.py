@@ -45,7 +45,7 @@ class Player:
         home: Path = HOME,
     ) -> Player:
         """
-        Return the player of this folder at a service; the first call registers the player.
+        Return the player of a service whose files are in `home`; the first call registers one.
 
         A keyed player signs each move with its own key and adds entropy to the shuffle. Token
         and key are created in the folder. `invite` is that of a private table.
@@ -64,7 +64,7 @@ class Player:
         """
         Return a hand in which this player has a seat, to begin or continue it.
 
-        Raises NotAnswered, or Contradicted if the server has other keys than before.
+        Raises as `server_keys`, and Contradicted if the stored log of the hand is invalid.
         """
         return Hand(self, game)
 
@@ -75,9 +75,10 @@ class Player:
 
     def register(self, token_file: Path, name: str) -> bool:
         """
-        Read the token from a file, else register and write it; return whether it was registered.
+        Read the token from a file; without the file, register the player and write the token.
 
-        The recovery code is stored in a file beside it. Raises BadFile, Refused or NotAnswered.
+        Returns whether the player was registered now. The recovery code is then stored in a second
+        file, FILE.recovery. Raises BadFile, Refused or NotAnswered.
         """
         self.api.token = read_token(token_file)
         if self.api.token is not None:
@@ -96,8 +97,8 @@ class Player:
         At the first call the listed keys are trusted and pinned. Later a new key counts only
         if a pinned key signed it.
 
-        Raises NotAnswered if the list cannot be read, Contradicted if no pinned key signed a listed
-        one, BadFile if the file of pinned keys is invalid.
+        Raises Refused, NotAnswered if the list cannot be read, Contradicted if it has no key that
+        is pinned or signed by a pinned one, BadFile if the file of pinned keys is invalid.
         """
         pinned = self.files.pinned()
         try:
@@ -183,7 +184,7 @@ class Player:
         """
         Return the id of the hand being played at a table.
 
-        Waits until all seats are taken, and deals the next hand if no other player does. `after` is
+        Waits until all seats are taken, and deals the next hand if no other player has. `after` is
         the id of a finished hand, which is not returned.
 
         Raises NotAnswered if the table is closed or the service does not answer, or Refused.
@@ -243,7 +244,7 @@ class Spectator:
 
         `invite` is that of a private table.
 
-        Raises NotAnswered, BadFile, or Contradicted if the server has other keys than before.
+        Raises as `Player.server_keys`, and Contradicted if the stored log of the game is invalid.
         """
         api = Api(url=url.rstrip("/"), invite=invite)
         return cls(Player(api=api, files=PlayerFolder.at(home.expanduser(), url)), game)
@@ -290,7 +291,8 @@ class Spectator:
         `seat_keys` are public keys of players, in base64. The log in the evidence must equal the
         one that was followed.
 
-        Raises Contradicted if it does not, Refused or NotAnswered.
+        Raises Contradicted if it does not or the receipt is invalid or names another head,
+        Refused or NotAnswered.
         """
         api = self.player.api
         receipt = self.seen.keep_receipt(api.data(f"{self._path}/receipt"), self._keys)

@@ -16,7 +16,7 @@ from service.shx.tlog.notes import NoteVerifier, parse_verifier
 
 
 class BadFile(Exception):
-    """A file is invalid, or other users may read a secret in it."""
+    """A file is invalid or cannot be read, or other users may read a secret in it."""
 
 
 class PlayerFolder:
@@ -27,7 +27,7 @@ class PlayerFolder:
 
     @classmethod
     def at(cls, home: Path, url: str) -> PlayerFolder:
-        """Return the folder for a service; each has its own, because each has its own keys."""
+        """Return the folder for a service: a separate one for each, because their keys differ."""
         return cls(home / (urlsplit(url).netloc or "service").replace(":", "_"))
 
     def game(self, game: UUID) -> Path:
@@ -47,7 +47,7 @@ class PlayerFolder:
 
     def share(self, table: UUID) -> tuple[str | None, str] | None:
         """
-        Return the key and entropy last stored for a seat; None if there are none.
+        Return the key and entropy last stored for the player's seat at a table, None without.
 
         Raises BadFile for invalid content.
         """
@@ -87,7 +87,11 @@ class PlayerFolder:
 
 
 def read_token(path: Path) -> str | None:
-    """Return the token in a file, None without the file; raises BadFile."""
+    """
+    Return the token in a file, None without the file.
+
+    Raises BadFile if the file cannot be read, or can be read by other users.
+    """
     if not path.exists():
         return None
     return _secret(path).strip()
@@ -97,7 +101,7 @@ def read_seat_key(path: Path) -> Ed25519PrivateKey:
     """
     Return a player's key from its file; a missing file is created with a new key.
 
-    Raises BadFile for invalid content.
+    Raises BadFile if the file is invalid, cannot be read, or can be read by other users.
     """
     if not path.exists():
         keep_seat_key(path, Ed25519PrivateKey.generate())

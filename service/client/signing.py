@@ -6,7 +6,7 @@ sections 1 to 5):
 
 1. the head after an event is SHA-256(0x00 ‖ its bytes), and each event contains the head before it;
 2. entropy: choose 32 random bytes R, post `client_commit`, wait until the log has every
-   commitment, post R, and check that the log has both before signing anything;
+   commitment, post R, and check that the log has your commitment and R before signing anything;
 3. a move is signed together with the game, the seat, and the last head that the player saw.
 """
 
@@ -30,7 +30,7 @@ def canonical(value: Any) -> bytes:
 
 
 def tagged_hash(tag: str, *parts: bytes) -> bytes:
-    """Return SHA-256 over the tag and the parts, each after its length in four bytes."""
+    """Return SHA-256 over the tag and the parts, each after its length (4 bytes, big-endian)."""
     fields = (tag.encode("ascii"), *parts)
     return hashlib.sha256(b"".join(len(p).to_bytes(4, "big") + p for p in fields)).digest()
 
@@ -41,7 +41,7 @@ def genesis(game: UUID) -> bytes:
 
 
 def head(line: bytes) -> bytes:
-    """Return the head after an event, given its bytes as the server sends them."""
+    """Return the head after an event, given its bytes as the server sends them, without newline."""
     return hashlib.sha256(b"\x00" + line).digest()
 
 

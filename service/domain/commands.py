@@ -16,7 +16,7 @@ Seat = int
 
 
 class Play(Struct, frozen=True, kw_only=True, gc=False):
-    """Play these cards from the source zone."""
+    """Play these cards from the hand or, if it is empty, from the face-up cards."""
 
     seat: Seat
     cards: tuple[Card, ...]
@@ -64,7 +64,7 @@ class Lay(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Ready(Struct, frozen=True, kw_only=True, gc=False):
-    """Finish the exchange."""
+    """Finish the exchange or the laying of face-up cards."""
 
     seat: Seat
 
@@ -80,7 +80,7 @@ Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfei
 
 
 class TimeOut(Struct, frozen=True, kw_only=True, gc=False):
-    """The seat's time is up: make `move` for it, or the default move if that is None."""
+    """The seat's time is up: make `move` for it, or the default moves if `move` is None."""
 
     seat: Seat
     move: Move | None = None

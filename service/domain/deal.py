@@ -114,7 +114,7 @@ def _throws(game: Game) -> Iterator[CardsThrown]:
     Yield the throws of all seats, beginning left of the dealer.
 
     All throw the same rank: the first of the ruleset's list that is in any hand. A seat
-    throws again as long as it draws more of it.
+    throws again as long as it draws more cards of that rank.
     """
     held = {rank_of(card) for seat in game.seats for card in seat.hand}
     rank = next((r for r in game.ruleset.deal.throws if r in held), None)

@@ -217,7 +217,7 @@ def _pick_up(command: PickUp, game: Game) -> tuple[Event, ...]:
 
 
 def _pass(command: Pass, game: Game) -> tuple[Event, ...]:
-    """Return the events of a pass; if all pass in a row, the hand ends in a stalemate."""
+    """Return the events of a pass; the last of a round or at the turn limit ends the hand."""
     seat = command.seat
     if refusal := refusal_of_pass(game, seat):
         raise refusal.error(game.ruleset)
@@ -366,7 +366,7 @@ def outcome_of(
 
 
 def refill_count(game: Game, seat: Seat, played: int) -> int:
-    """Return how many cards a seat draws after playing `played`."""
+    """Return how many cards a seat draws in `game`, after a play of `played` cards."""
     refill = game.ruleset.refill
     if refill.to is RefillTo.AS_MANY_AS_PLAYED:
         wanted = played
@@ -376,7 +376,11 @@ def refill_count(game: Game, seat: Seat, played: int) -> int:
 
 
 def after_pick_up(game: Game, seat: Seat) -> tuple[Seat, Seat]:
-    """Return the seat that takes the pile which `seat` could not beat, and the next to play."""
+    """
+    Return the seat that takes the pile, and the seat that plays next.
+
+    `seat` is the seat that asked to pick up, or turned a card that did not fit.
+    """
     pick_up, following = game.ruleset.pick_up, step(game, seat, game.direction)
     previous = None if game.last_play is None else game.last_play.seat
     if previous is not None and game.seats[previous].place is not None:
@@ -398,8 +402,8 @@ def step(
     """
     Return the seat that comes `steps` seats after `seat` in a direction.
 
-    Only seats in play are counted, also `seat` itself unless it has just gone `out`. If it was
-    the only seat in play, it is returned.
+    Only seats in play are counted, including `seat` itself unless it has just gone `out`. A seat
+    that goes out as the only seat in play is returned.
     """
     if out and game.in_play() == (seat,):
         return seat

@@ -85,7 +85,9 @@ def _fits(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
 
 def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
     """
-    Return whether `rank` is high or low enough for `demand`; special permissions are ignored.
+    Return whether `rank` is high or low enough for `demand`, or in `besides` of the rank that asks.
+
+    The settings `plays` and `not_on` of `rank` are ignored.
 
     Raises ValueError for a transparent demand, which `demand_of` never returns.
     """
@@ -126,7 +128,7 @@ def _asked(ruleset: Ruleset, rank: Rank, asks: Asks, setting: str) -> Demand:
 
 def burn_cause(ruleset: Ruleset, pile: tuple[Card, ...]) -> BurnCause | None:
     """
-    Return why a pile burns, None if it does not; RANK if both causes apply.
+    Return why a pile (not empty) burns, None if it does not; RANK if both causes apply.
 
     >>> rules = Ruleset(id="plain", seats_min=2, seats_max=6)
     >>> burn_cause(rules, ("9c", "9d", "9h", "9s"))
