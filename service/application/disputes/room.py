@@ -43,9 +43,10 @@ class Leads(Protocol):
 
     def set(self, dispute: UUID, referee: int, position: Position, *, take: bool) -> Lead:
         """
-        Return the lead after a referee has sent a position, for LEAD_SECONDS.
+        Store the position that a referee has sent, and return the lead that now holds.
 
-        While another referee leads, only `take` changes it.
+        A lead ends LEAD_SECONDS after the last position. While another referee leads, the lead
+        changes only if `take` is true.
         """
 
     def end(self, dispute: UUID, referee: int) -> None:
