@@ -11,15 +11,17 @@ from service.domain.events import (
     CardsDealt,
     CardsDrawn,
     CardsPlayed,
+    CardsThrown,
     DeckCommitted,
     Event,
     Opening,
     PilePickedUp,
     StockFailed,
+    TableLaid,
     Zone,
 )
 from service.domain.evolve import fold
-from service.domain.view import masked_deck, seat_openings
+from service.domain.view import masked_deck, openings_of, seat_openings
 from tests.changed import replace
 from tests.unit.playing import RULESETS, cards, created, play, rules
 
@@ -72,8 +74,7 @@ def test_a_turned_face_down_card_has_an_opening_even_if_not_shown(shown: bool) -
     opening = Opening(p=2, card=cards("4d")[0]) if shown else None
     failed = BlindFailed(seat=1, taker=1, slot=1, opening=opening, count=1, turn=0, direction=1)
     events = [*dealt(), failed]
-    assert 2 in seat_openings(events, 1)
-    assert 2 not in seat_openings(dealt(), 1)
+    assert seat_openings(events, 1) == (2, *seat_openings(dealt(), 1)), "in order"
     assert 2 not in seat_openings(events, 0)
 
 
@@ -102,6 +103,37 @@ def test_a_card_of_the_stock_that_was_tried_has_an_opening() -> None:
     )
     assert 19 in seat_openings([*dealt(), failed], 1)
     assert 19 not in seat_openings([*dealt(), failed], 0)
+
+
+def test_a_card_of_the_stock_that_was_played_has_an_opening() -> None:
+    played = CardsPlayed(
+        seat=1,
+        zone=Zone.STOCK,
+        cards=cards("4d"),
+        slot=None,
+        opening=Opening(p=19, card=cards("4d")[0]),
+        turn=0,
+        direction=1,
+    )
+    game = fold(dealt())
+    assert list(openings_of([(game, played)], 1)) == [19]
+    assert list(openings_of([(game, played)], 0)) == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        CardsDrawn(seat=1, count=2),
+        CardsThrown(seat=1, cards=cards("3c 3d"), count=2),
+        TableLaid(seat=1, stacks=(cards("4c"), cards("4d"), cards("5c")), count=2),
+    ],
+    ids=lambda event: type(event).__name__,
+)
+def test_only_the_drawer_opens_the_cards_drawn_and_no_further_one(event: Event) -> None:
+    """Also for throws and layouts, which draw cards themselves."""
+    game = fold(dealt())
+    assert list(openings_of([(game, event)], 1)) == [19, 20]
+    assert list(openings_of([(game, event)], 0)) == []
 
 
 @pytest.mark.parametrize("identity", ["shithead-layout", "karma-radford", "reverse", "shit-boot"])
