@@ -226,7 +226,7 @@ def _child(connection: socket.socket, work: Callable[[bytes], bytes]) -> None:
         answer = work(request)
         connection.sendall(_SIZE.pack(len(answer)) + answer)
     except OSError:
-        pass  # the caller has closed the connection
+        pass  # the requesting process has closed the connection
     except BaseException:  # noqa: BLE001 - logged: there is no caller to raise to
         traceback.print_exc()
     finally:

@@ -79,7 +79,7 @@ def client_of(url: str, **options: Any) -> redis.Redis:
 
     With Sentinels every new connection asks them for the present master. User and password are
     those of the servers and of the Sentinels; `rediss+sentinel` uses TLS to both. Raises
-    ValueError for an address without a name of the master.
+    ValueError for an address without the name of the master or with an empty host.
     """
     if not uses_sentinel(url):
         return redis.Redis.from_url(url, **options)
@@ -111,7 +111,7 @@ def _host_and_port(text: str) -> tuple[str, int]:
 
 
 def queued_jobs(client: redis.Redis) -> int | None:
-    """Return the number of jobs that wait for a worker; None if Redis does not answer."""
+    """Return the number of jobs that wait in QUEUE, without searches; None without an answer."""
     try:
         return int(Queue(QUEUE, connection=client, serializer=JSONSerializer).count)
     except redis.RedisError:
@@ -163,7 +163,11 @@ class RedisNotifier:
         self._trying = threading.Lock()  # held by the call that probes
 
     def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
-        """Publish a game's version to live readers, and enqueue a job if a move is due."""
+        """
+        Publish a game's version to its live readers, and to those of `table` if it is set.
+
+        With `wake` a job is enqueued that plays the due moves.
+        """
         messages: list[tuple[str | int, ...]] = [("PUBLISH", channel("game", game), version)]
         if table is not None:
             messages.append(("PUBLISH", channel("table", table), 0))
@@ -379,7 +383,7 @@ def trial_of(settings: Tree) -> str:
 
 
 def note_outcome(client: redis.Redis, settings: Tree, refusal: str | None) -> None:
-    """Store the outcome of a trial, and free its slot."""
+    """Store the outcome of a trial, the reason for a refusal or None, and end the trial."""
     trial = trial_of(settings)
     client.set(_outcome(trial), orjson.dumps({"refusal": refusal}), ex=KEPT_SECONDS)
     client.zrem(_RUNNING, trial)

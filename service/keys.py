@@ -61,7 +61,7 @@ class Keyring:
     current: str
     keys: Mapping[str, bytes] = field(repr=False)
     signing_key: Ed25519PrivateKey = field(repr=False)
-    signing_since: str = field(repr=False)  # creation time of the signing key, as in events
+    signing_since: str = field(repr=False)  # creation of the signing key, a time as in events
     bot_secret: bytes = field(repr=False)  # 32 bytes
     endorsement: bytes | None = field(default=None, repr=False)  # by the previous signing key
     retired: tuple[RetiredKey, ...] = field(default=(), repr=False)  # signing keys, newest first
@@ -204,7 +204,7 @@ def load_or_create(path: Path) -> Keyring:
     Return the keys of a file, which is created if it does not exist.
 
     If several processes start at once, one creates the file and the others read it.
-    Raises KeyringError as `load` does.
+    Raises KeyringError as `load` does, OSError if the file cannot be created.
     """
     if not path.exists():
         with suppress(FileExistsError):
@@ -213,7 +213,7 @@ def load_or_create(path: Path) -> Keyring:
 
 
 def save_new(keyring: Keyring, path: Path) -> None:
-    """Write keys to a new file, and create its folder; raises FileExistsError."""
+    """Write keys to a new file, and create its folder; raises OSError, for example if it exists."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_whole(path, keyring.to_text().encode(), new=True)
 
@@ -222,7 +222,8 @@ def load(path: Path) -> Keyring:
     """
     Return the keys of a file.
 
-    Raises KeyringError if the file is invalid, or if another user owns it or can access it.
+    Raises KeyringError if the file is invalid or cannot be read, if a user other than this one
+    and root owns it, or if other users can access it.
     """
     try:
         found = path.stat()

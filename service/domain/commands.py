@@ -43,7 +43,7 @@ class TryStock(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Pass(Struct, frozen=True, kw_only=True, gc=False):
-    """Pass; allowed only if the pile is empty and no card can be played."""
+    """Pass; allowed only if the pile is empty and the seat can neither play nor try the stock."""
 
     seat: Seat
 

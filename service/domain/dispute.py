@@ -247,7 +247,7 @@ class Referee:
 
     @property
     def sealed_by(self) -> SealedBy | None:
-        """Return the party that sealed the vote, None before there is one."""
+        """Return the party that sealed the vote, None before the referee votes."""
         if self.commit is None:
             return None
         return SealedBy.SERVER if self.by_server else SealedBy.REFEREE
@@ -306,13 +306,13 @@ class Dispute:
 
     @property
     def seated(self) -> dict[int, Referee]:
-        """Return the referees of this panel by number, without those recused."""
+        """Return the referees of the present panel by number, without those recused."""
         numbered = enumerate(self.referees)
         return {n: r for n, r in numbered if r.panel == self.panel and not r.recused}
 
     @property
     def active(self) -> dict[int, Referee]:
-        """Return the voting referees of this panel by number."""
+        """Return the voting referees of the present panel by number; empty before voting."""
         return {n: r for n, r in self.seated.items() if n in self.judges}
 
     @property
@@ -331,7 +331,7 @@ class Dispute:
 
     @property
     def ruling(self) -> Ruling | None:
-        """Return the newest ruling."""
+        """Return the newest ruling, None before the first."""
         return self.rulings[-1] if self.rulings else None
 
     def side_of(self, player: str) -> Party | None:

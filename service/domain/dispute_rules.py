@@ -307,7 +307,11 @@ def deadline(dispute: Dispute, sealed_at: Moment | None) -> Moment | None:
 
 
 def voting_opens_at(dispute: Dispute, sealed_at: Moment | None) -> Moment | None:
-    """Return when the voting will open; None if it is open, or seal or referees are missing."""
+    """
+    Return when the voting will open.
+
+    None if the dispute waits for no panel, the game is not sealed, or referees are missing.
+    """
     if sealed_at is None or dispute.state not in _WAITING:
         return None
     seated = sorted(referee.seated_at for referee in dispute.seated.values())
@@ -364,7 +368,11 @@ def _panel(dispute: Dispute, at: Moment) -> tuple[int, ...]:
 
 
 def _judge(dispute: Dispute, player: str) -> tuple[int, Referee]:
-    """Return the number and entry of a player who votes on the present panel."""
+    """
+    Return the number and entry of a player who votes on the present panel.
+
+    Raises DisputeRefused, with the reason, for any other player.
+    """
     number = dispute.referee_of(player)
     if number is not None:
         return number, dispute.referees[number]

@@ -11,7 +11,7 @@ from service.domain.cards import Card, Rank
 from service.domain.commands import Seat
 from service.domain.ruleset import Ruleset
 
-Direction = int  # +1 clockwise, -1 against it
+Direction = int  # +1 clockwise, -1 counterclockwise
 
 
 class Zone(StrEnum):
@@ -90,9 +90,9 @@ class GameCreated(Struct, frozen=True, kw_only=True, gc=False):
     jokers: int
     partial: tuple[Rank, ...]
     seats: tuple[SeatSetup, ...]
-    dealer: Seat | None
-    prev_game: str | None
-    commit: str
+    dealer: Seat | None  # None: drawn with the deck
+    prev_game: str | None  # id of the table's last game
+    commit: str  # commitment to the server's seed
     clock: Clock | None
     turn_limit: int
 
@@ -155,13 +155,13 @@ class TableLaid(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SeatReady(Struct, frozen=True, kw_only=True, gc=False):
-    """A seat finished the exchange."""
+    """A seat finished the exchange or the laying of face-up cards."""
 
     seat: Seat
 
 
 class PlayStarted(Struct, frozen=True, kw_only=True, gc=False):
-    """All seats are ready; `turn` plays first, or if None the first seat to act."""
+    """All seats are ready; `turn` plays first; if it is None, the first qualified seat to act."""
 
     turn: Seat | None
 
@@ -172,8 +172,8 @@ class CardsPlayed(Struct, frozen=True, kw_only=True, gc=False):
     seat: Seat
     zone: Zone
     cards: tuple[Card, ...]
-    slot: int | None
-    opening: Opening | None
+    slot: int | None  # of a face-down card; None for other zones
+    opening: Opening | None  # of a card from DOWN or STOCK; None for other zones
     turn: Seat | None
     direction: Direction
 
@@ -188,10 +188,10 @@ class CardsDrawn(Struct, frozen=True, kw_only=True, gc=False):
 class PileBurned(Struct, frozen=True, kw_only=True, gc=False):
     """The pile left the game, the cards just played included."""
 
-    seat: Seat
+    seat: Seat  # whose play burned the pile
     cause: BurnCause
     count: int
-    cleared_by: Seat
+    cleared_by: Seat  # the flusher if there is one (P32), else `seat`
 
 
 class PilePickedUp(Struct, frozen=True, kw_only=True, gc=False):
@@ -264,7 +264,7 @@ class GameAborted(Struct, frozen=True, kw_only=True, gc=False):
     """The game cannot be finished; its seed is published all the same."""
 
     cause: AbortCause
-    seat: Seat | None
+    seat: Seat | None  # that left, did not respond or was on turn; None if no seat did
 
 
 SetupEvent = GameCreated | EntropyCommitted | EntropyRevealed | DeckCommitted

@@ -97,7 +97,7 @@ class Result(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Game(Struct, frozen=True, kw_only=True, gc=False):
-    """One hand from shuffle to shithead, after `version` events."""
+    """The state of one hand after `version` events."""
 
     setup: GameCreated
     ruleset: Ruleset
@@ -122,7 +122,7 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
     result: Result | None = None
 
     def in_play(self) -> tuple[Seat, ...]:
-        """Return the seats that still hold cards, in order."""
+        """Return the seats that are not out, in order."""
         return tuple([s for s, seat in enumerate(self.seats) if seat.place is None])
 
     def with_seat(self, seat: Seat, state: SeatState) -> Game:

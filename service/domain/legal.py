@@ -77,8 +77,8 @@ def legal_moves(game: Game, seat: Seat) -> tuple[Move, ...]:
     """
     Return the legal moves of a seat, without `forfeit`; the cards of a play in laying order.
 
-    Of more than six cards of one rank, one set of each size is listed (api.md, section 4);
-    in the exchange, the swaps of a single pair.
+    Of more than six cards of one rank, one set of each size is listed (api.md, section 4); in the
+    exchange, the swaps of a single pair; in a layout deal, the laying of the first cards dealt.
     """
     if not may_act(game, seat):
         return ()
@@ -282,7 +282,7 @@ def default_moves(game: Game, seat: Seat) -> tuple[Move, ...]:
 
 
 def default_opener(game: Game) -> Seat:
-    """Return the seat that opens if no seat has: the first qualified one left of the dealer."""
+    """Return the seat that opens at a time-out: the first qualified seat left of the dealer."""
     seats, count = qualifying(game)[0], len(game.seats)
     dealer = game.dealer or 0
     return min(seats, key=lambda seat: (seat - dealer - 1) % count)
@@ -313,7 +313,7 @@ def waits_for_people(game: Game) -> bool:
 
 
 def idle_end(game: Game) -> GameAborted:
-    """Return the event that aborts an idle game, naming the seat that it waited for."""
+    """Return the event that aborts an idle game, with the seat that is `awaited`."""
     return GameAborted(cause=AbortCause.IDLE, seat=awaited(game))
 
 

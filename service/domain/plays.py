@@ -460,7 +460,8 @@ def _first_dealt(game: Game) -> Seat:
     """
     Return the seat dealt the first face-up card of the first of the opening ranks (P5).
 
-    If none lies face up, the first such hand card decides, then the next rank.
+    If none lies face up, the first such hand card decides, then the next rank; without any card
+    of these ranks the seat left of the dealer is returned.
     """
     deal, seats, dealer = game.ruleset.deal, len(game.seats), _dealer(game)
     first_up, first_hand = seats * deal.down, seats * (deal.down + deal.up)

@@ -267,7 +267,7 @@ class Ruleset:
         return self.ranks.get(rank, PLAIN_RANK)
 
     def height(self, rank: Rank) -> int:
-        """Return the place of `rank` in the order, from 0 for the lowest."""
+        """Return the place of `rank` in `order`, 0 for the lowest; raises KeyError for a joker."""
         return self._heights[rank]
 
     @cached_property
@@ -298,7 +298,7 @@ class Ruleset:
 
     def cite(self, *settings: str) -> str:
         """
-        Return the id of the statement behind the first of `settings` that has one.
+        Return the id of the statement behind the first of `settings` that has one, else `1-model`.
 
         >>> rules = Ruleset(id="r", seats_min=2, seats_max=4, cites={"turn.obligation": "P8"})
         >>> rules.cite("turn.try_stock", "turn.obligation"), rules.cite("deal.up")

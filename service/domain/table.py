@@ -251,7 +251,8 @@ def dealer_after(table: Table, event: HandFinished) -> Seat | None:
     Return the seat that deals after a finished hand (rules.md, Next dealer).
 
     After a stalemate the same seat deals again, after a forfeit the seat that gave up;
-    else the loser or, if the rules rotate the deal or there is no loser, the next seat.
+    else the loser or, if the rules rotate the deal or there is no loser, the next seat. None if
+    the hand had no dealer.
     """
     if event.dealer is None:
         return None

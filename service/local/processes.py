@@ -133,7 +133,7 @@ class Sockets:
     The folder of one server's sockets, removed even if this process is killed.
 
     A shell process waits until the pipe from this process is closed and the server has removed
-    its sockets, and then removes the folder.
+    its sockets (for at most ten seconds), and then removes the folder.
     """
 
     def __init__(self, data: Path, *, longest_name: str) -> None:
@@ -189,7 +189,7 @@ def name_for(data: Path) -> str:
 
 
 def is_private(folder: Path) -> bool:
-    """Return whether `folder` is a real folder that only this user can access."""
+    """Return whether `folder` is no link, and only this user or the servers' user can access it."""
     found = folder.lstat()
     return (
         stat.S_ISDIR(found.st_mode)
@@ -211,8 +211,8 @@ def start_child(
     Start `command` in its own session, with its output appended to the file `log`.
 
     The child does not receive the terminal's Ctrl-C, because children are stopped in order.
-    If this process dies, the kernel sends the child the signal `ends_with_us`. Call it from
-    the main thread: Linux sends that signal when the starting thread ends.
+    If this process dies, the kernel (Linux) or a shell sends the child the signal `ends_with_us`.
+    Call this function from the main thread: Linux sends that signal when the calling thread ends.
 
     Raises EmbeddedError if the child cannot become the user `identity`, and OSError if the
     command cannot be run.
@@ -255,7 +255,7 @@ class LogRotation:
 
 def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
     """
-    Copy a log larger than `limit` bytes to `.log.1` and truncate it; return whether it did.
+    Copy a log larger than `limit` bytes to `.log.1`, truncate it; return whether it was truncated.
 
     The writing program has the file open in append mode and continues in the empty file; a
     line written between copy and truncation is lost. Older copies move to `.log.2` and so on, and
@@ -399,13 +399,13 @@ class Identity:
                 os.setuid(self.uid)
 
     def can_reach(self, path: Path) -> bool:
-        """Return whether this identity can access `path`."""
+        """Return whether this identity can enter the folders above `path` (not `path` itself)."""
         if self.method is not Method.SETUID:
             return True
         return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)
 
     def own(self, folder: Path) -> None:
-        """Change the owner of `folder` and its content to this identity."""
+        """Change the owner of `folder` and its content to this identity; without root, do nothing."""
         if os.getuid() != 0:
             return
         for path in (folder, *folder.rglob("*")):
@@ -416,7 +416,8 @@ class Identity:
         """
         Return `program`, or its copy if this identity cannot access it.
 
-        `root` is the folder above `program` that contains everything it needs.
+        `root` is the folder above `program` that contains all files that the program needs; it is
+        copied to the folder `into`.
         """
         if self.can_reach(program):
             return program
