@@ -267,7 +267,7 @@ class Ruleset:
         return self.ranks.get(rank, PLAIN_RANK)
 
     def height(self, rank: Rank) -> int:
-        """Return the place of `rank` in `order`, 0 for the lowest; raises KeyError for a joker."""
+        """Return the place of `rank` in `order`, from 0 up; raises KeyError if it has none."""
         return self._heights[rank]
 
     @cached_property

@@ -405,7 +405,7 @@ class Identity:
         return all(folder.stat().st_mode & 0o001 for folder in path.resolve().parents)
 
     def own(self, folder: Path) -> None:
-        """Change the owner of `folder` and its content to this identity; without root, do nothing."""
+        """Change the owner of `folder` and its content to this identity; only if root runs this."""
         if os.getuid() != 0:
             return
         for path in (folder, *folder.rglob("*")):
