@@ -8,7 +8,17 @@ from enum import StrEnum
 import msgspec
 import pytest
 
-from service.domain import commands, decide, demand, events, game, ruleset, table
+from service.domain import (
+    commands,
+    decide,
+    demand,
+    dispute,
+    dispute_rules,
+    events,
+    game,
+    ruleset,
+    table,
+)
 from service.domain.cards import HIDDEN, JOKER, RANKS, SUITS
 from service.domain.commands import PickUp, TimeOut
 from service.domain.demand import Demand
@@ -28,7 +38,7 @@ from tests.unit.domain.test_table_seats import OPENED
 ENUMS = sorted(
     {
         value
-        for module in (commands, events, game, ruleset, table)
+        for module in (commands, dispute, dispute_rules, events, game, ruleset, table)
         for value in vars(module).values()
         if isinstance(value, type) and issubclass(value, StrEnum) and value is not StrEnum
     },
