@@ -222,7 +222,7 @@ class FrameSchema(Closed):
 Json = dict[str, Any]
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class ViewFacts(Struct, frozen=True, kw_only=True):
     """
     Data of a view that is not in the state of the game.
 
@@ -245,7 +245,7 @@ class ViewSource(Struct, frozen=True, kw_only=True):
 
     game: Game
     viewer: Viewer
-    facts: Facts
+    facts: ViewFacts
     moves: Sequence[Move] = ()  # of the viewer; found in the unmasked game
 
 
@@ -253,7 +253,7 @@ Parts = Mapping[str, Callable[[ViewSource], Any]]
 """The names of the parts of a view, in order, and the functions that make them."""
 
 
-def view_json(game: Game, viewer: Viewer, facts: Facts, moves: Sequence[Move] = ()) -> Json:
+def view_json(game: Game, viewer: Viewer, facts: ViewFacts, moves: Sequence[Move] = ()) -> Json:
     """
     Return the view of `game`, which `seen_by(…, viewer)` has masked.
 

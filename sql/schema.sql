@@ -1271,10 +1271,10 @@ AS $$
 $$;
 
 
--- record_refusal: store a refused move, which the caller has encrypted; called by earlier releases.
+-- record_refusal: store a refused move, encrypted by the caller, for processes of earlier releases.
 --
--- Only the first 200 of a seat are stored: the game's bundle contains them all, and must stay
--- small enough to be read.
+-- This release calls record_attempt. Only the first 200 of a seat are stored, because the game's
+-- bundle contains every stored one and must stay small enough to be read.
 CREATE OR REPLACE FUNCTION record_refusal(
     game uuid, refused_at timestamptz, its_seat integer, key text, ciphertext bytea
 ) RETURNS void

@@ -27,7 +27,7 @@ def measure_backlog(services: Services) -> None:
     """
     now = services.world.now()
     for topic in TOPICS:
-        since = services.directory.outbox_since(topic=topic)
+        since = services.directory.oldest_outbox_time(topic=topic)
         age = 0.0 if since is None else (now - since).total_seconds()
         OUTBOX_AGE.labels(topic).set(max(0.0, age))
     backlog = services.sequencer.backlog()

@@ -227,7 +227,7 @@ _TEXTS: Mapping[str, str] = {
     "play": (
         "The view of a seat has its own cards and, in `moves`, legal moves that can be posted "
         "unchanged; post `ready` to end the exchange of cards. With `If-Match` a move is refused "
-        "if another seat has acted in between; in the exchange only your own actions count. The "
+        "if any seat has acted in between; in the exchange only your own actions count. The "
         "answer contains a receipt, the server's signature of the game so far."
     ),
     "replay": (

@@ -103,9 +103,10 @@ def game(call: Call, game_id: UUID) -> Response:
 )
 def move(call: Call, game_id: UUID) -> Response:
     """
-    Make a move; with `If-Match` it is refused if another seat has acted since that version.
+    Make a move; with `If-Match` it is refused if any seat has acted since that version.
 
-    During the exchange of cards it is refused only if the caller's own seat has acted since.
+    During the exchange of cards it is refused only if the caller's own seat has acted since. A
+    forfeit is refused only with a version that the game never had.
     """
     return change_response(
         services().moves.move(

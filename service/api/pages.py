@@ -1,4 +1,4 @@
-"""HTML pages: lobby, table, replay, rules, checks of the verifier; their scripts and styles."""
+"""The HTML pages, with their scripts, styles and texts."""
 
 from __future__ import annotations
 
@@ -227,8 +227,10 @@ def verify_page() -> Response:
 @pages.get("/verify/worker.js")
 def verify_worker() -> Response:
     """Return the service worker that stores the page /verify in the browser."""
-    response = Response(loaded_assets().files[VERIFIER_WORKER], content_type=KINDS[".js"])
-    response.headers["Service-Worker-Allowed"] = "/verify"  # the page itself is above its folder
+    response = Response(loaded_assets().files[VERIFIER_WORKER], content_type=CONTENT_TYPES[".js"])
+    response.headers["Service-Worker-Allowed"] = (
+        "/verify"  # /verify is not below /verify/, the folder of this script
+    )
     response.headers["Content-Security-Policy"] = SCRIPT_POLICY  # for requests of the worker
     return revalidated(response)
 
@@ -291,7 +293,7 @@ STRINGS = "app/strings/"
 
 The files in the folder itself are for all pages, those of a subfolder for some pages."""
 
-KINDS = {
+CONTENT_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".json": "application/json",
@@ -324,7 +326,7 @@ def loaded_assets() -> Assets:
     `./cards.js` gets the file of its own build, and imports need not be rewritten. Comments,
     spaces and long names are removed (`minify.py`): they are half of the scripts.
     """
-    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in KINDS)
+    paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in CONTENT_TYPES)
     paths.remove(FOLDER / "package.json")  # for Node.js
     texts = {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in paths}
     scripts = [name for name in texts if name.endswith(".js")]
@@ -373,7 +375,7 @@ def asset(build: str, path: str) -> Response:
     content = loaded_assets().files.get(path)
     if content is None:
         raise not_found("file")
-    response = Response(content, content_type=KINDS[Path(path).suffix])
+    response = Response(content, content_type=CONTENT_TYPES[Path(path).suffix])
     if build == loaded_assets().build:
         return immutable(response, public=True)
     return revalidated(response)
@@ -382,4 +384,4 @@ def asset(build: str, path: str) -> Response:
 @assets.get("/style.css")
 def style() -> Response:
     """Return the style sheet of all pages."""
-    return revalidated(Response(loaded_assets().files[STYLE], content_type=KINDS[".css"]))
+    return revalidated(Response(loaded_assets().files[STYLE], content_type=CONTENT_TYPES[".css"]))

@@ -204,7 +204,7 @@ class FirstRead:
         if self._lookup is None:
             return self._known or self._reads.game_cache.cached(game)
         if self._entry is None:
-            self._entry = self._reads.game_cache.found(self._lookup, self._found, self._known)
+            self._entry = self._reads.game_cache.from_lookup(self._lookup, self._found, self._known)
         return self._entry
 
     def take(self, game: UUID) -> GameEntry | None:

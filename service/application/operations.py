@@ -85,9 +85,9 @@ class Archiving:
         """
         Archive one game.
 
-        The bundle is written to disk and read back before the transaction that deletes the
-        events and records the bundle's hash. The game's stream is locked meanwhile, so that of two
-        concurrent runs the second one finds the game archived and writes nothing.
+        One transaction locks the game's stream, deletes its events and records the bundle's hash.
+        The bundle is written to disk and read back before the events are deleted. Of two concurrent
+        runs the second one waits for the lock, finds the game archived and writes nothing.
 
         Raises Refusal: `not-found`, `archived`, `hand-running`, `notifications-pending`,
         `too-large` for a bundle, `unavailable` if refused attempts are missing or cannot
@@ -129,7 +129,9 @@ MAX_STUCK = 1000
 
 MAX_DISPUTES = 1000
 """Maximum number of disputes that `disputes` returns."""
+
 DONE = "done"
+"""The outcome of a successful action in the operator log."""
 
 _Done = TypeVar("_Done")
 

@@ -29,8 +29,8 @@ from service.store.disputes import (
     STATISTICS_TOPIC,
     BlindChoice,
     DisputeRepository,
-    Facts,
     ShuffledDeck,
+    StatisticsInput,
 )
 from service.store.events import StoreError
 from service.store.summaries import Cursor
@@ -172,14 +172,14 @@ class Statistics:
             "cannot_tell": OF_CHOICES,
         }
 
-    def _facts(self, entry: GameEntry) -> Facts:
+    def _facts(self, entry: GameEntry) -> StatisticsInput:
         record, seats = entry.record, entry.record.game.setup.seats
         log = decode_log(self._game_cache.lines(record.identity))
         players = {s: player for s, player in enumerate(entry.players) if player is not None}
         people = [seat for seat in players if seats[seat].bot is None]
         deck, ended_at = sealed_deck(log), parse_time(record.at)
         deal = deal_fact(log, deck, people)
-        return Facts(
+        return StatisticsInput(
             game=record.identity,
             deck=None
             if deal is None

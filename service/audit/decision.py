@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from schemas.events import type_of
 from schemas.moves import move_json
-from schemas.views import Facts, Json, view_json
+from schemas.views import Json, ViewFacts, view_json
 from service.domain.cards import HIDDEN, Card, in_code_order
 from service.domain.commands import (
     CommandRefused,
@@ -254,7 +254,7 @@ def _saw(history: History, before: Game, seat: Seat, known: Known) -> Json:
     """Return the view of the seat before it moved, or the public view if its hand is unknown."""
     viewer = seat if known is Known.DECK else None
     created = history.log[0].fields
-    facts = Facts(
+    facts = ViewFacts(
         id=created["game"],
         head=history.log[before.version - 1].head,
         ruleset_hash=created["data"]["ruleset_hash"],

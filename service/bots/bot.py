@@ -8,7 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from schemas.views import VIEW_PARTS, Facts, LazySeats, LazyView, Parts, ViewSource, ruleset_json
+from schemas.views import (
+    VIEW_PARTS,
+    LazySeats,
+    LazyView,
+    Parts,
+    ViewFacts,
+    ViewSource,
+    ruleset_json,
+)
 from service.domain.commands import Seat
 from service.domain.game import Game
 from service.domain.legal import legal_moves
@@ -44,13 +52,13 @@ class Bot:
     name: str
     description: str
     strength: int  # from 1, no better than chance, to 5
-    beats: int = 1  # length of its turn in intervals of `ConstantTime`: nearly always enough
+    beats: int = 1  # length of its turn in intervals of `ConstantTime`: it seldom needs more
     choose: Chooser
 
 
-def bot_view(game: Game, seat: Seat, facts: Facts) -> View:
+def bot_view(game: Game, seat: Seat, facts: ViewFacts) -> View:
     """
-    Return the view of a seat for its bot, equal to that of a person `with_settings`.
+    Return the view of a seat for its bot: that of a person after `with_settings`.
 
     Its parts are made when the bot reads them, from the masked game.
     """

@@ -71,7 +71,9 @@ def tables(
         page = player.api.get("/tables?" + "&".join(query))
     found = [one for one in page["items"] if status or one["status"] != "closed"]
     if not found and page["next"]:
-        click.echo(f"the newest {MAX_TABLES} tables are closed; older ones: use --status")
+        click.echo(
+            f"the newest {MAX_TABLES} tables are closed; `--status open` lists older open ones"
+        )
         return
     if not found:
         click.echo(f"no tables; `shithead play --url {url}{same_player()}` opens one")
@@ -97,7 +99,11 @@ def _listed(table: Mapping[str, Any], url: str, player: str) -> Text:
 
 
 def _command(table: Mapping[str, Any], url: str, player: str) -> str:
-    """Return the command for a table; `player` are the options that name the same player."""
+    """
+    Return the command for a table, or its address if no hand was dealt and none can be.
+
+    `player` are the options that name the same player.
+    """
     address = f"{url.rstrip('/')}/v1/tables/{table['id']}"
     if (table["as"] is not None and table["status"] != "closed") or table["status"] == "open":
         return f"shithead play {address}{player}"

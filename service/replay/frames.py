@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from schemas.events import type_of
-from schemas.views import Facts, Json, view_json
+from schemas.views import Json, ViewFacts, view_json
 from service.domain.cards import Card
 from service.domain.events import Event
 from service.domain.game import Game, SeatState
@@ -114,7 +114,7 @@ def items_of(log: Sequence[RecordedEvent], steps: Iterable[Frame], viewer: Viewe
 
 def past_view(log: Sequence[RecordedEvent], game: Game, viewer: Viewer) -> Json:
     """Return the view of an earlier state of a game (masked), made from its log alone."""
-    facts = Facts(
+    facts = ViewFacts(
         id=log[0].fields["game"],
         head=log[game.version - 1].head,
         ruleset_hash=log[0].fields["data"]["ruleset_hash"],

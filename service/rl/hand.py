@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from schemas.moves import move_of
-from schemas.views import Facts, view_json
+from schemas.views import ViewFacts, view_json
 from service.domain.cards import Card
 from service.domain.commands import Seat
 from service.domain.deal import dealt_hand
@@ -22,7 +22,7 @@ from service.domain.view import seen_by
 from service.rl.arrays import Actions, Floats, Json, Move, observed
 from service.rulesets.catalogue import definition
 
-FACTS: Final = Facts(id="shithead_v0", head="00" * 32, ruleset_hash="00" * 32)
+FACTS: Final = ViewFacts(id="shithead_v0", head="00" * 32, ruleset_hash="00" * 32)
 TURNS_PER_SEAT: Final = 400
 """The default turn limit of a hand, divided by its seats."""
 

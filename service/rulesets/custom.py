@@ -86,8 +86,8 @@ def canonical_settings(tree: Tree) -> Tree:
     """
     Return a full tree in canonical form, so that equal rulesets have equal ids.
 
-    Every setting is written out; plain ranks are left out, and so are settings of second
-    hands that equal those of first hands.
+    Every setting is written out; plain ranks are left out, and so are settings of `second_hand`
+    (every second hand of a table) that equal those of the first hands.
     """
     full: Tree = _lists(full_tree(tree))
     ranks = full["ranks"]
@@ -155,8 +155,8 @@ def _citations_kept(
     """
     Return the citations; those of dropped statements are replaced by the model's.
 
-    A rule without a setting, such as that a stack is played whole, may be in any entry of its
-    statement. Therefore it cites the model if one of the entries is dropped.
+    A rule without a setting, such as that a stack is played whole, may be stated in any of the
+    entries with the id that it cites. Therefore it cites the model if one of them is dropped.
     """
     ids = {s.id for s in (*statements, *model().statements)}
     citations = {}

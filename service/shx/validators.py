@@ -218,7 +218,9 @@ OPENING: Final = record({"p": integer(0, MAX_CARDS - 1), "card": card, "salt": H
 
 
 PRIME: Final = 2**255 - 19
-_D: Final = -121665 * pow(121666, -1, PRIME) % PRIME
+"""Coordinates of Ed25519 are integers modulo this; d of its curve is `_CURVE_D` (RFC 8032, 5.1)."""
+
+_CURVE_D: Final = -121665 * pow(121666, -1, PRIME) % PRIME
 _ROOT_OF_MINUS_ONE: Final = pow(2, (PRIME - 1) // 4, PRIME)
 _ORDER_EIGHT: Final = int.from_bytes(
     bytes.fromhex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"), "little"
@@ -260,7 +262,7 @@ def key_fault(public: bytes) -> str | None:
     y, sign = number & (2**255 - 1), number >> 255
     if y >= PRIME:
         return "a key in a non-canonical encoding"
-    x = _root((y * y - 1) * pow(_D * y * y + 1, -1, PRIME) % PRIME)
+    x = _root((y * y - 1) * pow(_CURVE_D * y * y + 1, -1, PRIME) % PRIME)
     if x is None:
         return "a key that is no point of the curve, so no signature verifies under it"
     if x == 0 and sign:

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias, assert_never
 
 from schemas.moves import move_json
-from schemas.views import Facts, view_json
+from schemas.views import ViewFacts, view_json
 from service.domain.commands import Move
 from service.domain.game import Game
 from service.domain.legal import legal_moves
@@ -142,7 +142,7 @@ def rows(lines: Sequence[bytes]) -> Iterator[Json]:
     log = history.log
     created = log[0].fields
     final = history.games[-1]
-    facts = Facts(id=created["game"], head="", ruleset_hash=created["data"]["ruleset_hash"])
+    facts = ViewFacts(id=created["game"], head="", ruleset_hash=created["data"]["ruleset_hash"])
     for move in history.moves:
         if move.command is None or move.seat is None or move.first == 0:
             continue
@@ -180,7 +180,7 @@ def _history(lines: Sequence[bytes]) -> History:
         raise RecordError("bad_log", f"its rules or its first event are invalid: {error}") from None
 
 
-def _position(before: Game, move: RecordedMove, facts: Facts) -> Json:
+def _position(before: Game, move: RecordedMove, facts: ViewFacts) -> Json:
     seat = move.seat or 0
     view = view_json(seen_by(before, seat), seat, facts)
     seats = view["seats"]

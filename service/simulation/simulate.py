@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from schemas.moves import move_of
-from schemas.views import Facts
+from schemas.views import ViewFacts
 from service.application.games.record import GameRecord, write
 from service.application.tables.dealing import new_hand
 from service.application.tables.record import TableRequest, opened_by
@@ -217,7 +217,7 @@ def _next_move(record: GameRecord, identity: str, names: Sequence[str], world: _
     game = record.game
     seat = world.choice(acting_seats(game))
     created = record.created
-    facts = Facts(
+    facts = ViewFacts(
         id=identity,
         head=record.head.hex(),
         ruleset_hash=created["ruleset_hash"],

@@ -88,7 +88,7 @@ class BlindChoice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
+class StatisticsInput:
     """The data of a finished game that statistics need."""
 
     game: UUID
@@ -203,12 +203,12 @@ class DisputeRepository(Repository):
         """Return the streams of the oldest outbox rows of a topic; the rows are not removed."""
         return [stream for (stream,) in self._database.fetch("outbox_waiting", topic, limit)]
 
-    def outbox_since(self, *, topic: str) -> datetime | None:
+    def oldest_outbox_time(self, *, topic: str) -> datetime | None:
         """Return the time of the oldest outbox row of a topic, None if there is none."""
-        rows = self._database.fetch("outbox_since", topic)
+        rows = self._database.fetch("oldest_outbox_time", topic)
         return rows[0][0] if rows else None
 
-    def keep_facts(self, facts: Facts) -> None:
+    def keep_facts(self, facts: StatisticsInput) -> None:
         """Store the data of a game, once, and remove its row from the outbox."""
         deck = None if facts.deck is None else _json(_deck_json(facts.deck))
         choices = _json([_choice_json(c, facts.ended_at) for c in facts.choices])

@@ -356,7 +356,7 @@ and `{card}` the first value that is a card.
 
 _CARD: Final = r"[2-9TJQKA][cdhs](?:/\d)?|X\d+"
 
-_END: Final = re.compile(r"[;\n]|(?<=[a-z\])])[.:] ")
+_CLAUSE_END: Final = re.compile(r"[;\n]|(?<=[a-z\])])[.:] ")
 
 
 def plain(check: str, result: str, reason: str | None = None) -> str:
@@ -464,14 +464,14 @@ def shortened(text: str, words: int = MAX_WORDS) -> str:
     """
     Return the first clause of a technical text, with at most a number of words.
 
-    A longer clause is cut at a comma, else within the sentence.
+    A longer clause ends at the last comma among these words, or after them with "…".
 
     >>> shortened("seat 1 does not hold 7h; 3 more, at seq 4, 5, 6")
     'seat 1 does not hold 7h'
     >>> shortened("one two three four", 3)
     'one two three …'
     """
-    clause = _END.split(text, maxsplit=1)[0].split()
+    clause = _CLAUSE_END.split(text, maxsplit=1)[0].split()
     if len(clause) <= words:
         return " ".join(clause)
     cut = " ".join(clause[:words])

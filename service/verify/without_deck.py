@@ -99,11 +99,13 @@ def check_throw(game: Game, event: Event, seq: int) -> None:
         raise Failed(seq, "not as many cards are drawn as were thrown", rule)
     if event.cards != in_code_order(event.cards):
         raise Failed(seq, "the thrown cards are not in the order of their codes", rule)
-    if _place(game, event.seat) < (-1 if game.thrower is None else _place(game, game.thrower)):
+    earliest = 0 if game.thrower is None else _after_dealer(game, game.thrower)
+    if _after_dealer(game, event.seat) < earliest:
         raise Failed(seq, "a seat throws out of order: left of the dealer comes first", rule)
 
 
-def _place(game: Game, seat: Seat) -> int:
+def _after_dealer(game: Game, seat: Seat) -> int:
+    """Return the place of a seat in the order from the dealer's left: 0 is next to the dealer."""
     return (seat - (game.dealer or 0) - 1) % len(game.seats)
 
 

@@ -1,7 +1,7 @@
--- idle_games: running games of people whose last event is old, oldest game first.
+-- idle_games: running games with a person in a seat and an old last event, oldest game first.
 --
--- Newer games are skipped without reading their events. Games with a deadline in the future are
--- skipped too: the sweeper acts on them.
+-- Games created after $2 are skipped without reading their events. Games with a deadline in the
+-- future are skipped too: the sweeper acts on them.
 -- $1 now, $2 latest time of the last event, $3 and $4 time and id of the last row of the previous
 -- page, $5 row limit
 SELECT g.game_id, g.version, g.created_at

@@ -27,11 +27,11 @@ from service.store.disputes import (
     STATISTICS_TOPIC,
     Accusations,
     BlindChoice,
-    Facts,
     SealedFindings,
     SealedVote,
     ShuffledDeck,
     StatementText,
+    StatisticsInput,
 )
 from service.store.events import Commit, DisputeRuns, OutboxRow
 from service.store.summaries import Cursor
@@ -322,7 +322,7 @@ def test_missing_findings_are_due(stores: Stores) -> None:
     assert list(directory.due_disputes(now=NOW, opened_before=NOW, limit=9)) == [dispute]
 
 
-def facts(game: UUID, ended_at: datetime = NOW) -> Facts:
+def facts(game: UUID, ended_at: datetime = NOW) -> StatisticsInput:
     """Return the facts of a game with one blind choice."""
     deck = ShuffledDeck(
         game=game,
@@ -334,7 +334,7 @@ def facts(game: UUID, ended_at: datetime = NOW) -> Facts:
         ended_at=ended_at,
     )
     choice = BlindChoice(game=game, seq=40, player=ADA, slots=3, playable=1, fitted=True)
-    return Facts(game=game, deck=deck, choices=(choice,), ended_at=ended_at)
+    return StatisticsInput(game=game, deck=deck, choices=(choice,), ended_at=ended_at)
 
 
 def test_a_game_is_counted_once_and_leaves_the_outbox(stores: Stores) -> None:
@@ -354,16 +354,16 @@ def test_a_game_is_counted_once_and_leaves_the_outbox(stores: Stores) -> None:
 
 def test_the_age_of_a_topic_is_that_of_its_oldest_row(stores: Stores) -> None:
     directory = stores.directory
-    assert directory.outbox_since(topic=STATISTICS_TOPIC) is None
+    assert directory.oldest_outbox_time(topic=STATISTICS_TOPIC) is None
     found = []
     for game in (uuid4(), uuid4()):
         row = OutboxRow(stream=game, version=1, topic=STATISTICS_TOPIC)
         made = append(game, b"{}", summary=game_summary())
         stores.store.commit(Commit(appends=(made,), outbox=(row,)))
-        found.append(directory.outbox_since(topic=STATISTICS_TOPIC))
+        found.append(directory.oldest_outbox_time(topic=STATISTICS_TOPIC))
     assert found[0] is not None
     assert found[1] == found[0]
-    assert directory.outbox_since(topic="log") is None
+    assert directory.oldest_outbox_time(topic="log") is None
 
 
 def test_decks_are_listed_oldest_first_after_a_cursor(directory: Directory) -> None:

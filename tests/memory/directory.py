@@ -15,7 +15,7 @@ import orjson
 from service.shx.canonical import parse_time
 from service.store.database import as_json
 from service.store.directory import CustomRuleset, Directory, Erasure, Player, Standing
-from service.store.disputes import DisputeRow, Facts
+from service.store.disputes import DisputeRow, StatisticsInput
 from service.store.events import PlayerErased, QuotaFull, QuotaKind, StoreError, StreamKind
 from service.store.games import (
     READ_AGAIN,
@@ -172,7 +172,7 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         super().__init__(store)
         self._lock = threading.Lock()
         self._rulesets: dict[str, CustomRuleset] = {}
-        self._facts: dict[UUID, Facts] = {}
+        self._facts: dict[UUID, StatisticsInput] = {}
         self._readings: dict[UUID, list[_RecordedReading]] = {}
 
     def erase_player(self, player: UUID, at: datetime) -> bool:

@@ -12,11 +12,11 @@ from service.store.disputes import (
     Accusations,
     BlindChoice,
     DisputeRow,
-    Facts,
     SealedFindings,
     SealedVote,
     ShuffledDeck,
     StatementText,
+    StatisticsInput,
 )
 from service.store.events import StreamKind
 from service.store.summaries import START, Cursor, Page
@@ -27,7 +27,7 @@ class MemoryDisputes:
     """The directory's part for disputes and statistics, over a memory store."""
 
     _store: MemoryStore
-    _facts: dict[UUID, Facts]
+    _facts: dict[UUID, StatisticsInput]
 
     def disputes_of(
         self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50
@@ -150,10 +150,10 @@ class MemoryDisputes:
     def outbox_waiting(self, *, topic: str, limit: int) -> Sequence[UUID]:
         return [row.stream for row in self._store.waiting(topic)][:limit]
 
-    def outbox_since(self, *, topic: str) -> datetime | None:
+    def oldest_outbox_time(self, *, topic: str) -> datetime | None:
         return self._store.waiting_since(topic)
 
-    def keep_facts(self, facts: Facts) -> None:
+    def keep_facts(self, facts: StatisticsInput) -> None:
         self._facts.setdefault(facts.game, facts)
         self._store.take_off_outbox(facts.game, "statistics")
 

@@ -194,9 +194,9 @@ class GameCache:
         """Return the present version of a game; None if it does not exist."""
         known = self._games.get(game)
         lookup = lookup_of(game, None if known is None else known.version)
-        return self.found(lookup, self._lookups.find(lookup), known)
+        return self.from_lookup(lookup, self._lookups.find(lookup), known)
 
-    def found(
+    def from_lookup(
         self, lookup: Lookup, found: LookupResult, known: GameEntry | None
     ) -> GameEntry | None:
         """
@@ -286,7 +286,7 @@ class GameCache:
             return None
         known = self._tables.get(identity) if after else None
         if found.version < after or (after and (known is None or known.version < after)):
-            self._tables.forget(identity)  # restored from a backup, as in `found`
+            self._tables.forget(identity)  # restored from a backup, as in `from_lookup`
             return self.table(identity)
         with work(len(found.events)):
             if known is None:
@@ -297,7 +297,7 @@ class GameCache:
         return record
 
     def sits_or_judges(self, entry: GameEntry, caller: Caller) -> bool:
-        """Return whether a caller sits at a game's table now, or judges a dispute about it."""
+        """Return whether a caller sits at the game's table now, or judges a dispute about it."""
         player = caller.player
         if player is None:
             return False
@@ -352,7 +352,7 @@ EVENTS_PER_UNIT = 20
 
 
 class FullView(Enum):
-    """Marks the history with all known cards; views made from it must be masked."""
+    """Marks the history with every card that the server knows; its views must be masked."""
 
     ALL_KNOWN = "all known"
 
@@ -373,7 +373,7 @@ class Histories:
         self._lock = threading.Lock()
 
     def full(self, entry: GameEntry) -> History:
-        """Return the history with all known cards; views made from it must be masked."""
+        """Return the history with every card that the server knows; its views must be masked."""
         return self._history(entry, FullView.ALL_KNOWN)
 
     def of(self, entry: GameEntry, viewer: Viewer) -> History:

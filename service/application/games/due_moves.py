@@ -44,7 +44,7 @@ MAX_MOVES = 200
 """Maximum number of moves of one job; another job makes the remaining ones."""
 
 SEARCH_SECONDS = 2.0
-"""Time limit of one job at a table with a bot that searches, so that others wait less."""
+"""Time limit of one job at a table with a bot that searches, so that other jobs wait less."""
 
 MAX_SWAPS = 6
 """Maximum number of swaps of a bot in the exchange; then its move is `ready`."""

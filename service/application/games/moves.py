@@ -66,7 +66,7 @@ def check_signature(
     record: GameRecord, seat: Seat, move: Move, auth: Mapping[str, Any] | None
 ) -> None:
     """
-    Raise Refusal unless the move is signed with its seat's key; without a key it has no signature.
+    Raise Refusal unless the move is signed with its seat's key, or has neither key nor signature.
 
     The codes, in the order of the checks: `signature-required`, `bad-signature`,
     `nonce-reused`, `stale-version`.
@@ -176,15 +176,15 @@ class Refusals:
 
     def shown(self, record: GameRecord) -> list[dict[str, Any]]:
         """
-        Return all refused moves, or none if they are not those named in the seal.
+        Return all refused moves, or none if the seal names others: a part proves nothing.
 
-        Without some of them, the others prove nothing.
+        A seal of version 1 names none, and then all are returned.
         """
         rows = self.of(record.identity)
         return rows if _fits(record, rows) else []
 
     def is_complete(self, record: GameRecord) -> bool:
-        """Return whether the stored attempts are those named in the seal, or all are deleted."""
+        """Return whether the seal names no other attempts than those stored, or all are deleted."""
         rows = self.of(record.identity)
         return not rows or _fits(record, rows)
 
@@ -348,7 +348,8 @@ class Moves:
         """
         Make a move of the server for a seat; raises StreamConflict if the game has moved on.
 
-        It calls `rest`, which waits, before the write, because the time in the events is public.
+        It calls `rest` before the write. For a bot this waits until the end of a fixed interval:
+        the time in the events is public, and would otherwise show how long the bot needed.
         """
         events = decide(command, entry.record.game)
         rest()
@@ -408,7 +409,7 @@ class Moves:
             return None
         newer = self._game_cache.with_events(entry, entry.version, conflict.lines)
         if any(seat.time_outs for seat in newer.record.game.seats):
-            return None  # seats may have come back from a bot as well
+            return None  # a player may have taken the seat back from a bot: no event states this
         self._game_cache.keep(newer)
         return newer
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import orjson
 
-from schemas.views import Facts, view_json
+from schemas.views import ViewFacts, view_json
 from service.application.access import AccessLog, Caller, digest, visible, visible_table
 from service.application.errors import Refusal, invalid
 from service.application.games.cache import GameCache, GameEntry, Histories, Names
@@ -50,7 +50,7 @@ def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, An
         with work(listing(game, viewer)):
             moves = legal_moves(game, viewer)
     window = window_until(record, window_seconds=entry.window_seconds)
-    facts = Facts(
+    facts = ViewFacts(
         id=str(record.identity),
         head=record.head.hex(),
         ruleset_hash=record.created["ruleset_hash"],

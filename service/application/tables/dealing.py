@@ -123,7 +123,9 @@ def new_hand(
 
 def deal_when_ready(record: GameRecord, *, at: str) -> tuple[GameRecord, tuple[bytes, ...]]:
     """
-    Return the record after the deal, and its lines; before all entropy is in, it is unchanged.
+    Return the record after the deal, and the lines of the deal.
+
+    While entropy of a seat is missing, the record is unchanged and there are no lines.
 
     Raises ValueError if the record has no seed.
     """

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from msgspec import Struct
 
-from schemas.views import Facts, LazySeats, LazyView, view_json
+from schemas.views import LazySeats, LazyView, ViewFacts, view_json
 from service.bots.bot import bot_view, with_settings
 from service.domain.commands import Seat
 from service.domain.game import Game
@@ -19,7 +19,7 @@ from service.domain.legal import acting_seats, legal_moves
 from service.domain.view import seen_by
 from tests.unit.playing import RULESETS, rules, seat_counts, steps_of
 
-FACTS = Facts(
+FACTS = ViewFacts(
     id="528c9a92-6e09-40f9-ac4e-4c01aef56252",
     head="00" * 32,
     ruleset_hash="11" * 32,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.moves import move_of
-from schemas.views import Facts, GameViewSchema, view_json
+from schemas.views import GameViewSchema, ViewFacts, view_json
 from service.bots.bot import bot_rng
 from service.bots.registry import bots, quick_bots
 from service.domain.commands import Move, Play, Seat, Swap
@@ -25,7 +25,7 @@ from tests.changed import replace
 from tests.examples import examples
 from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
 
-FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
+FACTS = ViewFacts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
 NAMES = sorted(bots())
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schemas.moves import move_of
-from schemas.views import Facts, view_json
+from schemas.views import ViewFacts, view_json
 from service.bots.bot import View, bot_rng, with_settings
 from service.bots.registry import bots
 from service.bots.searching import EXPERT_BUDGET, opinion
@@ -35,7 +35,7 @@ from tests.unit.rulesets.random_settings import random_changes
 from tests.unit.search.lockstep import is_run
 from tests.unit.search.test_playout import policy_of
 
-FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
+FACTS = ViewFacts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
 SEARCHING = ("careful", "expert")
 
 

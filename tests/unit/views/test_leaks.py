@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.views import Facts, view_json
+from schemas.views import ViewFacts, view_json
 from service.bots.bot import bot_rng
 from service.bots.registry import bots
 from service.domain.cards import Card
@@ -21,7 +21,7 @@ from tests.examples import examples
 from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
 
-FACTS = Facts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
+FACTS = ViewFacts(id="528c9a92-6e09-40f9-ac4e-4c01aef56252", head="00" * 32, ruleset_hash="11" * 32)
 DECK_COMMITTED = 2  # the version after game_created and deck_committed
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from marshmallow import ValidationError
 
-from schemas.views import Facts, GameViewSchema, view_json
+from schemas.views import GameViewSchema, ViewFacts, view_json
 from service.domain.commands import Play
 from service.domain.events import (
     AbortCause,
@@ -31,7 +31,7 @@ from tests.examples import examples
 from tests.unit.playing import RULESETS, cards, created, play, rules, seat_counts
 
 ID = "528c9a92-6e09-40f9-ac4e-4c01aef56252"
-FACTS = Facts(id=ID, head="ab" * 32, ruleset_hash="cd" * 32)
+FACTS = ViewFacts(id=ID, head="ab" * 32, ruleset_hash="cd" * 32)
 
 
 def table(identity: str, pile: str, *, covering: bool = False) -> Game:
