@@ -1,4 +1,4 @@
-"""Jobs on Redis through RQ: bots' turns, findings of disputes, trial hands."""
+"""Redis: new versions published to readers, RQ jobs enqueued, trials of rulesets."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from service.shx.canonical import canonical
 from service.tracing import Attribute, Step
 
 QUEUE = "bots"
+"""The queue of all other turns of bots, and of the findings of disputes."""
 
 SEARCH_QUEUE = "searches"
 """The queue of tables with bots that search, which take a hundred times as long for a move."""
@@ -170,7 +171,7 @@ class RedisNotifier:
         """
         messages: list[tuple[str | int, ...]] = [("PUBLISH", channel("game", game), version)]
         if table is not None:
-            messages.append(("PUBLISH", channel("table", table), 0))
+            messages.append(("PUBLISH", channel("table", table), 0))  # readers use the channel only
         with tracing.span(Step.PUBLISH, _PUBLISHING) as span:
             if span.recording:
                 key = _trace_key(game, version)
@@ -329,6 +330,13 @@ redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[5])
 if known then return 'known' end
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3])
 return 'new'
+"""
+"""
+Script that registers a trial: `new` if it has to be enqueued, `known` if it is running already.
+
+`own`: the player has another running trial. `full`: too many trials are running. KEYS: all running
+trials, the player's trial. ARGV: now, the time at which the new trial counts as lost, its id,
+MAX_TRIALS, LOST_SECONDS.
 """
 
 

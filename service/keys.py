@@ -27,7 +27,7 @@ from service.shx.keys import endorse
 _KEY_BYTES: Final = 32
 _NONCE_BYTES: Final = 12
 _FIELDS: Final = frozenset({"v", "current", "keys", "signing", "since", "bots"})
-_LATER: Final = frozenset({"signed", "retired"})  # only if the signing key was changed
+_ROTATED: Final = frozenset({"signed", "retired"})  # once the signing key was changed
 
 
 MAX_SIGNING: Final = 64
@@ -258,7 +258,7 @@ def _new_key() -> tuple[str, bytes]:
 
 def _current_id(value: dict[str, Any]) -> str:
     """Return the current key's id from a key file; raises ValueError for wrong fields."""
-    fields = value.keys() - _LATER if value.keys() >= _LATER else value.keys()
+    fields = value.keys() - _ROTATED if value.keys() >= _ROTATED else value.keys()
     if fields != _FIELDS or value["v"] != 1 or value["current"] not in value["keys"]:
         raise ValueError
     return str(value["current"])

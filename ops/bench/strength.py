@@ -28,7 +28,7 @@ from pathlib import Path
 
 from ops.bench.outside_bots import OUTSIDE
 from schemas.moves import move_of
-from schemas.views import Facts, view_json
+from schemas.views import ViewFacts, view_json
 from service.bots.bot import Bot, bot_rng
 from service.bots.registry import bots
 from service.bots.searching import CAREFUL_BUDGET, EXPERT_BUDGET
@@ -43,7 +43,7 @@ from service.rulesets.catalogue import definition
 
 RULESETS = ("shithead", "leeds", "covered-queen", "threes", "morehead")
 SEATS = (2, 4)
-FACTS = Facts(id="strength", head="00" * 32, ruleset_hash="11" * 32)
+FACTS = ViewFacts(id="strength", head="00" * 32, ruleset_hash="11" * 32)
 RESULTS = Path(__file__).parent / "results"
 TURNS_PER_SEAT = 400
 FEWEST_DEALS = 5

@@ -98,8 +98,9 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
     """
     Check that the deck follows from seed, revealed values and rules, with the right dealer.
 
-    Raises Failed if the deck is not the committed one, Unanswered before the seal or without a
-    deck.
+    Raises Failed for a wrong number of commitments, a wrong dealer, or a deck published without
+    commitments; another deck than the committed one is noted. Raises Unanswered before the seal or
+    without a deck.
     """
     cursor.seq = 0
     at = {event["type"]: seq for seq, event in enumerate(log.events)}
