@@ -263,7 +263,7 @@ def test_a_page_of_closed_tables_is_not_reported_as_no_tables(
     shithead: Callable[..., CommandOutput], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Tables that are still open can be older than the newest page."""
-    for following, expected in (("more", "use --status"), (None, "no tables")):
+    for following, expected in (("more", "`--status open` lists older"), (None, "no tables")):
         listing = Listing(["closed", "closed"], following)
         monkeypatch.setattr("service.cli.tables.known_player", lambda *_, found=listing: found)
         status, out, _ = shithead("tables", "--home", tmp_path)
