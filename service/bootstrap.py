@@ -299,7 +299,7 @@ def compose(
             commands=commands,
             access_log=access_log,
             world=world,
-            ask=ask_findings,
+            request_findings=ask_findings,
             server_keys=lambda: verifiers_of(keyring.present, origin),
         ),
         rooms=Rooms(commands=commands, games=games, leads=leads),

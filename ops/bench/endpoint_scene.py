@@ -169,7 +169,7 @@ def _dispute(
     answer = services.disputes.open(Caller(player=accuser.id), accuser, game, accusation)
     identity = UUID(orjson.loads(answer.body)["id"])
     entry = _entry(services, game)
-    commands = services.disputes._commands  # noqa: SLF001 - all events in one step, not 287 calls
+    commands = services.disputes.commands  # all events in one step, not 287 calls
     sides = {Party.ACCUSER: accuser.id, Party.ACCUSED: entry.players[accused]}
 
     def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, object]]:

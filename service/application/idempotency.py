@@ -95,25 +95,16 @@ class MadeMove:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
     """Stores the first answer to each idempotent request, and returns it to repetitions."""
 
-    def __init__(
-        self,
-        *,
-        store: EventStore,
-        keyring: Keys,
-        game_cache: GameCache,
-        histories: Histories,
-        names: Names,
-        receipts: Receipts,
-    ) -> None:
-        self._store = store
-        self._game_cache = game_cache
-        self._histories = histories
-        self._keyring = keyring
-        self._names = names
-        self._receipts = receipts
+    store: EventStore
+    keyring: Keys
+    game_cache: GameCache
+    histories: Histories
+    names: Names
+    receipts: Receipts
 
     def first_answer(self, caller: UUID, request: Idempotency | None) -> Answered | None:
         """
@@ -123,7 +114,7 @@ class Answers:
         """
         if request is None:
             return None
-        return self.opened(caller, request, self._store.answer(caller, request.request_key))
+        return self.opened(caller, request, self.store.answer(caller, request.request_key))
 
     def opened(
         self, caller: UUID, request: Idempotency, found: StoredAnswer | None
@@ -140,10 +131,10 @@ class Answers:
         if found.sealed.startswith(_REBUILT):
             return self._rebuilt(MadeMove.of_bytes(found.sealed))
         key_id, _, sealed = found.sealed.partition(b":")
-        opened = self._keyring.open(key_id.decode(), sealed, _associated(caller, request))
+        opened = self.keyring.open(key_id.decode(), sealed, _associated(caller, request))
         header, _, body = opened.partition(b"\n")
         return Answered(
-            body=with_hand(body, self._game_cache, self._histories),
+            body=with_hand(body, self.game_cache, self.histories),
             version=orjson.loads(header)["version"],
             replayed=True,
         )
@@ -166,7 +157,7 @@ class Answers:
     def _sealed(self, caller: UUID, request: Idempotency, answer: Answered) -> bytes:
         """Return an answer, encrypted."""
         header = orjson.dumps({"version": answer.version})
-        key_id, sealed = self._keyring.seal(
+        key_id, sealed = self.keyring.seal(
             header + b"\n" + without_hand(answer.body), _associated(caller, request)
         )
         return key_id.encode() + b":" + sealed
@@ -178,14 +169,14 @@ class Answers:
         Its names are the present ones, and its receipt is signed with the present key.
         Raises Refusal `unavailable` if the events are no longer in the log.
         """
-        entry = self._game_cache.past(move.game, move.version)
+        entry = self.game_cache.past(move.game, move.version)
         if entry is None:
             raise Refusal("unavailable", "the events of the first answer are not in the log")
         after = replace(entry, back=frozenset(move.back))
         count = move.version - move.before
-        lines = self._game_cache.lines(move.game, after=move.before, limit=count)
+        lines = self.game_cache.lines(move.game, after=move.before, limit=count)
         return Answered(
-            body=move_answer(after, lines, move.seat, self._names, self._receipts),
+            body=move_answer(after, lines, move.seat, self.names, self.receipts),
             version=move.version,
             replayed=True,
         )

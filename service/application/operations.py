@@ -39,29 +39,20 @@ class ArchivedGame:
     size: int  # bytes
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Archiving:
     """Archives games one at a time; after an interruption the next run continues."""
 
-    def __init__(
-        self,
-        *,
-        operating: Operating,
-        owner: Owner,
-        game_cache: GameCache,
-        evidence: Evidence,
-        bundles: Bundles,
-        world: World,
-    ) -> None:
-        self._operating = operating
-        self._owner = owner
-        self._game_cache = game_cache
-        self._evidence = evidence
-        self._bundles = bundles
-        self._world = world
+    operating: Operating
+    owner: Owner
+    game_cache: GameCache
+    evidence: Evidence
+    bundles: Bundles
+    world: World
 
     def count(self, *, older_than: timedelta) -> int:
         """Return the number of games that `archive_all` would archive now."""
-        return len(self._owner.archivable(ended_before=self._world.now() - older_than))
+        return len(self.owner.archivable(ended_before=self.world.now() - older_than))
 
     def archive_all(self, *, older_than: timedelta) -> Iterator[ArchivedGame | Refusal]:
         """
@@ -70,9 +61,9 @@ class Archiving:
         Games with pending notifications, and games that another run has archived meanwhile, are
         left out.
         """
-        before = self._world.now() - older_than
-        games = self._operating.recorded(
-            "archive", None, lambda: self._owner.archivable(ended_before=before)
+        before = self.world.now() - older_than
+        games = self.operating.recorded(
+            "archive", None, lambda: self.owner.archivable(ended_before=before)
         )
         for game in games:
             try:
@@ -93,10 +84,10 @@ class Archiving:
         `too-large` for a bundle, `unavailable` if refused attempts are missing or cannot
         be decrypted, or the bundle differs from the log.
         """
-        return self._operating.recorded("archive", game, lambda: self._move(game))
+        return self.operating.recorded("archive", game, lambda: self._move(game))
 
     def _move(self, game: UUID) -> ArchivedGame:
-        locked = self._owner.hold(game)
+        locked = self.owner.hold(game)
         if locked is None:
             raise not_found("game")
         if locked.archived:
@@ -106,21 +97,21 @@ class Archiving:
         if locked.outbox_pending:
             detail = f"game {game} has pending notifications: retry in a minute"
             raise Refusal("notifications-pending", detail)
-        entry = self._game_cache.fresh(game)
+        entry = self.game_cache.fresh(game)
         if entry is None:
             raise not_found("game")
         try:
-            data = self._evidence.public(entry)
+            data = self.evidence.public(entry)
         except NotABundle as error:
             raise Refusal("too-large", f"game {game} does not fit into a bundle: {error}") from None
         except KeyringError as error:
             raise Refusal(
                 "unavailable", f"the refused attempts of game {game} cannot be read: {error}"
             ) from None
-        if read_bundle(data).lines != self._game_cache.lines(game):
+        if read_bundle(data).lines != self.game_cache.lines(game):
             raise Refusal("unavailable", f"the bundle of game {game} differs from its log")
-        path = self._bundles.keep(game, data)
-        self._owner.archive(game, sha256(data))
+        path = self.bundles.keep(game, data)
+        self.owner.archive(game, sha256(data))
         return ArchivedGame(id=game, path=path, size=len(data))
 
 
@@ -154,33 +145,20 @@ _DUE = {
 """Why an overdue game is stuck, by the kind of its wake-up."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Operating:
     """Operator actions, each in one transaction with its line in the operator log."""
 
-    def __init__(
-        self,
-        *,
-        operator: str,
-        owner: Owner,
-        directory: Directory,
-        game_cache: GameCache,
-        players: Players,
-        tables: Tables,
-        disputes: Disputes,
-        moves: Moves,
-        keyring: Keyring,
-        world: World,
-    ) -> None:
-        self._operator = operator
-        self._owner = owner
-        self._directory = directory
-        self._game_cache = game_cache
-        self._players = players
-        self._tables = tables
-        self._disputes = disputes
-        self._moves = moves
-        self._keyring = keyring
-        self._world = world
+    operator: str
+    owner: Owner
+    directory: Directory
+    game_cache: GameCache
+    players: Players
+    tables: Tables
+    disputes: Disputes
+    moves: Moves
+    keyring: Keyring
+    world: World
 
     def recorded(self, act: str, target: UUID | None, work: Callable[[], _Done]) -> _Done:
         """
@@ -188,9 +166,9 @@ class Operating:
 
         A refused action is recorded as well, with the code of the Refusal, which is raised.
         """
-        with self._owner.transaction():
+        with self.owner.transaction():
             try:
-                with self._owner.transaction():
+                with self.owner.transaction():
                     done = work()
             except Refusal as refusal:
                 self._record(act, target, refusal.code)
@@ -202,13 +180,13 @@ class Operating:
 
     def name_of(self, player: UUID) -> str | None:
         """Return a player's name, None if the player is unknown or erased."""
-        return self._directory.names([player]).get(player)
+        return self.directory.names([player]).get(player)
 
     def revoke(self, player: UUID) -> None:
         """Revoke a player's token; raises Refusal `not-found`. Recovery gives a new token."""
 
         def work() -> None:
-            if not self._directory.rotate_token(player, token_bytes(TOKEN_BYTES)):
+            if not self.directory.rotate_token(player, token_bytes(TOKEN_BYTES)):
                 raise not_found("player")
 
         self.recorded("revoke-token", player, work)
@@ -217,7 +195,7 @@ class Operating:
         """Rename a player; views show it within seconds. Raises Refusal `not-found`."""
 
         def work() -> None:
-            if not self._owner.rename_player(player, name):
+            if not self.owner.rename_player(player, name):
                 raise not_found("player")
 
         self.recorded("rename", player, work)
@@ -228,13 +206,13 @@ class Operating:
         def work() -> None:
             if self.name_of(player) is None:
                 raise not_found("player")
-            self._players.erase(Player(id=player, name=""))
+            self.players.erase(Player(id=player, name=""))
 
         self.recorded("erase", player, work)
 
     def close(self, table: UUID) -> None:
         """Close any table; raises Refusal `not-found`, or `hand-running` during a hand."""
-        self.recorded("close", table, lambda: self._tables.shut(table))
+        self.recorded("close", table, lambda: self.tables.shut(table))
 
     def abort(self, game: UUID) -> None:
         """
@@ -243,7 +221,7 @@ class Operating:
         Raises Refusal `not-found`, `game-over`, or `unavailable` without the seed, because the
         last event of a log publishes it.
         """
-        self.recorded("abort", game, lambda: self._moves.abort(game))
+        self.recorded("abort", game, lambda: self.moves.abort(game))
 
     def stuck(self, *, late: timedelta) -> Sequence[StuckGame]:
         """
@@ -254,10 +232,10 @@ class Operating:
         """
         return self.recorded("stuck", None, lambda: self._stuck(late))
 
-    def disputes(self) -> Sequence[Mapping[str, Any]]:
+    def disputes_of_server(self) -> Sequence[Mapping[str, Any]]:
         """Return the disputes against the server that are not final, with their statements."""
         return self.recorded(
-            "disputes", None, lambda: self._disputes.against_server(limit=MAX_DISPUTES)
+            "disputes", None, lambda: self.disputes.against_server(limit=MAX_DISPUTES)
         )
 
     def answer(self, dispute: UUID, text: str) -> None:
@@ -267,19 +245,19 @@ class Operating:
         Raises Refusal `not-found`, or `forbidden` if the dispute is against a seat or the rules
         of disputes do not allow it.
         """
-        self.recorded("answer", dispute, lambda: self._disputes.answer(dispute, text))
+        self.recorded("answer", dispute, lambda: self.disputes.answer(dispute, text))
 
     def trail(self, *, limit: int | None) -> Sequence[TrailEntry]:
         """Return the operator log, newest first; this read is recorded in it afterwards."""
-        return self.recorded("trail", None, lambda: self._owner.trail(limit=limit))
+        return self.recorded("trail", None, lambda: self.owner.trail(limit=limit))
 
     def _stuck(self, late: timedelta) -> Sequence[StuckGame]:
         lost = [
             StuckGame(id=row.id, version=row.version, since=row.created_at, why=_lost(row.key_id))
-            for row in self._owner.lost_games(self._keyring.keys.keys())
+            for row in self.owner.lost_games(self.keyring.keys.keys())
         ]
         known = {game.id for game in lost}
-        due = self._directory.due_games(now=self._world.now() - late, limit=MAX_STUCK)
+        due = self.directory.due_games(now=self.world.now() - late, limit=MAX_STUCK)
         overdue = [
             StuckGame(
                 id=row.id,
@@ -294,13 +272,13 @@ class Operating:
 
     def _record(self, act: str, target: UUID | None, outcome: str) -> None:
         entry = TrailEntry(
-            at=self._world.now(),
-            operator=self._operator,
+            at=self.world.now(),
+            operator=self.operator,
             act=act,
             target=target,
             outcome=outcome,
         )
-        self._owner.note(entry)
+        self.owner.note(entry)
 
 
 def _lost(key_id: str | None) -> str:

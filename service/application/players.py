@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
@@ -19,47 +20,39 @@ from service.store.events import HandRunning
 TOKEN_BYTES = 32
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Players:
     """Use cases of players' own accounts."""
 
-    def __init__(
-        self,
-        *,
-        directory: Directory,
-        game_cache: GameCache,
-        tables: Tables,
-        names: Names,
-        world: World,
-        settle_disputes: Callable[[UUID], None] = lambda _player: None,
-    ) -> None:
-        self._directory = directory
-        self._game_cache = game_cache
-        self._tables = tables
-        self._names = names
-        self._world = world
-        self._settle_disputes = settle_disputes  # stores the ends of periods in their disputes
+    directory: Directory
+    game_cache: GameCache
+    tables: Tables
+    names: Names
+    world: World
+    # Stores the ends of periods in the disputes of a player.
+    settle_disputes: Callable[[UUID], None] = lambda _player: None
 
     def register(self, name: str) -> dict[str, Any]:
         """Return a new player with token and recovery code, which are shown only here."""
         token, recovery = token_urlsafe(TOKEN_BYTES), token_urlsafe(TOKEN_BYTES)
-        identity = self._world.identity()
-        self._directory.create_player(
+        identity = self.world.identity()
+        self.directory.create_player(
             player=identity,
             name=name,
             token_hash=digest(token),
             recovery_hash=digest(recovery),
-            at=self._world.now(),
+            at=self.world.now(),
         )
         return {"id": str(identity), "name": name, "token": token, "recovery": recovery}
 
     def by_token(self, token: str) -> Player | None:
         """Return the player of a token; None for an unknown or expired token."""
-        row = self._directory.player_by_token(digest(token))
+        row = self.directory.player_by_token(digest(token))
         return None if row is None else Player(id=row.id, name=row.name or "")
 
     def me(self, player: Player) -> dict[str, Any]:
         """Return a player's own page, with the open tables that the player hosts or sits at."""
-        tables = [str(table) for table in self._directory.tables_of(player.id)]
+        tables = [str(table) for table in self.directory.tables_of(player.id)]
         page = self.public(player.id, own=True)
         return {**{k: page[k] for k in ("id", "name", "created_at")}, "tables": tables, **page}
 
@@ -72,12 +65,12 @@ class Players:
         they have a final ruling; before that, only callers who may see the game learn of
         them. Raises Refusal `not-found`.
         """
-        row = self._directory.player(player)
+        row = self.directory.player(player)
         if row is None:
             raise not_found("player")
-        standing = self._directory.standing(player, public=not own)
-        self._settle_disputes(player)
-        record = self._directory.accusations(player, since=self._world.now())
+        standing = self.directory.standing(player, public=not own)
+        self.settle_disputes(player)
+        record = self.directory.accusations(player, since=self.world.now())
         return {
             "id": str(row.id),
             "name": row.name,
@@ -94,13 +87,13 @@ class Players:
     def rotate(self, player: Player) -> str:
         """Return a new token; the old one expires at once."""
         token = token_urlsafe(TOKEN_BYTES)
-        self._directory.rotate_token(player.id, digest(token))
+        self.directory.rotate_token(player.id, digest(token))
         return token
 
     def recover(self, recovery: str) -> str:
         """Return a new token for a recovery code; raises Refusal `unauthorized`."""
         token = token_urlsafe(TOKEN_BYTES)
-        if self._directory.recover(digest(recovery), digest(token)) is None:
+        if self.directory.recover(digest(recovery), digest(token)) is None:
             raise Refusal("unauthorized", "unknown recovery code")
         return token
 
@@ -112,9 +105,9 @@ class Players:
         views from other processes show it within `KEPT_SECONDS`. Raises Refusal `unauthorized` if
         the player was erased meanwhile.
         """
-        if not self._directory.set_name(player.id, name):
+        if not self.directory.set_name(player.id, name):
             raise _gone()
-        self._names.forget(player.id)
+        self.names.forget(player.id)
         return self.me(player)
 
     def renew_recovery(self, player: Player) -> str:
@@ -124,7 +117,7 @@ class Players:
         Raises Refusal `unauthorized` if the player was erased meanwhile.
         """
         recovery = token_urlsafe(TOKEN_BYTES)
-        if not self._directory.set_recovery(player.id, digest(recovery)):
+        if not self.directory.set_recovery(player.id, digest(recovery)):
             raise _gone()
         return recovery
 
@@ -136,22 +129,22 @@ class Players:
         the erasure is refused, or is itself refused: both lock the player's row. Raises
         Refusal `hand-running` during a hand.
         """
-        if self._directory.standing(player.id).running:
+        if self.directory.standing(player.id).running:
             raise _hand_running()
         self._leave_tables(player)
         try:
-            self._directory.erase_player(player.id, self._world.now())
+            self.directory.erase_player(player.id, self.world.now())
         except HandRunning:
             raise _hand_running() from None
         self._leave_tables(player)  # joined meanwhile; from now on the player can join none
-        self._names.forget(player.id)
+        self.names.forget(player.id)
 
     def _leave_tables(self, player: Player) -> None:
-        for table in self._directory.tables_of(player.id):
-            record = self._game_cache.table(table)
+        for table in self.directory.tables_of(player.id):
+            record = self.game_cache.table(table)
             if record is not None and record.table.seat_of(str(player.id)) is not None:
                 try:
-                    self._tables.leave(player, table)
+                    self.tables.leave(player, table)
                 except Refusal as refusal:
                     if refusal.code != "not-seated":  # a second erasure was faster
                         raise

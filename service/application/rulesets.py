@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 from uuid import UUID
@@ -39,23 +40,15 @@ class Trials(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rulemaking:
     """Creates custom rulesets."""
 
-    def __init__(
-        self,
-        *,
-        directory: PlayerRepository,
-        rulebook: Rulebook,
-        trials: Trials,
-        world: World,
-        handler: Handler,
-    ) -> None:
-        self._handler = handler
-        self._directory = directory
-        self._rulebook = rulebook
-        self._trials = trials
-        self._world = world
+    directory: PlayerRepository
+    rulebook: Rulebook
+    trials: Trials
+    world: World
+    handler: Handler
 
     def make(
         self,
@@ -84,18 +77,18 @@ class Rulemaking:
 
         def decision(_new: NewStream) -> Accepted:
             # Saving has no effect if an equal ruleset exists, so deciding again is harmless.
-            if self._rulebook.find(made.id) is None:
+            if self.rulebook.find(made.id) is None:
                 self._save(player, name, root, made)
-            found = self._rulebook.definition(made.id)
+            found = self.rulebook.definition(made.id)
             return Accepted(answer=Answered(body=orjson.dumps(described(found))))
 
-        return self._handler.handle(
+        return self.handler.handle(
             lambda _fresh: NewStream(), decision, caller=player.id, request=request
         )
 
     def _based(self, base: str, changes: Mapping[str, Any]) -> tuple[Definition, Mapping[str, Any]]:
         """Return the catalogue ruleset and the changes to it; `base` may be a custom ruleset."""
-        found = self._rulebook.definition(base, "/base")
+        found = self.rulebook.definition(base, "/base")
         if found.base is None or found.id in catalogue():
             return found, changes
         try:
@@ -105,19 +98,19 @@ class Rulemaking:
         return catalogue()[found.base], merged(found.own, changes)
 
     def _save(self, player: Player, name: str, root: Definition, made: Definition) -> None:
-        if self._directory.standing(player.id).rulesets >= MAX_PER_PLAYER:
+        if self.directory.standing(player.id).rulesets >= MAX_PER_PLAYER:
             raise Refusal("rate-limited", "you have the maximum number of rulesets")
-        refusal = self._trials.refusal(made.tree, player.id)
+        refusal = self.trials.refusal(made.tree, player.id)
         if refusal is not None:
             raise Refusal("ruleset-refused", refusal)
         document = orjson.dumps({"base": root.id, "settings": made.tree}).decode()
-        self._directory.save_ruleset(
+        self.directory.save_ruleset(
             CustomRuleset(
                 id=made.id,
                 name=name,
                 owner=player.id,
                 document=document,
-                created_at=self._world.now(),
+                created_at=self.world.now(),
             ),
             most=MAX_PER_PLAYER,
         )

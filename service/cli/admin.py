@@ -415,7 +415,7 @@ def disputes(options: AdminOptions) -> None:
     them.
     """
     with admin_session(options) as session:
-        found = session.operating.disputes()
+        found = session.operating.disputes_of_server()
     for dispute in found:
         if options.as_json:
             click.echo(json.dumps(dispute))

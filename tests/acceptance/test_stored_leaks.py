@@ -280,5 +280,5 @@ def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one() -> None:
         attempts = service.services.directory.refusals(service.game)
         assert [attempt.seat for attempt in attempts] == [on_turn, 1 - on_turn]
         assert len({len(attempt.sealed) for attempt in attempts}) == 1
-        [shown] = service.services.auditing._refusals.of(service.game)
+        [shown] = service.services.auditing.refusals.of(service.game)
         assert shown["seat"] == on_turn

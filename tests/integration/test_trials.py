@@ -112,7 +112,7 @@ def test_trials_over_the_total_limit_are_refused_at_once(
 
 def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None:
     people = [world.person(f"P{n}") for n in range(job_queue.MAX_WAITING + 4)]
-    trials: Any = world.services.rulemaking._trials
+    trials: Any = world.services.rulemaking.trials
     with trials._slot(people[0].id):
         pass
     held = [trials._slot(person.id) for person in people[: job_queue.MAX_WAITING]]

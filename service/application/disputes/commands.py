@@ -55,25 +55,16 @@ Step = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[str, Any]
 _NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeCommands:
     """Reads disputes, and carries out commands of their sides and referees."""
 
-    def __init__(
-        self,
-        *,
-        directory: DisputeRepository,
-        games: Games,
-        files: DisputeFiles,
-        handler: Handler,
-        keyring: Keys,
-        world: World,
-    ) -> None:
-        self._directory = directory
-        self._games = games
-        self._files = files
-        self._handler = handler
-        self._keyring = keyring
-        self._world = world
+    directory: DisputeRepository
+    games: Games
+    files: DisputeFiles
+    handler: Handler
+    keyring: Keys
+    world: World
 
     def change(
         self,
@@ -113,7 +104,7 @@ class DisputeCommands:
             done, last = advance(done, now=now)
             return self.accepted(by, done, (*first, *lines, *last), record.version, attachments)
 
-        return self._handler.handle(
+        return self.handler.handle(
             lambda _fresh: self.stored(identity), decision, caller=by, request=request
         )
 
@@ -130,7 +121,7 @@ class DisputeCommands:
         """Return new lines of a dispute as a commit, and the dispute as its answer."""
         texts = {one["seq"]: one["words"] for one in attachments.get("texts", ())}
         votes = [
-            seal_vote(record.identity, number, vote, self._keyring)
+            seal_vote(record.identity, number, vote, self.keyring)
             for number, vote in attachments.get("votes", {}).items()
         ]
         stored = {**attachments, "votes": votes} if votes else attachments
@@ -144,7 +135,7 @@ class DisputeCommands:
         self, identity: UUID, seq: int, author: UUID, text: str
     ) -> tuple[str, dict[str, Any]]:
         """Return the commitment to a statement, and the statement as stored with the stream."""
-        salt = self._world.random(32)
+        salt = self.world.random(32)
         commit = statement_commitment(identity, seq, text, salt).hex()
         return commit, {"seq": seq, "author": author, "salt": salt, "words": text}
 
@@ -158,9 +149,9 @@ class DisputeCommands:
         record = self.record(identity)
         try:
             if noted:
-                self._games.read(caller, record.game)
+                self.games.read(caller, record.game)
             else:
-                self._games.entry(caller, record.game)
+                self.games.entry(caller, record.game)
         except Refusal as refusal:
             if refusal.code == "not-found":
                 raise not_found("dispute") from None
@@ -169,14 +160,14 @@ class DisputeCommands:
 
     def record(self, identity: UUID) -> DisputeRecord:
         """Return a dispute as of now; raises Refusal `not-found`."""
-        record = self._files.record(identity)
+        record = self.files.record(identity)
         if record is None:
             raise not_found("dispute")
         return record
 
     def stored(self, identity: UUID) -> DisputeRecord:
         """Return a dispute as stored; raises Refusal `not-found`."""
-        record = self._files.stored(identity)
+        record = self.files.stored(identity)
         if record is None:
             raise not_found("dispute")
         return record
@@ -187,22 +178,22 @@ class DisputeCommands:
         """Return a dispute as a player sees it; `new` are statements not stored yet."""
         words = None
         if is_insider(record.dispute, player) or player == OPERATOR:
-            stored = self._directory.dispute_texts(record.identity)
+            stored = self.directory.dispute_texts(record.identity)
             words = {
                 **stored,
                 **{seq: StatementText(text=text, salt=None) for seq, text in new.items()},
             }
-        findings = self._files.findings(record.identity)
+        findings = self.files.findings(record.identity)
         caller = None if player == OPERATOR else player
         return dispute_json(record, findings=findings, words=words, player=caller)
 
     def advanced(self, record: DisputeRecord) -> tuple[DisputeRecord, tuple[bytes, ...]]:
         """Return a new dispute with the facts outside its stream and all immediate events."""
-        return advance(self._files.with_outside(record), now=record.at)
+        return advance(self.files.with_outside(record), now=record.at)
 
     def now(self) -> str:
         """Return the present time in the format of events."""
-        return format_time(self._world.now())
+        return format_time(self.world.now())
 
 
 def _with_votes(record: DisputeRecord, attachments: Mapping[str, Any]) -> DisputeRecord:
@@ -228,33 +219,20 @@ class Accusation:
     statement: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeOpening:
     """Opens disputes."""
 
-    def __init__(
-        self,
-        *,
-        store: EventStore,
-        directory: DisputeRepository,
-        game_cache: GameCache,
-        games: Games,
-        files: DisputeFiles,
-        commands: DisputeCommands,
-        handler: Handler,
-        periods: Periods,
-        world: World,
-        settle: Callable[[UUID], object],
-    ) -> None:
-        self._store = store
-        self._directory = directory
-        self._game_cache = game_cache
-        self._games = games
-        self._files = files
-        self._commands = commands
-        self._handler = handler
-        self._periods = periods
-        self._world = world
-        self._settle = settle  # stores the events of periods that have ended
+    store: EventStore
+    directory: DisputeRepository
+    game_cache: GameCache
+    games: Games
+    files: DisputeFiles
+    commands: DisputeCommands
+    handler: Handler
+    periods: Periods
+    world: World
+    settle: Callable[[UUID], object]  # stores the events of periods that have ended
 
     def open(
         self,
@@ -271,15 +249,15 @@ class DisputeOpening:
         fit the game, `dispute-open` if there is one about this move and charge, `rate-limited`,
         and those of `Handler.handle`.
         """
-        entry = self._games.entry(caller, game)
+        entry = self.games.entry(caller, game)
         move = self._accused_move(entry, player, accusation)
-        identity = self._world.identity()
+        identity = self.world.identity()
 
         def decision(_new: NewStream) -> Accepted:
             self._refuse_second(entry, accusation, move)
             return self._opened(identity, entry, player, accusation, move)
 
-        answer = self._handler.handle(
+        answer = self.handler.handle(
             lambda _fresh: NewStream(), decision, caller=player.id, request=request
         )
         return identity, answer
@@ -292,7 +270,7 @@ class DisputeOpening:
         accusation: Accusation,
         move: RecordedMove,
     ) -> Accepted:
-        bundle, seat = self._files.frozen(entry), accusation.accused
+        bundle, seat = self.files.frozen(entry), accusation.accused
         other = None if seat is None else entry.players[seat]
         opened = DisputeOpened(
             game=str(entry.record.identity),
@@ -304,17 +282,17 @@ class DisputeOpening:
             charge=accusation.charge,
             version=entry.record.version,
             bundle=sha256(bundle).hex(),
-            barred=barred_players(self._store, entry),
-            periods=self._periods,
+            barred=barred_players(self.store, entry),
+            periods=self.periods,
             move=move.first,
         )
-        commit, statement = self._commands.statement(identity, 1, player.id, accusation.statement)
+        commit, statement = self.commands.statement(identity, 1, player.id, accusation.statement)
         events = (opened, StatementMade(side=Party.ACCUSER, commit=commit))
-        record, lines = DISPUTES.open(identity, events, at=self._commands.now())
-        record, more = self._commands.advanced(record)
+        record, lines = DISPUTES.open(identity, events, at=self.commands.now())
+        record, more = self.commands.advanced(record)
         attachments = {"bundle": bundle, "texts": [statement]}
-        full = quotas.of_disputes(player.id, self._world.now())
-        return self._commands.accepted(
+        full = quotas.of_disputes(player.id, self.world.now())
+        return self.commands.accepted(
             player.id, record, (*lines, *more), 0, attachments, quotas=full
         )
 
@@ -333,7 +311,7 @@ class DisputeOpening:
         if not 0 <= accusation.seq < entry.record.version:
             last = entry.record.version - 1
             raise invalid("/seq", f"there is no such event in the game, the last one is {last}")
-        lines = self._game_cache.lines(entry.record.identity, limit=entry.record.version)
+        lines = self.game_cache.lines(entry.record.identity, limit=entry.record.version)
         move = move_around(lines, accusation.seq)
         if accused is not None and move.seat != accused:
             made = "the server" if move.seat is None else f"seat {move.seat}"
@@ -346,11 +324,11 @@ class DisputeOpening:
     def _refuse_second(self, entry: GameEntry, accusation: Accusation, move: RecordedMove) -> None:
         """Raise Refusal if another dispute about this move and charge is open."""
         game, charge = entry.record.identity, accusation.charge
-        for identity in self._directory.running_disputes(game, move.first, charge.value):
-            record = self._commands.record(identity)
+        for identity in self.directory.running_disputes(game, move.first, charge.value):
+            record = self.commands.record(identity)
             opened = record.dispute.opened
             if record.dispute.state is DisputeState.FINAL:
-                self._settle(identity)
+                self.settle(identity)
             elif opened.move == move.first or move.first <= opened.seq <= move.last:
                 raise Refusal(
                     "dispute-open",
@@ -360,8 +338,8 @@ class DisputeOpening:
 
     def _check_quota(self, player: Player) -> None:
         """Raise Refusal if the player has reached the maximum number of disputes."""
-        since = self._world.now() - quotas.NEW_FOR
-        record = self._directory.accusations(player.id, since=since)
+        since = self.world.now() - quotas.NEW_FOR
+        record = self.directory.accusations(player.id, since=since)
         if record.new >= quotas.MAX_NEW_DISPUTES:
             raise quotas.quota_refused(QuotaKind.NEW_DISPUTES)
         if record.running >= quotas.MAX_DISPUTES:

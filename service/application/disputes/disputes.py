@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -48,6 +49,7 @@ Listed = tuple[Sequence[Mapping[str, Any]], str | None]
 """The items of a page and the cursor of the next, None on the last."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Disputes:
     """
     Use cases of disputes.
@@ -57,30 +59,16 @@ class Disputes:
     `Handler.handle`.
     """
 
-    def __init__(
-        self,
-        *,
-        store: EventStore,
-        directory: Directory,
-        game_cache: GameCache,
-        games: Games,
-        opening: DisputeOpening,
-        commands: DisputeCommands,
-        access_log: AccessLog,
-        world: World,
-        ask: Callable[[UUID], None],
-        server_keys: Callable[[], Sequence[NoteVerifier]],
-    ) -> None:
-        self._store = store
-        self._directory = directory
-        self._game_cache = game_cache
-        self._games = games
-        self._opening = opening
-        self._commands = commands
-        self._access_log = access_log
-        self._world = world
-        self._request_findings = ask  # enqueues a job, best effort
-        self._server_keys = server_keys
+    store: EventStore
+    directory: Directory
+    game_cache: GameCache
+    games: Games
+    opening: DisputeOpening
+    commands: DisputeCommands
+    access_log: AccessLog
+    world: World
+    request_findings: Callable[[UUID], None]  # enqueues a job, best effort
+    server_keys: Callable[[], Sequence[NoteVerifier]]
 
     def open(
         self,
@@ -95,16 +83,16 @@ class Disputes:
 
         Raises the refusals of `DisputeOpening.open`.
         """
-        identity, answer = self._opening.open(caller, player, game, accusation, request)
-        self._request_findings(identity)
+        identity, answer = self.opening.open(caller, player, game, accusation, request)
+        self.request_findings(identity)
         return answer
 
     def list(self, caller: Caller, game: UUID, *, limit: int, cursor: str | None) -> Listed:
         """Return a page of a game's disputes, newest first; raises Refusal `invalid-body`."""
-        self._games.read(caller, game)
-        page = self._directory.disputes_of(game, cursor=cursor_of(cursor), limit=limit)
+        self.games.read(caller, game)
+        page = self.directory.disputes_of(game, cursor=cursor_of(cursor), limit=limit)
         with work(DISPUTE_WORK * len(page.items)):
-            found = [self._commands.record(row.id) for row in page.items]
+            found = [self.commands.record(row.id) for row in page.items]
             return self._shown(found, caller), page.next.encode() if page.next else None
 
     def list_all(
@@ -117,19 +105,19 @@ class Disputes:
         date, so a page may have fewer than `limit` items although there is a next page. Raises
         Refusal `invalid-body` for a cursor of another list.
         """
-        page = self._directory.list_disputes(
+        page = self.directory.list_disputes(
             viewer=caller.player,
             invite=None if caller.invite is None else digest(caller.invite),
             state=state,
-            now=self._world.now(),
+            now=self.world.now(),
             cursor=cursor_of(cursor),
             limit=limit,
         )
         with work(DISPUTE_WORK * len(page.items)):
-            found = [self._commands.record(row.id) for row in page.items]
+            found = [self.commands.record(row.id) for row in page.items]
             wanted = [r for r in found if state in (None, r.dispute.state.value)]
-            games = (self._directory.game(game) for game in {record.game for record in wanted})
-            self._access_log.note_listed([game for game in games if game is not None], caller)
+            games = (self.directory.game(game) for game in {record.game for record in wanted})
+            self.access_log.note_listed([game for game in games if game is not None], caller)
             return self._shown(wanted, caller), page.next.encode() if page.next else None
 
     def _shown(
@@ -137,11 +125,11 @@ class Disputes:
     ) -> Sequence[Mapping[str, Any]]:
         """Return disputes as JSON; the work is about that of folding their events."""
         with work(sum(record.version for record in records)):
-            return [self._commands.shown(record, caller.player) for record in records]
+            return [self.commands.shown(record, caller.player) for record in records]
 
     def view(self, caller: Caller, identity: UUID) -> dict[str, Any]:
         """Return a dispute as the caller may see it."""
-        return self._commands.shown(self._commands.visible(caller, identity), caller.player)
+        return self.commands.shown(self.commands.visible(caller, identity), caller.player)
 
     def say(
         self,
@@ -160,10 +148,10 @@ class Disputes:
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             side = side_of(record.dispute, str(player.id))
-            commit, statement = self._commands.statement(identity, record.version, player.id, text)
+            commit, statement = self.commands.statement(identity, record.version, player.id, text)
             return make_statement(record.dispute, side, commit), {"texts": [statement]}
 
-        return self._commands.change(caller, player, identity, step, request)
+        return self.commands.change(caller, player, identity, step, request)
 
     def hand_in(
         self,
@@ -190,13 +178,13 @@ class Disputes:
                 raise invalid("/receipt", "this receipt was handed in before")
             return give_receipt(dispute, side, note), {}
 
-        answer = self._commands.change(caller, player, identity, step, request)
-        self._request_findings(identity)
+        answer = self.commands.change(caller, player, identity, step, request)
+        self.request_findings(identity)
         return answer
 
     def _signed_receipt(self, text: str, record: DisputeRecord) -> str:
         """Return a receipt of the disputed game, with the signatures of this server alone."""
-        keys = tuple(self._server_keys())
+        keys = tuple(self.server_keys())
         try:
             note = only_signed_by(with_line_feeds(f"{text.rstrip()}\n".encode()), keys)
             receipt = check_receipt(note, keys)
@@ -213,19 +201,19 @@ class Disputes:
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if not record.dispute.opened.of_server:
                 raise DisputeRefused("this dispute is against a seat: the operator is not a side")
-            commit, statement = self._commands.statement(identity, record.version, OPERATOR, text)
+            commit, statement = self.commands.statement(identity, record.version, OPERATOR, text)
             return make_statement(record.dispute, Party.ACCUSED, commit), {"texts": [statement]}
 
-        self._commands.stepped(OPERATOR, identity, step)
+        self.commands.stepped(OPERATOR, identity, step)
 
     def against_server(self, *, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return the disputes against the server that are not final, the oldest first."""
         found = (
-            self._commands.record(identity)
-            for identity in self._directory.disputes_of_server(limit=limit)
+            self.commands.record(identity)
+            for identity in self.directory.disputes_of_server(limit=limit)
         )
         running = [r for r in found if r.dispute.state is not DisputeState.FINAL]
-        return [self._commands.shown(r, OPERATOR) for r in running if r.dispute.opened.of_server]
+        return [self.commands.shown(r, OPERATOR) for r in running if r.dispute.opened.of_server]
 
     def judge(
         self,
@@ -245,7 +233,7 @@ class Disputes:
             self._may_judge(player, record)
             return events, {}
 
-        return self._commands.change(caller, player, identity, step, request)
+        return self.commands.change(caller, player, identity, step, request)
 
     def commit_vote(
         self,
@@ -256,7 +244,7 @@ class Disputes:
         request: Idempotency | None = None,
     ) -> Answered:
         """Commit to a vote with the referee's own salt."""
-        return self._commands.change(
+        return self.commands.change(
             caller,
             player,
             identity,
@@ -275,12 +263,12 @@ class Disputes:
         """Vote with the server's salt; the server reveals the vote once all have committed."""
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-            salt, number = self._world.random(32), record.dispute.referee_of(str(player.id)) or 0
+            salt, number = self.world.random(32), record.dispute.referee_of(str(player.id)) or 0
             commit = vote_commitment(identity, number, vote, salt).hex()
             events = commit_vote(record.dispute, str(player.id), commit, by_server=True)
             return events, {"votes": {number: StoredVote(vote=vote, salt=salt.hex())}}
 
-        return self._commands.change(caller, player, identity, step, request)
+        return self.commands.change(caller, player, identity, step, request)
 
     def reveal_vote(
         self,
@@ -306,7 +294,7 @@ class Disputes:
                 raise invalid("/salt", "this vote and salt do not match your commitment")
             return events, {}
 
-        return self._commands.change(caller, player, identity, step, request)
+        return self.commands.change(caller, player, identity, step, request)
 
     def appeal(
         self,
@@ -316,7 +304,7 @@ class Disputes:
         request: Idempotency | None = None,
     ) -> Answered:
         """Appeal to other referees, once."""
-        return self._commands.change(
+        return self.commands.change(
             caller,
             player,
             identity,
@@ -326,13 +314,13 @@ class Disputes:
 
     def _may_judge(self, player: Player, record: DisputeRecord) -> None:
         """Raise DisputeRefused for a referee without experience, or of the same table."""
-        entry = self._game_cache.cached(record.game)
-        if entry is None or str(player.id) in barred_players(self._store, entry):
+        entry = self.game_cache.cached(record.game)
+        if entry is None or str(player.id) in barred_players(self.store, entry):
             raise DisputeRefused("players and the host of the table cannot be referees")
         periods = record.dispute.opened.periods
-        row = self._directory.player(player.id)
-        age = 0 if row is None else int((self._world.now() - row.created_at).total_seconds())
-        hands = self._directory.standing(player.id).games
+        row = self.directory.player(player.id)
+        age = 0 if row is None else int((self.world.now() - row.created_at).total_seconds())
+        hands = self.directory.standing(player.id).games
         if hands < periods.referee_hands or age < periods.referee_account_seconds:
             needed = counted(periods.referee_hands, "finished hand")
             raise DisputeRefused(

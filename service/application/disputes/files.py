@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
@@ -37,36 +37,26 @@ MAX_COPIED = 16 << 20
 """Maximum number of bytes of frozen evidence in a bundle: readers limit a bundle's size."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeFiles:
     """Reads disputes and the data stored with them."""
 
-    def __init__(
-        self,
-        *,
-        store: EventStore,
-        directory: Directory,
-        keyring: Keys,
-        game_cache: GameCache,
-        refusals: Refusals,
-        log: PublicLog,
-        world: World,
-    ) -> None:
-        self._store = store
-        self._directory = directory
-        self._keyring = keyring
-        self._game_cache = game_cache
-        self._refusals = refusals
-        self._log = log
-        self._world = world
+    store: EventStore
+    directory: Directory
+    keyring: Keys
+    game_cache: GameCache
+    refusals: Refusals
+    log: PublicLog
+    world: World
 
     def record(self, identity: UUID) -> DisputeRecord | None:
         """Return a dispute with the periods that have ended by now; None if there is none."""
         found = self.stored(identity)
-        return None if found is None else advance(found, now=format_time(self._world.now()))[0]
+        return None if found is None else advance(found, now=format_time(self.world.now()))[0]
 
     def stored(self, identity: UUID) -> DisputeRecord | None:
         """Return a dispute as stored, with the facts outside its stream; None if there is none."""
-        found = self._store.read(identity)
+        found = self.store.read(identity)
         if found is None or found.kind is not StreamKind.DISPUTE:
             return None
         with work(len(found.events)):
@@ -74,10 +64,10 @@ class DisputeFiles:
 
     def with_outside(self, record: DisputeRecord) -> DisputeRecord:
         """Return a dispute with the facts outside its stream: time of the seal, stored votes."""
-        game = self._directory.game(record.game)
+        game = self.directory.game(record.game)
         ended = None if game is None else game.ended_at
         sealed_at = None if ended is None else moment_of(format_time(ended))
-        votes = open_votes(record, self._directory, self._keyring)
+        votes = open_votes(record, self.directory, self.keyring)
         return replace(record, outside=OutsideFacts(sealed_at=sealed_at, votes=votes))
 
     def findings(self, identity: UUID) -> list[dict[str, Any]]:
@@ -86,10 +76,10 @@ class DisputeFiles:
 
         Raises KeyringError if they cannot be decrypted.
         """
-        found = self._directory.dispute_findings(identity)
+        found = self.directory.dispute_findings(identity)
         if found is None:
             return []
-        opened = self._keyring.open(found.key_id, found.sealed, findings_associated(identity))
+        opened = self.keyring.open(found.key_id, found.sealed, findings_associated(identity))
         return [
             {**finding, "plain": finding_in_words(finding)[0]}
             for finding in parse(opened, limit=MAX_FINDINGS_BYTES)
@@ -102,14 +92,14 @@ class DisputeFiles:
         These are the proof that the public log contains this version, if there is one, and after
         the seal the refused attempts.
         """
-        proof = self._log.proof(entry.record.identity, version=version)
+        proof = self.log.proof(entry.record.identity, version=version)
         files = {} if proof is None else {PROOF: proof}
-        return {**files, **self._refusals.file(entry.record)}
+        return {**files, **self.refusals.file(entry.record)}
 
     def frozen(self, entry: GameEntry) -> bytes:
         """Return the public bundle of a game at its present version, without other disputes."""
         record = entry.record
-        lines = self._game_cache.lines(record.identity, limit=record.version)
+        lines = self.game_cache.lines(record.identity, limit=record.version)
         return write_bundle(lines, files=self.additional(entry, record.version))
 
     def of_game(self, game: UUID) -> Mapping[str, bytes]:
@@ -120,8 +110,8 @@ class DisputeFiles:
         """
         files: dict[str, bytes] = {}
         left = MAX_COPIED
-        for row in self._directory.disputes_of(game, limit=MAX_IN_A_BUNDLE).items:
-            record, bundle = self.record(row.id), self._directory.dispute_bundle(row.id)
+        for row in self.directory.disputes_of(game, limit=MAX_IN_A_BUNDLE).items:
+            record, bundle = self.record(row.id), self.directory.dispute_bundle(row.id)
             if record is None or bundle is None:
                 continue
             shown = dispute_json(record, findings=self.findings(row.id), words=None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from types import MappingProxyType
@@ -244,36 +245,24 @@ Examination = Callable[[DisputeRecord], tuple[Sequence[DisputeEvent], Mapping[st
 """Returns the events of new findings on a dispute, and the data stored with them."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeJobs:
     """Jobs of disputes: make missing findings, and store the events of ended periods."""
 
-    def __init__(
-        self,
-        *,
-        handler: Handler,
-        directory: DisputeRepository,
-        game_cache: GameCache,
-        files: DisputeFiles,
-        keyring: Keys,
-        rulebook: Rulebook,
-        server_keys: Callable[[], Sequence[NoteVerifier]],
-        witnesses: Sequence[CosignatureVerifier],
-        world: World,
-    ) -> None:
-        self._handler = handler
-        self._directory = directory
-        self._game_cache = game_cache
-        self._files = files
-        self._keyring = keyring
-        self._rulebook = rulebook
-        self._server_keys = server_keys
-        self._witnesses = tuple(witnesses)
-        self._world = world
+    handler: Handler
+    directory: DisputeRepository
+    game_cache: GameCache
+    files: DisputeFiles
+    keyring: Keys
+    rulebook: Rulebook
+    server_keys: Callable[[], Sequence[NoteVerifier]]
+    witnesses: tuple[CosignatureVerifier, ...]
+    world: World
 
     def due(self, *, limit: int) -> Sequence[UUID]:
         """Return the disputes that are due: findings are missing, or a period has ended."""
-        now = self._world.now()
-        return self._directory.due_disputes(
+        now = self.world.now()
+        return self.directory.due_disputes(
             now=now, opened_before=now - FINDINGS_WITHIN, limit=limit
         )
 
@@ -300,12 +289,12 @@ class DisputeJobs:
 
     def settle_about(self, player: UUID) -> None:
         """Settle the disputes of a player, as accuser or accused, in which a period has ended."""
-        for identity in self._directory.due_disputes_of(player, now=self._world.now()):
+        for identity in self.directory.due_disputes_of(player, now=self.world.now()):
             self.settle(identity)
 
     def _processed(self, identity: UUID, examine: Examination) -> str:
         try:
-            done = self._handler.handle(
+            done = self.handler.handle(
                 lambda _fresh: self._stored(identity), lambda record: self._decided(record, examine)
             )
         except Refusal as refusal:
@@ -315,13 +304,13 @@ class DisputeJobs:
         return done.body.decode()
 
     def _stored(self, identity: UUID) -> DisputeRecord:
-        record = self._files.stored(identity)
+        record = self.files.stored(identity)
         if record is None:
             raise not_found("dispute")
         return record
 
     def _decided(self, record: DisputeRecord, examine: Examination) -> Accepted:
-        now = format_time(self._world.now())
+        now = format_time(self.world.now())
         done, ended = advance(record, now=now)
         events, attachments = examine(done)
         done, found = DISPUTES.write(done, events, at=now)
@@ -336,7 +325,7 @@ class DisputeJobs:
         return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)))
 
     def _set_next_check(self, record: DisputeRecord, now: str) -> None:
-        self._directory.set_dispute_due(
+        self.directory.set_dispute_due(
             record.identity, version=record.version, wake_at=wake_at(record, now=now)
         )
 
@@ -349,19 +338,19 @@ class DisputeJobs:
         They are made again after a further receipt, and once the public log proves a sealed game.
         """
         dispute, opened = record.dispute, record.dispute.opened
-        entry = self._game_cache.fresh(record.game)
+        entry = self.game_cache.fresh(record.game)
         if entry is None:
             return (), {}
         version = _judged_version(dispute, entry)
-        files = self._files.additional(entry, version)
+        files = self.files.additional(entry, version)
         anchored = PROOF in files
         proved = anchored and not dispute.anchored and entry.record.sealed
         more = len(dispute.receipts) > dispute.found_with
         if dispute.found_at >= version and not proved and not more:
             return (), {}
         pinned = entry.record.created["ruleset"]
-        definition = self._rulebook.find(pinned["id"])
-        lines = self._game_cache.lines(record.game, limit=version)
+        definition = self.rulebook.find(pinned["id"])
+        lines = self.game_cache.lines(record.game, limit=version)
         cites = definition.cites_of(pinned["options"]) if definition else {}
         found = findings_on(
             record.game,
@@ -373,7 +362,7 @@ class DisputeJobs:
             outside=self._outside(dispute),
         )
         made = canonical(found)
-        key_id, sealed = self._keyring.seal(made, findings_associated(record.identity))
+        key_id, sealed = self.keyring.seal(made, findings_associated(record.identity))
         findings = {"found_at": version, "key_id": key_id, "sealed": sealed}
         event = FindingsMade(version=version, digest=sha256(made).hex(), anchored=anchored)
         return (event,), {"findings": findings}
@@ -385,8 +374,8 @@ class DisputeJobs:
         return OutsideEvidence(
             receipts=tuple(notes),
             files=dict(zip(notes, names, strict=True)),
-            server_keys=tuple(self._server_keys()),
-            witness_keys=self._witnesses,
+            server_keys=tuple(self.server_keys()),
+            witness_keys=self.witnesses,
         )
 
 

@@ -74,6 +74,7 @@ def unavailable() -> Refusal:
     return Refusal("unavailable", "the rooms of referees need Redis, which does not answer")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rooms:
     """
     Use cases of the referees' rooms.
@@ -84,15 +85,14 @@ class Rooms:
     who are not referees of the present panel, and `unavailable` if Redis does not answer.
     """
 
-    def __init__(self, *, commands: DisputeCommands, games: Games, leads: Leads) -> None:
-        self._commands = commands
-        self._games = games
-        self._leads = leads
+    commands: DisputeCommands
+    games: Games
+    leads: Leads
 
     def view(self, caller: Caller, player: Player, identity: UUID) -> dict[str, Any]:
         """Return the room of a dispute as JSON."""
         self._referee(caller, player, identity)
-        return _room_json(self._leads.read(identity))
+        return _room_json(self.leads.read(identity))
 
     def changed(self, identity: UUID, known: int) -> Callable[[], bool]:
         """
@@ -102,7 +102,7 @@ class Rooms:
         """
 
         def has_changed() -> bool:
-            lead = self._leads.read(identity)
+            lead = self.leads.read(identity)
             return known != (0 if lead is None else lead.number)
 
         return has_changed
@@ -118,21 +118,21 @@ class Rooms:
         and those of the class.
         """
         number, record = self._referee(caller, player, identity)
-        entry, at = self._games.entry(caller, record.game), position.version
-        self._games.check_range(entry, at, at, named=("/version", "/version"))
-        self._games.viewer(entry, caller, position.viewer)
+        entry, at = self.games.entry(caller, record.game), position.version
+        self.games.check_range(entry, at, at, named=("/version", "/version"))
+        self.games.viewer(entry, caller, position.viewer)
         if position.selected is not None and position.selected >= entry.record.version:
             raise invalid("/selected", "is not the seq of an event of the game")
-        return _room_json(self._leads.set(identity, number, position, take=take))
+        return _room_json(self.leads.set(identity, number, position, take=take))
 
     def leave(self, caller: Caller, player: Player, identity: UUID) -> None:
         """End the caller's lead; no effect if another referee leads."""
         number, _ = self._referee(caller, player, identity)
-        self._leads.end(identity, number)
+        self.leads.end(identity, number)
 
     def _referee(self, caller: Caller, player: Player, identity: UUID) -> tuple[int, DisputeRecord]:
         """Return the caller's number as a referee, and the dispute; raises `forbidden`."""
-        record = self._commands.visible(caller, identity, noted=False)
+        record = self.commands.visible(caller, identity, noted=False)
         for number, referee in record.dispute.seated.items():
             if referee.player == str(player.id):
                 return number, record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
@@ -28,6 +28,7 @@ OPINION_WORK: Final = 1000
 """The work of an opinion, in events: enough to need a slot (decision 0050)."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Auditing:
     """
     Audits moves, cards and seats of a game (api.md, section 6).
@@ -36,20 +37,11 @@ class Auditing:
     so it cannot reveal other hidden cards.
     """
 
-    def __init__(
-        self,
-        *,
-        histories: Histories,
-        games: Games,
-        refusals: Refusals,
-        directory: Directory,
-        access_log: AccessLog,
-    ) -> None:
-        self._histories = histories
-        self._games = games
-        self._refusals = refusals
-        self._directory = directory
-        self._access_log = access_log
+    histories: Histories
+    games: Games
+    refusals: Refusals
+    directory: Directory
+    access_log: AccessLog
 
     def move(
         self, caller: Caller, game: UUID, seq: int, *, with_opinion: bool = False
@@ -60,7 +52,7 @@ class Auditing:
         Raises Refusal `not-found`, also for an unknown event. Raises Refusal `sealed` for an
         opinion before the seal, which would help a player during the game.
         """
-        entry = self._games.entry(caller, game)
+        entry = self.games.entry(caller, game)
         if seq >= entry.record.version:
             raise not_found("event")
         if with_opinion and not entry.record.sealed:
@@ -71,10 +63,10 @@ class Auditing:
                 history,
                 seq,
                 viewer=viewer,
-                refused=self._refusals.shown(entry.record),
+                refused=self.refusals.shown(entry.record),
                 unproven=unproven(entry.record),
             )
-        self._access_log.note(entry, caller, found["seat"] if entry.record.sealed else None)
+        self.access_log.note(entry, caller, found["seat"] if entry.record.sealed else None)
         if with_opinion:
             with work(OPINION_WORK):
                 found["opinion"] = _opinion(found, entry.record.created["ruleset"]["settings"])
@@ -82,7 +74,7 @@ class Auditing:
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
         """Return the path of a card; raises Refusal `not-found` or `unknown-card`."""
-        entry = self._games.entry(caller, game)
+        entry = self.games.entry(caller, game)
         history, viewer = self._history(entry, caller)
         try:
             new = len(history.log) - events_processed(history)
@@ -93,7 +85,7 @@ class Auditing:
         own = entry.seat_of(caller.player)
         hidden = [part for part in found["path"] if part["seen_by"] != "all"]
         others = entry.record.sealed and any(part["seat"] != own for part in hidden)
-        self._access_log.note(entry, caller, ALL if others else None)
+        self.access_log.note(entry, caller, ALL if others else None)
         return found
 
     def knowledge(
@@ -106,7 +98,7 @@ class Auditing:
         `sealed` for another seat before the seal, `invalid-body` for a missing or unknown seat or
         an unknown version.
         """
-        entry = self._games.entry(caller, game)
+        entry = self.games.entry(caller, game)
         own = entry.seat_of(caller.player)
         asked = own if seat is None else seat
         if asked is None:
@@ -114,11 +106,11 @@ class Auditing:
         if asked >= len(entry.players):
             raise invalid("/seat", f"there is no seat {asked}")
         version = entry.record.version if at is None else at
-        self._games.check_range(entry, version, version)
+        self.games.check_range(entry, version, version)
         if not entry.record.sealed and asked != own:
             raise Refusal("sealed", "the knowledge of another seat is shown after the seal")
         history, _ = self._history(entry, caller)
-        self._access_log.note(entry, caller, asked)
+        self.access_log.note(entry, caller, asked)
         new = max(0, version - events_known(history, asked))
         with work(following(entry.record.game, new)):
             return knowledge(history, asked, version)
@@ -133,14 +125,14 @@ class Auditing:
         `not-seated` for other callers, `not-found`, or `invalid-body` for a cursor of another
         list.
         """
-        entry = self._games.entry(caller, game)
+        entry = self.games.entry(caller, game)
         seated = entry.seat_of(caller.player) is not None
-        judges = caller.player is not None and self._directory.judges(caller.player, game=game)
+        judges = caller.player is not None and self.directory.judges(caller.player, game=game)
         if not seated and not judges:
             raise Refusal(
                 "not-seated", "only seats of the game and its referees may read its access log"
             )
-        page = self._directory.readings(game, cursor=cursor_of(cursor), limit=limit)
+        page = self.directory.readings(game, cursor=cursor_of(cursor), limit=limit)
         items = [
             {
                 "at": format_time(row.created_at),
@@ -149,12 +141,12 @@ class Auditing:
             }
             for row in page.items
         ]
-        self._access_log.note(entry, caller)
+        self.access_log.note(entry, caller)
         return items, page.next.encode() if page.next else None
 
     def _history(self, entry: GameEntry, caller: Caller) -> tuple[History, Viewer]:
         viewer: Viewer = ALL if entry.record.sealed else entry.seat_of(caller.player)
-        return self._histories.of(entry, viewer), viewer
+        return self.histories.of(entry, viewer), viewer
 
 
 def _opinion(found: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any] | None:

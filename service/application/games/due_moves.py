@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -50,6 +50,7 @@ MAX_SWAPS = 6
 """Maximum number of swaps of a bot in the exchange; then its move is `ready`."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Turns:
     """
     Makes the moves that are due.
@@ -58,28 +59,15 @@ class Turns:
     call, nothing happens.
     """
 
-    def __init__(
-        self,
-        *,
-        game_cache: GameCache,
-        moves: Moves,
-        names: Names,
-        directory: GameRepository,
-        world: World,
-        idle: IdleGames,
-        bot_secret: bytes,
-        begin_beat: BeginBeat = no_beat,
-        seconds: float = 20.0,
-    ) -> None:
-        self._game_cache = game_cache
-        self._directory = directory
-        self._begin_beat = begin_beat
-        self._moves = moves
-        self._names = names
-        self._world = world
-        self._idle = idle
-        self._bot_secret = bot_secret
-        self._seconds = seconds
+    game_cache: GameCache
+    moves: Moves
+    names: Names
+    directory: GameRepository
+    world: World
+    idle: IdleGames
+    bot_secret: bytes = field(repr=False)
+    begin_beat: BeginBeat = no_beat
+    seconds: float = 20.0
 
     def take(
         self,
@@ -97,13 +85,13 @@ class Turns:
         table has a bot that searches, and `searching` is false: another process makes the move.
         `step` is called before each commit, so that tests can interrupt there.
         """
-        entry = self._game_cache.fresh(game)
+        entry = self.game_cache.fresh(game)
         if entry is None or entry.record.version != version:
             return "stale"
         searches = _beats(entry) > 1
         if searches and not searching:
             return "searches"
-        until = time.monotonic() + (SEARCH_SECONDS if searches else self._seconds)
+        until = time.monotonic() + (SEARCH_SECONDS if searches else self.seconds)
         for _ in range(MAX_MOVES):
             if entry.record.sealed:
                 return "over"
@@ -135,15 +123,15 @@ class Turns:
 
     def _made(self, entry: GameEntry) -> GameEntry | None:
         decision = tracing.span(Step.DECISION)  # exported once its interval has passed
-        rest = self._begin_beat(_beats(entry)) if _has_people(entry) else no_beat()
+        rest = self.begin_beat(_beats(entry)) if _has_people(entry) else no_beat()
         rest = decision.ends_after(rest)
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
         follow_up = self._follow_up(entry)
         if follow_up is not None:
-            after = self._moves.server_move(entry, self._chosen(entry, follow_up), rest=rest)
+            after = self.moves.server_move(entry, self._chosen(entry, follow_up), rest=rest)
             _count(WakeKind.BOT.value)
             return after
-        if wake is None or wake.at > self._world.now():
+        if wake is None or wake.at > self.world.now():
             return self._closed_if_idle(entry)
         done = self._due(entry, wake, rest)
         if done is not None:
@@ -152,22 +140,22 @@ class Turns:
 
     def _closed_if_idle(self, entry: GameEntry) -> GameEntry | None:
         """Close an abandoned game and return it; return None if it may continue to wait."""
-        if not self._idle.is_idle(entry.record):
+        if not self.idle.is_idle(entry.record):
             return None
         _count("idle")
-        return self._moves.apply(entry, (idle_end(entry.record.game),))
+        return self.moves.apply(entry, (idle_end(entry.record.game),))
 
     def _due(self, entry: GameEntry, wake: Wake, rest: Rest) -> GameEntry | None:
         match wake.kind:
             case WakeKind.ENTROPY:
-                return self._moves.apply(entry, (missing_entropy(entry.record.game),))
+                return self.moves.apply(entry, (missing_entropy(entry.record.game),))
             case WakeKind.TIME_OUT:
-                return self._moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
+                return self.moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
             case WakeKind.BOT:
                 seat = self._acting(entry)
                 if seat is None:
                     return self._no_bot_opens(entry)
-                return self._moves.server_move(entry, self._chosen(entry, seat), rest=rest)
+                return self.moves.server_move(entry, self._chosen(entry, seat), rest=rest)
 
     def _no_bot_opens(self, entry: GameEntry) -> GameEntry | None:
         """
@@ -177,9 +165,9 @@ class Turns:
         opened.
         """
         clock, record = clock_wake(entry.record), entry.record
-        if clock is not None and clock.at <= self._world.now():
-            return self._moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
-        self._directory.set_next_action(
+        if clock is not None and clock.at <= self.world.now():
+            return self.moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
+        self.directory.set_next_action(
             record.identity,
             version=record.version,
             wake_kind=clock.kind.value if clock else None,
@@ -218,10 +206,10 @@ class Turns:
         stand_in = stands_in(record.game, seat, back=entry.back)
         name = STAND_IN if stand_in else record.game.setup.seats[seat].bot
         view = with_settings(
-            present_view(replace(entry, players=(None,) * len(entry.players)), seat, self._names),
+            present_view(replace(entry, players=(None,) * len(entry.players)), seat, self.names),
             record.created["ruleset"]["settings"],
         )
-        rng = bot_rng(self._bot_secret, str(record.identity), record.version)
+        rng = bot_rng(self.bot_secret, str(record.identity), record.version)
         legal = legal_moves(record.game, seat)
         chosen: dict[str, Any] = bots()[name or STAND_IN].choose(
             view, [move_json(move) for move in legal], rng

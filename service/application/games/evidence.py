@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from socket import socket
 from typing import Any
 from uuid import UUID
@@ -28,25 +29,16 @@ from service.verify.report import audit_object
 from service.verify.verify import verify_bundle
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Builds the bundles of SHX/1, section 7."""
 
-    def __init__(
-        self,
-        *,
-        game_cache: GameCache,
-        games: Games,
-        refusals: Refusals,
-        dispute_files: Callable[[UUID], Mapping[str, bytes]],
-        log: PublicLog,
-        access_log: AccessLog,
-    ) -> None:
-        self._log = log
-        self._access_log = access_log
-        self._dispute_files = dispute_files
-        self._game_cache = game_cache
-        self._games = games
-        self._refusals = refusals
+    game_cache: GameCache
+    games: Games
+    refusals: Refusals
+    dispute_files: Callable[[UUID], Mapping[str, bytes]]
+    log: PublicLog
+    access_log: AccessLog
 
     def bundle(self, caller: Caller, game: UUID, profile: str) -> tuple[str, bytes]:
         """
@@ -54,8 +46,8 @@ class Evidence:
 
         Raises Refusal `not-found`, or `not-seated` for a seat's bundle.
         """
-        entry = self._games.entry(caller, game)
-        lines = self._game_cache.lines(game, limit=entry.record.version)
+        entry = self.games.entry(caller, game)
+        lines = self.game_cache.lines(game, limit=entry.record.version)
         files = self._files(entry)
         seat = None
         if profile == "seat":
@@ -63,8 +55,8 @@ class Evidence:
             if seat is None:
                 raise Refusal("not-seated", "you do not sit in this game")
             if not entry.record.sealed:
-                files[OPENINGS] = canonical(self._games.seat_openings(entry, seat))
-        self._access_log.note(entry, caller, ALL if entry.record.sealed else None)
+                files[OPENINGS] = canonical(self.games.seat_openings(entry, seat))
+        self.access_log.note(entry, caller, ALL if entry.record.sealed else None)
         name = "public" if seat is None else f"seat-{seat}"
         return f"{game}.shx", write_bundle(lines, profile=name, files=files)
 
@@ -76,89 +68,23 @@ class Evidence:
         missing: archiving deletes the rows of the game, and with them the remaining attempts.
         """
         record = entry.record
-        if not self._refusals.is_complete(record):
+        if not self.refusals.is_complete(record):
             detail = f"the refused attempts of game {record.identity} are not those of its seal"
             raise Refusal("unavailable", f"{detail}: see shithead check --deep")
-        lines = self._game_cache.lines(record.identity, limit=record.version)
+        lines = self.game_cache.lines(record.identity, limit=record.version)
         return write_bundle(lines, files=self._files(entry))
 
     def _files(self, entry: GameEntry) -> dict[str, bytes]:
         record = entry.record
-        files = dict(self._dispute_files(record.identity))
-        proof = self._log.proof(record.identity, version=record.version)
+        files = dict(self.dispute_files(record.identity))
+        proof = self.log.proof(record.identity, version=record.version)
         if proof is not None:
             files[PROOF] = proof
-        return {**files, **self._refusals.file(record)}
+        return {**files, **self.refusals.file(record)}
 
 
 MAX_AUDITS = 500
 """Maximum number of audit objects in the cache, of a few kilobytes each."""
-
-
-class Verifying:
-    """Runs the offline checks for stored games and uploads; keys in a bundle are not trusted."""
-
-    def __init__(
-        self,
-        *,
-        game_cache: GameCache,
-        games: Games,
-        refusals: Refusals,
-        log: PublicLog,
-        server_keys: Callable[[], Sequence[NoteVerifier]],
-        witnesses: Sequence[CosignatureVerifier],
-        work: Work,
-    ) -> None:
-        self._game_cache = game_cache
-        self._games = games
-        self._refusals = refusals
-        self._log = log
-        self._server_keys = server_keys
-        self._witnesses = tuple(witnesses)
-        self._work = work
-        self._audits = _Audits()
-
-    def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
-        """
-        Return the audit object of a stored game, computed from its public evidence.
-
-        Raises Refusal `not-found`.
-        """
-        entry = self._games.read(caller, game)
-        version, keys = entry.record.version, tuple(self._server_keys())
-        proof = self._log.proof(game, version=version)
-        files = {**({} if proof is None else {PROOF: proof}), **self._refusals.file(entry.record)}
-        made_of = (entry.record.head, files, keys)
-        cached = self._audits.of(game, made_of)
-        if cached is not None:
-            return cached
-        with work(version):
-            lines = self._game_cache.lines(game, limit=version)
-            own = OutsideEvidence(server_keys=keys, witness_keys=self._witnesses)
-            found = audit_object(verify_bundle(Bundle(lines=lines, files=files), own))
-        self._audits.keep(game, made_of, found)
-        return found
-
-    def is_final(self, audit: Mapping[str, Any]) -> bool:
-        """
-        Return whether the audit object of a stored game is final.
-
-        It is final once the game is sealed and in the public log, and witnesses have cosigned.
-        """
-        [anchored] = [c["result"] for c in audit["checks"] if c["check"] == Check.ANCHOR.value]
-        published = anchored == Result.PASS.value
-        seen = audit["witnessed"] or not self._witnesses
-        return bool(audit["sealed"] and published and seen)
-
-    def verify(self, upload: Upload, callers: Sequence[socket] = ()) -> dict[str, Any]:
-        """
-        Return the audit object of an uploaded bundle or log, from the upload alone.
-
-        The work stops after its time limit, or if the client closes all connections in
-        `callers`. Raises Refusal `unavailable` in these cases, and the
-        refusals of `Upload.audit`.
-        """
-        return audit_of(self._work(request_of(upload), callers))
 
 
 class _Audits:
@@ -182,3 +108,59 @@ class _Audits:
             self._cached.move_to_end(game)
             while len(self._cached) > self._most:
                 self._cached.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verifying:
+    """Runs the offline checks for stored games and uploads; keys in a bundle are not trusted."""
+
+    game_cache: GameCache
+    games: Games
+    refusals: Refusals
+    log: PublicLog
+    server_keys: Callable[[], Sequence[NoteVerifier]]
+    witnesses: tuple[CosignatureVerifier, ...]
+    work: Work
+    _audits: _Audits = field(default_factory=_Audits, init=False)
+
+    def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
+        """
+        Return the audit object of a stored game, computed from its public evidence.
+
+        Raises Refusal `not-found`.
+        """
+        entry = self.games.read(caller, game)
+        version, keys = entry.record.version, tuple(self.server_keys())
+        proof = self.log.proof(game, version=version)
+        files = {**({} if proof is None else {PROOF: proof}), **self.refusals.file(entry.record)}
+        made_of = (entry.record.head, files, keys)
+        cached = self._audits.of(game, made_of)
+        if cached is not None:
+            return cached
+        with work(version):
+            lines = self.game_cache.lines(game, limit=version)
+            own = OutsideEvidence(server_keys=keys, witness_keys=self.witnesses)
+            found = audit_object(verify_bundle(Bundle(lines=lines, files=files), own))
+        self._audits.keep(game, made_of, found)
+        return found
+
+    def is_final(self, audit: Mapping[str, Any]) -> bool:
+        """
+        Return whether the audit object of a stored game is final.
+
+        It is final once the game is sealed and in the public log, and witnesses have cosigned.
+        """
+        [anchored] = [c["result"] for c in audit["checks"] if c["check"] == Check.ANCHOR.value]
+        published = anchored == Result.PASS.value
+        seen = audit["witnessed"] or not self.witnesses
+        return bool(audit["sealed"] and published and seen)
+
+    def verify(self, upload: Upload, callers: Sequence[socket] = ()) -> dict[str, Any]:
+        """
+        Return the audit object of an uploaded bundle or log, from the upload alone.
+
+        The work stops after its time limit, or if the client closes all connections in
+        `callers`. Raises Refusal `unavailable` in these cases, and the
+        refusals of `Upload.audit`.
+        """
+        return audit_of(self.work(request_of(upload), callers))

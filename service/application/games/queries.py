@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -130,25 +131,16 @@ EVENTS_PER_FRAME = 4
 """Number of events that take as long to process as one frame with its view."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Games:
     """Reads of single games."""
 
-    def __init__(
-        self,
-        *,
-        store: EventStore,
-        game_cache: GameCache,
-        histories: Histories,
-        receipts: Receipts,
-        names: Names,
-        access_log: AccessLog,
-    ) -> None:
-        self._access_log = access_log
-        self._store = store
-        self._game_cache = game_cache
-        self._histories = histories
-        self._receipts = receipts
-        self._names = names
+    store: EventStore
+    game_cache: GameCache
+    histories: Histories
+    receipts: Receipts
+    names: Names
+    access_log: AccessLog
 
     def entry(self, caller: Caller, game: UUID) -> GameEntry:
         """
@@ -157,13 +149,13 @@ class Games:
         This read is not recorded in the access log: before data of the game is returned,
         call `read`, or `AccessLog.note`. Raises Refusal `not-found`.
         """
-        found = self._game_cache.fresh(game) if caller.read is None else caller.read.take(game)
-        return visible(found, caller, self._game_cache.sits_or_judges)
+        found = self.game_cache.fresh(game) if caller.read is None else caller.read.take(game)
+        return visible(found, caller, self.game_cache.sits_or_judges)
 
     def read(self, caller: Caller, game: UUID) -> GameEntry:
         """Return a game and record a read of shared data; raises Refusal `not-found`."""
         entry = self.entry(caller, game)
-        self._access_log.note(entry, caller)
+        self.access_log.note(entry, caller)
         return entry
 
     def view(self, caller: Caller, game: UUID, viewer: str | None = None) -> tuple[bytes, int]:
@@ -174,8 +166,8 @@ class Games:
         """
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
-        self._access_log.note(entry, caller, as_)
-        return orjson.dumps(present_view(entry, as_, self._names)), entry.record.version
+        self.access_log.note(entry, caller, as_)
+        return orjson.dumps(present_view(entry, as_, self.names)), entry.record.version
 
     def view_at(self, caller: Caller, game: UUID, at: int, viewer: str | None) -> bytes:
         """
@@ -187,8 +179,8 @@ class Games:
         entry = self.entry(caller, game)
         self.check_range(entry, at, at)
         as_ = self.viewer(entry, caller, viewer)
-        self._access_log.note(entry, caller, as_)
-        history = self._histories.full(entry)
+        self.access_log.note(entry, caller, as_)
+        history = self.histories.full(entry)
         return orjson.dumps(past_view(history.log, seen_by(history.games[at - 1], as_), as_))
 
     def lines(
@@ -217,7 +209,7 @@ class Games:
         For a private game `check_lines` has to be called for each caller afterwards. At a public
         table every caller may see the lines, and no read of them is recorded.
         """
-        found = self._store.read(game, after=after, limit=limit)
+        found = self.store.read(game, after=after, limit=limit)
         return ((), 0) if found is None else (found.events, found.version)
 
     def check_lines(self, caller: Caller, game: UUID, *, with_seal: bool) -> None:
@@ -232,12 +224,12 @@ class Games:
             self._note_seal(entry, caller)
 
     def _visible(self, caller: Caller, game: UUID) -> GameEntry:
-        return visible(self._game_cache.cached(game), caller, self._game_cache.sits_or_judges)
+        return visible(self.game_cache.cached(game), caller, self.game_cache.sits_or_judges)
 
     def _note_seal(self, entry: GameEntry, caller: Caller) -> None:
         """Record that a seat reads the last line; other callers have been recorded already."""
         if entry.seat_of(caller.player) is not None:
-            self._access_log.note(entry, caller, ALL)
+            self.access_log.note(entry, caller, ALL)
 
     def openings(self, caller: Caller, game: UUID) -> list[dict[str, Any]]:
         """
@@ -246,7 +238,7 @@ class Games:
         Raises Refusal `not-found`.
         """
         entry = self.entry(caller, game)
-        self._access_log.note(entry, caller, ALL if entry.record.sealed else None)
+        self.access_log.note(entry, caller, ALL if entry.record.sealed else None)
         shuffle = entry.record.shuffle
         if shuffle is None:
             return []
@@ -262,11 +254,11 @@ class Games:
         shuffle = entry.record.shuffle
         if shuffle is None:
             return []
-        return [shuffle.opening(p) for p in self._histories.openings(entry, seat)]
+        return [shuffle.opening(p) for p in self.histories.openings(entry, seat)]
 
     def receipt(self, caller: Caller, game: UUID) -> bytes:
         """Return a receipt for the present head; raises Refusal `not-found`."""
-        return self._receipts.issue(self.read(caller, game).record)
+        return self.receipts.issue(self.read(caller, game).record)
 
     def frames(
         self, caller: Caller, game: UUID, viewer: str | None, first: int, last: int | None
@@ -282,8 +274,8 @@ class Games:
         wanted = version if last is None else last
         self.check_range(entry, first, wanted, named=("/from", "/to"))
         as_, end = self.viewer(entry, caller, viewer), min(wanted, first + MAX_FRAMES - 1)
-        self._access_log.note(entry, caller, as_)
-        history = self._histories.full(entry)
+        self.access_log.note(entry, caller, as_)
+        history = self.histories.full(entry)
         start = max(first - 1, 1)
         with work(EVENTS_PER_FRAME * (end - first)):
             frames = frames_of(_steps(history, start, end), viewer=as_, first=first)
@@ -294,8 +286,8 @@ class Games:
         """Return the game as text; raises Refusal `not-found`, and those of `viewer`."""
         entry = self.entry(caller, game)
         as_ = self.viewer(entry, caller, viewer)
-        self._access_log.note(entry, caller, as_)
-        history, key = self._histories.full(entry), ("transcript", as_)
+        self.access_log.note(entry, caller, as_)
+        history, key = self.histories.full(entry), ("transcript", as_)
         with work(0 if history.is_cached(key) else len(history.log)):
             frames = frames_of(_steps(history, 1, len(history.log)), viewer=as_)
             return history.cached(key, lambda: transcript_of(frames))

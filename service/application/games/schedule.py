@@ -189,6 +189,7 @@ def entropy_time(clock: Clock | None) -> timedelta:
     return timedelta(seconds=clock.swap_seconds if clock else ENTROPY_SECONDS)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdleGames:
     """
     Finds abandoned games: those that have waited for people longer than `after` (None: never).
@@ -197,27 +198,19 @@ class IdleGames:
     look abandoned. The rows only select candidates; the game's own log decides.
     """
 
-    def __init__(
-        self,
-        *,
-        directory: GameRepository,
-        now: Callable[[], datetime],
-        after: timedelta | None,
-        clock_doubt: Doubt = no_doubt,
-    ) -> None:
-        self._directory = directory
-        self._now = now
-        self._after = after
-        self._clock_doubt = clock_doubt
+    directory: GameRepository
+    now: Callable[[], datetime]
+    after: timedelta | None
+    clock_doubt: Doubt = no_doubt
 
     def found(self, *, limit: int, beyond: IdleGame | None = None) -> Sequence[IdleGame]:
         """Return candidates to close, oldest first, beginning after `beyond`; none if in doubt."""
-        if self._after is None or self._clock_doubt() is not None:
+        if self.after is None or self.clock_doubt() is not None:
             return ()
-        now = self._now()
-        return self._directory.idle_games(
+        now = self.now()
+        return self.directory.idle_games(
             now=now,
-            untouched_since=now - self._after,
+            untouched_since=now - self.after,
             limit=limit,
             after=None if beyond is None else Cursor(at=beyond.created_at, id=beyond.id),
         )
@@ -229,8 +222,8 @@ class IdleGames:
         It has waited since its last event: without a clock only people delay a game, because bots
         move at once.
         """
-        if self._after is None or not waits_for_people(record.game):
+        if self.after is None or not waits_for_people(record.game):
             return False
-        if parse_time(record.at) + self._after > self._now():
+        if parse_time(record.at) + self.after > self.now():
             return False
-        return self._clock_doubt() is None  # checked last: it takes a query
+        return self.clock_doubt() is None  # checked last: it takes a query

@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from secrets import token_urlsafe
 from typing import Any
@@ -172,35 +172,21 @@ def check_ready_to_deal(table: Table) -> None:
             return
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
     """Use cases of tables."""
 
-    def __init__(
-        self,
-        *,
-        handler: Handler,
-        store: EventStore,
-        directory: Directory,
-        game_cache: GameCache,
-        keyring: Keys,
-        names: Names,
-        access_log: AccessLog,
-        rulebook: Rulebook,
-        world: World,
-        notifier: Notifier,
-        record_version: int,
-    ) -> None:
-        self._record_version = record_version
-        self._handler = handler
-        self._store = store
-        self._directory = directory
-        self._game_cache = game_cache
-        self._keyring = keyring
-        self._names = names
-        self._access_log = access_log
-        self._rulebook = rulebook
-        self._world = world
-        self._notifier = notifier
+    handler: Handler
+    store: EventStore
+    directory: Directory
+    game_cache: GameCache
+    keyring: Keys
+    names: Names
+    access_log: AccessLog
+    rulebook: Rulebook
+    world: World
+    notifier: Notifier
+    record_version: int
 
     def open(
         self, player: Player, wanted: TableRequest, request: Idempotency | None = None
@@ -211,7 +197,7 @@ class Tables:
         Raises Refusal `rate-limited`, `invalid-body`, `ruleset-refused`, `cannot-deal`, and those
         of `Handler.handle`.
         """
-        return self._handler.handle(
+        return self.handler.handle(
             lambda _fresh: NewStream(),
             lambda _new: self._opened(player, wanted),
             caller=player.id,
@@ -219,9 +205,9 @@ class Tables:
         )
 
     def _opened(self, player: Player, wanted: TableRequest) -> Accepted:
-        check_table_quotas(self._directory, player.id)
-        event = opened_by(player.id, wanted, self._rulebook.definition(wanted.ruleset))
-        identity, at = self._world.identity(), format_time(self._world.now())
+        check_table_quotas(self.directory, player.id)
+        event = opened_by(player.id, wanted, self.rulebook.definition(wanted.ruleset))
+        identity, at = self.world.identity(), format_time(self.world.now())
         invite = None if wanted.public else token_urlsafe(32)
         record, first = TABLES.open(identity, [event], at=at)
         dealt = self._first_hand(record)
@@ -229,7 +215,7 @@ class Tables:
         summary = new_table_summary(
             record, created_at=at, invite_hash=digest(invite) if invite else None
         )
-        table = table_json(record, Caller(player=player.id), self._names, games=(), dealt=dealt)
+        table = table_json(record, Caller(player=player.id), self.names, games=(), dealt=dealt)
         if invite is not None:
             table["invite"] = invite
         append = table_append(record, first + lines, expected=0, summary=summary)
@@ -238,15 +224,15 @@ class Tables:
 
     def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
         """Return a table as the caller sees it, and its version; raises Refusal `not-found`."""
-        row = visible_table(self._directory.table(identity), caller)
-        self._access_log.note_table(row, caller)
+        row = visible_table(self.directory.table(identity), caller)
+        self.access_log.note_table(row, caller)
         record = self._record(identity)
-        games = self._directory.games_of_table(identity)
-        return table_json(record, caller, self._names, games=games), record.version
+        games = self.directory.games_of_table(identity)
+        return table_json(record, caller, self.names, games=games), record.version
 
     def version(self, identity: UUID) -> int:
         """Return a table's version, for long polls; raises Refusal `not-found`."""
-        if (row := self._directory.table(identity)) is None:
+        if (row := self.directory.table(identity)) is None:
             raise not_found("table")
         return row.version
 
@@ -268,8 +254,8 @@ class Tables:
         and `Handler.handle`.
         """
         caller = Caller(player=player.id, invite=invite)
-        visible_table(self._directory.table(identity), caller)
-        check_game_quota(self._directory, player.id)
+        visible_table(self.directory.table(identity), caller)
+        check_game_quota(self.directory, player.id)
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
             return [seat_taken(record.table, player, seat, entropy=entropy, key=key)]
@@ -283,7 +269,7 @@ class Tables:
         Raises Refusal `not-found`, `not-seated` or `hand-running`.
         """
         caller = Caller(player=player.id, invite=invite)
-        visible_table(self._directory.table(identity), caller)
+        visible_table(self.directory.table(identity), caller)
         self._change(caller, player, identity, lambda r: [seat_left(r.table, player)])
 
     def close(
@@ -294,7 +280,7 @@ class Tables:
 
         Raises Refusal `not-found`, `forbidden` for other players, and those of `table_closed`.
         """
-        row = visible_table(self._directory.table(identity), caller)
+        row = visible_table(self.directory.table(identity), caller)
         if row.host != player.id:
             raise Refusal("forbidden", "only the host can close a table")
         self._change(caller, player, identity, lambda r: table_closed(r.table, expected))
@@ -305,7 +291,7 @@ class Tables:
 
         Raises Refusal `not-found` or `hand-running`.
         """
-        row = self._directory.table(identity)
+        row = self.directory.table(identity)
         if row is None:
             raise not_found("table")
         host = Player(id=row.host, name="")
@@ -325,7 +311,7 @@ class Tables:
         Raises Refusal `not-found`, and those of `changed_seat`.
         """
         caller = Caller(player=player.id, invite=invite)
-        visible_table(self._directory.table(identity), caller)
+        visible_table(self.directory.table(identity), caller)
         self._change(
             caller,
             player,
@@ -349,7 +335,7 @@ class Tables:
         `check_ready_to_deal` and `Handler.handle`.
         """
         caller = Caller(player=player.id, invite=invite)
-        return self._handler.handle(
+        return self.handler.handle(
             lambda _fresh: self._record(identity),
             lambda record: self._dealt(caller, player, record),
             caller=player.id,
@@ -358,14 +344,14 @@ class Tables:
         )
 
     def _dealt(self, caller: Caller, player: Player, record: TableRecord) -> Accepted:
-        row = visible_table(self._directory.table(record.identity), caller)
+        row = visible_table(self.directory.table(record.identity), caller)
         if player.id != row.host and record.table.seat_of(str(player.id)) is None:
             raise Refusal("not-seated", "only the host and the seats of a table can deal")
         check_ready_to_deal(record.table)
-        check_game_quota(self._directory, player.id)
+        check_game_quota(self.directory, player.id)
         dealt = self._hand(record)
         done, lines = TABLES.write(record, dealt.events, at=dealt.record.created_at)
-        view = present_view(dealt.entry, dealt.entry.seat_of(player.id), self._names)
+        view = present_view(dealt.entry, dealt.entry.seat_of(player.id), self.names)
         answer = Answered(body=orjson.dumps({"game": view}), version=dealt.record.version)
         append = table_append(done, lines, expected=record.version)
         return self._accepted(player, append, dealt, done, answer)
@@ -381,19 +367,19 @@ class Tables:
         deals: bool = False,
     ) -> Answered:
         def decision(record: TableRecord) -> Accepted:
-            at = format_time(self._world.now())
+            at = format_time(self.world.now())
             changed, lines = TABLES.write(record, decide(record), at=at)
             dealt = self._first_hand(changed) if deals else None
             done, more = TABLES.write(changed, dealt.events if dealt else (), at=at)
-            games = self._directory.games_of_table(identity)
-            table = table_json(done, caller, self._names, games=games, dealt=dealt)
+            games = self.directory.games_of_table(identity)
+            table = table_json(done, caller, self.names, games=games, dealt=dealt)
             answer = Answered(body=orjson.dumps(table), version=done.version)
             if not lines:
                 return Accepted(answer=answer)
             append = table_append(done, lines + more, expected=record.version)
             return self._accepted(player, append, dealt, done, answer)
 
-        return self._handler.handle(
+        return self.handler.handle(
             lambda _fresh: self._record(identity),
             decision,
             caller=player.id,
@@ -415,12 +401,12 @@ class Tables:
         )
         commit = Commit(appends=(append,), quotas=quotas)
         if dealt is not None:
-            commit = dealt.added_to(commit, record, self._keyring)
+            commit = dealt.added_to(commit, record, self.keyring)
 
         def done() -> None:
-            self._notifier.table_moved(record.identity, record.version)
+            self.notifier.table_moved(record.identity, record.version)
             if dealt is not None:
-                self._notifier.moved(dealt.record.identity, dealt.record.version, wake=True)
+                self.notifier.moved(dealt.record.identity, dealt.record.version, wake=True)
 
         return Accepted(answer=answer, commit=commit, done=done)
 
@@ -439,7 +425,7 @@ class Tables:
         deal in between is refused. If the erasure crashed there, every later deal would be refused
         without this method.
         """
-        record = self._game_cache.table(identity)
+        record = self.game_cache.table(identity)
         if record is None or record.table.status is TableStatus.PLAYING:
             return
         gone = [
@@ -448,13 +434,13 @@ class Tables:
             if seat.player is not None and self._is_erased(UUID(seat.player))
         ]
         if gone:
-            done, lines = TABLES.write(record, gone, at=format_time(self._world.now()))
+            done, lines = TABLES.write(record, gone, at=format_time(self.world.now()))
             append = table_append(done, lines, expected=record.version)
             with suppress(StreamConflict):
-                self._store.commit(Commit(appends=(append,)))
+                self.store.commit(Commit(appends=(append,)))
 
     def _is_erased(self, player: UUID) -> bool:
-        row = self._directory.player(player)
+        row = self.directory.player(player)
         return row is not None and row.erased_at is not None
 
     def _first_hand(self, record: TableRecord) -> DealtHand | None:
@@ -466,30 +452,28 @@ class Tables:
         game, lines = new_hand(
             record.identity,
             record.table,
-            self._world,
+            self.world,
             not_before=record.at,
-            v=self._record_version,
+            v=self.record_version,
         )
-        row = self._directory.table(record.identity)
+        row = self.directory.table(record.identity)
         return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)
 
     def _record(self, identity: UUID) -> TableRecord:
-        record = self._game_cache.table(identity)
+        record = self.game_cache.table(identity)
         if record is None:
             raise not_found("table")
         return record
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StandIns:
     """Gives seats back to their players after a bot stood in; any move does the same."""
 
-    def __init__(
-        self, *, handler: Handler, game_cache: GameCache, directory: Directory, names: Names
-    ) -> None:
-        self._handler = handler
-        self._game_cache = game_cache
-        self._directory = directory
-        self._names = names
+    handler: Handler
+    game_cache: GameCache
+    directory: Directory
+    names: Names
 
     def back(self, caller: Caller, game: UUID, request: Idempotency | None = None) -> Answered:
         """
@@ -498,9 +482,9 @@ class StandIns:
         The log has no event for it before the seat's next move. Safe to repeat.
         Raises Refusal `not-found`, `not-seated`, `game-over`, and those of `Handler.handle`.
         """
-        return self._handler.handle(
+        return self.handler.handle(
             lambda _fresh: visible(
-                self._game_cache.fresh(game), caller, self._game_cache.sits_or_judges
+                self.game_cache.fresh(game), caller, self.game_cache.sits_or_judges
             ),
             lambda entry: self._decided(entry, caller),
             caller=caller.player,
@@ -517,14 +501,14 @@ class StandIns:
         if stands_in(entry.record.game, seat, back=entry.back):
             entry = replace(entry, back=entry.back | {seat})
             effect = partial(self._come_back, entry)
-        view = orjson.dumps(present_view(entry, seat, self._names))
+        view = orjson.dumps(present_view(entry, seat, self.names))
         return Accepted(answer=Answered(body=view, version=entry.version), effect=effect)
 
     def _come_back(self, entry: GameEntry) -> None:
         """Update the game's row; raises StreamConflict if the game has moved on."""
         game, back = entry.record.identity, entry.back
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=back)
-        done = self._directory.come_back(
+        done = self.directory.come_back(
             game,
             version=entry.version,
             back=sorted(back),

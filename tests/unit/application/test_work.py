@@ -140,7 +140,7 @@ def test_audits_that_track_every_card_count_the_size_of_the_deck(services: Servi
     services.games.view_at(caller, game, 1, None)
     version = entry_of(services, game).record.version
     services.games.transcript(caller, game, None)
-    services.auditing._histories.of(entry_of(services, game), 0)
+    services.auditing.histories.of(entry_of(services, game), 0)
     assert meter.of(lambda: services.auditing.card(caller, game, "Th")) == version * DECKS // 2
     known = meter.of(lambda: services.auditing.knowledge(caller, game, 0, version))
     assert known == version * DECKS // 2
