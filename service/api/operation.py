@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from enum import Enum
 from functools import wraps
 from http import HTTPStatus
@@ -16,6 +15,7 @@ from uuid import UUID
 import flask_smorest
 from flask import Response, request
 from marshmallow import Schema, ValidationError, fields, validate
+from msgspec import Struct
 from werkzeug.exceptions import HTTPException
 
 from schemas.errors import ProblemSchema, pointers
@@ -132,8 +132,7 @@ class Repeats(Enum):
     HARMLESS = "harmless"  # a repeated request has no further effect
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """A request whose token, idempotency key, query and body have been read and checked."""
 
     player: Player | None

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
+from msgspec import Struct
+
 from service.application.errors import Refusal, not_found
 from service.application.ports import World
 from service.domain.view import Viewer
@@ -22,8 +24,7 @@ if TYPE_CHECKING:
     from service.application.idempotency import Answers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Player:
+class Player(Struct, frozen=True, kw_only=True):
     """A registered person."""
 
     id: UUID
@@ -40,8 +41,7 @@ class Caller:
     read: FirstRead | None = field(default=None, repr=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Idempotency:
+class Idempotency(Struct, frozen=True, kw_only=True):
     """Identifies a request, so that a repetition is recognized: key, path and hash of the body."""
 
     key: str
@@ -54,8 +54,7 @@ class Idempotency:
         return hashlib.sha256(f"{self.path}\n{self.key}".encode()).digest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class Answered(Struct, frozen=True, kw_only=True):
     """The answer to a request, as sent."""
 
     body: bytes

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
 from msgspec import Struct
+from msgspec.structs import replace
 
 from service.application.access import Answered, FirstRead, Idempotency
 from service.application.errors import Refusal
@@ -201,8 +202,7 @@ def _read_again(_state: object, _conflict: StoreError) -> None:
     """Return None: the state is loaded again after a conflict."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accepted:
+class Accepted(Struct, frozen=True, kw_only=True):
     """
     An accepted command: `commit` is written, then `done` is called and `answer` returned.
 
@@ -218,8 +218,7 @@ class Accepted:
     done: Callable[[], None] = nothing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """
     A command that the state refuses; `final` records the attempt and returns the refusal.
 

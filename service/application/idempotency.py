@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from schemas.moves import listed_moves
 from service.application.access import Answered, Idempotency
@@ -71,8 +73,7 @@ _REBUILT: Final = b"log:"
 """Prefix of a row from which an answer is rebuilt; other rows begin with the id of their key."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MadeMove:
+class MadeMove(Struct, frozen=True, kw_only=True):
     """The public data, besides the log, from which the answer to a move is rebuilt."""
 
     game: UUID

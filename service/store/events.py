@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 from uuid import UUID
+
+from msgspec import Struct
 
 from service.shx.bundle import Bundle
 
@@ -21,8 +22,7 @@ class StreamKind(StrEnum):
     ACCESS = "access"  # permitted by the schema; no stream of this kind is written
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamAppend:
+class StreamAppend(Struct, frozen=True, kw_only=True):
     """Events to append to one stream, decided at version `expected`."""
 
     stream: UUID
@@ -33,8 +33,7 @@ class StreamAppend:
     summary: Mapping[str, Any] | None = None  # columns of the stream's summary row to set
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredAnswer:
+class StoredAnswer(Struct, frozen=True, kw_only=True):
     """The stored answer to a request with an Idempotency-Key."""
 
     caller: UUID
@@ -43,8 +42,7 @@ class StoredAnswer:
     sealed: bytes  # encrypted, or the public data of a move; opaque to the store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SealedSecret:
+class SealedSecret(Struct, frozen=True, kw_only=True):
     """The server seed of a running game, encrypted with key `key_id` and bound to the game id."""
 
     game: UUID
@@ -52,8 +50,7 @@ class SealedSecret:
     ciphertext: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutboxRow:
+class OutboxRow(Struct, frozen=True, kw_only=True):
     """A notification to send after the commit, at least once; `topic` names the receiver."""
 
     stream: UUID
@@ -71,8 +68,7 @@ class QuotaKind(StrEnum):
     NEW_DISPUTES = "new_disputes"  # opened by the player since a time
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Quota:
+class Quota(Struct, frozen=True, kw_only=True):
     """A limit: the commit is refused if the player already has `most` of a kind."""
 
     player: UUID
@@ -81,8 +77,7 @@ class Quota:
     since: datetime | None = None  # for NEW_DISPUTES: disputes opened after this time count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Commit:
+class Commit(Struct, frozen=True, kw_only=True):
     """
     All changes of one command, written in one transaction.
 
@@ -99,8 +94,7 @@ class Commit:
     quotas: tuple[Quota, ...] = ()  # counted in the same transaction, the player's row locked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StreamSlice:
+class StreamSlice(Struct, frozen=True, kw_only=True):
     """Events of a stream from seq `after` on, with the version and head of the whole stream."""
 
     stream: UUID

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Protocol
 from uuid import UUID
+
+from msgspec import Struct
 
 from service.store.database import Database
 from service.store.directory import Directory
@@ -21,8 +24,7 @@ from service.store.games import RefusedMove
 from service.store.postgres_events import PostgresStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lookup:
+class Lookup(Struct, frozen=True, kw_only=True):
     """The keys of one lookup; nothing is read for a key that is None."""
 
     token: bytes | None = None  # hash of the bearer token
@@ -40,16 +42,14 @@ def lookup_of(game: UUID, known: int | None) -> Lookup:
     return Lookup(game=game, after=known)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundPlayer:
+class FoundPlayer(Struct, frozen=True, kw_only=True):
     """The player with the token of a lookup."""
 
     id: UUID
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GameMetadata:
+class GameMetadata(Struct, frozen=True, kw_only=True):
     """Data of a game that is not in its log."""
 
     secret: SealedSecret | None  # None once the game is sealed
@@ -61,8 +61,7 @@ class GameMetadata:
     opened: bytes  # the first event of the table
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookupResult:
+class LookupResult(Struct, frozen=True, kw_only=True):
     """The result of a lookup."""
 
     player: FoundPlayer | None = None
@@ -71,7 +70,7 @@ class LookupResult:
     back: frozenset[int] = frozenset()  # seats that players took back from a bot
     metadata: GameMetadata | None = None
     # Of the players in `Lookup.names`; PostgreSQL adds the game's players to its metadata.
-    names: Mapping[UUID, str | None] = field(default_factory=dict)
+    names: Mapping[UUID, str | None] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -17,6 +16,7 @@ from service.store.events import (
     StreamConflict,
     StreamKind,
 )
+from tests.changed import replace
 from tests.streams import answer, append, commit, game_summary, head_of, lines_of
 
 LATER = datetime.now(UTC) + timedelta(days=1)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -27,6 +26,7 @@ from service.shx.chain import encode_event, genesis, head
 from service.shx.receipts import vote_commitment
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import Commit, OutboxRow
+from tests.changed import replace
 from tests.streams import append, game_summary
 from tests.worlds.fake_world import Deployment, open_game, person, play_out, post, version_of
 from workers import jobs

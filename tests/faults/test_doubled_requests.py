@@ -6,7 +6,6 @@ import hashlib
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +17,7 @@ from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.store.events import EventStore, SealedSecret
 from service.store.lookups import SeparateLookups
+from tests.changed import replace
 from tests.worlds.fake_world import (
     Deployment,
     assert_sound,

@@ -6,12 +6,13 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import replace
 
 from service.application.access import Caller
 from service.application.games.record import GameRecord, follow, load, with_cites
@@ -29,8 +30,7 @@ from service.store.games import RefusedMove
 from service.store.lookups import GameMetadata, Lookup, LookupResult, Lookups, lookup_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GameEntry:
+class GameEntry(Struct, frozen=True, kw_only=True):
     """A game's record with data from outside its log: players, visibility, table."""
 
     record: GameRecord
@@ -77,42 +77,43 @@ class NewestVersions(Generic[_Folded]):
     """
 
     def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._folded: OrderedDict[UUID, _Folded] = OrderedDict()
-        self._used: dict[UUID, float] = {}
+        # By the integer of the id, whose hash is computed in C: the version, and its last use.
+        self._folded: OrderedDict[int, tuple[_Folded, float]] = OrderedDict()
         self._size = size
         self._clock = clock
         self._lock = threading.Lock()
 
     def get(self, stream: UUID) -> _Folded | None:
         """Return the version last cached, None if there is none."""
+        key = stream.int
         with self._lock:
-            found = self._folded.get(stream)
-            if found is not None:
-                self._use(stream)
-        return found
+            found = self._folded.get(key)
+            if found is None:
+                return None
+            self._use(key, found[0])
+        return found[0]
 
     def keep(self, stream: UUID, folded: _Folded) -> None:
         """Cache a version, unless a later one is cached already."""
+        key = stream.int
         with self._lock:
-            known = self._folded.get(stream)
-            if known is None or known.version <= folded.version:
-                self._folded[stream] = folded
-            self._use(stream)
+            known = self._folded.get(key)
+            later = known is not None and known[0].version > folded.version
+            self._use(key, known[0] if known is not None and later else folded)
             while len(self._folded) > self._size or self._oldest() < self._clock() - UNUSED_SECONDS:
-                del self._used[self._folded.popitem(last=False)[0]]
+                self._folded.popitem(last=False)
 
     def forget(self, stream: UUID) -> None:
         """Remove a stream from the cache."""
         with self._lock:
-            self._folded.pop(stream, None)
-            self._used.pop(stream, None)
+            self._folded.pop(stream.int, None)
 
-    def _use(self, stream: UUID) -> None:
-        self._folded.move_to_end(stream)
-        self._used[stream] = self._clock()
+    def _use(self, key: int, folded: _Folded) -> None:
+        self._folded[key] = folded, self._clock()
+        self._folded.move_to_end(key)
 
     def _oldest(self) -> float:
-        return self._used[next(iter(self._folded))]
+        return self._folded[next(iter(self._folded))][1]
 
 
 MAX_TABLES = 2000

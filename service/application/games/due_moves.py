@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
+
+from msgspec.structs import replace
 
 from schemas.moves import move_json, move_of
 from service import tracing

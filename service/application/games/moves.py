@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Any
 from uuid import UUID
 
 import orjson
+from msgspec.structs import replace
 
 from schemas.moves import listed_moves, move_json, move_of
 from service.application.access import Answered, Caller, FirstRead, Idempotency, visible

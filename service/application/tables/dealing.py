@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 import orjson
+from msgspec.structs import replace
 
 from service.application.games.cache import GameEntry
 from service.application.games.commits import new_game_summary, outbox_rows

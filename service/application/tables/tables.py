@@ -5,13 +5,14 @@ from __future__ import annotations
 from base64 import b64decode
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
 import orjson
+from msgspec.structs import replace
 
 from service.application.access import (
     AccessLog,
