@@ -7,7 +7,7 @@ import select
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -88,6 +88,13 @@ class _Connection(psycopg.Connection[tuple[Any, ...]]):
     """
 
     statement_seconds = 10.0
+    _cursor: psycopg.Cursor[tuple[Any, ...]] | None = None
+
+    def rows(self, statement: bytes, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """Return the rows of a statement, read with the one cursor that the connection reuses."""
+        if self._cursor is None:
+            self._cursor = self.cursor()
+        return self._cursor.execute(statement, values, binary=True).fetchall()
 
     def wait(self, gen: Generator[Any, Any, Any], *rest: Any, **more: Any) -> Any:
         """Return the result of `gen`; raises _Overdue after the time limit."""
@@ -177,7 +184,7 @@ class Database:
         """
         try:
             with self._connection() as connection:
-                return connection.execute(query(name), values, binary=True).fetchall()
+                return connection.rows(query(name), values)
         except PoolTimeout as error:
             self._mark_slow()
             raise NotSent("no connection to the database") from error
