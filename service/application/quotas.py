@@ -112,14 +112,24 @@ _LIMIT: Final[ContextVar[Limit | None]] = ContextVar("limit", default=None)
 _UNLIMITED: Final = nullcontext()
 
 
-@contextmanager
-def limited_by(limit: Limit) -> Iterator[None]:
-    """Apply a limit to all work of this thread while the block runs."""
-    token = _LIMIT.set(limit)
-    try:
-        yield
-    finally:
-        _LIMIT.reset(token)
+def limited_by(limit: Limit) -> AbstractContextManager[None]:
+    """Return a context manager that applies a limit to all work of this thread."""
+    return _Limited(limit)
+
+
+class _Limited(AbstractContextManager[None]):
+    """Applies a limit; as a class, because a generator would slow every request."""
+
+    __slots__ = ("_limit", "_token")
+
+    def __init__(self, limit: Limit) -> None:
+        self._limit = limit
+
+    def __enter__(self) -> None:
+        self._token = _LIMIT.set(self._limit)
+
+    def __exit__(self, *_error: object) -> None:
+        _LIMIT.reset(self._token)
 
 
 def work(events: int) -> AbstractContextManager[None]:

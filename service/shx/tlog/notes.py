@@ -6,6 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
@@ -206,6 +207,7 @@ def only_signed_by(data: bytes, verifiers: Iterable[NoteVerifier]) -> bytes:
     return f"{note.text}\n{''.join(lines)}".encode()
 
 
+@lru_cache(maxsize=64)  # of valid names: a server signs every receipt with the same one
 def check_name(name: str) -> None:
     """Raise RecordError unless `name` can be the name of a key."""
     if not name or "+" in name or _CONTROL.search(name) or any(map(str.isspace, name)):
