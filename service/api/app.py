@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from flask import Blueprint, Flask, Request, Response
 from flask.sessions import NullSession, SessionInterface
+from flask.typing import ResponseReturnValue
 from werkzeug.middleware.proxy_fix import ProxyFix
+from werkzeug.routing import MapAdapter
 
 from service.api import docs, http, limits, observability, openapi, pages, problems
 from service.api.audit import audit, statistics
@@ -61,6 +63,41 @@ class Application(Flask):
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function unchanged: no view is a coroutine, so the check is left out."""
         return func
+
+    def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
+        """Return the adapter that finds the route of a request; no route depends on the host."""
+        if request is None:
+            return None
+        return MapAdapter(
+            self.url_map,
+            server_name="",
+            script_name=request.root_path,
+            subdomain="",
+            url_scheme=request.scheme,
+            path_info=request.path,
+            default_method=request.method,
+            query_args=None,
+        )
+
+    def preprocess_request(self) -> ResponseReturnValue | None:
+        """Call the functions registered for every request; no blueprint has any of its own."""
+        for function in self.before_request_funcs.get(None, ()):
+            answer = function()
+            if answer is not None:
+                return cast("ResponseReturnValue", answer)
+        return None
+
+    def process_response(self, response: Response) -> Response:
+        """Call the functions registered for every answer, the last one first."""
+        for function in reversed(self.after_request_funcs.get(None, ())):
+            response = cast("Response", function(response))
+        return response
+
+    def do_teardown_request(self, exc: BaseException | None = None) -> None:
+        """Do nothing: no function is registered for the end of a request."""
+
+    def do_teardown_appcontext(self, exc: BaseException | None = None) -> None:
+        """Do nothing: no function is registered for the end of a request."""
 
 
 @health.get("/healthz")

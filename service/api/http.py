@@ -20,7 +20,7 @@ from service.application.errors import Refusal
 from service.config import Settings
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
@@ -194,10 +194,18 @@ def expected_versions() -> tuple[int, ...] | None:
 
 class JsonResponse(Response):
     """
-    A JSON answer whose headers are sent without the copy and the checks of werkzeug.
+    A JSON answer in one part, sent without the copies and the checks of werkzeug.
 
     The security headers are added in one step when the answer is sent.
     """
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Send the answer; its list of one part is what the server sends at once."""
+        empty = self.status_code in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
+        if empty or environ["REQUEST_METHOD"] == "HEAD":
+            return super().__call__(environ, start_response)
+        start_response(self.status, [*self.headers, *_missing(self.headers, _FOR_DATA)])
+        return self.response  # type: ignore[return-value] # bytes: see `json_response`
 
     @property
     def size(self) -> int:
@@ -229,7 +237,10 @@ def _missing(
 def json_response(value: Any, status: int = 200) -> Response:
     """Return a JSON answer; `value` may be bytes that are JSON already."""
     body = value if isinstance(value, bytes) else orjson.dumps(value)
-    return JsonResponse(body, status=status, content_type=JSON)
+    headers = Headers()
+    headers.add("Content-Type", JSON)
+    headers.add("Content-Length", len(body))
+    return JsonResponse([body], status=status, headers=headers)
 
 
 def text_response(text: str | bytes) -> Response:
@@ -256,7 +267,7 @@ def with_location(response: Response, location: str | None) -> Response:
 
 def with_etag(response: Response, version: int) -> Response:
     """Return the answer with the ETag of a version."""
-    response.set_etag(f"v{version}")
+    response.headers.add("ETag", f'"v{version}"')
     return response
 
 
@@ -276,7 +287,7 @@ def revalidated(response: Response) -> Response:
 
 
 def _conditional(response: Response, tag: str) -> Response:
-    response.set_etag(tag)
+    response.headers.add("ETag", f'"{tag}"')
     present = present_request()
     if "HTTP_IF_NONE_MATCH" in present.environ and present.if_none_match.contains_weak(tag):
         response.status_code = 304
@@ -302,9 +313,9 @@ def shared(response: Response, *, seconds: int = 0) -> Response:
 
 
 def _cached(response: Response, value: str, *, vary: bool) -> Response:
-    response.headers["Cache-Control"] = value
+    response.headers.add("Cache-Control", value)  # `add` does not search for an earlier value
     if vary:
-        response.headers["Vary"] = f"Authorization, {INVITE_HEADER}"
+        response.headers.add("Vary", f"Authorization, {INVITE_HEADER}")
     return response
 
 

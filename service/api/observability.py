@@ -86,7 +86,7 @@ def register(app: Flask, settings: Settings) -> None:
     @app.after_request
     def end_request(response: Response) -> Response:
         notes = present_notes()
-        response.headers["X-Request-ID"] = notes.get("request_id") or token_hex(16)
+        response.headers.add("X-Request-ID", notes.get("request_id") or token_hex(16))
         began: float | None = notes.get("began")
         seconds = None if began is None else time.perf_counter() - began
         present, (status, problem) = present_request(), outcome(response)
