@@ -13,6 +13,7 @@ from schemas.strict_fields import (
     PatternString,
     QueryBoolean,
     QueryInteger,
+    about,
     card_field,
     described,
     page_of,
@@ -33,7 +34,7 @@ def _rules() -> fields.List[str]:
     return fields.List(
         fields.String(required=True),
         required=True,
-        metadata={"description": "statements of the ruleset, the deciding one first"},
+        **about("statements of the ruleset, the deciding one first"),
     )
 
 
@@ -74,10 +75,10 @@ class DecisionQuery(Closed):
 
     opinion = QueryBoolean(
         load_default=False,
-        metadata={
-            "description": "`true`: after the seal, how a bot judges the legal moves; it is a"
+        **about(
+            "`true`: after the seal, how a bot judges the legal moves; it is a"
             " bot's opinion and no evidence, and costs about 0.1 s of processor time"
-        },
+        ),
     )
 
 
@@ -151,18 +152,18 @@ class DecisionSchema(Closed):
         **described("refused attempts since the previous decision; null if `saw` is null"),
     )
     unproven = fields.String(
-        metadata={
-            "description": "why the items of `refused` prove nothing; present only if the seal"
+        **about(
+            "why the items of `refused` prove nothing; present only if the seal"
             " does not cover them: before the seal, and in version 1 of the record"
-        },
+        ),
     )
     opinion = fields.Nested(
         OpinionSchema,
         allow_none=True,
-        metadata={
-            "description": "only with `opinion=true`: a bot's opinion, not evidence; null for the"
+        **about(
+            "only with `opinion=true`: a bot's opinion, not evidence; null for the"
             " exchange phase, a move out of turn, and a ruleset that the bot cannot model"
-        },
+        ),
     )
 
 
@@ -215,11 +216,9 @@ class KnowledgeQuery(Closed):
     seat = QueryInteger(
         high=MAX_SEATS - 1,
         load_default=None,
-        metadata={"description": "a seat; by default the caller's"},
+        **about("a seat; by default the caller's"),
     )
-    at = QueryInteger(
-        low=1, load_default=None, metadata={"description": "a version; by default the present one"}
-    )
+    at = QueryInteger(low=1, load_default=None, **about("a version; by default the present one"))
 
 
 class KnownCardSchema(Closed):
@@ -252,7 +251,7 @@ class ReadingSchema(Closed):
     reader = fields.UUID(
         required=True,
         allow_none=True,
-        metadata={"description": "null for a caller with an invite and without a token"},
+        **about("null for a caller with an invite and without a token"),
     )
     what = fields.String(**described("the path and query of the request, or the data read"))
 
@@ -279,7 +278,7 @@ class MeasureSchema(Closed):
 class ShufflesSchema(Closed):
     """Tests of all decks together for a uniform shuffle, and what they cannot show."""
 
-    n = Integer(required=True, metadata={"description": "the number of finished games"})
+    n = Integer(required=True, **about("the number of finished games"))
     measures = fields.List(fields.Nested(MeasureSchema), **described("the statistics"))
     cannot_tell = fields.String(**described("what these figures cannot show"))
 
@@ -291,7 +290,7 @@ class BlindChoicesQuery(Closed):
         "^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
         "is neither me nor the id of a player",
         load_default="me",
-        metadata={"description": "the id of the player, or `me`"},
+        **about("the id of the player, or `me`"),
     )
 
 
@@ -301,7 +300,7 @@ class BlindChoicesSchema(Closed):
     player = fields.UUID(**described("the id of the player"))
     n = Integer(
         required=True,
-        metadata={"description": "the number of blind choices that could make a difference"},
+        **about("the number of blind choices that could make a difference"),
     )
     e_value = fields.Float(**described("the evidence against chance; 1 supports neither side"))
     threshold = fields.Float(
@@ -410,9 +409,7 @@ class RetirementSchema(Closed):
     "name", "public", "from", "to"}, the fields of the retired key.
     """
 
-    id = fields.String(
-        required=True, metadata={"description": "the id of the retired key, one of `items`"}
-    )
+    id = fields.String(required=True, **about("the id of the retired key, one of `items`"))
     to = fields.String(
         required=True,
         metadata={
@@ -421,9 +418,9 @@ class RetirementSchema(Closed):
         },
     )
     signed_by = fields.String(
-        required=True, metadata={"description": "the id of the key that signed the retirement"}
+        required=True, **about("the id of the key that signed the retirement")
     )
-    signature = fields.String(required=True, metadata={"description": "the signature, in base64"})
+    signature = fields.String(required=True, **about("the signature, in base64"))
 
 
 class ServerKeysSchema(Closed):
@@ -433,6 +430,6 @@ class ServerKeysSchema(Closed):
     retirements = fields.List(
         fields.Nested(RetirementSchema),
         required=True,
-        metadata={"description": "the signed retirements of keys, newest first"},
+        **about("the signed retirements of keys, newest first"),
     )
     next = fields.String(allow_none=True, **described("always null"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -17,7 +17,9 @@ from schemas.strict_fields import (
     PageQuery,
     QueryInteger,
     Text,
+    about,
     described,
+    from_plain_data,
     hex_digits,
     page_of,
     time_field,
@@ -32,7 +34,6 @@ from service.domain.dispute import (
     DisputeState,
     FindingsMade,
     Party,
-    Periods,
     ReceiptGiven,
     RefereeRefused,
     RefereeReplaced,
@@ -68,9 +69,7 @@ class AccusationSchema(Closed):
         required=True,
         allow_none=True,
         high=MAX_SEATS - 1,
-        metadata={
-            "description": "a seat; null for the server, with `wrong_deal` or `altered_log` only"
-        },
+        **about("a seat; null for the server, with `wrong_deal` or `altered_log` only"),
     )
     seq = Integer(high=MAX_VERSION, **described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
@@ -81,9 +80,9 @@ class DisputesQuery(PageQuery):
     """Filters of the list of disputes."""
 
     state = Chosen(
-        *(state.value for state in DisputeState),
+        *DisputeState,
         load_default=None,
-        metadata={"description": "disputes in this state only; a page may be shorter than `limit`"},
+        **about("disputes in this state only; a page may be shorter than `limit`"),
     )
 
 
@@ -111,7 +110,7 @@ class RefereeRequestSchema(Closed):
     refuse = Integer(
         high=MAX_REFEREES,
         load_default=None,
-        metadata={"description": "the number of a referee; omitted to offer oneself"},
+        **about("the number of a referee; omitted to offer oneself"),
     )
 
 
@@ -152,14 +151,12 @@ class PositionSchema(Closed):
     """A position in the replay of the disputed hand; followers fetch it with their own tokens."""
 
     version = Integer(low=1, high=MAX_VERSION, **described("a version of the game"))
-    as_ = viewer_field(
-        required=True, metadata={"description": "whose view: `public`, `all` or a seat"}
-    )
+    as_ = viewer_field(required=True, **about("whose view: `public`, `all` or a seat"))
     selected = Integer(
         allow_none=True,
         load_default=None,
         high=MAX_VERSION,
-        metadata={"description": "the seq of the event whose decision is shown, or null"},
+        **about("the seq of the event whose decision is shown, or null"),
     )
 
 
@@ -168,7 +165,7 @@ class LeadSchema(PositionSchema):
 
     take = Boolean(
         load_default=False,
-        metadata={"description": "whether to lead in place of the referee who leads"},
+        **about("whether to lead in place of the referee who leads"),
     )
 
 
@@ -178,13 +175,9 @@ class RoomQuery(Closed):
     number = QueryInteger(
         high=(1 << 53) - 1,
         load_default=0,
-        metadata={
-            "description": "with `wait`: the `number` the caller has; the answer waits for a change"
-        },
+        **about("with `wait`: the `number` the caller has; the answer waits for a change"),
     )
-    wait = QueryInteger(
-        high=30, load_default=0, metadata={"description": "seconds to wait, at most 30"}
-    )
+    wait = QueryInteger(high=30, load_default=0, **about("seconds to wait, at most 30"))
 
 
 class RoomSchema(Closed):
@@ -219,7 +212,7 @@ class FindingSchema(Closed):
 class DisputeStatementSchema(Closed):
     """A statement; only its sides and referees get the text, until it is erased."""
 
-    by = Chosen(*(side.value for side in Party), **described("the side that made the statement"))
+    by = Chosen(*Party, **described("the side that made the statement"))
     at = time_field(**described("the time of the statement"))
     text = fields.String(
         allow_none=True,
@@ -230,7 +223,7 @@ class DisputeStatementSchema(Closed):
 class DisputeReceiptSchema(Closed):
     """A receipt that a side handed in; a key of the server signed it for the disputed game."""
 
-    by = Chosen(*(side.value for side in Party), **described("the side that handed it in"))
+    by = Chosen(*Party, **described("the side that handed it in"))
     at = time_field(**described("the time at which it was handed in"))
     seq = Integer(**described("the event whose head the receipt names"))
     note = fields.String(**described("the receipt, a signed note"))
@@ -250,11 +243,11 @@ class RefereeSchema(Closed):
         **described("the player's id; null unless the caller is a side or a referee"),
     )
     state = Chosen(
-        *(state.value for state in RefereeState),
+        *RefereeState,
         **described("`recused` after a refusal or a missed deadline"),
     )
     sealed_by = Chosen(
-        *(by.value for by in SealedBy),
+        *SealedBy,
         allow_none=True,
         **described("which party drew the salt of the vote; null before the vote"),
     )
@@ -263,7 +256,7 @@ class RefereeSchema(Closed):
     )
     revealed_at = time_field(allow_none=True, **described("when the vote was revealed, or null"))
     refused_by = Chosen(
-        *(side.value for side in Party),
+        *Party,
         allow_none=True,
         **described("the side that refused the referee, or null"),
     )
@@ -284,7 +277,7 @@ class RulingSchema(Closed):
     `cleared`: not against the accused.
     """
 
-    verdict = Chosen(*(verdict.value for verdict in Verdict), **described("the verdict"))
+    verdict = Chosen(*Verdict, **described("the verdict"))
     at = time_field(**described("the time of the ruling"))
     superseded_by = fields.Nested(
         "RulingSchema",
@@ -331,16 +324,14 @@ class PeriodsSchema(Closed):
 class CallerSchema(Closed):
     """The caller's place in a dispute, and the calls that its rules allow the caller now."""
 
-    side = Chosen(
-        *(side.value for side in Party), allow_none=True, **described("the caller's side, or null")
-    )
+    side = Chosen(*Party, allow_none=True, **described("the caller's side, or null"))
     referee = Integer(
         allow_none=True,
         high=MAX_REFEREES,
         **described("the caller's number as a referee, also after a refusal, or null"),
     )
     may = fields.List(
-        Chosen(*(act.value for act in Act)),
+        Chosen(*Act),
         **described(
             "what the caller can do now. `judge` and `refuse` are POST …/referees, `vote` and "
             "`reveal` POST …/votes; `judge` also requires `referee_hands` and "
@@ -366,9 +357,7 @@ class DisputeSchema(Closed):
     )
     seq = Integer(**described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
-    state = Chosen(
-        *(state.value for state in DisputeState), **described("the state of the dispute")
-    )
+    state = Chosen(*DisputeState, **described("the state of the dispute"))
     opened_at = time_field(**described("the time of the accusation"))
     voting_from = time_field(
         allow_none=True,
@@ -418,21 +407,22 @@ class DisputeSchema(Closed):
 DisputePageSchema: type[Schema] = page_of(DisputeSchema)
 
 
-_TYPES: Mapping[type[DisputeEvent], str] = {
-    DisputeOpened: "dispute_opened",
-    FindingsMade: "findings_made",
-    StatementMade: "statement_made",
-    ReceiptGiven: "receipt_given",
-    RefereeSeated: "referee_seated",
-    RefereeRefused: "referee_refused",
-    RefereeReplaced: "referee_replaced",
-    VotingOpened: "voting_opened",
-    VoteCommitted: "vote_committed",
-    VoteRevealed: "vote_revealed",
-    Ruled: "dispute_ruled",
-    Appealed: "dispute_appealed",
-    DisputeClosed: "dispute_closed",
+_EVENTS: Mapping[str, type[DisputeEvent]] = {
+    "dispute_opened": DisputeOpened,
+    "findings_made": FindingsMade,
+    "statement_made": StatementMade,
+    "receipt_given": ReceiptGiven,
+    "referee_seated": RefereeSeated,
+    "referee_refused": RefereeRefused,
+    "referee_replaced": RefereeReplaced,
+    "voting_opened": VotingOpened,
+    "vote_committed": VoteCommitted,
+    "vote_revealed": VoteRevealed,
+    "dispute_ruled": Ruled,
+    "dispute_appealed": Appealed,
+    "dispute_closed": DisputeClosed,
 }
+_TYPES = {event: name for name, event in _EVENTS.items()}
 
 
 def dispute_type_of(event: DisputeEvent) -> str:
@@ -442,34 +432,4 @@ def dispute_type_of(event: DisputeEvent) -> str:
 
 def dispute_event_of(type_: str, data: Mapping[str, Any]) -> DisputeEvent:
     """Return the event of a type and its stored data; raises KeyError for an unknown type."""
-    return _READERS[type_](data)
-
-
-def _opened(data: Mapping[str, Any]) -> DisputeOpened:
-    typed: dict[str, Any] = {"charge": Charge(data["charge"]), "barred": tuple(data["barred"])}
-    if "periods" in data:
-        typed["periods"] = Periods(**data["periods"])
-    return DisputeOpened(**{**data, **typed})
-
-
-def _sided(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {**data, "side": Party(data["side"])}
-
-
-_READERS: Mapping[str, Callable[[Mapping[str, Any]], DisputeEvent]] = {
-    "dispute_opened": _opened,
-    "findings_made": lambda data: FindingsMade(**data),
-    "statement_made": lambda data: StatementMade(**_sided(data)),
-    "receipt_given": lambda data: ReceiptGiven(**_sided(data)),
-    "referee_seated": lambda data: RefereeSeated(**data),
-    "referee_refused": lambda data: RefereeRefused(**_sided(data)),
-    "referee_replaced": lambda data: RefereeReplaced(**data),
-    "voting_opened": lambda data: VotingOpened(referees=tuple(data["referees"])),
-    "vote_committed": lambda data: VoteCommitted(**data),
-    "vote_revealed": lambda data: VoteRevealed(**{**data, "vote": Vote(data["vote"])}),
-    "dispute_ruled": lambda data: Ruled(
-        verdict=Verdict(data["verdict"]), referees=tuple(data["referees"])
-    ),
-    "dispute_appealed": lambda data: Appealed(**_sided(data)),
-    "dispute_closed": lambda _: DisputeClosed(),
-}
+    return from_plain_data(_EVENTS[type_], data)

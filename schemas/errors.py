@@ -9,7 +9,7 @@ from typing import Any
 from marshmallow import fields
 
 from schemas.moves import MoveSchema
-from schemas.strict_fields import Closed, Integer, described
+from schemas.strict_fields import Closed, Integer, about, described
 
 _WHOLE = "_schema"
 _MESSAGES = tuple(
@@ -73,9 +73,7 @@ class FaultSchema(Closed):
 
     at = fields.String(
         required=True,
-        metadata={
-            "description": "a JSON pointer into the body, or the name of a parameter or header"
-        },
+        **about("a JSON pointer into the body, or the name of a parameter or header"),
     )
     message = fields.String(**described("what is wrong with the value"))
 
@@ -93,19 +91,15 @@ class ProblemSchema(Closed):
     instance = fields.String(**described("the path of the request"))
     errors = fields.List(
         fields.Nested(FaultSchema),
-        metadata={
-            "description": "with `invalid-body`, `malformed`, `ruleset-refused`: at most 50 errors"
-        },
+        **about("with `invalid-body`, `malformed`, `ruleset-refused`: at most 50 errors"),
     )
-    rule = fields.String(metadata={"description": "with `rule-refused`: the id of the statement"})
+    rule = fields.String(**about("with `rule-refused`: the id of the statement"))
     rule_text = fields.String(
-        allow_none=True, metadata={"description": "with `rule-refused`: the text of the statement"}
+        allow_none=True, **about("with `rule-refused`: the text of the statement")
     )
     legal = fields.List(
         fields.Nested(MoveSchema),
-        metadata={"description": "with `rule-refused`: the caller's legal moves"},
+        **about("with `rule-refused`: the caller's legal moves"),
     )
-    id = fields.UUID(metadata={"description": "with `dispute-open`: the id of the open dispute"})
-    version = Integer(
-        metadata={"description": "with `rule-refused` and `stale-version`: the present version"}
-    )
+    id = fields.UUID(**about("with `dispute-open`: the id of the open dispute"))
+    version = Integer(**about("with `rule-refused` and `stale-version`: the present version"))

@@ -13,6 +13,7 @@ from schemas.strict_fields import (
     Closed,
     Integer,
     OneOfTypes,
+    about,
     card_field,
     card_list,
     described,
@@ -46,7 +47,7 @@ def _direction() -> fields.Integer:
 
 
 def _cards(text: str) -> fields.List[Any]:
-    return card_list(metadata={"description": text})
+    return card_list(**about(text))
 
 
 class OpeningSchema(Closed):
@@ -100,9 +101,7 @@ class EventSeatSchema(Closed):
     key = key_field(
         allow_none=True, **described("the Ed25519 public key of the seat, or null without one")
     )
-    entropy = Chosen(
-        *(mode.value for mode in Entropy), **described("how the seat contributes to the shuffle")
-    )
+    entropy = Chosen(*Entropy, **described("how the seat contributes to the shuffle"))
 
 
 class EventClockSchema(Closed):
@@ -227,7 +226,7 @@ class CardsPlayedData(Closed):
     """A seat plays cards on the pile, on turn or as a follow-up."""
 
     seat = _acting()
-    zone = Chosen(*(zone.value for zone in Zone), **described("the zone that the cards come from"))
+    zone = Chosen(*Zone, **described("the zone that the cards come from"))
     cards = _cards("the cards, in the order in which they lie on the pile")
     slot = Integer(
         allow_none=True, **described("the slot of a face-down card; null for other zones")
@@ -252,9 +251,7 @@ class PileBurnedData(Closed):
     """The pile leaves the game."""
 
     seat = _seat("the seat whose play burned the pile")
-    cause = Chosen(
-        *(cause.value for cause in BurnCause), **described("a burning rank, or a set of one rank")
-    )
+    cause = Chosen(*BurnCause, **described("a burning rank, or a set of one rank"))
     count = Integer(low=1, **described("the cards that leave, those just played included"))
     cleared_by = _seat("the seat that clears the pile: the flusher, else the one that burned it")
 
@@ -270,9 +267,7 @@ class _PickedUp(Closed):
 class PilePickedUpData(_PickedUp):
     """A seat does not play, and the pile goes to its hand or to that of the previous player."""
 
-    with_ = card_list(
-        data_key="with", metadata={"description": "face-up cards that go along with the pile"}
-    )
+    with_ = card_list(data_key="with", **about("face-up cards that go along with the pile"))
 
 
 class BlindFailedData(_PickedUp):
@@ -316,7 +311,7 @@ class SeatOutData(Closed):
 class GameEndedData(Closed):
     """The hand is over."""
 
-    reason = Chosen(*(reason.value for reason in EndReason), **described("how the hand ended"))
+    reason = Chosen(*EndReason, **described("how the hand ended"))
     shithead = _seat("the seat that lost, null if none did", allow_none=True)
     places = fields.List(
         _seat("a seat"),
@@ -336,7 +331,7 @@ class SealedRefusalsSchema(Closed):
 class _Seal(Closed):
     refusals = fields.Nested(
         SealedRefusalsSchema,
-        metadata={"description": "the refused attempts; present if and only if `v` is 2"},
+        **about("the refused attempts; present if and only if `v` is 2"),
     )
 
 
@@ -350,14 +345,14 @@ class GameSealedData(_Seal):
 class GameAbortedData(_Seal):
     """A game that cannot be finished ends, with its seed published."""
 
-    cause = Chosen(*(cause.value for cause in AbortCause), **described("why it was aborted"))
+    cause = Chosen(*AbortCause, **described("why it was aborted"))
     seat = _seat(
         "the seat that did not respond, left or was on turn; null if none", allow_none=True
     )
     seed = hex_digits(64, **described("the server's seed S"))
     deck = card_list(
         allow_none=True,
-        metadata={"description": "the deck in order; null before `deck_committed`"},
+        **about("the deck in order; null before `deck_committed`"),
     )
 
 
@@ -415,7 +410,7 @@ def _event_schema(kind: str, data: type[Schema]) -> type[Schema]:
     if kind in _SIGNED:
         members["auth"] = fields.Nested(
             AuthSchema,
-            metadata={"description": "the signed move; only on the first event of a signed move"},
+            **about("the signed move; only on the first event of a signed move"),
         )
     return type(data.__name__.removesuffix("Data") + "EventSchema", (_Envelope,), members)
 

@@ -17,6 +17,7 @@ from schemas.strict_fields import (
     PageQuery,
     PatternString,
     QueryInteger,
+    about,
     described,
     hex_digits,
     name_field,
@@ -33,10 +34,10 @@ from service.shx.validators import MAX_SEATS
 def _viewer() -> PatternString:
     return viewer_field(
         load_default=None,
-        metadata={
-            "description": "whose view: `public`, `all` or a seat; by default the caller's seat, "
+        **about(
+            "whose view: `public`, `all` or a seat; by default the caller's seat, "
             "or `public`. Before the seal, `all` and other seats are refused"
-        },
+        ),
     )
 
 
@@ -47,29 +48,25 @@ class GameQuery(WaitQuery):
     at = QueryInteger(
         low=1,
         load_default=None,
-        metadata={"description": "a past version, from 1; by default the present one"},
+        **about("a past version, from 1; by default the present one"),
     )
 
 
 class GamesQuery(PageQuery):
     """Filters of the list of games."""
 
-    table = fields.UUID(
-        load_default=None, allow_none=False, metadata={"description": "games of this table only"}
-    )
+    table = fields.UUID(load_default=None, allow_none=False, **about("games of this table only"))
     player = PatternString(
         "^(me|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$",
         "is neither me nor the id of a player",
         load_default=None,
-        metadata={"description": "games of this player only, by id, or `me`"},
+        **about("games of this player only, by id, or `me`"),
     )
-    ruleset = name_field(
-        "ruleset", load_default=None, metadata={"description": "games with this ruleset only"}
-    )
+    ruleset = name_field("ruleset", load_default=None, **about("games with this ruleset only"))
     status = Chosen(
-        *(status.value for status in Status),
+        *Status,
         load_default=None,
-        metadata={"description": "games in this state only"},
+        **about("games in this state only"),
     )
 
 
@@ -78,16 +75,16 @@ class EventsQuery(Closed):
 
     after = QueryInteger(
         load_default=0,
-        metadata={
-            "description": "the seq of the first event; a client that has the game at version n"
+        **about(
+            "the seq of the first event; a client that has the game at version n"
             " sends n to get the newer events"
-        },
+        ),
     )
     limit = QueryInteger(
         low=1,
         high=1000,
         load_default=None,
-        metadata={"description": "the maximum number of events in the answer"},
+        **about("the maximum number of events in the answer"),
     )
 
 
@@ -96,7 +93,7 @@ class StreamQuery(Closed):
 
     after = QueryInteger(
         load_default=0,
-        metadata={"description": "the seq of the first event, unless `Last-Event-ID` is sent"},
+        **about("the seq of the first event, unless `Last-Event-ID` is sent"),
     )
 
 
@@ -108,14 +105,12 @@ class ReplayQuery(Closed):
         low=1,
         load_default=1,
         data_key="from",
-        metadata={"description": "the version of the first frame"},
+        **about("the version of the first frame"),
     )
     to = QueryInteger(
         low=1,
         load_default=None,
-        metadata={
-            "description": "the version of the last frame, inclusive; by default the present one"
-        },
+        **about("the version of the last frame, inclusive; by default the present one"),
     )
 
 
@@ -138,10 +133,7 @@ class ProfileQuery(Closed):
         "public",
         "seat",
         load_default="public",
-        metadata={
-            "description": "`seat` adds, before the seal, the openings that the caller's seat can "
-            "see"
-        },
+        **about("`seat` adds, before the seal, the openings that the caller's seat can see"),
     )
 
 
@@ -218,7 +210,7 @@ class GameItemSchema(Closed):
     table = fields.UUID(**described("the id of its table"))
     hand = Integer(low=1, **described("the number of the hand at the table, from 1"))
     ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset with the table's options"))
-    status = Chosen(*(status.value for status in Status), **described("the state of the game"))
+    status = Chosen(*Status, **described("the state of the game"))
     version = Integer(low=1, **described("the number of events in the log"))
     created_at = time_field(**described("the time of the first event"))
     ended_at = time_field(allow_none=True, **described("the time of the seal; null before"))

@@ -13,6 +13,7 @@ from schemas.strict_fields import (
     Integer,
     OneOfTypes,
     Text,
+    about,
     described,
     hex_digits,
     signature_field,
@@ -241,7 +242,7 @@ class _Move(Closed):
     auth = fields.Nested(
         AuthSchema,
         load_only=True,
-        metadata={"description": "the signed intent, required if the seat has a key"},
+        **about("the signed intent, required if the seat has a key"),
     )
 
 
@@ -251,7 +252,7 @@ def _move_schema(name: str, intent: type[Schema]) -> type[Schema]:
     if name == "pick_up":
         more["with_"] = _codes(
             data_key="with",
-            metadata={"description": "face-up cards that go along; may be left out if none do"},
+            **about("face-up cards that go along; may be left out if none do"),
         )
     return type(intent.__name__.removesuffix("Intent") + "MoveSchema", (intent, _Move), more)
 

@@ -10,6 +10,7 @@ from schemas.strict_fields import (
     Closed,
     Integer,
     Name,
+    about,
     described,
     hex_digits,
     name_field,
@@ -155,7 +156,7 @@ class RulesetRequestSchema(Closed):
     changes = fields.Dict(
         keys=fields.String(),
         required=True,
-        metadata={"description": "a tree of settings, as /v1/rulesets/schema describes it"},
+        **about("a tree of settings, as /v1/rulesets/schema describes it"),
     )
 
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
+from msgspec import convert
 
 from service.shx.canonical import MAX_INTEGER
 from service.shx.validators import MAX_TEXT, key_fault
@@ -32,9 +33,17 @@ class Closed(Schema):
         unknown = RAISE
 
 
+_Event = TypeVar("_Event")
+
+
+def about(text: str) -> dict[str, Any]:
+    """Return the argument of a field with a description for the OpenAPI document."""
+    return {"metadata": {"description": text}}
+
+
 def described(text: str) -> dict[str, Any]:
     """Return the arguments of a required field with a description for the OpenAPI document."""
-    return {"required": True, "metadata": {"description": text}}
+    return {"required": True, **about(text)}
 
 
 class BoundedList(fields.List[Any]):
@@ -269,6 +278,27 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def from_plain_data(kind: type[_Event], data: Mapping[str, Any]) -> _Event:
+    """
+    Return the dataclass that `plain_data` describes; omitted fields have their defaults.
+
+    Raises ValidationError of msgspec for a missing field or a wrong type, and AttributeError for
+    an unknown field, which a newer version of the service wrote.
+    """
+    event = convert(data, kind)
+    _check_known(event, data)
+    return event
+
+
+def _check_known(value: Any, data: Any) -> None:
+    if isinstance(value, tuple):
+        for one, item in zip(value, data, strict=True):
+            _check_known(one, item)
+    elif isinstance(data, Mapping) and not isinstance(value, Mapping):
+        for name, item in data.items():
+            _check_known(getattr(value, name), item)
+
+
 @cache
 def _instance(schema: type[Schema]) -> Schema:
     """Return the one instance of a schema: making one costs several times as much as loading."""
@@ -295,14 +325,12 @@ CURSOR = r"^[A-Za-z0-9_=.:-]{1,200}$"
 class PageQuery(Closed):
     """Pagination: page size and cursor."""
 
-    limit = QueryInteger(
-        low=1, high=200, load_default=50, metadata={"description": "the maximum number of items"}
-    )
+    limit = QueryInteger(low=1, high=200, load_default=50, **about("the maximum number of items"))
     cursor = PatternString(
         CURSOR,
         "is not a cursor of a list",
         load_default=None,
-        metadata={"description": "`next` of the previous page"},
+        **about("`next` of the previous page"),
     )
 
 

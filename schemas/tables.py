@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate
@@ -17,18 +17,19 @@ from schemas.strict_fields import (
     QueryBoolean,
     QueryInteger,
     Text,
+    about,
     described,
+    from_plain_data,
     key_field,
     name_field,
     page_of,
     signature_field,
 )
 from schemas.views import GameViewSchema, RulesetRefSchema
-from service.domain.events import AbortCause, Clock, EndReason, Entropy
+from service.domain.events import Entropy
 from service.domain.game import Status
-from service.domain.ruleset import MAX_TURN_LIMIT, NextDealer
+from service.domain.ruleset import MAX_TURN_LIMIT
 from service.domain.table import (
-    Conditions,
     HandDealt,
     HandFinished,
     SeatChanged,
@@ -38,7 +39,6 @@ from service.domain.table import (
     TableClosed,
     TableEvent,
     TableOpened,
-    TableSeat,
     TableStatus,
 )
 from service.shx.validators import MAX_SEATS
@@ -97,53 +97,52 @@ class TableRequestSchema(Closed):
     options = fields.Dict(
         keys=fields.String(),
         load_default=dict,
-        metadata={"description": "options of the ruleset, by name"},
+        **about("options of the ruleset, by name"),
     )
     clock = fields.Nested(
         ClockRequestSchema,
         allow_none=True,
         load_default=None,
-        metadata={"description": "time limits; null for none"},
+        **about("time limits; null for none"),
     )
     window_seconds = Integer(
         low=0,
         high=60,
         load_default=3,
-        metadata={
-            "description": "seconds that bots wait: at an opening that any seat may make, and after"
+        **about(
+            "seconds that bots wait: at an opening that any seat may make, and after"
             " a play that its player may continue with a card just drawn; 0: no wait"
-        },
+        ),
     )
     visibility = Chosen(
         "public",
         "private",
         load_default="public",
-        metadata={
-            "description": "`private` hides the table from all but its host, its seats and holders"
-            " of its invite"
-        },
+        **about(
+            "`private` hides the table from all but its host, its seats and holders of its invite"
+        ),
     )
     entropy = Chosen(
         *ENTROPY,
         load_default="none",
-        metadata={"description": "how the caller's own seat contributes to the shuffle"},
+        **about("how the caller's own seat contributes to the shuffle"),
     )
     key = key_field(
         allow_none=True,
         load_default=None,
-        metadata={"description": "the Ed25519 public key of the caller's own seat, in base64"},
+        **about("the Ed25519 public key of the caller's own seat, in base64"),
     )
     turn_limit = Integer(
         low=1,
         high=MAX_TURN_LIMIT,
-        metadata={
-            "description": "actions after which a hand ends as a stalemate, by default 400 a seat;"
+        **about(
+            "actions after which a hand ends as a stalemate, by default 400 a seat;"
             " exchanges of cards before play and `ready` do not count"
-        },
+        ),
     )
     deal = Boolean(
         load_default=True,
-        metadata={"description": "whether the first hand is dealt as soon as all seats are taken"},
+        **about("whether the first hand is dealt as soon as all seats are taken"),
     )
 
 
@@ -155,37 +154,37 @@ class SitSchema(Closed):
         high=MAX_SEATS - 1,
         allow_none=True,
         load_default=None,
-        metadata={"description": "the number of an open seat; null for any"},
+        **about("the number of an open seat; null for any"),
     )
     entropy = Chosen(
         *ENTROPY,
         load_default="none",
-        metadata={"description": "how the seat contributes to the shuffle"},
+        **about("how the seat contributes to the shuffle"),
     )
     key = key_field(
         allow_none=True,
         load_default=None,
-        metadata={"description": "the Ed25519 public key of the seat, in base64"},
+        **about("the Ed25519 public key of the seat, in base64"),
     )
     invite = Text(
         longest=LONGEST_INVITE,
         allow_none=True,
         load_default=None,
-        metadata={"description": "the invite of a private table"},
+        **about("the invite of a private table"),
     )
 
 
 class SeatChangeSchema(Closed):
     """Changes of the caller's seat for future hands; omitted fields stay as they are."""
 
-    entropy = Chosen(*ENTROPY, metadata={"description": "how the seat contributes to the shuffle"})
+    entropy = Chosen(*ENTROPY, **about("how the seat contributes to the shuffle"))
     key = key_field(
         allow_none=True,
-        metadata={"description": "the new Ed25519 public key in base64; null for none"},
+        **about("the new Ed25519 public key in base64; null for none"),
     )
     sig = signature_field(
         allow_none=True,
-        metadata={"description": "the signature of the old key over the change (SHX/1, section 5)"},
+        **about("the signature of the old key over the change (SHX/1, section 5)"),
     )
 
 
@@ -193,16 +192,14 @@ class TablesQuery(PageQuery):
     """Filters of the list of tables."""
 
     status = Chosen(
-        *(status.value for status in TableStatus),
+        *TableStatus,
         load_default=None,
-        metadata={"description": "tables in this state only"},
+        **about("tables in this state only"),
     )
-    ruleset = name_field(
-        "ruleset", load_default=None, metadata={"description": "tables with this ruleset only"}
-    )
+    ruleset = name_field("ruleset", load_default=None, **about("tables with this ruleset only"))
     mine = QueryBoolean(
         load_default=False,
-        metadata={"description": "`true` for tables that the caller hosts or has a seat at"},
+        **about("`true` for tables that the caller hosts or has a seat at"),
     )
 
 
@@ -211,13 +208,9 @@ class WaitQuery(Closed):
 
     after = QueryInteger(
         load_default=None,
-        metadata={
-            "description": "with `wait`: the caller's version; the answer waits for a greater one"
-        },
+        **about("with `wait`: the caller's version; the answer waits for a greater one"),
     )
-    wait = QueryInteger(
-        high=30, load_default=0, metadata={"description": "seconds to wait, at most 30"}
-    )
+    wait = QueryInteger(high=30, load_default=0, **about("seconds to wait, at most 30"))
 
 
 class TableSeatSchema(Closed):
@@ -225,7 +218,7 @@ class TableSeatSchema(Closed):
 
     seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
     kind = Chosen(
-        *(kind.value for kind in SeatKind),
+        *SeatKind,
         **described("whether a player or a bot has the seat, or it is open"),
     )
     name = fields.String(
@@ -253,7 +246,7 @@ class TableGameSchema(Closed):
 
     id = fields.UUID(**described("the id of the game"))
     hand = Integer(low=1, **described("the number of the hand, from 1"))
-    status = Chosen(*(status.value for status in Status), **described("the state of the game"))
+    status = Chosen(*Status, **described("the state of the game"))
     shithead = Integer(
         allow_none=True,
         high=MAX_SEATS - 1,
@@ -278,7 +271,7 @@ class TableSchema(Closed):
     )
     version = Integer(low=1, **described("the number of changes, which is also in the ETag"))
     status = Chosen(
-        *(status.value for status in TableStatus),
+        *TableStatus,
         **described(
             "`open`: seats are free; `between`: no hand runs; `playing`: a hand runs; `closed`"
         ),
@@ -333,9 +326,7 @@ class TableSchema(Closed):
 class OpenedTableSchema(TableSchema):
     """A new table; a private one has an `invite`, which is shown only in this answer."""
 
-    invite = fields.String(
-        metadata={"description": "the invite of a private table, shown only in this answer"}
-    )
+    invite = fields.String(**about("the invite of a private table, shown only in this answer"))
 
 
 class DealtSchema(Closed):
@@ -366,15 +357,16 @@ TablePageSchema: type[Schema] = page_of(TableSchema)
 KeyChangePageSchema: type[Schema] = page_of(KeyChangeSchema)
 
 
-_TYPES: Mapping[type[TableEvent], str] = {
-    TableOpened: "table_opened",
-    SeatTaken: "seat_taken",
-    SeatLeft: "seat_left",
-    SeatChanged: "seat_changed",
-    HandDealt: "hand_dealt",
-    HandFinished: "hand_finished",
-    TableClosed: "table_closed",
+_EVENTS: Mapping[str, type[TableEvent]] = {
+    "table_opened": TableOpened,
+    "seat_taken": SeatTaken,
+    "seat_left": SeatLeft,
+    "seat_changed": SeatChanged,
+    "hand_dealt": HandDealt,
+    "hand_finished": HandFinished,
+    "table_closed": TableClosed,
 }
+_TYPES = {event: name for name, event in _EVENTS.items()}
 
 
 def table_type_of(event: TableEvent) -> str:
@@ -384,46 +376,4 @@ def table_type_of(event: TableEvent) -> str:
 
 def table_event_of(type_: str, data: Mapping[str, Any]) -> TableEvent:
     """Return the event of a type and its stored data; raises KeyError for an unknown type."""
-    return _READERS[type_](data)
-
-
-def _opened(data: Mapping[str, Any]) -> TableOpened:
-    conditions = dict(data["conditions"])
-    conditions["next_dealer"] = NextDealer(conditions["next_dealer"])
-    conditions["clock"] = Clock(**conditions["clock"]) if conditions["clock"] else None
-    return TableOpened(
-        host=data["host"],
-        conditions=Conditions(**conditions),
-        seats=tuple(
-            TableSeat(
-                **{**seat, "kind": SeatKind(seat["kind"]), "entropy": Entropy(seat["entropy"])}
-            )
-            for seat in data["seats"]
-        ),
-    )
-
-
-def _finished(data: Mapping[str, Any]) -> HandFinished:
-    return HandFinished(
-        game=data["game"],
-        dealer=data["dealer"],
-        reason=EndReason(data["reason"]) if data["reason"] else None,
-        cause=AbortCause(data["cause"]) if data["cause"] else None,
-        shithead=data["shithead"],
-        places=tuple(data["places"]),
-    )
-
-
-def _with_entropy(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {**data, "entropy": Entropy(data["entropy"])}
-
-
-_READERS: Mapping[str, Callable[[Mapping[str, Any]], TableEvent]] = {
-    "table_opened": _opened,
-    "seat_taken": lambda data: SeatTaken(**_with_entropy(data)),
-    "seat_left": lambda data: SeatLeft(**data),
-    "seat_changed": lambda data: SeatChanged(**_with_entropy(data)),
-    "hand_dealt": lambda data: HandDealt(**data),
-    "hand_finished": _finished,
-    "table_closed": lambda _: TableClosed(),
-}
+    return from_plain_data(_EVENTS[type_], data)

@@ -15,6 +15,7 @@ from schemas.strict_fields import (
     Chosen,
     Closed,
     Integer,
+    about,
     card_list,
     described,
     hex_digits,
@@ -65,11 +66,11 @@ class SetupSeatSchema(Closed):
 
     seat = _seat_field("the seat")
     entropy = Chosen(
-        *(mode.value for mode in Entropy),
+        *Entropy,
         **described("none, a value, or a commitment that is revealed later"),
     )
     state = Chosen(
-        *(state.value for state in EntropyState),
+        *EntropyState,
         **described("waiting, committed, revealed, or none for a seat without entropy"),
     )
 
@@ -91,9 +92,9 @@ class HandSchema(Closed):
     count = Integer(**described("the number of cards"))
     cards = card_list(
         allow_none=True,
-        metadata={"description": "the cards, in code order; null if the viewer cannot see them"},
+        **about("the cards, in code order; null if the viewer cannot see them"),
     )
-    known = card_list(metadata={"description": "the cards that every player knows to be in it"})
+    known = card_list(**about("the cards that every player knows to be in it"))
 
 
 class SeatViewSchema(Closed):
@@ -108,9 +109,7 @@ class SeatViewSchema(Closed):
     bot = fields.String(allow_none=True, **described("the name of the bot, null for a player"))
     stand_in = Boolean(**described("whether a bot plays for the player at present"))
     key = Boolean(**described("whether the seat signs its moves"))
-    entropy = Chosen(
-        *(mode.value for mode in Entropy), **described("how the seat contributes to the shuffle")
-    )
+    entropy = Chosen(*Entropy, **described("how the seat contributes to the shuffle"))
     ready = Boolean(**described("whether the seat has finished the exchange phase"))
     out = Integer(
         low=1, allow_none=True, **described("the place if the seat has no cards left, else null")
@@ -125,7 +124,7 @@ class SeatViewSchema(Closed):
 class ResultSchema(Closed):
     """The result of a hand."""
 
-    reason = Chosen(*(reason.value for reason in EndReason), **described("how the hand ended"))
+    reason = Chosen(*EndReason, **described("how the hand ended"))
     shithead = _seat_field("the seat that lost, null if none did", allow_none=True)
     places = fields.List(
         _seat_field("a seat"),
@@ -143,7 +142,7 @@ class GameViewSchema(Closed):
     hand = Integer(low=1, **described("the number of the hand at the table, from 1"))
     ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset"))
     status = Chosen(
-        *(status.value for status in Status),
+        *Status,
         **described("`shuffling` is the set-up, `swapping` the exchange phase"),
     )
     version = Integer(**described("the number of events in the log"))
@@ -192,9 +191,9 @@ class GameViewSchema(Closed):
         **described("the progress of the shuffle; null once the deck is fixed"),
     )
     stock = Integer(**described("the number of cards in the stock"))
-    pile = card_list(metadata={"description": "the pile, bottom card first"})
+    pile = card_list(**about("the pile, bottom card first"))
     demand = fields.Nested(DemandSchema, **described("the demand of the pile on the next play"))
-    burned = card_list(metadata={"description": "the burned cards"})
+    burned = card_list(**about("the burned cards"))
     seats = fields.List(fields.Nested(SeatViewSchema), **described("the seats, in order"))
     moves = fields.List(
         fields.Nested(MoveSchema),

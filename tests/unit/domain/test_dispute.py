@@ -583,3 +583,11 @@ def test_a_referee_who_did_not_reveal_in_time_cannot_be_refused() -> None:
     court = Court().panel(*THREE).commit(*THREE).reveal(CHEATED, "a", "b").wait(2 * DAY)
     with pytest.raises(DisputeRefused, match="referee 2 has left the panel: the vote, or its rev"):
         court.refused("ada", 2)
+
+
+def test_an_event_with_an_unknown_field_is_refused() -> None:
+    """A newer release wrote it: this one would fold the dispute into another state."""
+    data = plain_data(OPENED)
+    for changed in ({**data, "new": 1}, {**data, "periods": {**data["periods"], "new": 1}}):
+        with pytest.raises(AttributeError, match="new"):
+            dispute_event_of("dispute_opened", changed)
