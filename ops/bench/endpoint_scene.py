@@ -14,7 +14,7 @@ from ops.bench.costly_uploads import costly_log
 from ops.bench.long_hand import long_hand
 from ops.bench.requests import plain_table
 from service.application.access import Caller, Player
-from service.application.disputes.commands import Accusation
+from service.application.disputes.commands import Accusation, DisputeCall
 from service.application.disputes.record import DisputeRecord
 from service.application.games.cache import GameEntry
 from service.bootstrap import Services
@@ -99,9 +99,7 @@ def make_scene(services: Services) -> Scene:
         _dispute(services, three[number % 3], accused, 10 + 6 * number, referees)
     more, more_tokens = _people(services, ("Judge 1", "Judge 2", "Judge 3", "Gone"))
     voting = _dispute(services, ada, sealed, 100, [more["Judge 1"].id, more["Judge 2"].id])
-    services.disputes.judge(
-        Caller(player=more["Judge 3"].id), more["Judge 3"], voting, refused=None
-    )
+    services.disputes.judge(_called(more["Judge 3"], voting), refused=None)
     judges = [more[f"Judge {number}"] for number in (1, 2, 3)]
     return Scene(
         people=people | more,
@@ -220,10 +218,14 @@ def _ruled(services: Services, accuser: Player, game: UUID, judges: Sequence[Pla
     """Return a dispute with a ruling against the accuser, who may appeal."""
     identity = _dispute(services, accuser, game, 60, [], Charge.OTHER)
     for player in judges:
-        services.disputes.judge(Caller(player=player.id), player, identity, refused=None)
+        services.disputes.judge(_called(player, identity), refused=None)
     for player in judges:
-        services.disputes.vote(Caller(player=player.id), player, identity, Vote.NOT_PROVEN)
+        services.disputes.vote(_called(player, identity), Vote.NOT_PROVEN)
     return identity
+
+
+def _called(player: Player, dispute: UUID) -> DisputeCall:
+    return DisputeCall(caller=Caller(player=player.id), player=player, dispute=dispute)
 
 
 def wait_for_findings(services: Services, scene: Scene, *, seconds: float) -> None:

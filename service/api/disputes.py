@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from uuid import UUID
 
 from flask import Response
+from marshmallow import Schema
 
 from schemas.disputes import (
     AccusationSchema,
@@ -23,9 +25,9 @@ from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
 from service.api.context import context, services
 from service.api.http import change_response, json_response, page, private
-from service.api.operation import Call, InviteHeaders, Repeats, Token, blueprint, operation
+from service.api.operation import Call, F, InviteHeaders, Repeats, Token, blueprint, operation
 from service.api.parsing import caller_address
-from service.application.disputes.commands import Accusation
+from service.application.disputes.commands import Accusation, DisputeCall
 from service.application.disputes.room import Position
 from service.domain.dispute import Charge, Vote
 
@@ -122,37 +124,33 @@ def dispute(call: Call, dispute_id: UUID) -> Response:
     return private(json_response(services().disputes.view(call.caller, dispute_id)))
 
 
-@operation(
-    disputes,
-    "POST",
-    f"{DISPUTE}/statements",
-    body=DisputeWordsSchema,
-    answer=DisputeSchema,
-    status=201,
-    token=Token.NEEDED,
-    repeats=Repeats.ANSWERED,
-    refuses=("not-found", "forbidden"),
-    headers=(InviteHeaders,),
-)
-def say(call: Call, dispute_id: UUID) -> Response:
-    """Make a statement as accuser or accused, until the dispute is final."""
-    return change_response(
-        services().disputes.say(call.caller, call.by, dispute_id, call.body["text"], call.repeat)
+def _command(part: str, body: type[Schema]) -> Callable[[F], F]:
+    """Return the decorator of a command on a dispute, whose answer is the dispute."""
+    return operation(
+        disputes,
+        "POST",
+        f"{DISPUTE}/{part}",
+        body=body,
+        answer=DisputeSchema,
+        status=201,
+        token=Token.NEEDED,
+        repeats=Repeats.ANSWERED,
+        refuses=("not-found", "forbidden"),
+        headers=(InviteHeaders,),
     )
 
 
-@operation(
-    disputes,
-    "POST",
-    f"{DISPUTE}/receipts",
-    body=ReceiptRequestSchema,
-    answer=DisputeSchema,
-    status=201,
-    token=Token.NEEDED,
-    repeats=Repeats.ANSWERED,
-    refuses=("not-found", "forbidden"),
-    headers=(InviteHeaders,),
-)
+def _called(call: Call, dispute: UUID) -> DisputeCall:
+    return DisputeCall(caller=call.caller, player=call.by, dispute=dispute, request=call.repeat)
+
+
+@_command("statements", DisputeWordsSchema)
+def say(call: Call, dispute_id: UUID) -> Response:
+    """Make a statement as accuser or accused, until the dispute is final."""
+    return change_response(services().disputes.say(_called(call, dispute_id), call.body["text"]))
+
+
+@_command("receipts", ReceiptRequestSchema)
 def hand_in(call: Call, dispute_id: UUID) -> Response:
     """
     Hand in a receipt of the disputed game as accuser or accused, until the dispute is final.
@@ -162,45 +160,19 @@ def hand_in(call: Call, dispute_id: UUID) -> Response:
     verifier runs again with it: a receipt that contradicts the log fails the check `receipts`.
     """
     return change_response(
-        services().disputes.hand_in(
-            call.caller, call.by, dispute_id, call.body["receipt"], call.repeat
-        )
+        services().disputes.hand_in(_called(call, dispute_id), call.body["receipt"])
     )
 
 
-@operation(
-    disputes,
-    "POST",
-    f"{DISPUTE}/referees",
-    body=RefereeRequestSchema,
-    answer=DisputeSchema,
-    status=201,
-    token=Token.NEEDED,
-    repeats=Repeats.ANSWERED,
-    refuses=("not-found", "forbidden"),
-    headers=(InviteHeaders,),
-)
+@_command("referees", RefereeRequestSchema)
 def judge(call: Call, dispute_id: UUID) -> Response:
     """Offer to judge a dispute; or, as one of its sides, refuse a referee before the voting."""
     return change_response(
-        services().disputes.judge(
-            call.caller, call.by, dispute_id, refused=call.body["refuse"], request=call.repeat
-        )
+        services().disputes.judge(_called(call, dispute_id), refused=call.body["refuse"])
     )
 
 
-@operation(
-    disputes,
-    "POST",
-    f"{DISPUTE}/votes",
-    body=VoteRequestSchema,
-    answer=DisputeSchema,
-    status=201,
-    token=Token.NEEDED,
-    repeats=Repeats.ANSWERED,
-    refuses=("not-found", "forbidden"),
-    headers=(InviteHeaders,),
-)
+@_command("votes", VoteRequestSchema)
 def vote(call: Call, dispute_id: UUID) -> Response:
     """
     Vote as a referee of the panel.
@@ -209,44 +181,19 @@ def vote(call: Call, dispute_id: UUID) -> Response:
     `commit`: the referee seals the vote and reveals it later with `vote` and `salt`, once all
     have committed.
     """
-    body, court = call.body, services().disputes
+    body, court, called = call.body, services().disputes, _called(call, dispute_id)
     if "commit" in body:
-        return change_response(
-            court.commit_vote(call.caller, call.by, dispute_id, body["commit"], call.repeat)
-        )
+        return change_response(court.commit_vote(called, body["commit"]))
+    choice = Vote(body["vote"])
     if "salt" not in body:
-        return change_response(
-            court.vote(call.caller, call.by, dispute_id, Vote(body["vote"]), call.repeat)
-        )
-    return change_response(
-        court.reveal_vote(
-            call.caller,
-            call.by,
-            dispute_id,
-            vote=Vote(body["vote"]),
-            salt=body["salt"],
-            request=call.repeat,
-        )
-    )
+        return change_response(court.vote(called, choice))
+    return change_response(court.reveal_vote(called, vote=choice, salt=body["salt"]))
 
 
-@operation(
-    disputes,
-    "POST",
-    f"{DISPUTE}/appeal",
-    body=NothingSchema,
-    answer=DisputeSchema,
-    status=201,
-    token=Token.NEEDED,
-    repeats=Repeats.ANSWERED,
-    refuses=("not-found", "forbidden"),
-    headers=(InviteHeaders,),
-)
+@_command("appeal", NothingSchema)
 def appeal(call: Call, dispute_id: UUID) -> Response:
     """Appeal against a ruling, once, as the side that lost; then other referees judge."""
-    return change_response(
-        services().disputes.appeal(call.caller, call.by, dispute_id, call.repeat)
-    )
+    return change_response(services().disputes.appeal(_called(call, dispute_id)))
 
 
 @operation(

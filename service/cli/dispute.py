@@ -8,6 +8,7 @@ import json
 import secrets
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -118,14 +119,20 @@ def _player_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return player_options(invite(function))
 
 
+@contextmanager
 def _court(
     where: str, url: str, home: Path, token_file: Path | None, invite: str | None
-) -> tuple[_DisputeClient, UUID]:
-    """Return a client for the service named on the command line, and the id named there."""
-    url, _, identity = place_of(where, url)
-    player = known_player(url, home, token_file)
-    player.api.invite = invite
-    return _DisputeClient(url=url, player=player), identity
+) -> Iterator[tuple[_DisputeClient, UUID]]:
+    """
+    Yield a client for the service named on the command line, and the id named there.
+
+    Errors of the client are reported as messages; see `answered`.
+    """
+    with answered():
+        url, _, identity = place_of(where, url)
+        player = known_player(url, home, token_file)
+        player.api.invite = invite
+        yield _DisputeClient(url=url, player=player), identity
 
 
 @dispute.command(name="open", short_help="Accuse a seat, or the server.")
@@ -164,8 +171,7 @@ def open_(
     fit the charge with their numbers. The evidence is frozen, and the findings of the
     verifier follow within seconds.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    with answered():
-        court, game = _court(where, **options)
+    with _court(where, **options) as (court, game):
         path = f"/games/{game}"
         view = court.player.api.get(path)
         people = People.of(view)
@@ -241,8 +247,7 @@ def show(where: str, *, as_json: bool, **options: Any) -> None:
     With the address or id of a game, all disputes about it are shown. Statements and the
     names of referees are shown to the two sides and the referees only.
     """
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         try:
             found = [court.get(identity)] if "/games/" not in where else None
         except Refused as refused:
@@ -271,8 +276,7 @@ def evidence(where: str, *, file: Path | None, **options: Any) -> None:
     that was frozen when the dispute was opened. Receipts that the sides handed in and the
     server's keys are saved beside it. Commands that write reports as HTML pages are printed.
     """
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         found = court.get(identity)
         path = file or Path(f"{found['game']}.shx")
         data = court.player.api.data(f"/games/{found['game']}/evidence?profile=public")
@@ -345,8 +349,7 @@ def receipt(where: str, *, files: tuple[Path, ...], **options: Any) -> None:
     Without FILE, the receipts that `shithead play` stored are compared with the record; those
     that contradict it are handed in, else the newest. A side can hand in ten.
     """
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         found = court.get(identity)
         chosen = files or _stored_receipts(court, UUID(found["game"]))
         if not files and (side := _handed_in(found, chosen)):
@@ -406,8 +409,7 @@ def statement(where: str, *, text: str | None, **options: Any) -> None:
 
     The other side and the referees can read it. It has at most 4,000 characters.
     """
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         words = text or click.prompt("Your statement")
         court.post(identity, "statements", {"text": words})
         click.echo("Your statement is recorded.")
@@ -424,8 +426,7 @@ def judge(where: str, **options: Any) -> None:
     game is over and three referees or more are seated. A ruling against the accused needs the
     votes of all of them.
     """
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         court.show(court.post(identity, "referees", {}))
 
 
@@ -438,8 +439,7 @@ def refuse(where: str, *, referee: int, **options: Any) -> None:
 
     Each referee can be refused once, by either side, and cannot offer to judge again.
     """
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         court.show(court.post(identity, "referees", {"refuse": referee}))
 
 
@@ -462,8 +462,7 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any)
     The ruling is against the accused only if all referees of the panel vote `cheated`; one
     `not-proven` clears the accused.
     """
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         found = court.get(identity)
         if why := _no_vote(court, found, opinion):
             raise NoService(printable(why))
@@ -562,6 +561,5 @@ def _reveal(court: _DisputeClient, found: Dispute, file: Path, opinion: str | No
 @_dispute_argument
 def appeal(where: str, **options: Any) -> None:
     """Appeal against a ruling, once, as the side that lost; then other referees judge."""
-    with answered():
-        court, identity = _court(where, **options)
+    with _court(where, **options) as (court, identity):
         court.show(court.post(identity, "appeal", {}))

@@ -15,7 +15,7 @@ from rq.serializers import JSONSerializer
 
 from schemas.strict_fields import plain_data
 from service.application.access import Caller, Player
-from service.application.disputes.commands import Accusation
+from service.application.disputes.commands import Accusation, DisputeCall
 from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
 from service.application.errors import Refusal
 from service.bootstrap import Services
@@ -86,16 +86,22 @@ def vote(deployment: Deployment, judges: list[Player], dispute: UUID) -> None:
     ada = Player(id=accuser_of(services, dispute), name="Ada")
     post(services, ada, game, {"type": "forfeit"})
     for judge in judges:
-        services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
+        services.disputes.judge(called(judge, dispute), refused=None)
     deployment.world.wait(24 * HOUR)
     for number, judge in enumerate(judges):
         commit = vote_commitment(dispute, number, "cheated", SALT).hex()
-        services.disputes.commit_vote(Caller(player=judge.id), judge, dispute, commit)
+        services.disputes.commit_vote(called(judge, dispute), commit)
+
+
+def called(player: Player, dispute: UUID) -> DisputeCall:
+    return DisputeCall(caller=Caller(player=player.id), player=player, dispute=dispute)
 
 
 def reveal(services: Services, judge: Player, dispute: UUID) -> Any:
     return services.disputes.reveal_vote(
-        Caller(player=judge.id), judge, dispute, vote=Vote.CHEATED, salt=SALT.hex()
+        called(judge, dispute),
+        vote=Vote.CHEATED,
+        salt=SALT.hex(),
     )
 
 
@@ -165,12 +171,12 @@ def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
     other = person(services, "Other")
-    services.disputes.judge(Caller(player=other.id), other, dispute, refused=None)
+    services.disputes.judge(called(other, dispute), refused=None)
     deployment.world.wait(24 * HOUR)
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
     commit = vote_commitment(dispute, 3, "cheated", SALT).hex()
-    services.disputes.commit_vote(Caller(player=other.id), other, dispute, commit)
+    services.disputes.commit_vote(called(other, dispute), commit)
     reveal(services, other, dispute)
     assert state_of(services, dispute) is DisputeState.RULED
 
@@ -185,7 +191,7 @@ def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
 ) -> None:
     services.dispute_jobs.process(dispute)
     for judge in judges:
-        services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
+        services.disputes.judge(called(judge, dispute), refused=None)
     deployment.world.wait(72 * HOUR)
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.OPEN
@@ -249,10 +255,10 @@ def test_votes_sealed_by_one_process_are_revealed_by_another(
     fourth = person(services, "Fourth")
     post(services, ada, game, {"type": "forfeit"})
     for judge in (*judges, fourth):
-        services.disputes.judge(Caller(player=judge.id), judge, dispute, refused=None)
+        services.disputes.judge(called(judge, dispute), refused=None)
     deployment.world.wait(24 * HOUR)
     for judge in judges:
-        services.disputes.vote(Caller(player=judge.id), judge, dispute, Vote.CHEATED)
+        services.disputes.vote(called(judge, dispute), Vote.CHEATED)
     deployment.world.wait(48 * HOUR)
     other = deployment.process()
     assert other.disputes.view(Caller(player=ada.id), dispute)["ruling"]["verdict"] == "proven"
@@ -391,5 +397,5 @@ def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
     for judge in judges[1:]:
-        services.disputes.vote(Caller(player=judge.id), judge, dispute, Vote.CHEATED)
+        services.disputes.vote(called(judge, dispute), Vote.CHEATED)
     assert state_of(services, dispute) is DisputeState.REVEALING

@@ -56,6 +56,16 @@ _NOTHING: Mapping[int, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeCall:
+    """A player's call of a command on a dispute; `request` makes it safe to repeat."""
+
+    caller: Caller
+    player: Player
+    dispute: UUID
+    request: Idempotency | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DisputeCommands:
     """Reads disputes, and carries out commands of their sides and referees."""
 
@@ -66,21 +76,14 @@ class DisputeCommands:
     keyring: Keys
     world: World
 
-    def change(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        step: Step,
-        request: Idempotency | None,
-    ) -> Answered:
+    def change(self, call: DisputeCall, step: Step) -> Answered:
         """
         Carry out a player's command and return the dispute.
 
         Raises Refusal `not-found`, and those of `stepped`.
         """
-        self.visible(caller, identity)
-        return self.stepped(player.id, identity, step, request)
+        self.visible(call.caller, call.dispute)
+        return self.stepped(call.player.id, call.dispute, step, call.request)
 
     def stepped(
         self, by: UUID, identity: UUID, step: Step, request: Idempotency | None = None

@@ -11,6 +11,7 @@ from service.application.access import AccessLog, Answered, Caller, Idempotency,
 from service.application.disputes.commands import (
     OPERATOR,
     Accusation,
+    DisputeCall,
     DisputeCommands,
     DisputeOpening,
     barred_players,
@@ -131,14 +132,7 @@ class Disputes:
         """Return a dispute as the caller may see it."""
         return self.commands.shown(self.commands.visible(caller, identity), caller.player)
 
-    def say(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        text: str,
-        request: Idempotency | None = None,
-    ) -> Answered:
+    def say(self, call: DisputeCall, text: str) -> Answered:
         """
         Add a statement of the caller's side, and return the dispute.
 
@@ -147,20 +141,15 @@ class Disputes:
         """
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-            side = side_of(record.dispute, str(player.id))
-            commit, statement = self.commands.statement(identity, record.version, player.id, text)
+            side = side_of(record.dispute, str(call.player.id))
+            commit, statement = self.commands.statement(
+                call.dispute, record.version, call.player.id, text
+            )
             return make_statement(record.dispute, side, commit), {"texts": [statement]}
 
-        return self.commands.change(caller, player, identity, step, request)
+        return self.commands.change(call, step)
 
-    def hand_in(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        receipt: str,
-        request: Idempotency | None = None,
-    ) -> Answered:
+    def hand_in(self, call: DisputeCall, receipt: str) -> Answered:
         """
         Add a receipt as evidence of the caller's side, and enqueue the job for findings.
 
@@ -171,15 +160,15 @@ class Disputes:
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             dispute = record.dispute
-            side = side_of(dispute, str(player.id))
+            side = side_of(dispute, str(call.player.id))
             give_receipt(dispute, side, "")  # raises first if this side may not
             note = self._signed_receipt(receipt, record)
             if any(one.note == note for one in dispute.receipts):
                 raise invalid("/receipt", "this receipt was handed in before")
             return give_receipt(dispute, side, note), {}
 
-        answer = self.commands.change(caller, player, identity, step, request)
-        self.request_findings(identity)
+        answer = self.commands.change(call, step)
+        self.request_findings(call.dispute)
         return answer
 
     def _signed_receipt(self, text: str, record: DisputeRecord) -> str:
@@ -215,71 +204,37 @@ class Disputes:
         running = [r for r in found if r.dispute.state is not DisputeState.FINAL]
         return [self.commands.shown(r, OPERATOR) for r in running if r.dispute.opened.of_server]
 
-    def judge(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        *,
-        refused: int | None,
-        request: Idempotency | None = None,
-    ) -> Answered:
+    def judge(self, call: DisputeCall, *, refused: int | None) -> Answered:
         """Volunteer as a referee, or, for a side, refuse the referee with the number `refused`."""
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if refused is not None:
-                return refuse(record.dispute, str(player.id), refused), {}
-            events = join_panel(record.dispute, str(player.id))
-            self._may_judge(player, record)
+                return refuse(record.dispute, str(call.player.id), refused), {}
+            events = join_panel(record.dispute, str(call.player.id))
+            self._may_judge(call.player, record)
             return events, {}
 
-        return self.commands.change(caller, player, identity, step, request)
+        return self.commands.change(call, step)
 
-    def commit_vote(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        commit: str,
-        request: Idempotency | None = None,
-    ) -> Answered:
+    def commit_vote(self, call: DisputeCall, commit: str) -> Answered:
         """Commit to a vote with the referee's own salt."""
         return self.commands.change(
-            caller,
-            player,
-            identity,
-            lambda record: (commit_vote(record.dispute, str(player.id), commit), {}),
-            request,
+            call, lambda record: (commit_vote(record.dispute, str(call.player.id), commit), {})
         )
 
-    def vote(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        vote: Vote,
-        request: Idempotency | None = None,
-    ) -> Answered:
+    def vote(self, call: DisputeCall, vote: Vote) -> Answered:
         """Vote with the server's salt; the server reveals the vote once all have committed."""
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-            salt, number = self.world.random(32), record.dispute.referee_of(str(player.id)) or 0
-            commit = vote_commitment(identity, number, vote, salt).hex()
-            events = commit_vote(record.dispute, str(player.id), commit, by_server=True)
+            salt = self.world.random(32)
+            number = record.dispute.referee_of(str(call.player.id)) or 0
+            commit = vote_commitment(call.dispute, number, vote, salt).hex()
+            events = commit_vote(record.dispute, str(call.player.id), commit, by_server=True)
             return events, {"votes": {number: StoredVote(vote=vote, salt=salt.hex())}}
 
-        return self.commands.change(caller, player, identity, step, request)
+        return self.commands.change(call, step)
 
-    def reveal_vote(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        *,
-        vote: Vote,
-        salt: str,
-        request: Idempotency | None = None,
-    ) -> Answered:
+    def reveal_vote(self, call: DisputeCall, *, vote: Vote, salt: str) -> Answered:
         """
         Reveal a committed vote; the last reveal leads to the ruling.
 
@@ -287,29 +242,19 @@ class Disputes:
         """
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-            events = reveal_vote(record.dispute, str(player.id), vote, salt)
-            number = record.dispute.referee_of(str(player.id)) or 0
-            made = vote_commitment(identity, number, vote, bytes.fromhex(salt))
+            events = reveal_vote(record.dispute, str(call.player.id), vote, salt)
+            number = record.dispute.referee_of(str(call.player.id)) or 0
+            made = vote_commitment(call.dispute, number, vote, bytes.fromhex(salt))
             if made.hex() != record.dispute.referees[number].commit:
                 raise invalid("/salt", "this vote and salt do not match your commitment")
             return events, {}
 
-        return self.commands.change(caller, player, identity, step, request)
+        return self.commands.change(call, step)
 
-    def appeal(
-        self,
-        caller: Caller,
-        player: Player,
-        identity: UUID,
-        request: Idempotency | None = None,
-    ) -> Answered:
+    def appeal(self, call: DisputeCall) -> Answered:
         """Appeal to other referees, once."""
         return self.commands.change(
-            caller,
-            player,
-            identity,
-            lambda record: (appeal(record.dispute, str(player.id)), {}),
-            request,
+            call, lambda record: (appeal(record.dispute, str(call.player.id)), {})
         )
 
     def _may_judge(self, player: Player, record: DisputeRecord) -> None:
