@@ -110,7 +110,7 @@ def move(call: Call, game_id: UUID) -> Response:
     """
     return change_response(
         services().moves.move(
-            call.caller, game_id, call.body, expected=expected_versions(), request=call.repeat
+            call.caller, game_id, call.body, expected=expected_versions, request=call.repeat
         )
     )
 

@@ -225,7 +225,7 @@ def leave(call: Call, table_id: UUID) -> Response:
 )
 def close(call: Call, table_id: UUID) -> Response:
     """Close a table as its host, between hands; `If-Match` requires its version."""
-    services().tables.close(call.caller, call.by, table_id, expected_versions())
+    services().tables.close(call.caller, call.by, table_id, expected_versions)
     return private(Response(status=204))
 
 

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
@@ -39,6 +39,19 @@ class Caller:
     invite: str | None = None
     what: str = "the game"  # the data requested, for the access log
     read: FirstRead | None = field(default=None, repr=False, compare=False)
+
+
+Expected = Callable[[], Collection[int] | None]
+"""
+Returns the versions in If-Match of a request, None for any version.
+
+It raises `malformed` for a header that cannot be read, so it is called when the version is
+checked: the faults before it, such as `not-seated`, are reported first.
+"""
+
+
+def any_version() -> None:
+    """Return the versions of a request without If-Match: any."""
 
 
 class Idempotency(Struct, frozen=True, kw_only=True):

@@ -204,7 +204,7 @@ def post(
         Caller(player=player.id),
         game,
         move,
-        expected=None if expected is None else (expected,),
+        expected=lambda: None if expected is None else (expected,),
         request=request,
     )
 

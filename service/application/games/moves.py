@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -13,7 +13,15 @@ import orjson
 from msgspec.structs import replace
 
 from schemas.moves import listed_moves, move_json, move_of
-from service.application.access import Answered, Caller, FirstRead, Idempotency, visible
+from service.application.access import (
+    Answered,
+    Caller,
+    Expected,
+    FirstRead,
+    Idempotency,
+    any_version,
+    visible,
+)
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.commits import Change, commit_of
@@ -277,14 +285,14 @@ class Moves:
         game: UUID,
         body: Mapping[str, Any],
         *,
-        expected: Collection[int] | None = None,
+        expected: Expected = any_version,
         request: Idempotency | None = None,
     ) -> Answered:
         """
         Make a player's move and return the answer of api.md, section 4.
 
-        `body` is a validated move, with `auth` if its player signed it; `expected` are the
-        versions in If-Match, of which one has to be current.
+        `body` is a validated move, with `auth` if its player signed it; `expected` returns
+        the versions in If-Match, of which one has to be current.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body`, `game-over`, `unknown-card`,
         `not-your-turn`, `rule-refused`, `rate-limited`, and those of `check_signature` and
@@ -426,7 +434,7 @@ class Moves:
         entry: GameEntry,
         seat: Seat,
         body: Mapping[str, Any],
-        expected: Collection[int] | None,
+        expected: Expected,
     ) -> Accepted | Refused:
         """Return the decision on a move of a seat; raises Refusal."""
         move = self._checked(entry.record, seat, body, expected)
@@ -445,17 +453,17 @@ class Moves:
         record: GameRecord,
         seat: Seat,
         body: Mapping[str, Any],
-        expected: Collection[int] | None,
+        expected: Expected,
     ) -> Move:
         """Return the move if its signature and its versions are valid; raises Refusal."""
         move = _completed(record, body, seat)
         if record.sealed:
             raise Refusal("game-over", "the game is over")
         check_signature(record, seat, move, body.get("auth"))
-        stale = expected is not None and not any(
-            is_current(record, seat, move, seen_seq=version - 1) for version in expected
-        )
-        if stale:
+        versions = expected()
+        if versions is not None and not any(
+            is_current(record, seat, move, seen_seq=version - 1) for version in versions
+        ):
             raise Refusal("stale-version", "the game has moved on", version=record.version)
         if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MAX_SWAPS:
             detail = f"a seat can exchange cards {MAX_SWAPS} times in a hand: send `ready`"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -18,8 +18,10 @@ from service.application.access import (
     AccessLog,
     Answered,
     Caller,
+    Expected,
     Idempotency,
     Player,
+    any_version,
     digest,
     visible,
     visible_table,
@@ -128,14 +130,15 @@ def changed_seat(
     return [SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig)]
 
 
-def table_closed(table: Table, expected: Collection[int] | None = None) -> Sequence[TableClosed]:
+def table_closed(table: Table, expected: Expected = any_version) -> Sequence[TableClosed]:
     """
     Return the event of a table that closes, none if it is closed already.
 
-    `expected` are the versions in If-Match, None for any version. Raises Refusal `stale-version`
-    for another version, `hand-running` during a hand.
+    `expected` returns the versions in If-Match. Raises Refusal `stale-version` for another
+    version, `hand-running` during a hand.
     """
-    if expected is not None and table.version not in expected:
+    versions = expected()
+    if versions is not None and table.version not in versions:
         raise Refusal("stale-version", "the table has changed", version=table.version)
     check_not_playing(table)
     return [] if table.closed else [TableClosed()]
@@ -273,9 +276,7 @@ class Tables:
         visible_table(self.directory.table(identity), caller)
         self._change(caller, player, identity, lambda r: [seat_left(r.table, player)])
 
-    def close(
-        self, caller: Caller, player: Player, identity: UUID, expected: Collection[int] | None
-    ) -> None:
+    def close(self, caller: Caller, player: Player, identity: UUID, expected: Expected) -> None:
         """
         Close a table for its host, between hands; safe to repeat.
 

@@ -92,6 +92,21 @@ def test_faults_are_reported_in_the_order_of_the_contract(ada: Person, bob: Pers
     assert problem_of(bob.post(moves, READY, headers=late)) == "not-seated"
 
 
+def test_an_unreadable_if_match_is_reported_in_its_place(ada: Person, bob: Person) -> None:
+    """The faults before If-Match in the order of the contract are reported first."""
+    game = ada.game()
+    moves, unreadable = f"{game}/moves", {"If-Match": "v1"}
+    assert problem_of(bob.post(moves, READY, headers=unreadable)) == "not-seated"
+    unknown = "/v1/games/00000000-0000-4000-8000-000000000000/moves"
+    assert problem_of(ada.post(unknown, READY, headers=unreadable)) == "not-found"
+    assert problem_of(ada.post(moves, READY, headers=unreadable)) == "malformed"
+    assert ada.post(moves, {"type": "forfeit"}).status_code == 201
+    assert problem_of(ada.post(moves, READY, headers=unreadable)) == "game-over"
+    table = f"/v1/tables/{ada.get(game).json['table']}"
+    assert problem_of(bob.call("DELETE", table, headers=unreadable)) == "forbidden"
+    assert problem_of(ada.call("DELETE", table, headers=unreadable)) == "malformed"
+
+
 def test_answers_that_depend_on_the_token_are_not_cacheable(ada: Person) -> None:
     table = ada.table()
     for path in (f"/v1/games/{table['game']}", f"/v1/tables/{table['id']}", "/v1/players/me"):
