@@ -370,7 +370,9 @@ class ClockWatch:
             return None
         if self._jump is not None:
             return f"this machine's clock jumped by {self._jump.total_seconds():.0f} s"
-        if newest is None or now - newest > SETTLING_TIME:
+        if newest is None:
+            return "the database has no event yet whose time could confirm the clock"
+        if now - newest > SETTLING_TIME:
             return "the newest event is more than a day old: a long outage, or a clock ahead"
         return None
 

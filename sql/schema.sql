@@ -1089,8 +1089,9 @@ $$;
 
 -- may_see_game: whether a player, or a caller with an invite, may see a hand of a private table.
 --
--- True for its seats, the present seats of its table, the host, referees of disputes about it, and
--- callers with the invite (by its SHA-256). access.py has the same rule for single calls.
+-- True for its players, the players who sit at its table now, the host, referees of disputes about
+-- it until they are recused, and callers with the invite (by its SHA-256). access.py has the same rule
+-- for single calls.
 CREATE OR REPLACE FUNCTION may_see_game(viewer uuid, invite bytea, game uuid, its_table uuid)
 RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
@@ -1298,8 +1299,9 @@ AS $$
 $$;
 
 
--- refuse_change: trigger that refuses every change of a row with SH403, to the owner as well.
+-- refuse_change: trigger that refuses a change of stored rows with SH403, to the owner as well.
 --
+-- The triggers below name the tables and the changes. Events can be deleted: see refuse_delete.
 -- The triggers are ENABLE ALWAYS, because session_replication_role = replica skips ordinary ones. If
 -- `events` is ever partitioned, each partition needs its own TRUNCATE trigger: one on the parent does
 -- not fire.

@@ -275,7 +275,7 @@ def _next_steps(case: Case) -> Iterator[str]:
     steps = {
         "statement": ("make a statement", "statement", " TEXT"),
         "receipt": ("hand in a receipt", "receipt", ""),
-        "refuse": ("refuse a referee, once each", "refuse", " NUMBER"),
+        "refuse": ("refuse a referee (each can be refused once)", "refuse", " NUMBER"),
         "judge": ("offer to judge", "judge", ""),
         "appeal": ("appeal: the ruling is against your side", "appeal", ""),
         "reveal": ("reveal your vote", "vote", ""),

@@ -290,7 +290,7 @@ def _summary(reports: Sequence[Report], seconds: float, *, verified: bool) -> It
     stale = sum(report.stalemates for report in reports)
     lengths = sum((report.lengths for report in reports), Counter[int]())
     failed = [fault for report in reports for fault in report.failed]
-    yield f"{games} hands in {seconds:.1f} s ({games / seconds:.0f} a second)"
+    yield f"{games} hands in {seconds:.1f} s ({games / seconds:.3g} a second)"
     yield f"stalemates: {stale} ({stale / games:.2%})"
     yield f"events a hand: median {statistics.median(lengths.elements()):.0f}, most {max(lengths)}"
     if not verified:

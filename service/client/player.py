@@ -138,9 +138,9 @@ class Player:
         if found["as"] is None:
             body = {"seat": None, **self._share()}
             return self._store_share(self.api.post(f"/tables/{table}/seats", body))
-        return self.agree(found)
+        return self.update_seat(found)
 
-    def agree(self, table: Table) -> Table:
+    def update_seat(self, table: Table) -> Table:
         """
         Set the seat's key and entropy to those of this player; return the table.
 

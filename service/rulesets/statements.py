@@ -189,6 +189,7 @@ def text_of(statements: Iterable[Statement], rule: str) -> str | None:
 
 
 Rules = tuple[str, ...]
+"""The ids of statements."""
 
 
 def rules_behind(game: Game, event: Event, action: Event | None = None) -> Rules:
@@ -271,7 +272,7 @@ def _exchange(ruleset: Ruleset) -> str:
 
 def _played(game: Game, event: CardsPlayed) -> Iterator[str]:
     """Yield the settings that decide the next turn; a burn replaces all others."""
-    ruleset, laid = game.ruleset, _effective(game, event)
+    ruleset, laid = game.ruleset, _whole_play(game, event)
     rules = {rank: ruleset.rank(rank) for rank in dict.fromkeys(map(rank_of, laid))}
     top = rank_of(event.cards[-1])
     burn = burn_cause(ruleset, game.pile + event.cards)
@@ -296,7 +297,8 @@ def _played(game: Game, event: CardsPlayed) -> Iterator[str]:
     yield "model.turn"
 
 
-def _effective(game: Game, event: CardsPlayed) -> tuple[Card, ...]:
+def _whole_play(game: Game, event: CardsPlayed) -> tuple[Card, ...]:
+    """Return the played cards; for a follow-up, after those of the play that it continues."""
     last = game.last_play
     if last is not None and is_follow_up(game, event.seat, event.cards):
         return last.cards + event.cards

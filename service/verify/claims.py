@@ -208,7 +208,7 @@ class Explanation:
     claim: Claim
     seq: int
     text: str
-    move: bool  # whether `shithead audit --move` shows more
+    move: bool  # a field of the API: whether `shithead audit --move` shows more
     check: Check  # the check that fails there
     happened: str | None = None  # what the event states
     reason: str = ""  # why the check fails, with the rule

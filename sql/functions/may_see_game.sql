@@ -1,7 +1,8 @@
 -- may_see_game: whether a player, or a caller with an invite, may see a hand of a private table.
 --
--- True for its seats, the present seats of its table, the host, referees of disputes about it, and
--- callers with the invite (by its SHA-256). access.py has the same rule for single calls.
+-- True for its players, the players who sit at its table now, the host, referees of disputes about
+-- it until they are recused, and callers with the invite (by its SHA-256). access.py has the same rule
+-- for single calls.
 CREATE OR REPLACE FUNCTION may_see_game(viewer uuid, invite bytea, game uuid, its_table uuid)
 RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp

@@ -1,5 +1,6 @@
--- refuse_change: trigger that refuses every change of a row with SH403, to the owner as well.
+-- refuse_change: trigger that refuses a change of stored rows with SH403, to the owner as well.
 --
+-- The triggers below name the tables and the changes. Events can be deleted: see refuse_delete.
 -- The triggers are ENABLE ALWAYS, because session_replication_role = replica skips ordinary ones. If
 -- `events` is ever partitioned, each partition needs its own TRUNCATE trigger: one on the parent does
 -- not fire.
