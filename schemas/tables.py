@@ -110,7 +110,7 @@ class TableRequestSchema(Closed):
         high=60,
         load_default=3,
         **about(
-            "seconds that bots wait: at an opening that any seat may make, and after"
+            "seconds that bots wait: at an opening that the first qualified seat makes, and after"
             " a play that its player may continue with a card just drawn; 0: no wait"
         ),
     )
@@ -296,8 +296,8 @@ class TableSchema(Closed):
     window_seconds = Integer(
         high=60,
         **described(
-            "seconds that bots wait: at an opening that any seat may make, and after a play that"
-            " its player may continue"
+            "seconds that bots wait: at an opening that the first qualified seat makes, and after a"
+            " play that its player may continue"
         ),
     )
     seats = fields.List(

@@ -64,7 +64,7 @@ class _Token:
     new_line: bool
     use: str = ""  # of a name: "refers", "short" for `{name}`, "imported", or "" for a property
     key: str = ""  # of a short property: its name, if the variable was renamed
-    frame: str = ""  # of a bracket: what it encloses
+    frame: str = ""  # of a bracket: what it encloses; "case" for the colon after a case
     partner: int = -1  # of a bracket: the index of the matching one
 
 

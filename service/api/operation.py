@@ -325,7 +325,7 @@ def _successes(
     """Return the successful answers of an operation for the OpenAPI document, by status."""
     success: dict[str, Any] = {"description": HTTPStatus(status).phrase}
     content = {
-        media_type: {"schema": answer if media_type == JSON else _TEXTS[media_type]}
+        media_type: {"schema": answer if media_type == JSON else _OTHER_SCHEMAS[media_type]}
         for media_type in produces
         if answer is not None or media_type != JSON
     }
@@ -410,10 +410,11 @@ _LOCATION = {
 }
 _STRING = {"type": "string"}
 _BINARY = {"type": "string", "format": "binary"}
-_TEXTS: Mapping[str, Mapping[str, str]] = {
+_OTHER_SCHEMAS: Mapping[str, Mapping[str, str]] = {
     NDJSON: _STRING,
     PLAIN: _STRING,
     EVENT_STREAM: _STRING,
     ZIP: _BINARY,
     OCTETS: _BINARY,
 }
+"""The schemas of answers of the media types other than JSON."""

@@ -110,7 +110,7 @@ class Reading:
     id: UUID
     created_at: datetime
     reader: UUID | None  # None: a caller with the invite and no token
-    what: str
+    what: str  # the requested path with its query, or the data in words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

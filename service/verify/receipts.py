@@ -266,6 +266,6 @@ def _remarks(
         many = "1 receipt agrees" if len(agreeing) == 1 else f"{len(agreeing)} receipts agree"
         lines.append(f"{many}, up to seq {last} (trusting the key of the server that was supplied)")
     lines += [f"{held.name} contradicts, at seq {held.receipt.seq}" for held in against]
-    if idle := count - len(agreeing) - len(against):
-        lines.append(f"{idle} of {count} receipts prove nothing: see the check")
+    if worthless := count - len(agreeing) - len(against):
+        lines.append(f"{worthless} of {count} receipts prove nothing: see the check")
     return tuple(lines)
