@@ -59,8 +59,9 @@ def ruleset_of(
     """
     Return the ruleset that a full tree of settings describes, for one hand of a table.
 
-    Hands 2, 4, 6 and so on use `second_hand` if the tree has it (rule R). Raises SettingsError for
-    an unknown key or a value of the wrong type.
+    Hands 2, 4, 6 and so on use `second_hand` if the tree has it, as in `reverse`.
+
+    Raises SettingsError for an unknown key or a value of the wrong type.
     """
     check_tree(tree)
     if hand % 2 == 0 and "second_hand" in tree:

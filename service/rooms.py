@@ -28,7 +28,13 @@ redis.call('SET', KEYS[1], made, 'EX', ARGV[4])
 redis.call('PUBLISH', ARGV[5], '')
 return made
 """
-"""A room is stored as `<number> <referee> <position>`; the number is the time of Redis in µs."""
+"""
+Script that stores a position, and returns what is stored then.
+
+A room is stored as `<number> <referee> <position>`; the number is the time of Redis in µs. The
+same position of the same referee only extends the lead, and another referee needs ARGV[3] to take
+it. ARGV: referee, position, 1 to take the lead, LEAD_SECONDS, channel of the room.
+"""
 
 _END: Final = """
 local stored = redis.call('GET', KEYS[1])
@@ -36,6 +42,7 @@ if not stored or string.match(stored, '^%d+ (%d+) ') ~= ARGV[1] then return end
 redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', ARGV[2], '')
 """
+"""Script that deletes the lead if ARGV[1] is the leading referee; ARGV[2] is the channel."""
 
 
 class RedisLeads:

@@ -175,7 +175,7 @@ def known_player(url: str, home: Path, token_file: Path | None) -> Player:
 
 
 @contextmanager
-def answered() -> Iterator[None]:
+def errors_as_messages() -> Iterator[None]:
     """Report errors of the client as messages, with exit status 2, or 64 for BadFile."""
     try:
         yield

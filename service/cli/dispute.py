@@ -17,7 +17,13 @@ from uuid import UUID
 
 import click
 
-from service.cli.connection import NoService, answered, known_player, place_of, player_options
+from service.cli.connection import (
+    NoService,
+    errors_as_messages,
+    known_player,
+    place_of,
+    player_options,
+)
 from service.cli.dispute_text import CHARGES, STATES, Case, case_text, event_sentence, fits, when
 from service.cli.narration import Event, People
 from service.cli.replay import printable_lines
@@ -126,9 +132,9 @@ def _court(
     """
     Yield a client for the service named on the command line, and the id named there.
 
-    Errors of the client are reported as messages; see `answered`.
+    Errors of the client are reported as messages; see `errors_as_messages`.
     """
-    with answered():
+    with errors_as_messages():
         url, _, identity = place_of(where, url)
         player = known_player(url, home, token_file)
         player.api.invite = invite

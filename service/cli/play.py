@@ -15,8 +15,8 @@ from rich.console import Console
 
 from service.cli.connection import (
     NoService,
-    answered,
     api_of,
+    errors_as_messages,
     place_of,
     player_options,
     same_player,
@@ -156,7 +156,7 @@ def play(where: str | None, url: str, **options: Any) -> int:
       shithead play --keyed --auto lowest http://127.0.0.1:8080/v1/tables/ID
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
     try:
-        with answered():
+        with errors_as_messages():
             place: Place | None = None
             if where is not None:
                 url, kind, identity = place_of(where, url)

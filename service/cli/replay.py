@@ -11,7 +11,7 @@ import click
 from rich.console import Console
 from rich.live import Live
 
-from service.cli.connection import answered, api_of, game_of, place_of, url_option
+from service.cli.connection import api_of, errors_as_messages, game_of, place_of, url_option
 from service.cli.load_game import (
     NotFetched,
     Recording,
@@ -131,7 +131,7 @@ def _data(game: str, url: str) -> bytes:
         message = f"{game} is neither a file nor the address or id of a game"
         raise NotALog(printable(message)) from None
     if kind == "tables":
-        with answered():
+        with errors_as_messages():
             identity = game_of(api_of(url), kind, identity)
     return fetch_log(url, identity)
 

@@ -16,8 +16,8 @@ from rich.table import Table
 from rich.text import Text
 
 from service.cli.connection import (
-    answered,
     api_of,
+    errors_as_messages,
     game_of,
     known_player,
     place_of,
@@ -62,7 +62,7 @@ def tables(
 
     Exit status: 0 listed, 2 no answer from the service, 64 invalid command line.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
-    with answered():
+    with errors_as_messages():
         player = known_player(url, home, token_file)
         query = [f"limit={MAX_TABLES}"]
         query += [f"status={status}"] if status else []
@@ -131,7 +131,7 @@ def bots(url: str) -> None:
 
     Exit status: 0 listed, 2 no answer from the service, 64 invalid command line.
     """
-    with answered():
+    with errors_as_messages():
         page = api_of(url).get("/bots")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("Bot", "Strength", "How it plays"):
@@ -158,7 +158,7 @@ def watch(game: str, url: str, home: Path, token_file: Path | None, invite: str 
     command line.
     """
     where, kind, identity = place_of(game, url)
-    with answered():
+    with errors_as_messages():
         player = known_player(where, home, token_file)
         player.api.invite = invite
         identity = game_of(player.api, kind, identity)

@@ -2,7 +2,7 @@
 --
 -- The first append inserts the row. `referees` replaces all referees; `texts`, `bundle`, `findings`
 -- and `votes` are inserted in the transaction of the events that refer to them. The append of the
--- ruling deletes the votes, because its events reveal them.
+-- ruling deletes the votes, because its events reveal them; so does that of an end without a ruling.
 CREATE OR REPLACE FUNCTION summarise_dispute(its_dispute uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

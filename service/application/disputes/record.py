@@ -223,9 +223,9 @@ def dispute_json(
 
 def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
     """
-    Return the public rulings: none if one has the verdict `cad` and the dispute is not final.
+    Return the rulings whose verdict is shown: none while one is `cad` and the dispute is not final.
 
-    Such a ruling can still be appealed or superseded.
+    Such a ruling can still be appealed or superseded. Meanwhile `rulings` shows only its result.
     """
     final = dispute.state is DisputeState.FINAL
     if not final and any(ruling.verdict is Verdict.CAD for ruling in dispute.rulings):
