@@ -10,7 +10,6 @@ from typing import IO
 from uuid import UUID
 
 from flask import Response, request
-from werkzeug.exceptions import RequestEntityTooLarge
 
 from schemas.audit import AuditSchema, ServerKeysSchema
 from schemas.games import AsQuery, LogProofQuery, ProfileQuery
@@ -29,6 +28,7 @@ from service.api.http import (
     shared,
     text_response,
 )
+from service.api.multipart import Part, receive_parts
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.api.parsing import caller_address, check_encoding, copy_body, malformed
 from service.application.errors import Refusal, invalid, not_found
@@ -42,7 +42,6 @@ evidence = blueprint(
 
 GAME = "/games/<uuid:game_id>"
 MULTIPART = "multipart/form-data"
-MAX_PARTS = 1000
 MEMORY_BYTES = 1 << 19
 """Maximum size of an upload that is buffered in memory; a larger one goes to disk."""
 
@@ -172,9 +171,10 @@ def verify(_call: Call) -> Response:
     # A slow upload occupies a slot for slow bodies, but no slot for verification.
     with SpooledTemporaryFile(max_size=MEMORY_BYTES) as file:
         with _disk_space():
-            is_single = _received(file)
+            parts = _received(file)
         with _slot(context().uploads):
-            found = _verified(_single(file.read()) if is_single else _multipart())
+            upload = _single(file.read()) if parts is None else _multipart(parts, file)
+            found = _verified(upload)
     return private(json_response(found))
 
 
@@ -201,29 +201,20 @@ def _disk_space() -> Iterator[None]:
         ) from None
 
 
-def _received(file: IO[bytes]) -> bool:
-    """Read the body; return true for a single file, copied to `file`, and false for multipart."""
-    request.max_content_length = context().settings.max_bundle_bytes
+def _received(file: IO[bytes]) -> list[Part] | None:
+    """Copy the body into a file; return the parts of multipart/form-data, None for one file."""
+    most = request.max_content_length = context().settings.max_bundle_bytes
     if request.mimetype in (ZIP, NDJSON, OCTETS):
         copy_body(file)
-        return True
+        return None
     if request.mimetype != MULTIPART:
         raise Refusal(
             "unsupported-media-type",
             f"send the evidence as {ZIP}, {NDJSON}, {OCTETS} or {MULTIPART}",
         )
     check_encoding()
-    request.max_form_memory_size = context().settings.max_bundle_bytes
-    request.max_form_parts = MAX_PARTS
-    try:
-        _ = request.files  # reads all parts; large files go to the disk
-    except RequestEntityTooLarge:
-        length = request.content_length
-        if length is not None and length <= context().settings.max_bundle_bytes:
-            detail = f"there are more than {MAX_PARTS} parts; the newest receipt proves the most"
-            raise Refusal("too-large", detail) from None
-        raise
-    return False
+    boundary = request.mimetype_params.get("boundary", "")
+    return receive_parts(request.stream, boundary.encode(), file, most)
 
 
 def _verified(upload: Upload) -> object:
@@ -254,16 +245,14 @@ def keys(_call: Call) -> Response:
     return revalidated(json_response(listed))
 
 
-def _parts() -> dict[str, list[bytes]]:
+def _parts(received: list[Part], file: IO[bytes]) -> dict[str, list[bytes]]:
     """Return the parts by name; raises `invalid-body` for an unknown, missing or repeated one."""
-    parts: dict[str, list[bytes]] = {name: [] for name in PARTS}
-    for name, text in request.form.items(multi=True):
-        parts.setdefault(name, []).append(text.encode())
-    for name, upload in request.files.items(multi=True):
-        parts.setdefault(name, []).append(upload.read())
-    unknown = parts.keys() - set(PARTS)
+    unknown = {part.name for part in received} - set(PARTS)
     if unknown:
         raise invalid(f"/{min(unknown)}", f"is not a known part; known are {', '.join(PARTS)}")
+    parts: dict[str, list[bytes]] = {name: [] for name in PARTS}
+    for part in received:
+        parts[part.name].append(part.read(file))
     if len(parts["file"]) != 1:
         raise invalid("/file", "is required exactly once")
     if len(parts["proof"]) > 1:
@@ -271,9 +260,9 @@ def _parts() -> dict[str, list[bytes]]:
     return parts
 
 
-def _multipart() -> Upload:
-    """Return the upload of a multipart request."""
-    parts = _parts()
+def _multipart(received: list[Part], file: IO[bytes]) -> Upload:
+    """Return the upload of a multipart request, whose parts are in `file`."""
+    parts = _parts(received, file)
     return Upload(
         data=parts["file"][0],
         receipts=parts["receipt"],

@@ -150,3 +150,24 @@ def test_an_upload_without_disk_space_is_answered_with_retry_later(
     monkeypatch.setattr("tempfile.TemporaryFile", full)
     answer = world.client.post("/v1/verify", data=raw, content_type=kind)
     assert (problem_of(answer), answer.headers["Retry-After"]) == ("unavailable", "60")
+
+
+def test_an_upload_with_large_headers_in_its_parts_is_refused(world: World) -> None:
+    """Headers are no evidence: those of 32 MiB took a gigabyte of memory and many seconds."""
+    part = b'--b\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n'
+    raw = part + b"a:b\r\n" * 100_000 + b"\r\nPK\r\n--b--\r\n"
+    answer = world.client.post(
+        "/v1/verify", data=raw, content_type="multipart/form-data; boundary=b"
+    )
+    assert problem_of(answer) == "too-large"
+    assert "headers of the parts" in answer.json["detail"]
+
+
+def test_parts_without_a_name_are_unknown_parts(world: World) -> None:
+    nameless = b"--b\r\nContent-Disposition: form-data\r\n\r\nx\r\n"
+    other = b'--b\r\nContent-Disposition: form-data; name="x"\r\n\r\nx\r\n'
+    for raw in (nameless, nameless + other):
+        answer = world.client.post(
+            "/v1/verify", data=raw + b"--b--\r\n", content_type="multipart/form-data; boundary=b"
+        )
+        assert problem_of(answer) == "invalid-body"
