@@ -145,6 +145,16 @@ def test_slow_uploads_half_sent_heads_and_http2_prefaces_block_no_other_call(
         wait_for(lambda: Client(port=service.port).call("GET", "/healthz").status == 200, seconds=8)
 
 
+def test_large_heads_are_refused_before_they_are_parsed(service: Running) -> None:
+    """Parsing an Accept header of 400 KB took seconds of processor time."""
+    for length, status in ((20_000, b"406"), (100_000, b"431"), (400_000, b"431")):
+        with socket.create_connection(("127.0.0.1", service.port), timeout=10) as client:
+            head = f"GET /v1/bots HTTP/1.1\r\nHost: x\r\nAccept: {'a/b,' * (length // 4)}\r\n"
+            with contextlib.suppress(ConnectionError):
+                client.sendall(f"{head}Connection: close\r\n\r\n".encode())
+            assert client.recv(100).split()[1] == status, length
+
+
 def test_idle_connections_of_one_address_leave_room_for_others(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
