@@ -44,6 +44,12 @@ class Change:
         """Return the game after the move."""
         return replace(self.before, record=self.record, back=_still_back(self.before, self.record))
 
+    @cached_property
+    def wake(self) -> Wake | None:
+        """Return the next scheduled action after the move, None if the game waits for people."""
+        after = self.after
+        return next_wake(self.record, window_seconds=after.window_seconds, back=after.back)
+
 
 def commit_of(change: Change) -> Commit:
     """
@@ -100,8 +106,8 @@ def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
 
 def _game_append(after: GameEntry, change: Change) -> StreamAppend:
     record = after.record
-    wake = next_wake(record, window_seconds=after.window_seconds, back=after.back)
-    summary = game_summary(record, wake, back=after.back if _back_ends(change) else None)
+    back = after.back if _back_ends(change) else None
+    summary = game_summary(record, change.wake, back=back)
     return GAMES.append(record, change.lines, expected=change.before.version, summary=summary)
 
 

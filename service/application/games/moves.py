@@ -27,7 +27,7 @@ from service.application.games.cache import GameCache, GameEntry, Names
 from service.application.games.commits import Change, commit_of
 from service.application.games.queries import move_answer
 from service.application.games.record import GameRecord, seals, write
-from service.application.games.schedule import Rest, WakeKind, at_once, next_wake
+from service.application.games.schedule import Rest, WakeKind, at_once
 from service.application.handler import Accepted, Handler, Refused
 from service.application.idempotency import MadeMove
 from service.application.ports import Notifier, World
@@ -523,7 +523,7 @@ class Moves:
         after, record = change.after, change.record
         self._game_cache.keep(after)
         MOVES.labels("player" if wake else "server").inc()
-        coming = next_wake(record, window_seconds=after.window_seconds, back=after.back)
+        coming = change.wake
         due = (
             wake
             and coming is not None
