@@ -503,3 +503,25 @@ def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits) -> None:
         page.goto(path)
         page.locator("#recent li, #hand button").first.wait_for()
         assert faults_in_every_size(page) == [], path
+
+
+def test_a_long_name_without_spaces_makes_no_page_wider(visits: Visits) -> None:
+    """The list of tables to join and the waiting room, on a phone."""
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    host.token = host.call("POST", "/v1/players", {"name": "W" * 40}).json["token"]
+    table = host.call("POST", "/v1/tables", {"ruleset": "leeds", "seats": ["me", "open"]}).json
+    page = visits.page("phone")
+    for path, name in (("/", "#tables li .what"), (f"/tables/{table['id']}", ".places li")):
+        page.goto(path)
+        page.locator(name).filter(has_text="W" * 40).first.wait_for()
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, path
+
+
+def test_a_seat_is_called_ready_once(visits: Visits) -> None:
+    """Its sign says so, and to screen readers its description: the recent actions do not."""
+    page = seated(visits)
+    seat = page.locator("#others .seat", has_text="Lowest")
+    expect(seat.locator(".unseen")).to_contain_text("ready")
+    expect(seat.locator(".badge", has_text="✓")).to_be_visible()
+    expect(seat.locator(".did")).not_to_contain_text("ready")

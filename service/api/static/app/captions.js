@@ -122,7 +122,7 @@ export function moveInWords(move, view) {
 
 /** Types of the events that are shown beside the seat that they name. */
 const ACTIONS = new Set([
-  "cards_thrown", "cards_swapped", "table_laid", "seat_ready", "cards_played", "pile_burned",
+  "cards_thrown", "cards_swapped", "table_laid", "cards_played", "pile_burned",
   "pile_picked_up", "blind_failed", "stock_failed", "turn_passed", "turn_timed_out", "seat_out",
 ]); // prettier-ignore
 

@@ -313,7 +313,7 @@ const swallow = (/** @type {Event} */ event) => {
 export function situation(game) {
   const { view } = game;
   const own = ownSeat(view);
-  const names = (/** @type {Api["SeatView"][]} */ some) => listed(some.map((seat) => (seat.seat === view.as ? t("you") : seatName(seat))));
+  const names = (/** @type {Api["SeatView"][]} */ some) => listed(some.map((seat) => (seat.seat === view.as ? t("you.awaited") : seatName(seat))));
   switch (view.status) {
     case "shuffling": {
       const missing = (view.setup ?? []).filter((one) => ["waiting", "committed"].includes(one.state));
