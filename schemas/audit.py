@@ -16,7 +16,9 @@ from schemas.strict_fields import (
     about,
     card_field,
     described,
+    list_of,
     page_of,
+    seat_field,
     time_field,
 )
 from schemas.tables import ENTROPY
@@ -26,15 +28,10 @@ from service.shx.validators import MAX_SEATS
 ZONES = ("stock", "pile", "burned", "hand", "up", "down")
 
 
-def _seat(text: str, *, allow_none: bool = False) -> Integer:
-    return Integer(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
-
-
 def _rules() -> fields.List[str]:
     return fields.List(
         fields.String(required=True),
-        required=True,
-        **about("statements of the ruleset, the deciding one first"),
+        **described("statements of the ruleset, the deciding one first"),
     )
 
 
@@ -107,7 +104,7 @@ class OpinionSchema(Closed):
     worlds = Integer(
         **described("the number of possible deals of the hidden cards in which each move was tried")
     )
-    moves = fields.List(fields.Nested(JudgementSchema), **described("the moves, the best first"))
+    moves = list_of(JudgementSchema, "the moves, the best first")
     wording = fields.String(**described("a sentence that explains the opinion"))
 
 
@@ -118,7 +115,7 @@ class DecisionSchema(Closed):
     first = Integer(**described("the seq of the first event of the move"))
     last = Integer(**described("the seq of its last event"))
     at = time_field(**described("the time of the move"))
-    seat = _seat("the seat that decided; null for the server", allow_none=True)
+    seat = seat_field("the seat that decided; null for the server", allow_none=True)
     timed_out = Boolean(**described("whether the move was made for the seat after a time-out"))
     saw = fields.Nested(
         GameViewSchema,
@@ -127,29 +124,25 @@ class DecisionSchema(Closed):
             "the view of the seat before the move; null before the seal, except for the seat itself"
         ),
     )
-    legal = fields.List(
-        fields.Nested(LegalSchema),
-        allow_none=True,
-        **described("the moves that were legal; null if `saw` is null"),
+    legal = list_of(
+        LegalSchema, "the moves that were legal; null if `saw` is null", allow_none=True
     )
-    not_legal = fields.List(
-        fields.Nested(NotLegalSchema),
-        allow_none=True,
-        **described("the cards that no legal move used; null if `saw` is null"),
+    not_legal = list_of(
+        NotLegalSchema, "the cards that no legal move used; null if `saw` is null", allow_none=True
     )
     did = fields.Nested(
         MoveSchema,
         allow_none=True,
         **described("the move that was made; null for a decision of the server"),
     )
-    effects = fields.List(fields.Nested(EffectSchema), **described("the events of the move"))
+    effects = list_of(EffectSchema, "the events of the move")
     milliseconds = Integer(
         allow_none=True, **described("how long the seat took; null if the log does not show it")
     )
-    refused = fields.List(
-        fields.Nested(RefusedSchema),
+    refused = list_of(
+        RefusedSchema,
+        "refused attempts since the previous decision; null if `saw` is null",
         allow_none=True,
-        **described("refused attempts since the previous decision; null if `saw` is null"),
     )
     unproven = fields.String(
         **about(
@@ -183,7 +176,9 @@ class StretchSchema(Closed):
     from_seq = Integer(**described("the seq of the event that put the card there"))
     to_seq = Integer(**described("the seq of the last event at which it lay there"))
     zone = Chosen(*ZONES, **described("the zone"))
-    seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
+    seat = seat_field(
+        "the seat of the zone; null for stock, pile and burned cards", allow_none=True
+    )
     slot = Integer(allow_none=True, **described("the slot of a table card; null elsewhere"))
     seen_by = SeenByField(
         required=True,
@@ -205,9 +200,7 @@ class CustodySchema(Closed):
         allow_none=True,
         **described("its position in the deck; null before the seal unless the caller may know it"),
     )
-    path = fields.List(
-        fields.Nested(StretchSchema), **described("the places at which it lay, oldest first")
-    )
+    path = list_of(StretchSchema, "the places at which it lay, oldest first")
 
 
 class KnowledgeQuery(Closed):
@@ -226,7 +219,9 @@ class KnownCardSchema(Closed):
 
     card = card_field(**described("the card"))
     zone = Chosen(*ZONES, **described("the zone in which it lies"))
-    seat = _seat("the seat of the zone; null for stock, pile and burned cards", allow_none=True)
+    seat = seat_field(
+        "the seat of the zone; null for stock, pile and burned cards", allow_none=True
+    )
     since_seq = Integer(**described("the event from which on the seat could know it"))
     by = Chosen("own", "table", "pile", "shown", "drawn", **described("how the seat could know it"))
 
@@ -234,11 +229,9 @@ class KnownCardSchema(Closed):
 class KnowledgeSchema(Closed):
     """The knowledge of a seat; the cards that it could not place are `unseen`."""
 
-    seat = _seat("the number of the seat")
+    seat = seat_field("the number of the seat")
     version = Integer(low=1, **described("the version that the answer is about"))
-    cards = fields.List(
-        fields.Nested(KnownCardSchema), **described("the cards that the seat could place")
-    )
+    cards = list_of(KnownCardSchema, "the cards that the seat could place")
     unseen = fields.List(
         card_field(required=True), **described("the cards that it could not place")
     )
@@ -278,8 +271,8 @@ class MeasureSchema(Closed):
 class ShufflesSchema(Closed):
     """Tests of all decks together for a uniform shuffle, and what they cannot show."""
 
-    n = Integer(required=True, **about("the number of finished games"))
-    measures = fields.List(fields.Nested(MeasureSchema), **described("the statistics"))
+    n = Integer(**described("the number of finished games"))
+    measures = list_of(MeasureSchema, "the statistics")
     cannot_tell = fields.String(**described("what these figures cannot show"))
 
 
@@ -299,8 +292,7 @@ class BlindChoicesSchema(Closed):
 
     player = fields.UUID(**described("the id of the player"))
     n = Integer(
-        required=True,
-        **about("the number of blind choices that could make a difference"),
+        **described("the number of blind choices that could make a difference"),
     )
     e_value = fields.Float(**described("the evidence against chance; 1 supports neither side"))
     threshold = fields.Float(
@@ -342,7 +334,7 @@ class CheckSchema(Closed):
 class SeatEntropySchema(Closed):
     """The contribution of a seat to the shuffle."""
 
-    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = seat_field("the number of the seat")
     mode = Chosen(*ENTROPY, **described("how the seat contributes to the shuffle"))
     state = fields.String(**described("the progress of the contribution"))
 
@@ -370,12 +362,8 @@ class AuditSchema(Closed):
         "missing",
         **described("`missing` if the evidence for a requested check is missing"),
     )
-    checks = fields.List(
-        fields.Nested(CheckSchema), **described("all checks, in the order of SHX/1, section 8")
-    )
-    entropy = fields.List(
-        fields.Nested(SeatEntropySchema), **described("what each seat contributed to the shuffle")
-    )
+    checks = list_of(CheckSchema, "all checks, in the order of SHX/1, section 8")
+    entropy = list_of(SeatEntropySchema, "what each seat contributed to the shuffle")
     timed_out = fields.List(Integer(), **described("the seq of each `turn_timed_out`"))
     missing = fields.List(
         fields.String(), **described("the requirements of the next level that are not met")
@@ -409,7 +397,7 @@ class RetirementSchema(Closed):
     "name", "public", "from", "to"}, the fields of the retired key.
     """
 
-    id = fields.String(required=True, **about("the id of the retired key, one of `items`"))
+    id = fields.String(**described("the id of the retired key, one of `items`"))
     to = fields.String(
         required=True,
         metadata={
@@ -417,19 +405,16 @@ class RetirementSchema(Closed):
             "format": "date-time",
         },
     )
-    signed_by = fields.String(
-        required=True, **about("the id of the key that signed the retirement")
-    )
-    signature = fields.String(required=True, **about("the signature, in base64"))
+    signed_by = fields.String(**described("the id of the key that signed the retirement"))
+    signature = fields.String(**described("the signature, in base64"))
 
 
 class ServerKeysSchema(Closed):
     """The server's keys, newest first."""
 
-    items = fields.List(fields.Nested(ServerKeySchema), **described("the keys, newest first"))
+    items = list_of(ServerKeySchema, "the keys, newest first")
     retirements = fields.List(
         fields.Nested(RetirementSchema),
-        required=True,
-        **about("the signed retirements of keys, newest first"),
+        **described("the signed retirements of keys, newest first"),
     )
     next = fields.String(allow_none=True, **described("always null"))

@@ -21,7 +21,9 @@ from schemas.strict_fields import (
     described,
     from_plain_data,
     hex_digits,
+    list_of,
     page_of,
+    seat_field,
     time_field,
     viewer_field,
 )
@@ -151,7 +153,7 @@ class PositionSchema(Closed):
     """A position in the replay of the disputed hand; followers fetch it with their own tokens."""
 
     version = Integer(low=1, high=MAX_VERSION, **described("a version of the game"))
-    as_ = viewer_field(required=True, **about("whose view: `public`, `all` or a seat"))
+    as_ = viewer_field(**described("whose view: `public`, `all` or a seat"))
     selected = Integer(
         allow_none=True,
         load_default=None,
@@ -351,10 +353,8 @@ class DisputeSchema(Closed):
 
     id = fields.UUID(**described("the id of the dispute"))
     game = fields.UUID(**described("the id of the game"))
-    by = Integer(high=MAX_SEATS - 1, **described("the seat that accuses"))
-    accused = Integer(
-        allow_none=True, high=MAX_SEATS - 1, **described("the accused seat; null for the server")
-    )
+    by = seat_field("the seat that accuses")
+    accused = seat_field("the accused seat; null for the server", allow_none=True)
     seq = Integer(**described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
     state = Chosen(*DisputeState, **described("the state of the dispute"))
@@ -374,28 +374,13 @@ class DisputeSchema(Closed):
             "grows with the game and its disputes"
         ),
     )
-    findings = fields.List(
-        fields.Nested(FindingSchema), **described("the findings of the verifier")
-    )
-    statements = fields.List(
-        fields.Nested(DisputeStatementSchema),
-        **described("the statements of both sides, oldest first"),
-    )
-    receipts = fields.List(
-        fields.Nested(DisputeReceiptSchema),
-        **described("the receipts that the sides handed in, oldest first"),
-    )
-    referees = fields.List(
-        fields.Nested(RefereeSchema), **described("the referees, in order of their numbers")
-    )
-    votes = fields.List(
-        fields.Nested(VoteSchema), **described("the votes; empty until all are revealed")
-    )
+    findings = list_of(FindingSchema, "the findings of the verifier")
+    statements = list_of(DisputeStatementSchema, "the statements of both sides, oldest first")
+    receipts = list_of(DisputeReceiptSchema, "the receipts that the sides handed in, oldest first")
+    referees = list_of(RefereeSchema, "the referees, in order of their numbers")
+    votes = list_of(VoteSchema, "the votes; empty until all are revealed")
     ruling = fields.Nested(RulingSchema, allow_none=True, **described("the ruling, or null"))
-    rulings = fields.List(
-        fields.Nested(StandingRulingSchema),
-        **described("all rulings with their states, oldest first"),
-    )
+    rulings = list_of(StandingRulingSchema, "all rulings with their states, oldest first")
     periods = fields.Nested(
         PeriodsSchema, **described("the periods in seconds, as of the opening of the dispute")
     )

@@ -72,8 +72,7 @@ class FaultSchema(Closed):
     """An error in a body, query or header."""
 
     at = fields.String(
-        required=True,
-        **about("a JSON pointer into the body, or the name of a parameter or header"),
+        **described("a JSON pointer into the body, or the name of a parameter or header"),
     )
     message = fields.String(**described("what is wrong with the value"))
 

@@ -19,6 +19,8 @@ from schemas.strict_fields import (
     described,
     hex_digits,
     key_field,
+    list_of,
+    seat_field,
     time_field,
 )
 from service.domain.events import AbortCause, BurnCause, EndReason, Entropy, Zone
@@ -26,16 +28,12 @@ from service.shx.event_shapes import ACTIONS
 from service.shx.validators import MAX_SEATS, RANKS
 
 
-def _seat(text: str, *, allow_none: bool = False) -> Integer:
-    return Integer(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
-
-
 def _acting() -> Integer:
-    return _seat("the seat that acts")
+    return seat_field("the seat that acts")
 
 
 def _turn() -> Integer:
-    return _seat("the seat that acts next; null once the hand is over", allow_none=True)
+    return seat_field("the seat that acts next; null once the hand is over", allow_none=True)
 
 
 def _direction() -> fields.Integer:
@@ -120,10 +118,8 @@ class GameCreatedData(Closed):
     ruleset_hash = hex_digits(64, **described("SHA-256 of the canonical `ruleset`"))
     deck = fields.Nested(EventDeckSchema, **described("the cards of the game"))
     engine = fields.Nested(EngineSchema, **described("the program that wrote the log"))
-    seats = fields.List(
-        fields.Nested(EventSeatSchema), **described("the seats, in order of their numbers")
-    )
-    dealer = _seat("the dealer; null if one is drawn with the deck", allow_none=True)
+    seats = list_of(EventSeatSchema, "the seats, in order of their numbers")
+    dealer = seat_field("the dealer; null if one is drawn with the deck", allow_none=True)
     prev_game = fields.UUID(
         allow_none=True,
         **described("the table's last game, sealed or aborted; null for the first"),
@@ -160,7 +156,7 @@ class DeckCommittedData(Closed):
 class CardsDealtData(Closed):
     """The deal, with the cards that lie open after it."""
 
-    dealer = _seat("the dealer")
+    dealer = seat_field("the dealer")
     down = Integer(**described("face-down cards of each seat, which is also its number of slots"))
     up = Integer(**described("face-up cards of each seat; 0 in a layout deal"))
     hand = Integer(**described("hand cards of each seat, including those to lay in a layout deal"))
@@ -172,19 +168,17 @@ class CardsDealtData(Closed):
     starter = fields.Nested(
         OpeningSchema, allow_none=True, **described("the card that starts the pile, or null")
     )
-    returned = fields.List(
-        fields.Nested(OpeningSchema),
-        **described(
-            "special cards turned before the starter, now under the stock; only with the setting "
-            "`deal.starter` = `plain`, as in `shit-boot`"
-        ),
+    returned = list_of(
+        OpeningSchema,
+        "special cards turned before the starter, now under the stock; only with the setting "
+        "`deal.starter` = `plain`, as in `shit-boot`",
     )
 
 
 class CardsThrownData(Closed):
     """A seat throws cards right after the deal; only with `deal.throws`, as in `reverse`."""
 
-    seat = _seat("the seat that throws")
+    seat = seat_field("the seat that throws")
     cards = _cards("the cards thrown")
     count = Integer(**described("cards drawn in their place"))
 
@@ -216,7 +210,7 @@ class SeatReadyData(Closed):
 class PlayStartedData(Closed):
     """Play begins, once the last seat is ready."""
 
-    turn = _seat(
+    turn = seat_field(
         "the seat that plays first; null if the opening is first come, first served",
         allow_none=True,
     )
@@ -250,15 +244,17 @@ class CardsDrawnData(Closed):
 class PileBurnedData(Closed):
     """The pile leaves the game."""
 
-    seat = _seat("the seat whose play burned the pile")
+    seat = seat_field("the seat whose play burned the pile")
     cause = Chosen(*BurnCause, **described("a burning rank, or a set of one rank"))
     count = Integer(low=1, **described("the cards that leave, those just played included"))
-    cleared_by = _seat("the seat that clears the pile: the flusher, else the one that burned it")
+    cleared_by = seat_field(
+        "the seat that clears the pile: the flusher, else the one that burned it"
+    )
 
 
 class _PickedUp(Closed):
     seat = _acting()
-    taker = _seat("the seat whose hand takes the pile")
+    taker = seat_field("the seat whose hand takes the pile")
     count = Integer(**described("the number of cards of the pile"))
     turn = _turn()
     direction = _direction()
@@ -298,13 +294,13 @@ class TurnPassedData(Closed):
 class TurnTimedOutData(Closed):
     """A seat's time is over; the move made for it follows."""
 
-    seat = _seat("the seat whose time is over")
+    seat = seat_field("the seat whose time is over")
 
 
 class SeatOutData(Closed):
     """A seat has no cards left."""
 
-    seat = _seat("the seat")
+    seat = seat_field("the seat")
     place = Integer(low=1, high=MAX_SEATS, **described("its finishing place, from 1"))
 
 
@@ -312,9 +308,9 @@ class GameEndedData(Closed):
     """The hand is over."""
 
     reason = Chosen(*EndReason, **described("how the hand ended"))
-    shithead = _seat("the seat that lost, null if none did", allow_none=True)
+    shithead = seat_field("the seat that lost, null if none did", allow_none=True)
     places = fields.List(
-        _seat("a seat"),
+        seat_field("a seat"),
         **described(
             "seats in the order in which they went out; with reason `shithead` the shithead last"
         ),
@@ -346,7 +342,7 @@ class GameAbortedData(_Seal):
     """A game that cannot be finished ends, with its seed published."""
 
     cause = Chosen(*AbortCause, **described("why it was aborted"))
-    seat = _seat(
+    seat = seat_field(
         "the seat that did not respond, left or was on turn; null if none", allow_none=True
     )
     seed = hex_digits(64, **described("the server's seed S"))
@@ -391,7 +387,7 @@ class _Envelope(Closed):
     seq = Integer(**described("the place in the log, from 0"))
     prev = hex_digits(64, **described("the head before the event"))
     at = time_field(**described("the server's time; the same for all events of a move"))
-    by = _seat("the seat that acted, null for the server", allow_none=True)
+    by = seat_field("the seat that acted, null for the server", allow_none=True)
 
 
 def _event_schema(kind: str, data: type[Schema]) -> type[Schema]:

@@ -20,15 +20,16 @@ from schemas.strict_fields import (
     about,
     described,
     hex_digits,
+    list_of,
     name_field,
     page_of,
+    seat_field,
     time_field,
     viewer_field,
 )
 from schemas.tables import WaitQuery
 from schemas.views import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
 from service.domain.game import Status
-from service.shx.validators import MAX_SEATS
 
 
 def _viewer() -> PatternString:
@@ -170,7 +171,7 @@ class MovedSchema(Closed):
     """The effect of a move: the new events, a receipt for the new head, the view after it."""
 
     version = Integer(low=1, **described("the version after the move"))
-    events = fields.List(fields.Nested(EventSchema), **described("the new events"))
+    events = list_of(EventSchema, "the new events")
     receipt = fields.String(**described("a signed note of the new head (SHX/1, section 6)"))
     game = fields.Nested(
         GameViewSchema, **described("the view of the caller's seat after the move")
@@ -180,7 +181,7 @@ class MovedSchema(Closed):
 class EventPageSchema(Closed):
     """A page of a game's log; `next` is the next `after`, null at the end."""
 
-    items = fields.List(fields.Nested(EventSchema), **described("the events, in order of `seq`"))
+    items = list_of(EventSchema, "the events, in order of `seq`")
     version = Integer(low=1, **described("the present version of the game"))
     next = Integer(allow_none=True, **described("the next `after`; null at the end"))
 
@@ -188,14 +189,14 @@ class EventPageSchema(Closed):
 class OpeningsSchema(Closed):
     """The openings that the caller can see, in order of `p`; `next` is always null."""
 
-    items = fields.List(fields.Nested(OpeningSchema), **described("the openings, in order of `p`"))
+    items = list_of(OpeningSchema, "the openings, in order of `p`")
     next = fields.String(allow_none=True, **described("always null"))
 
 
 class GameSeatSchema(Closed):
     """The player or bot at a seat of a game."""
 
-    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = seat_field("the number of the seat")
     name = fields.String(
         allow_none=True, **described("the player's name; null for bots and erased players")
     )
@@ -214,9 +215,7 @@ class GameItemSchema(Closed):
     version = Integer(low=1, **described("the number of events in the log"))
     created_at = time_field(**described("the time of the first event"))
     ended_at = time_field(allow_none=True, **described("the time of the seal; null before"))
-    seats = fields.List(
-        fields.Nested(GameSeatSchema), **described("the seats, in order of their numbers")
-    )
+    seats = list_of(GameSeatSchema, "the seats, in order of their numbers")
     result = fields.Nested(
         ResultSchema, allow_none=True, **described("the result; null until the hand has ended")
     )
@@ -229,5 +228,5 @@ GamePageSchema: type[Schema] = page_of(GameItemSchema)
 class ReplaySchema(Closed):
     """Frames of a replay; `next` is the version of the next frame, null at the end."""
 
-    items = fields.List(fields.Nested(FrameSchema), **described("the frames, oldest first"))
+    items = list_of(FrameSchema, "the frames, oldest first")
     next = Integer(allow_none=True, **described("the version of the next frame; null at the end"))

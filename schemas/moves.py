@@ -16,6 +16,7 @@ from schemas.strict_fields import (
     about,
     described,
     hex_digits,
+    seat_field,
     signature_field,
 )
 from service.domain.cards import Card
@@ -32,7 +33,6 @@ from service.domain.commands import (
     Swap,
     TryStock,
 )
-from service.shx.validators import MAX_SEATS
 
 MAX_MOVE_CARDS = 1000
 """Maximum number of cards in a move, and the highest number of a slot."""
@@ -223,7 +223,7 @@ class IntentSchema(Closed):
     game = fields.String(
         required=True, metadata={"description": "the id of the game", "format": "uuid"}
     )
-    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = seat_field("the number of the seat")
     seen = fields.Nested(SeenSchema, **described("the latest event that the player has seen"))
     move = fields.Nested(SignedMove, **described("the move as it is posted"))
     nonce = hex_digits(32, **described("16 random bytes in hex, new for each move"))

@@ -10,9 +10,9 @@ from schemas.strict_fields import (
     Closed,
     Integer,
     Name,
-    about,
     described,
     hex_digits,
+    list_of,
     name_field,
     page_of,
 )
@@ -122,13 +122,8 @@ class RulesetSchema(Closed):
             "all settings, as `/v1/rulesets/schema` describes them; null if it cannot be played"
         ),
     )
-    statements = fields.List(
-        fields.Nested(StatementSchema), **described("the statements, in the order of a hand")
-    )
-    differs = fields.List(
-        fields.Nested(DifferenceSchema),
-        **described("the settings in which the ruleset differs from its base"),
-    )
+    statements = list_of(StatementSchema, "the statements, in the order of a hand")
+    differs = list_of(DifferenceSchema, "the settings in which the ruleset differs from its base")
 
 
 RulesetPageSchema: type[Schema] = page_of(
@@ -155,8 +150,7 @@ class RulesetRequestSchema(Closed):
     base = name_field("ruleset", **described("the id of the ruleset that is changed"))
     changes = fields.Dict(
         keys=fields.String(),
-        required=True,
-        **about("a tree of settings, as /v1/rulesets/schema describes it"),
+        **described("a tree of settings, as /v1/rulesets/schema describes it"),
     )
 
 

@@ -16,7 +16,7 @@ from marshmallow import RAISE, Schema, ValidationError, fields, validate
 from msgspec import convert
 
 from service.shx.canonical import MAX_INTEGER
-from service.shx.validators import MAX_TEXT, key_fault
+from service.shx.validators import MAX_SEATS, MAX_TEXT, key_fault
 
 MAX_VERSION = 1_000_000
 """Highest version that a request can name; no game has as many events."""
@@ -303,6 +303,16 @@ def _check_known(value: Any, data: Any) -> None:
 def _instance(schema: type[Schema]) -> Schema:
     """Return the one instance of a schema: making one costs several times as much as loading."""
     return schema()
+
+
+def seat_field(text: str, *, allow_none: bool = False) -> Integer:
+    """Return a required field of the number of a seat."""
+    return Integer(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
+
+
+def list_of(item: type[Schema], text: str, *, allow_none: bool = False) -> fields.List[Any]:
+    """Return a required field of a list of objects."""
+    return fields.List(fields.Nested(item), allow_none=allow_none, **described(text))
 
 
 CARD_PATTERN = r"^(?:[2-9TJQKA][cdhs](?:/(?:[2-9]|[1-9][0-9]))?|X[1-9][0-9]?)$"

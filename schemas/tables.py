@@ -21,8 +21,10 @@ from schemas.strict_fields import (
     described,
     from_plain_data,
     key_field,
+    list_of,
     name_field,
     page_of,
+    seat_field,
     signature_field,
 )
 from schemas.views import GameViewSchema, RulesetRefSchema
@@ -216,7 +218,7 @@ class WaitQuery(Closed):
 class TableSeatSchema(Closed):
     """A seat of a table, with its number of hands and of losses."""
 
-    seat = Integer(high=MAX_SEATS - 1, **described("the number of the seat"))
+    seat = seat_field("the number of the seat")
     kind = Chosen(
         *SeatKind,
         **described("whether a player or a bot has the seat, or it is open"),
@@ -247,14 +249,8 @@ class TableGameSchema(Closed):
     id = fields.UUID(**described("the id of the game"))
     hand = Integer(low=1, **described("the number of the hand, from 1"))
     status = Chosen(*Status, **described("the state of the game"))
-    shithead = Integer(
-        allow_none=True,
-        high=MAX_SEATS - 1,
-        **described("the seat that lost; null if none did, or not yet"),
-    )
-    dealer = Integer(
-        allow_none=True, high=MAX_SEATS - 1, **described("the dealer; null until one is drawn")
-    )
+    shithead = seat_field("the seat that lost; null if none did, or not yet", allow_none=True)
+    dealer = seat_field("the dealer; null until one is drawn", allow_none=True)
 
 
 class TableClockSchema(ClockRequestSchema):
@@ -300,9 +296,7 @@ class TableSchema(Closed):
             " play that its player may continue"
         ),
     )
-    seats = fields.List(
-        fields.Nested(TableSeatSchema), **described("the seats, in order of their numbers")
-    )
+    seats = list_of(TableSeatSchema, "the seats, in order of their numbers")
     hand = Integer(**described("the number of the last hand; 0 before the first"))
     game = fields.UUID(allow_none=True, **described("the id of the hand being played, or null"))
     games = fields.List(
@@ -310,10 +304,8 @@ class TableSchema(Closed):
         validate=validate.Length(max=20),
         **described("the newest 20 hands, newest first"),
     )
-    next_dealer = Integer(
-        allow_none=True,
-        high=MAX_SEATS - 1,
-        **described("the seat that deals the next hand; null if it is drawn"),
+    next_dealer = seat_field(
+        "the seat that deals the next hand; null if it is drawn", allow_none=True
     )
     as_ = Integer(
         allow_none=True,
@@ -340,7 +332,7 @@ class ChangeOfKeySchema(Closed):
 
     v = Integer(low=1, high=1, **described("the version of the format"))
     table = fields.UUID(**described("the id of the table"))
-    seat = Integer(high=MAX_SEATS - 1, **described("the seat whose key changes"))
+    seat = seat_field("the seat whose key changes")
     key = key_field(**described("the new Ed25519 public key, in base64"))
 
 

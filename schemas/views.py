@@ -19,6 +19,8 @@ from schemas.strict_fields import (
     card_list,
     described,
     hex_digits,
+    list_of,
+    seat_field,
     time_field,
 )
 from service.domain.cards import JOKER
@@ -29,10 +31,6 @@ from service.domain.game import EntropyState, Game, Status
 from service.domain.ruleset import ALL_RANKS, Asks
 from service.domain.view import ALL, Viewer
 from service.shx.validators import MAX_SEATS
-
-
-def _seat_field(text: str, *, allow_none: bool = False) -> Integer:
-    return Integer(high=MAX_SEATS - 1, allow_none=allow_none, **described(text))
 
 
 def _rank(text: str, *, allow_none: bool = False) -> Chosen:
@@ -64,7 +62,7 @@ class ClockSchema(Closed):
 class SetupSeatSchema(Closed):
     """The progress of one seat's entropy during the shuffle."""
 
-    seat = _seat_field("the seat")
+    seat = seat_field("the seat")
     entropy = Chosen(
         *Entropy,
         **described("none, a value, or a commitment that is revealed later"),
@@ -100,7 +98,7 @@ class HandSchema(Closed):
 class SeatViewSchema(Closed):
     """One seat of a game."""
 
-    seat = _seat_field("the number of the seat")
+    seat = seat_field("the number of the seat")
     name = fields.String(
         allow_none=True,
         **described("the player's name; null for bots, erased players, and in past views"),
@@ -125,9 +123,9 @@ class ResultSchema(Closed):
     """The result of a hand."""
 
     reason = Chosen(*EndReason, **described("how the hand ended"))
-    shithead = _seat_field("the seat that lost, null if none did", allow_none=True)
+    shithead = seat_field("the seat that lost, null if none did", allow_none=True)
     places = fields.List(
-        _seat_field("a seat"),
+        seat_field("a seat"),
         **described(
             "seats in the order in which they went out; with reason `shithead` the shithead last"
         ),
@@ -159,10 +157,8 @@ class GameViewSchema(Closed):
             ],
         },
     )
-    dealer = _seat_field("the dealer, null until one is drawn", allow_none=True)
-    turn = _seat_field(
-        "the seat whose turn it is, null if several may act or none", allow_none=True
-    )
+    dealer = seat_field("the dealer, null until one is drawn", allow_none=True)
+    turn = seat_field("the seat whose turn it is, null if several may act or none", allow_none=True)
     direction = fields.Integer(
         strict=True,
         validate=validate.OneOf([1, -1]),
@@ -185,22 +181,18 @@ class GameViewSchema(Closed):
     clock = fields.Nested(ClockSchema, allow_none=True, **described("the time limits, or null"))
     commit = hex_digits(64, **described("the server's commitment to its seed"))
     prev_game = fields.UUID(allow_none=True, **described("the previous game of the table"))
-    setup = fields.List(
-        fields.Nested(SetupSeatSchema),
-        allow_none=True,
-        **described("the progress of the shuffle; null once the deck is fixed"),
+    setup = list_of(
+        SetupSeatSchema, "the progress of the shuffle; null once the deck is fixed", allow_none=True
     )
     stock = Integer(**described("the number of cards in the stock"))
     pile = card_list(**about("the pile, bottom card first"))
     demand = fields.Nested(DemandSchema, **described("the demand of the pile on the next play"))
     burned = card_list(**about("the burned cards"))
-    seats = fields.List(fields.Nested(SeatViewSchema), **described("the seats, in order"))
-    moves = fields.List(
-        fields.Nested(MoveSchema),
-        **described(
-            "the legal moves of the seat `as`, which can be posted unchanged; a set of cards is "
-            "listed in one order only; empty for other viewers and in past views"
-        ),
+    seats = list_of(SeatViewSchema, "the seats, in order")
+    moves = list_of(
+        MoveSchema,
+        "the legal moves of the seat `as`, which can be posted unchanged; a set of cards is "
+        "listed in one order only; empty for other viewers and in past views",
     )
     result = fields.Nested(
         ResultSchema, allow_none=True, **described("the result; null until the hand has ended")

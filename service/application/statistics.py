@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -132,19 +133,7 @@ class Statistics:
         finished = sum(tally.finished for tally in self._tallies.values())
         return {
             "n": finished,
-            "measures": [
-                {
-                    "name": measure.name,
-                    "ruleset": measure.ruleset,
-                    "statistic": measure.statistic,
-                    "df": measure.df,
-                    "p": measure.p,
-                    "low": measure.low,
-                    "high": measure.high,
-                    "n": measure.n,
-                }
-                for measure in measures
-            ],
+            "measures": [asdict(measure) for measure in measures],
             "cannot_tell": OF_SHUFFLES,
         }
 
