@@ -90,14 +90,19 @@ def _departures(log: Log) -> Iterator[str]:
 
 def signers(log: Log) -> set[int]:
     """
-    Return the seats that signed a move of this hand, all of which come after the deal.
+    Return the seats that signed a move of this hand for which they had seen the deal.
 
-    A move names the head that its seat had seen, so even a `ready` binds deck and deal.
+    A move names the head that its seat had seen, so even a `ready` binds deck and deal. A
+    signature over an earlier head is valid with any deck, so it does not count.
     """
+    dealt = next((e["seq"] for e in log.events if e["type"] == "cards_dealt"), log.count)
     return {
         move.seat
         for move in log.grouped[0]
-        if move.seat is not None and "auth" in log.events[move.first] and _is_made(move)
+        if move.seat is not None
+        and _is_made(move)
+        and "auth" in (event := log.events[move.first])
+        and event["auth"]["intent"]["seen"]["seq"] >= dealt
     }
 
 

@@ -15,8 +15,9 @@ from service.shx.tlog.notes import NoteSigner
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.verify import verify_bundle
+from tests.changed import replace
 from tests.random_games import START, Plan, made_game, private_key, public_text
-from tests.tamper import failing, report_on, sample, sample_lines
+from tests.tamper import Forgery, failing, report_on, sample, sample_lines
 
 KEYS = {seat: private_key(f"seat {seat}") for seat in range(3)}
 SEAT_KEYS = {seat: public_text(key) for seat, key in KEYS.items()}
@@ -114,6 +115,23 @@ def test_the_keys_of_all_human_seats_raise_the_level_to_l3() -> None:
         "the key of seat 1, from outside",
         "the key of seat 2, from outside",
     )
+
+
+def test_a_move_signed_before_the_deal_was_seen_does_not_count_for_l3() -> None:
+    """Its signature is valid with any deck, and all other moves of the seat follow time-outs."""
+    clock = {"turn_seconds": 30, "swap_seconds": 60}
+    plan = Plan(name="early", seats=2, keys=KEYS, clock=clock, silent=1, silent_after=2)
+    forgery = Forgery(made_game(plan))
+    made = [e for e in forgery.events if "auth" in e and e["data"]["seat"] == 1]
+    assert {event["type"] for event in made} <= {"cards_swapped", "seat_ready"}
+    for level, seen in (("L3", made[0]["auth"]["intent"]["seen"]["seq"]), ("L2", 0)):
+        made[0]["auth"]["intent"]["seen"]["seq"] = seen
+        lines = forgery.lines(KEYS)
+        seats = {seat: SEAT_KEYS[seat] for seat in (0, 1)}
+        evidence = replace(with_receipts(receipt(lines, len(lines) - 1)), seat_keys=seats)
+        report = report_on(lines, evidence)
+        assert (failing(report), report.level) == ({}, level)
+    assert report.missing == ("seat 1 signed no move of this hand after the deal",)
 
 
 def test_l3_does_not_apply_to_a_game_without_human_seats() -> None:
