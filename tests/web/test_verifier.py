@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -233,6 +233,65 @@ def changed_lines() -> Iterator[tuple[str, tuple[bytes, ...]]]:
 
 def test_changed_bytes_are_judged_as_in_python() -> None:
     cases = [Case(name=name, lines=lines) for name, lines in changed_lines()]
+    assert differences(cases, in_node(cases)) == []
+
+
+YEARS: Final = ("0000", "0001", "9999")
+LIMITS: Final[tuple[tuple[str, str, tuple[str | int, ...], tuple[Any, ...]], ...]] = (
+    ("shithead", "game_created", ("data", "hand"), (2**31 + 1, 2**53 - 1)),
+    ("shithead", "game_created", ("data", "turn_limit"), (2**31 + 1, 2**53 - 1)),
+    ("threes-time-outs", "game_created", ("data", "clock", "turn_seconds"), (2**31 + 1,)),
+    ("shithead", "game_created", ("data", "engine", "version"), ("", "x" * 300, "x" * 301)),
+    ("shithead", "game_created", ("data", "seats", 1, "bot"), ("", "\U0001f600" * 300)),
+    ("shithead", "game_created", ("data", "ruleset", "options"), ({"": ""}, {"a": "x" * 301})),
+    ("shithead", "game_created", ("data", "ruleset", "id"), ("custom-0123456789abcdef", "")),
+    ("shithead", "game_created", ("data", "deck"), (
+        {"decks": 0, "jokers": 0, "partial": []},
+        {"decks": 0, "jokers": 2, "partial": []},
+        {"decks": 100, "jokers": 0, "partial": []},
+        {"decks": 1261, "jokers": 0, "partial": []},
+    )),
+    ("shithead", "cards_drawn", ("data", "count"), (65_535, 65_536, 65_537)),
+    ("shithead", "cards_dealt", ("data", "face_up", 0, 0, "p"), (65_535, 65_536)),
+    ("shithead", "blind_failed", ("data", "slot"), (65_535, 65_536)),
+    ("shithead", "cards_played", ("data", "cards", 0), ("X1/2", "X99999", "2c/1", "2c/9999")),
+    ("shithead-v2", "game_sealed", ("data", "refusals", "count"), (12_800, 12_801)),
+    ("shithead-keyed", "seat_ready", ("auth", "intent", "seen", "seq"), (99_999, 100_000)),
+)  # fmt: skip
+"""A sample, an event type, the place of a value in the event, and values around its limit."""
+
+
+def at_limits() -> Iterator[Case]:
+    """Yield logs with one value that is the last permitted one, or the first that is not."""
+    for name, kind, path, values in LIMITS:
+        for value in values:
+            forgery = Forgery(sample_lines(name))
+            seq = forgery.find(kind)
+            at: Any = forgery.events[seq]
+            for step in path[:-1]:
+                at = at[step]
+            at[path[-1]] = value
+            yield Case(name=f"{name}, {kind}, {path}: {value!r:.40}", lines=forgery.lines())
+    for year in YEARS:
+        forgery = Forgery(sample_lines("shithead"))
+        for event in forgery.events:
+            event["at"] = year + event["at"][4:]
+        yield Case(name=f"year {year}", lines=forgery.lines())
+
+
+def signed_by_nobody() -> Iterator[Case]:
+    """Yield logs in which an event that no player can sign has the signature of another."""
+    for kind in ("deck_committed", "entropy_revealed", "cards_drawn", "game_ended"):
+        forgery = Forgery(sample_lines("shithead-keyed"))
+        auth = forgery.events[forgery.find("seat_ready")]["auth"]
+        forgery.events[forgery.find(kind)]["auth"] = deepcopy(auth)
+        yield Case(name=f"{kind} with a signature", lines=forgery.lines())
+
+
+@pytest.mark.heavy
+def test_values_at_the_limits_are_judged_as_in_python() -> None:
+    """Each limit is the same in both, so a log that one of them refuses passes in neither."""
+    cases = [*at_limits(), *signed_by_nobody()]
     assert differences(cases, in_node(cases)) == []
 
 

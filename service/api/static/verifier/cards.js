@@ -7,7 +7,7 @@ export const RANKS = "23456789TJQKA";
 const SUITS = "cdhs";
 
 /** A card's code: rank and suit, or a joker; cards of further decks have the number of the deck. */
-export const CARD = /^(?:[2-9TJQKA][cdhs]|X[1-9][0-9]{0,2})(?:\/(?:[2-9]|[1-9][0-9]{1,2}))?$/;
+export const CARD = /^(?:[2-9TJQKA][cdhs](?:\/(?:[2-9]|[1-9][0-9]{1,3}))?|X[1-9][0-9]{0,4})$/;
 
 /**
  * Return the codes of a deck in the order before the shuffle.

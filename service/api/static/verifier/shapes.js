@@ -10,7 +10,9 @@ export const MAX_EVENTS = 100_000;
 export const MAX_SEATS = 64;
 export const LONGEST_LINE = 2 ** 20;
 const LONGEST_TEXT = 300;
-const MAX_CARDS = 65_535;
+const MAX_CARDS = 2 ** 16;
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
+const MAX_REFUSALS = 200 * MAX_SEATS;
 
 /** A value has the wrong shape; the message is its path. */
 export class Misshapen extends Error {}
@@ -58,18 +60,21 @@ export const record = (fields, optional = {}) => (value, path) => {
 
 export const HASH = matching(/^[0-9a-f]{64}$/);
 export const UUID = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-export const TEXT = satisfying((value) => typeof value === "string" && [...value].length <= LONGEST_TEXT);
+const FREE_TEXT = satisfying((value) => typeof value === "string" && [...value].length <= LONGEST_TEXT);
+export const TEXT = satisfying((value) => typeof value === "string" && value !== "" && [...value].length <= LONGEST_TEXT);
 const CODE = matching(CARD);
 const CARDS = listOf(CODE);
 const SEAT = integer(0, MAX_SEATS - 1);
 const COUNT = integer(0, MAX_CARDS);
 const SOME = integer(1, MAX_CARDS);
 const DIRECTION = oneOf(1, -1);
-const POSITION = integer(0, MAX_CARDS);
+const POSITION = integer(0, MAX_CARDS - 1); // also of a slot
+const SEQ = integer(0, MAX_EVENTS - 1);
 const NONCE = matching(/^[0-9a-f]{32}$/);
 
 export const TIME = satisfying((value) => {
   if (typeof value !== "string" || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value)) return false;
+  if (value.startsWith("0000")) return false; // years begin with 0001
   const date = new Date(`${value.slice(0, 19)}Z`); // 30 February becomes 1 or 2 March
   return !Number.isNaN(date.getTime()) && date.toISOString().slice(0, 19) === value.slice(0, 19);
 });
@@ -81,10 +86,10 @@ export const OPENING = record({ p: POSITION, card: CODE, salt: HASH });
 
 /** Settings and options: any JSON value in which no text is too long. @type {Shape} */
 const anything = (value, path) => {
-  if (typeof value === "string") TEXT(value, path);
+  if (typeof value === "string") FREE_TEXT(value, path);
   else if (value !== null && typeof value === "object") {
     for (const [name, item] of Object.entries(value)) {
-      TEXT(name, path);
+      FREE_TEXT(name, path);
       anything(item, `${path}/${name}`);
     }
   }
@@ -117,22 +122,27 @@ const consistent = (fields, contradiction) => (value, path) => {
   if (field) throw new Misshapen(`${path}/${field}`);
 };
 
-const REFUSALS = { refusals: record({ count: integer(0, MAX_EVENTS), sha256: HASH }) };
+const REFUSALS = { refusals: record({ count: integer(0, MAX_REFUSALS), sha256: HASH }) };
 
 const CREATED = consistent({
   table: UUID,
-  hand: integer(1, 2 ** 31),
+  hand: integer(1, MAX_INTEGER),
   ruleset: record({ id: TEXT, options: object, settings: orNull(object) }),
   ruleset_hash: HASH,
-  deck: record({ decks: integer(1, 99), jokers: COUNT, partial }),
+  deck: record({ decks: COUNT, jokers: COUNT, partial }),
   engine: record({ name: TEXT, version: TEXT }),
   seats: listOf(seatEntry, 1, MAX_SEATS),
   dealer: orNull(SEAT),
   prev_game: orNull(UUID),
   commit: HASH,
-  clock: orNull(record({ turn_seconds: integer(1, 2 ** 31), swap_seconds: integer(1, 2 ** 31) })),
-  turn_limit: integer(1, 2 ** 31),
-}, ({ dealer, seats }) => (dealer !== null && dealer >= seats.length ? "dealer" : null));
+  clock: orNull(record({ turn_seconds: integer(1, MAX_INTEGER), swap_seconds: integer(1, MAX_INTEGER) })),
+  turn_limit: integer(1, MAX_INTEGER),
+}, ({ dealer, seats, ruleset, deck }) => {
+  if (dealer !== null && dealer >= seats.length) return "dealer";
+  if (ruleset.settings === null && ruleset.id.startsWith("custom-")) return "ruleset/settings";
+  const cards = 52 * deck.decks + 4 * deck.partial.length + deck.jokers;
+  return cards > 0 && cards <= MAX_CARDS ? null : "deck";
+});
 
 const SEALED = { seed: HASH, deck: listOf(CODE, 1) };
 const ABORTED = { cause: oneOf("no_entropy", "left", "idle", "operator"), seat: orNull(SEAT), seed: HASH, deck: orNull(listOf(CODE, 1)) };
@@ -157,7 +167,7 @@ const DATA = {
   seat_ready: record({ seat: SEAT }),
   play_started: record({ turn: orNull(SEAT) }),
   cards_played: consistent(
-    { seat: SEAT, zone: oneOf("hand", "up", "down", "stock"), cards: listOf(CODE, 1), slot: orNull(COUNT), opening: orNull(OPENING), ...NEXT },
+    { seat: SEAT, zone: oneOf("hand", "up", "down", "stock"), cards: listOf(CODE, 1), slot: orNull(POSITION), opening: orNull(OPENING), ...NEXT },
     ({ zone, slot, opening }) => {
       if ((zone === "down") !== (slot !== null)) return "slot";
       return ["down", "stock"].includes(zone) === (opening !== null) ? null : "opening";
@@ -166,7 +176,7 @@ const DATA = {
   cards_drawn: record({ seat: SEAT, count: SOME }),
   pile_burned: record({ seat: SEAT, cause: oneOf("rank", "set"), count: SOME, cleared_by: SEAT }),
   pile_picked_up: record({ seat: SEAT, taker: SEAT, count: COUNT, with: CARDS, ...NEXT }),
-  blind_failed: record({ seat: SEAT, taker: SEAT, slot: COUNT, opening: orNull(OPENING), count: COUNT, ...NEXT }),
+  blind_failed: record({ seat: SEAT, taker: SEAT, slot: POSITION, opening: orNull(OPENING), count: COUNT, ...NEXT }),
   stock_failed: record({ seat: SEAT, taker: SEAT, opening: OPENING, count: COUNT, ...NEXT }),
   turn_passed: record({ seat: SEAT, reason: oneOf("no_play"), turn: orNull(SEAT) }),
   turn_timed_out: record({ seat: SEAT }),
@@ -187,12 +197,15 @@ const DATA_2 = {
 
 /** @type {Record<string, Shape>} */
 const MOVES = {
-  play: record({ type: oneOf("play"), cards: CARDS }),
-  play_blind: record({ type: oneOf("play_blind"), slot: COUNT }),
+  play: record({ type: oneOf("play"), cards: listOf(CODE, 1) }),
+  play_blind: record({ type: oneOf("play_blind"), slot: POSITION }),
   pick_up: record({ type: oneOf("pick_up"), with: CARDS }),
   try_stock: record({ type: oneOf("try_stock") }),
   pass: record({ type: oneOf("pass") }),
-  swap: record({ type: oneOf("swap"), up: CARDS, hand: CARDS }),
+  swap: consistent(
+    { type: oneOf("swap"), up: listOf(CODE, 1), hand: listOf(CODE, 1) },
+    ({ up, hand }) => (up.length === hand.length ? null : "hand"),
+  ),
   lay: record({ type: oneOf("lay"), stacks: listOf(CARDS) }),
   ready: record({ type: oneOf("ready") }),
   forfeit: record({ type: oneOf("forfeit") }),
@@ -207,13 +220,13 @@ const move = (value, path) => {
 const AUTH = record({
   intent: record({
     v: oneOf(1), game: UUID, seat: SEAT, move, nonce: NONCE,
-    seen: record({ seq: integer(0, MAX_EVENTS), head: HASH }),
+    seen: record({ seq: SEQ, head: HASH }),
   }),
   sig: bytes(64),
 });
 
 const ENVELOPE = record(
-  { at: TIME, by: orNull(SEAT), data: object, game: UUID, prev: HASH, seq: integer(0, MAX_EVENTS), type: TEXT, v: integer(1, 2 ** 31) },
+  { at: TIME, by: orNull(SEAT), data: object, game: UUID, prev: HASH, seq: SEQ, type: TEXT, v: integer(1, 2 ** 31) },
   { auth: AUTH },
 );
 
@@ -225,6 +238,12 @@ const FOLLOWING = /^(?:cards_drawn|pile_burned|seat_out)$/;
 function isPossibleBy({ type, by, data }) {
   if (by === null) return !type.startsWith("entropy_");
   return FOLLOWING.test(type) || (by === data.seat && !BY_SERVER.test(type));
+}
+
+/** @param {any} event @returns {boolean} whether a player can have signed the event: its own act, or its forfeit */
+function isSignable({ type, by, data }) {
+  if (type === "game_ended") return data.reason === "forfeit";
+  return by !== null && !FOLLOWING.test(type) && !type.startsWith("entropy_");
 }
 
 /**
@@ -241,6 +260,7 @@ export const checkEvent = (value, path) => {
   ENVELOPE(value, path);
   shape(value.data, `${path}/data`);
   if (!isPossibleBy(value)) throw new Misshapen(`${path}/by`);
+  if ("auth" in value && !isSignable(value)) throw new Misshapen(`${path}/auth`);
 };
 
 /** @param {string} path @param {Shape} shape @param {any} value @returns {string | null} the path of the first value with a wrong shape */
