@@ -525,3 +525,14 @@ def test_a_seat_is_called_ready_once(visits: Visits) -> None:
     expect(seat.locator(".unseen")).to_contain_text("ready")
     expect(seat.locator(".badge", has_text="✓")).to_be_visible()
     expect(seat.locator(".did")).not_to_contain_text("ready")
+
+
+def test_a_long_name_leaves_the_middle_of_the_table_free(visits: Visits) -> None:
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    host.token = host.call("POST", "/v1/players", {"name": "W" * 40}).json["token"]
+    game = open_table([host], ruleset="leeds", bots=("lowest", "lowest"))
+    page = visits.open(f"/play/{game}")
+    page.locator(".side.right .seat").wait_for()
+    box = "(css) => document.querySelector(css).getBoundingClientRect().toJSON()"
+    stacks, seat = (page.evaluate(box, css) for css in (".stacks", ".side.right .seat"))
+    assert stacks["right"] <= seat["left"]
