@@ -29,7 +29,7 @@ from service.api.http import (
     text_response,
 )
 from service.api.multipart import Part, receive_parts
-from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
+from service.api.operation import Call, InviteHeaders, Token, VersionHeaders, blueprint, operation
 from service.api.parsing import caller_address, check_encoding, copy_body, malformed
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
@@ -232,7 +232,14 @@ def _single(raw: bytes) -> Upload:
     return Upload(data=raw)
 
 
-@operation(evidence, "GET", "/keys", answer=ServerKeysSchema, token=Token.IGNORED)
+@operation(
+    evidence,
+    "GET",
+    "/keys",
+    answer=ServerKeysSchema,
+    token=Token.IGNORED,
+    headers=(VersionHeaders,),
+)
 def keys(_call: Call) -> Response:
     """
     List the server's keys, which sign receipts and checkpoints, with their periods of use.

@@ -99,6 +99,7 @@ def game(call: Call, game_id: UUID) -> Response:
         *("bad-signature", "signature-required", "nonce-reused", "stale-version"),
         *("not-your-turn", "rule-refused", "unknown-card"),
     ),
+    tagged=True,
     deferred=True,
 )
 def move(call: Call, game_id: UUID) -> Response:
@@ -126,6 +127,7 @@ def move(call: Call, game_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=(*MOVE_REFUSALS, "entropy-refused"),
     headers=(InviteHeaders,),
+    tagged=True,
     deferred=True,
 )
 def entropy(call: Call, game_id: UUID) -> Response:
@@ -151,6 +153,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=MOVE_REFUSALS,
     headers=(InviteHeaders,),
+    tagged=True,
 )
 def back(call: Call, game_id: UUID) -> Response:
     """Take over from the bot that plays for the caller's seat; any move does the same."""

@@ -168,6 +168,7 @@ def operation(
     produces: tuple[str, ...] = (JSON,),
     headers: tuple[type[Schema], ...] = (),
     location: str | None = None,
+    tagged: bool = False,
     doc: Mapping[str, Any] | None = None,
     deferred: bool = False,
     replica: bool = False,
@@ -178,11 +179,13 @@ def operation(
     The view gets a `Call` and the parameters of the path. Errors are reported in the order
     of api.md, section 1: media type, token, idempotency, query, body, then those that the
     view raises. With `deferred`, the token of a request that changes a game is checked by the
-    commit, which saves a query. With `replica` a replica of the database may answer the reads.
+    commit, which saves a query. With `tagged` the answer to a change has the ETag of the new
+    version. With `replica` a replica of the database may answer the reads.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
     no_query = _loaded_empty(query_schema)
+    sent = _answer_headers(headers, repeats, location, tagged=tagged)
     described = {
         "security": _SECURITY[token],
         "parameters": [
@@ -190,7 +193,7 @@ def operation(
             *({"in": "headers", "schema": header} for header in _headers(headers, repeats)),
         ],
         "responses": {
-            **_successes(answer, status, produces, headers, location),
+            **_successes(answer, status, produces, headers, sent),
             **_refusals(token, repeats, refuses, status, has_body=body is not None),
         },
         **({} if body is None else {"requestBody": _request_body(body)}),
@@ -320,7 +323,7 @@ def _successes(
     status: int,
     produces: tuple[str, ...],
     headers: tuple[type[Schema], ...],
-    location: str | None,
+    answer_headers: Mapping[str, Any],
 ) -> dict[int, Any]:
     """Return the successful answers of an operation for the OpenAPI document, by status."""
     success: dict[str, Any] = {"description": HTTPStatus(status).phrase}
@@ -331,14 +334,31 @@ def _successes(
     }
     if content:
         success["content"] = content
-    described = {"ETag": _ETAG} if VersionHeaders in headers else {}
-    if location is not None:
-        described["Location"] = _LOCATION
-    if described:
-        success["headers"] = described
+    if answer_headers:
+        success["headers"] = answer_headers
     if VersionHeaders not in headers:
         return {status: success}
-    return {status: success, 304: {"description": "The caller has this version already"}}
+    unchanged = {
+        "description": "The caller has this version already",
+        "headers": {"ETag": _HEADERS["ETag"]},
+    }
+    return {status: success, 304: unchanged}
+
+
+def _answer_headers(
+    headers: tuple[type[Schema], ...],
+    repeats: Repeats,
+    location: str | None,
+    *,
+    tagged: bool,
+) -> dict[str, Any]:
+    """Return the headers of a successful answer for the OpenAPI document, by name."""
+    present = {
+        "ETag": tagged or VersionHeaders in headers,
+        "Location": location is not None,
+        "Idempotency-Replayed": repeats is Repeats.ANSWERED,
+    }
+    return {name: _HEADERS[name] for name, is_sent in present.items() if is_sent}
 
 
 def _refusals(
@@ -361,6 +381,7 @@ def _refusals(
         status: {
             "description": f"{HTTPStatus(status).phrase}: {', '.join(listed)}",
             "content": {problems.MEDIA_TYPE: {"schema": ProblemSchema}},
+            **_PROBLEM_HEADERS.get(status, {}),
         }
         for status, listed in sorted(by_status.items())
     }
@@ -400,15 +421,41 @@ _SECURITY: Mapping[Token, list[dict[str, list[str]]]] = {
     Token.USED: [{"bearer": []}, {}],
     Token.IGNORED: [],
 }
-_ETAG = {
-    "description": 'the version of the game or table: "v<version>"',
-    "schema": {"type": "string"},
-}
-_LOCATION = {
-    "description": "the address of the created resource",
-    "schema": {"type": "string", "format": "uri-reference"},
-}
 _STRING = {"type": "string"}
+_HEADERS: Mapping[str, Mapping[str, Any]] = {
+    "ETag": {
+        "description": 'the version of the game or table: "v<version>"; of other answers a hash',
+        "schema": _STRING,
+    },
+    "Location": {
+        "description": "the address of the created resource",
+        "schema": {"type": "string", "format": "uri-reference"},
+    },
+    "Idempotency-Replayed": {
+        "description": "`true` if this is the first answer again; absent from the first answer",
+        "schema": {"type": "string", "enum": ["true"]},
+    },
+    "Retry-After": {
+        "description": "the seconds after which the request can be repeated",
+        "schema": {"type": "integer", "minimum": 1},
+    },
+    "WWW-Authenticate": {
+        "description": "the scheme of the token: Bearer",
+        "schema": _STRING,
+    },
+}
+"""Headers of answers, by name."""
+
+_PROBLEM_HEADERS: Mapping[int, Mapping[str, Any]] = {
+    status: {"headers": {name: _HEADERS[name]}}
+    for status, name in (
+        (HTTPStatus.UNAUTHORIZED, "WWW-Authenticate"),
+        (HTTPStatus.TOO_MANY_REQUESTS, "Retry-After"),
+        (HTTPStatus.SERVICE_UNAVAILABLE, "Retry-After"),
+    )
+}
+"""The headers of problems, by status."""
+
 _BINARY = {"type": "string", "format": "binary"}
 _OTHER_SCHEMAS: Mapping[str, Mapping[str, str]] = {
     NDJSON: _STRING,

@@ -59,6 +59,7 @@ TABLE = "/tables/<uuid:table_id>"
     repeats=Repeats.ANSWERED,
     refuses=("cannot-deal", "ruleset-refused", "rate-limited"),
     location="/v1/tables/{id}",
+    tagged=True,
 )
 def open_table(call: Call) -> Response:
     """Open a table; if its seats are full and `deal` is true, the first hand is dealt at once."""
@@ -141,6 +142,7 @@ def table(call: Call, table_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=("not-found", "seat-taken", "hand-running", "forbidden", "rate-limited"),
     headers=(InviteHeaders,),
+    tagged=True,
 )
 def sit(call: Call, table_id: UUID) -> Response:
     """Take a seat; without `seat`, any open one."""
@@ -167,6 +169,7 @@ def sit(call: Call, table_id: UUID) -> Response:
     token=Token.NEEDED,
     refuses=("not-found", "not-seated", "hand-running", "bad-signature"),
     headers=(InviteHeaders,),
+    tagged=True,
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
     """Change the entropy or key of the caller's seat for future hands; omitted fields stay."""
@@ -244,6 +247,7 @@ def close(call: Call, table_id: UUID) -> Response:
     ),
     headers=(InviteHeaders,),
     location="/v1/games/{game[id]}",
+    tagged=True,
 )
 def deal(call: Call, table_id: UUID) -> Response:
     """Deal the next hand, as a seated player or the host."""

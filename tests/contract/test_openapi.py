@@ -22,6 +22,7 @@ from tests.worlds.api_world import Person, World, make_world
 SAMPLES = Path(__file__).parents[1] / "golden/samples"
 LOGS = [log for log in sorted(SAMPLES.glob("*.jsonl")) if not log.stem.endswith(".refusals")]
 EVENT = {"$ref": "#/components/schemas/Event"}
+DESCRIBED_HEADERS = ("ETag", "Location", "Idempotency-Replayed", "Retry-After", "WWW-Authenticate")
 
 
 @pytest.fixture(scope="module")
@@ -168,6 +169,35 @@ def test_listed_and_posted_moves_have_one_schema(document: dict[str, Any]) -> No
 def test_the_stream_documents_the_header_last_event_id(document: dict[str, Any]) -> None:
     call = document["paths"]["/v1/games/{game_id}/stream"]["get"]
     assert "Last-Event-ID" in {one["name"] for one in call["parameters"] if one["in"] == "header"}
+
+
+def test_the_headers_of_answers_are_in_the_document(world: World) -> None:
+    """Clients are generated from the document, so it names each header that they can use."""
+    ada = world.person("Ada")
+    repeated = {"Idempotency-Key": "one"}
+    body = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
+    table = ada.post("/v1/tables", body, headers=repeated).json
+    game, moves = f"/v1/games/{table['game']}", f"/v1/games/{table['game']}/moves"
+    ready, seats = {"type": "ready"}, "/v1/tables/{table_id}/seats/me"
+    keys = world.get("/v1/keys").headers["ETag"]
+    known = {"If-None-Match": ada.get(game).headers["ETag"]}
+    answers = {
+        ("post", "/v1/tables"): ada.post("/v1/tables", body, headers=repeated),
+        ("get", "/v1/games/{game_id}"): ada.get(game, headers=known),
+        ("post", "/v1/games/{game_id}/moves"): ada.post(moves, ready, headers=repeated),
+        ("post", "/v1/games/{game_id}/entropy"): world.client.post(f"{game}/entropy", json={}),
+        ("get", "/v1/keys"): world.get("/v1/keys", headers={"If-None-Match": keys}),
+    }
+    assert ada.post(moves, {"type": "forfeit"}).status_code == 201
+    path = f"/v1/tables/{table['id']}"
+    answers["patch", seats] = ada.call("PATCH", f"{path}/seats/me", json={"entropy": "value"})
+    answers["post", "/v1/tables/{table_id}/games"] = ada.post(f"{path}/games")
+    document = world.get("/v1/openapi.json").json
+    for (method, template), answer in answers.items():
+        documented = document["paths"][template][method]["responses"][str(answer.status_code)]
+        sent = {name for name in DESCRIBED_HEADERS if name in answer.headers}
+        assert sent, template
+        assert sent <= set(documented.get("headers", {})), (method, template)
 
 
 def test_every_problem_type_has_a_page_and_is_listed_in_the_docs(world: World) -> None:
