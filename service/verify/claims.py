@@ -150,7 +150,7 @@ def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | Non
         doubts.insert(0, f"{unshown} {played}")
     if not doubts:
         return None
-    return f"nothing against that it was fixed before play; not shown: {'; nor '.join(doubts)}"
+    return f"nothing shows that it was not fixed before play; not shown: {'; nor '.join(doubts)}"
 
 
 def against(claim: Claim, findings: Sequence[Finding]) -> list[Finding]:

@@ -252,7 +252,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     for page in (ada, bob):  # the shuffle needs both browsers, and asks neither person
         page.get_by_role("button", name="Ready").wait_for()
     ada.get_by_role("button", name="Ready").click()
-    expect(bob.locator(".seat .did")).to_have_text("ready")
+    expect(bob.locator("#others .seat .badge", has_text="✓")).to_be_visible()
     bob.get_by_role("button", name="Ready").click()
     for page in (ada, bob):
         page.locator(".middle .demand").wait_for()
