@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import orjson
 from flask import Flask, Response, request
-from werkzeug.datastructures import Headers, MIMEAccept
+from werkzeug.datastructures import Headers, HeaderSet, MIMEAccept
 
 from service.api.context import INVITE_HEADER
 from service.api.parsing import body_bytes, malformed, present_notes, present_request
@@ -130,10 +130,10 @@ def _register_cors(app: Flask, origins: frozenset[str]) -> None:
         response.access_control_allow_origin = origin
         if request.method == "OPTIONS" and request.access_control_request_method:
             response.access_control_allow_methods = response.allow
-            response.access_control_allow_headers = CORS_ALLOWED  # type: ignore[assignment] # any collection of names
+            response.access_control_allow_headers = HeaderSet(CORS_ALLOWED)
             response.access_control_max_age = PREFLIGHT_SECONDS
         else:
-            response.access_control_expose_headers = CORS_EXPOSED  # type: ignore[assignment] # any collection of names
+            response.access_control_expose_headers = HeaderSet(CORS_EXPOSED)
         return response
 
 
