@@ -68,7 +68,7 @@ REVOKE ALL ON FUNCTION
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
     record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
-    summarise_dispute, keep_facts, try_append_events, append_move
+    summarise_dispute, keep_facts, try_append_events, append_move, append_game_move
 FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
@@ -91,5 +91,5 @@ GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
     erase_player, record_refusal, record_attempt, record_reading, save_ruleset, come_back, put_off,
-    listed_for, keep_facts, try_append_events
+    listed_for, keep_facts, try_append_events, append_game_move
 TO shithead_service;

@@ -540,7 +540,8 @@ $$;
 -- written. PostgreSQL would log a raised error, but concurrent moves are no error. With the lines
 -- the caller can decide again without a read.
 --
--- An ordinary move, one append to a game that goes on, takes the shorter path of append_move.
+-- An ordinary move, one append to a game that goes on, takes the shorter path of append_move; the
+-- service of this release calls append_game_move for it.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -550,6 +551,7 @@ DECLARE
     its_detail  text;
 BEGIN
     IF jsonb_array_length(command -> 'appends') = 1
+        AND jsonb_array_length(command -> 'outbox') = 1
         AND append ->> 'kind' = 'game'
         AND (append ->> 'expected')::integer > 0
         AND summary ?& ARRAY['status', 'turn', 'dealer', 'wake_kind', 'wake_at', 'ended_at', 'reason']
@@ -589,49 +591,49 @@ END
 $$;
 
 
--- append_move: append_events for an ordinary move, which is one append to a game that goes on.
+-- append_game_move: append_events for an ordinary move, which is one append to a game that goes on.
 --
--- Called by try_append_events, and returns the same. One body without a subtransaction: nested
--- functions and exception handlers cost as much as the writes. Refusals are found before anything is
--- written, except SH409: the answer was inserted first (for the reason in append_events), and is
--- deleted again.
+-- Returns the same as try_append_events. Its arguments are the parts of the command, because a jsonb
+-- costs the service and the database more. One body without a subtransaction: nested functions and exception handlers
+-- cost as much as the writes. Refusals are found before anything is written, except SH409: the answer
+-- was inserted first (for the reason in append_events), and is deleted again.
 --
---   the command of append_events
-CREATE OR REPLACE FUNCTION append_move(command jsonb) RETURNS jsonb
-LANGUAGE plpgsql SET search_path = public, pg_temp
+--   token       hash of the bearer token that must still be valid; null: not checked
+--   stream      the game
+--   expected    its version before the move
+--   lines       the new events, separated by line feeds, which canonical JSON does not contain
+--   new_head    the head after the last of them
+--   summary     the columns of the game's row that a move sets
+--   topic       the receiver of the outbox row
+--   its_caller  caller, key, body hash and content of the answer to store; null: none
+CREATE OR REPLACE FUNCTION append_game_move(
+    token bytea, stream uuid, expected integer, lines text, new_head bytea, summary jsonb,
+    topic text, its_caller uuid, its_key bytea, its_body bytea, its_content bytea
+) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
-    append      jsonb    := command -> 'appends' -> 0;
-    stream      uuid     := (append ->> 'stream')::uuid;
-    expected    integer  := (append ->> 'expected')::integer;
-    lines       jsonb    := append -> 'lines';
-    reached     integer  := expected + jsonb_array_length(lines);
-    new_head    bytea    := sha256('\x00'::bytea || convert_to(lines ->> -1, 'UTF8'));
-    summary     jsonb    := append -> 'summary';
-    answer      jsonb    := nullif(command -> 'answer', 'null');
-    its_caller  uuid     := (answer ->> 'caller')::uuid;
-    its_key     bytea    := decode(answer ->> 'key', 'base64');
+    each_line   text[]   := string_to_array(lines, E'\n');
+    reached     integer  := expected + cardinality(each_line);
     present     integer;
 BEGIN
-    IF command ->> 'token' IS NOT NULL AND NOT EXISTS (
-        SELECT FROM players p WHERE p.token_hash = decode(command ->> 'token', 'base64')
-    ) THEN
+    IF token IS NOT NULL AND NOT EXISTS (SELECT FROM players p WHERE p.token_hash = token) THEN
         RETURN '{"refused": "SH403", "detail": null, "lines": null}';
     END IF;
 
-    IF answer IS NOT NULL THEN
+    IF its_caller IS NOT NULL THEN
         -- Waits for a repetition of the request that runs at the same time.
         INSERT INTO answers (caller, request_key, body_hash, sealed)
-        VALUES (
-            its_caller, its_key, decode(answer ->> 'body', 'base64'), decode(answer ->> 'sealed', 'base64')
-        )
+        VALUES (its_caller, its_key, its_body, its_content)
         ON CONFLICT DO NOTHING;
         IF NOT FOUND THEN
             RETURN '{"refused": "SH410", "detail": null, "lines": null}';
         END IF;
     END IF;
 
-    IF new_head IS DISTINCT FROM decode(append ->> 'head', 'base64') THEN
+    IF new_head IS DISTINCT FROM
+        sha256('\x00'::bytea || convert_to(each_line[cardinality(each_line)], 'UTF8'))
+    THEN
         RAISE EXCEPTION 'the head of stream % is not the hash of its last event', stream
             USING ERRCODE = 'SH400';
     END IF;
@@ -656,8 +658,8 @@ BEGIN
     END IF;
 
     INSERT INTO events (stream_id, seq, line)
-    SELECT stream, expected + l.ordinality::integer - 1, convert_to(l.value, 'UTF8')
-    FROM jsonb_array_elements_text(lines) WITH ORDINALITY l;
+    SELECT stream, expected + l.ordinality::integer - 1, convert_to(l.line, 'UTF8')
+    FROM unnest(each_line) WITH ORDINALITY l (line, ordinality);
 
     UPDATE games g SET
         version = reached,
@@ -668,11 +670,31 @@ BEGIN
         wake_at = (summary ->> 'wake_at')::timestamptz
     WHERE g.game_id = stream;
 
-    INSERT INTO outbox (stream_id, version, topic)
-    SELECT (o.value ->> 'stream')::uuid, (o.value ->> 'version')::integer, o.value ->> 'topic'
-    FROM jsonb_array_elements(command -> 'outbox') o;
+    INSERT INTO outbox (stream_id, version, topic) VALUES (stream, reached, append_game_move.topic);
     RETURN NULL;
 END
+$$;
+
+
+-- append_move: append_game_move with the command of append_events, for processes of earlier releases.
+CREATE OR REPLACE FUNCTION append_move(command jsonb) RETURNS jsonb
+LANGUAGE sql SET search_path = public, pg_temp
+AS $$
+    SELECT append_game_move(
+        decode(command ->> 'token', 'base64'),
+        (append ->> 'stream')::uuid,
+        (append ->> 'expected')::integer,
+        (SELECT string_agg(l.value, E'\n' ORDER BY l.ordinality)
+        FROM jsonb_array_elements_text(append -> 'lines') WITH ORDINALITY l),
+        decode(append ->> 'head', 'base64'),
+        append -> 'summary',
+        command -> 'outbox' -> 0 ->> 'topic',
+        (command -> 'answer' ->> 'caller')::uuid,
+        decode(command -> 'answer' ->> 'key', 'base64'),
+        decode(command -> 'answer' ->> 'body', 'base64'),
+        decode(command -> 'answer' ->> 'sealed', 'base64')
+    )
+    FROM (SELECT command -> 'appends' -> 0 AS append) a
 $$;
 
 
@@ -1897,7 +1919,7 @@ REVOKE ALL ON FUNCTION
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
     record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
-    summarise_dispute, keep_facts, try_append_events, append_move
+    summarise_dispute, keep_facts, try_append_events, append_move, append_game_move
 FROM PUBLIC;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
@@ -1920,5 +1942,5 @@ GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 GRANT EXECUTE ON FUNCTION
     append_events, claim_outbox, purge_answers, create_player, rotate_token, recover_player,
     erase_player, record_refusal, record_attempt, record_reading, save_ruleset, come_back, put_off,
-    listed_for, keep_facts, try_append_events
+    listed_for, keep_facts, try_append_events, append_game_move
 TO shithead_service;

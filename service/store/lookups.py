@@ -100,6 +100,10 @@ class PostgresLookups:
 
     def find(self, lookup: Lookup) -> LookupResult:
         """Return the data that the keys of a lookup select; an archived log costs further reads."""
+        if lookup.game is not None and not (lookup.request_key or lookup.metadata or lookup.names):
+            found = self._find_game(lookup.token, lookup.game, lookup.after)
+            if found is not None:
+                return found
         [row] = self._database.fetch(
             "look_up",
             lookup.token,
@@ -121,6 +125,18 @@ class PostgresLookups:
             back=frozenset(row[8] or ()),
             metadata=metadata,
             names=names,
+        )
+
+    def _find_game(self, token: bytes | None, game: UUID, after: int) -> LookupResult | None:
+        """Return the player of a token and the events of a game; None if there is no such game."""
+        rows = self._database.fetch("look_up_game", token, game, after)
+        if not rows:
+            return None
+        [(player, name, kind, version, head, back, lines)] = rows
+        return LookupResult(
+            player=None if player is None else FoundPlayer(id=player, name=name or ""),
+            log=self._slice(game, (kind, version, head, lines or ()), after),
+            back=frozenset(back or ()),
         )
 
     def find_seal(self, game: UUID, table: UUID, *, after: int) -> SealData:

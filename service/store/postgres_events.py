@@ -70,6 +70,54 @@ def encode_commit(commit: Commit) -> str:
     ).decode()
 
 
+_MOVE_COLUMNS: Final = frozenset(
+    {
+        *("status", "turn", "dealer", "wake_kind", "wake_at"),
+        *("ended_at", "reason", "shithead", "places"),  # null as long as the game goes on
+    }
+)
+
+
+def move_arguments(commit: Commit) -> tuple[object, ...] | None:
+    """
+    Return the arguments of `append_game_move`; None if the commit is not an ordinary move.
+
+    An ordinary move is one append to a game that goes on, with its outbox row. Raises ValueError as
+    `check_commit` does.
+    """
+    if len(commit.appends) != 1 or len(commit.outbox) != 1:
+        return None
+    if commit.secret or commit.forget_secret or commit.quotas:
+        return None
+    [append], [row] = commit.appends, commit.outbox
+    summary = append.summary
+    if append.kind is not StreamKind.GAME or not append.expected or summary is None:
+        return None
+    if summary.keys() != _MOVE_COLUMNS or summary["ended_at"] or summary["reason"]:
+        return None
+    if row.stream != append.stream or row.version != append.expected + len(append.events):
+        return None
+    lines = b"\n".join(append.events).decode()
+    if lines.count("\n") != len(append.events) - 1:
+        return None
+    check_commit(commit)
+    answer = commit.answer
+    return (
+        commit.token,
+        append.stream,
+        append.expected,
+        lines,
+        append.head,
+        orjson.dumps(summary).decode(),
+        row.topic,
+        *(
+            (None, None, None, None)
+            if answer is None
+            else (answer.caller, answer.request_key, answer.body_hash, answer.sealed)
+        ),
+    )
+
+
 def check_commit(commit: Commit) -> None:
     """Raise ValueError for a commit that no store can write: a bug, not a conflict."""
     streams = {append.stream for append in commit.appends}
@@ -191,9 +239,12 @@ class PostgresStore:
                 raise
 
     def _write(self, commit: Commit) -> None:
-        argument = encode_commit(commit)
+        arguments = move_arguments(commit)
         try:
-            returned = self._append(argument)
+            if arguments is None:
+                returned = self._append("append_events", encode_commit(commit))
+            else:
+                returned = self._append("append_game_move", *arguments)
         except (NotSent, TooSlow):
             raise
         except StoreUnavailable:
@@ -265,15 +316,15 @@ class PostgresStore:
             raise StoreError(f"events of stream {stream} are missing")
         return bundle
 
-    def _append(self, argument: str) -> dict[str, Any] | None:
+    def _append(self, name: str, *arguments: object) -> dict[str, Any] | None:
         """Return the refusal of a commit by the database, None if it was written."""
         for _ in range(_TRIES - 1):
             with contextlib.suppress(*TRANSACTION_CONFLICTS):
-                return self._appended(argument)
-        return self._appended(argument)
+                return self._appended(name, *arguments)
+        return self._appended(name, *arguments)
 
-    def _appended(self, argument: str) -> dict[str, Any] | None:
-        [(returned,)] = self._database.change("append_events", argument)
+    def _appended(self, name: str, *arguments: object) -> dict[str, Any] | None:
+        [(returned,)] = self._database.change(name, *arguments)
         return cast("dict[str, Any] | None", returned)
 
     def _was_written(self, commit: Commit) -> bool:
@@ -297,9 +348,10 @@ class PostgresStore:
 
 def _described(commit: Commit) -> dict[Attribute, Value]:
     """Return what a trace shows of a commit: how many events, of which kinds of streams."""
+    is_move = move_arguments(commit) is not None
     return {
         Attribute.DATABASE: "postgresql",
-        Attribute.FUNCTION: "try_append_events",
+        Attribute.FUNCTION: "append_game_move" if is_move else "try_append_events",
         Attribute.STREAMS: [append.kind.value for append in commit.appends],
         Attribute.EVENTS: sum(len(append.events) for append in commit.appends),
         Attribute.CONFLICT: False,

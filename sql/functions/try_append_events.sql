@@ -6,7 +6,8 @@
 -- written. PostgreSQL would log a raised error, but concurrent moves are no error. With the lines
 -- the caller can decide again without a read.
 --
--- An ordinary move, one append to a game that goes on, takes the shorter path of append_move.
+-- An ordinary move, one append to a game that goes on, takes the shorter path of append_move; the
+-- service of this release calls append_game_move for it.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -16,6 +17,7 @@ DECLARE
     its_detail  text;
 BEGIN
     IF jsonb_array_length(command -> 'appends') = 1
+        AND jsonb_array_length(command -> 'outbox') = 1
         AND append ->> 'kind' = 'game'
         AND (append ->> 'expected')::integer > 0
         AND summary ?& ARRAY['status', 'turn', 'dealer', 'wake_kind', 'wake_at', 'ended_at', 'reason']

@@ -207,7 +207,7 @@ def test_only_listed_attributes_are_exported(played: Played) -> None:
     words: Mapping[Attribute, set[Any]] = {
         Attribute.METHOD: {"GET", "POST"},
         Attribute.DATABASE: {"postgresql"},
-        Attribute.FUNCTION: {"try_append_events"},
+        Attribute.FUNCTION: {"append_game_move", "try_append_events"},
         Attribute.STREAMS: {("game",), ("table",), ("table", "game"), ("game", "table")},
         Attribute.CONFLICT: {False, True},
         Attribute.MESSAGING: {"redis"},
