@@ -111,7 +111,7 @@ def _add_context(
     logger: Any, method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
     """
-    Add request, trace, level, name of the logger and time, as structlog's own processors do.
+    Add request, trace, level, logger, time and exception, as structlog's own processors do.
 
     One function, because every request writes a line, and each processor is a call.
     """
@@ -125,6 +125,8 @@ def _add_context(
     event["level"] = _LEVELS.get(method, method)
     event["logger"] = logger.name if record is None else record.name
     event["timestamp"] = f"{datetime.now(UTC).replace(tzinfo=None).isoformat()}Z"
+    if "exc_info" in event:
+        return structlog.processors.format_exc_info(logger, method, event)
     return event
 
 
@@ -139,10 +141,7 @@ def configure_logs(settings: Settings) -> None:
     libraries use it.
     """
     level = getattr(logging, settings.log_level.value.upper())
-    shared: list[structlog.typing.Processor] = [
-        _add_context,
-        structlog.processors.format_exc_info,
-    ]
+    shared: list[structlog.typing.Processor] = [_add_context]
     final: structlog.typing.Processor = structlog.processors.JSONRenderer(serializer=orjson.dumps)
     if settings.log_format is LogFormat.TEXT:
         final = structlog.dev.ConsoleRenderer(colors=False)

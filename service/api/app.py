@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any, Final, cast
 
 from flask import Blueprint, Flask, Request, Response
 from flask.sessions import NullSession, SessionInterface
 from flask.typing import ResponseReturnValue
 from werkzeug.middleware.proxy_fix import ProxyFix
-from werkzeug.routing import MapAdapter
+from werkzeug.routing import MapAdapter, Rule
 
 from service.api import docs, http, limits, observability, openapi, pages, problems
 from service.api.audit import audit, statistics
@@ -47,14 +48,60 @@ class NoSessions(SessionInterface):
         return self._NONE
 
 
+CACHED_ROUTES: Final = 4096
+MAX_CACHED_PATH: Final = 200
+"""Maximum number of characters of a path whose route is cached; each entry takes 1 KB or less."""
+
+Route = tuple[Rule, Mapping[str, Any]]
+"""The rule of a request, and the values of its parameters."""
+
+
+class _Routes(MapAdapter):
+    """Finds the route of a request; those of recent paths are cached, because games repeat them."""
+
+    def __init__(self, app: Application, request: Request) -> None:
+        super().__init__(
+            app.url_map,
+            server_name="",
+            script_name=request.root_path,
+            subdomain="",
+            url_scheme=request.scheme,
+            path_info=request.path,
+            default_method=request.method,
+            query_args=None,
+        )
+        self._cached_route = app.cached_route
+
+    def match(self, *args: Any, **options: Any) -> Any:
+        """Return the route of the request, or of the arguments, as `MapAdapter.match` does."""
+        if args or options != {"return_rule": True} or len(self.path_info) > MAX_CACHED_PATH:
+            return super().match(*args, **options)
+        rule, values = self._cached_route(self.default_method, self.path_info)
+        return rule, dict(values)
+
+
+class _Request(Request):
+    """A request of Flask, which never parses forms and so has no files to close."""
+
+    def close(self) -> None:
+        """Do nothing: there are no files of forms."""
+
+
 class Application(Flask):
     """Flask behind WSGI middleware, without work for coroutines and sessions in each request."""
 
     session_interface = NoSessions()
+    request_class = _Request
 
     def __init__(self, import_name: str) -> None:
         super().__init__(import_name, static_folder=None)
         self.outermost: WsgiApplication = self.wsgi_app  # `_wrap` puts middleware around it
+        self.cached_route = lru_cache(CACHED_ROUTES)(self._route)
+
+    def _route(self, method: str, path: str) -> Route:
+        """Return the route of a path; raises werkzeug's `NotFound` or `MethodNotAllowed`."""
+        adapter = MapAdapter(self.url_map, "", "", "", "", path, method)
+        return adapter.match(return_rule=True)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request that the WSGI server passes on."""
@@ -66,18 +113,7 @@ class Application(Flask):
 
     def create_url_adapter(self, request: Request | None) -> MapAdapter | None:
         """Return the adapter that finds the route of a request; no route depends on the host."""
-        if request is None:
-            return None
-        return MapAdapter(
-            self.url_map,
-            server_name="",
-            script_name=request.root_path,
-            subdomain="",
-            url_scheme=request.scheme,
-            path_info=request.path,
-            default_method=request.method,
-            query_args=None,
-        )
+        return None if request is None else _Routes(self, request)
 
     def preprocess_request(self) -> ResponseReturnValue | None:
         """Call the functions registered for every request; no blueprint has any of its own."""

@@ -192,6 +192,10 @@ def expected_versions() -> tuple[int, ...] | None:
     return tuple(int(version) for version in _VERSION_TAG.findall(header))
 
 
+_EMPTY: Final = frozenset({int(HTTPStatus.NO_CONTENT), int(HTTPStatus.NOT_MODIFIED)})
+"""Statuses of answers without a body."""
+
+
 class JsonResponse(Response):
     """
     A JSON answer in one part, sent without the copies and the checks of werkzeug.
@@ -199,10 +203,12 @@ class JsonResponse(Response):
     The security headers are added in one step when the answer is sent.
     """
 
+    varies_by_encoding = False
+    """Whether Vary names Accept-Encoding already."""
+
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Send the answer; its list of one part is what the server sends at once."""
-        empty = self.status_code in (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
-        if empty or environ["REQUEST_METHOD"] == "HEAD":
+        if self.status_code in _EMPTY or environ["REQUEST_METHOD"] == "HEAD":
             return super().__call__(environ, start_response)
         start_response(self.status, [*self.headers, *_missing(self.headers, _FOR_DATA)])
         return self.response  # type: ignore[return-value] # bytes: see `json_response`
@@ -315,8 +321,13 @@ def shared(response: Response, *, seconds: int = 0) -> Response:
 def _cached(response: Response, value: str, *, vary: bool) -> Response:
     response.headers.add("Cache-Control", value)  # `add` does not search for an earlier value
     if vary:
-        response.headers.add("Vary", f"Authorization, {INVITE_HEADER}")
+        response.headers.add("Vary", _VARY_OF_PRIVATE)
+        if isinstance(response, JsonResponse):
+            response.varies_by_encoding = True
     return response
+
+
+_VARY_OF_PRIVATE: Final = f"Authorization, {INVITE_HEADER}, Accept-Encoding"
 
 
 def page(items: Sequence[Any], next_: str | int | None, **more: Any) -> Mapping[str, Any]:
@@ -357,7 +368,7 @@ def register_compression(app: Flask) -> None:
 
     @app.after_request
     def compress(response: Response) -> Response:
-        if response.status_code == HTTPStatus.NOT_MODIFIED:
+        if response.status_code == 304:
             _add_vary(response)
             return response
         if not _compressible(response):
@@ -376,6 +387,8 @@ def register_compression(app: Flask) -> None:
 
 def _add_vary(response: Response) -> None:
     """Add Accept-Encoding to Vary, without parsing the header as `response.vary` would."""
+    if isinstance(response, JsonResponse) and response.varies_by_encoding:
+        return
     named = response.headers.get("Vary")
     if named is None:
         response.headers["Vary"] = "Accept-Encoding"

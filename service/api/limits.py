@@ -42,6 +42,10 @@ REDIS_SLOTS = 8
 """Requests of a process that may wait for Redis at a time; others are counted in the process."""
 
 
+Key = str | int
+"""What requests are counted by: `UUID.int` of a player, or a text that names an address or work."""
+
+
 class FixedWindows:
     """
     Counters of one minute in this process; the window of a key starts with its first request.
@@ -51,11 +55,11 @@ class FixedWindows:
     """
 
     def __init__(self) -> None:
-        self._windows: dict[str, tuple[float, int]] = {}  # key: end, count
+        self._windows: dict[Key, tuple[float, int]] = {}  # key: end, count
         self._purge_at = 0.0
         self._lock = threading.Lock()
 
-    def hit(self, key: str, limit: int, cost: int = 1) -> float:
+    def hit(self, key: Key, limit: int, cost: int = 1) -> float:
         """Add `cost` to a key; return 0, or the seconds to wait if that exceeds `limit`."""
         now = time.monotonic()
         with self._lock:
@@ -104,14 +108,14 @@ class RateLimits:
         """
         if self._enabled:
             detail = "too many requests with this token"
-            self._count(f"player {player}", self._per_player, detail)
+            self._count(player.int, self._per_player, detail)
 
     def count_work(self, key: str, limit: int, cost: int, detail: str) -> None:
         """Count `cost` units of work for a key; raises `rate-limited` above `limit` a minute."""
         if self._enabled:
             self._count(f"work {key}", limit, detail, cost=cost)
 
-    def _count(self, key: str, limit: int, detail: str, *, cost: int = 1) -> None:
+    def _count(self, key: Key, limit: int, detail: str, *, cost: int = 1) -> None:
         seconds = self._windows.hit(key, limit, cost)
         if seconds:
             raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)

@@ -61,7 +61,6 @@ SECONDS = Histogram(
 )
 
 
-_log = structlog.stdlib.get_logger("shithead.requests")
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
@@ -73,6 +72,7 @@ def register(app: Flask, settings: Settings) -> None:
     """
     if tracing.is_on():
         _trace_requests(app)
+    log = structlog.stdlib.get_logger("shithead.requests").bind()  # not again for every line
 
     @app.before_request
     def begin_request() -> None:
@@ -91,7 +91,7 @@ def register(app: Flask, settings: Settings) -> None:
         seconds = None if began is None else time.perf_counter() - began
         present, (status, problem) = present_request(), outcome(response)
         _measure(present, response, seconds, status, problem)
-        _log_request(present, response, seconds, status, problem)
+        _log_request(log, present, response, seconds, status, problem)
         return response
 
     app.add_url_rule("/metrics", "metrics", _public_metrics)
@@ -147,15 +147,20 @@ def _seconds(method: str, call: str) -> Histogram:
 
 
 def _log_request(
-    present: Request, response: Response, seconds: float | None, status: int, problem: str | None
+    log: structlog.stdlib.BoundLogger,
+    present: Request,
+    response: Response,
+    seconds: float | None,
+    status: int,
+    problem: str | None,
 ) -> None:
     """Log an answer: the template of its path, the ids in it, and the outcome."""
     rule = present.url_rule.rule if present.url_rule else None
-    level = _log.info
+    level = log.info
     if response.status_code >= 500:
-        level = _log.error
+        level = log.error
     elif rule in _QUIET:
-        level = _log.debug
+        level = log.debug
     level(
         "request",
         method=present.method,

@@ -491,7 +491,7 @@ class Names:
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
-        self._kept: dict[UUID, _Kept] = {}
+        self._kept: dict[int, _Kept] = {}  # by `UUID.int`, which is hashed in C
         self._lock = threading.Lock()
 
     def of(self, players: Sequence[UUID | None]) -> list[str | None]:
@@ -520,17 +520,17 @@ class Names:
         with self._lock:
             if len(self._kept) > MAX_NAMES:
                 self._kept.clear()
-            self._kept |= {player: (end, name) for player, name in names.items()}
+            self._kept |= {player.int: (end, name) for player, name in names.items()}
 
     def forget(self, player: UUID) -> None:
         """Remove a changed or erased name from the cache."""
         with self._lock:
-            self._kept.pop(player, None)
+            self._kept.pop(player.int, None)
 
     def _cached(self, players: Sequence[UUID | None]) -> tuple[list[_Kept | None], list[UUID]]:
         """Return what is cached for each player, and the players that have to be read again."""
         with self._lock:
-            found = [None if player is None else self._kept.get(player) for player in players]
+            found = [None if one is None else self._kept.get(one.int) for one in players]
         now = time.monotonic()
         expired = [
             player

@@ -6,7 +6,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 import orjson
@@ -251,6 +251,11 @@ def _associated_with_game(game: UUID) -> bytes:
     return b"refusal" + game.bytes
 
 
+# Each look-up of a counter by its labels costs more than the counting.
+_CONFLICTS_OF_PLAYERS: Final = CONFLICTS.labels("player")
+_MOVES_OF_PLAYERS: Final = MOVES.labels("player")
+_MOVES_OF_SERVER: Final = MOVES.labels("server")
+
 Decision = Callable[[GameEntry], tuple[Event, ...]]
 """Returns the events that a command leads to, or raises Refusal."""
 
@@ -392,7 +397,7 @@ class Moves:
             caller=player,
             request=request,
             read=read,
-            conflict=CONFLICTS.labels("player").inc,
+            conflict=_CONFLICTS_OF_PLAYERS.inc,
             overtaken=self._overtaken,
         )
 
@@ -522,7 +527,7 @@ class Moves:
         """Cache and count a committed change, and notify readers and, with `wake`, workers."""
         after, record = change.after, change.record
         self._game_cache.keep(after)
-        MOVES.labels("player" if wake else "server").inc()
+        (_MOVES_OF_PLAYERS if wake else _MOVES_OF_SERVER).inc()
         coming = change.wake
         due = (
             wake
