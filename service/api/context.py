@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
-from flask import Flask
+from flask import Flask, Request
 
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
@@ -96,8 +97,15 @@ def required(player: Player | None) -> Player:
 def caller_of(player: Player | None, read: FirstRead) -> Caller:
     """Return the caller: the player, if any, with the invite in the request and its first read."""
     present = present_request()
-    invite: str | None = present.environ.get(_INVITE)
+    return Caller(
+        player=player.id if player else None,
+        invite=present.environ.get(_INVITE),
+        what=partial(_path, present),
+        read=read,
+    )
+
+
+def _path(present: Request) -> str:
+    """Return the path of a request with its query, as the access log records it."""
     query = present.query_string.decode("utf-8", "replace")
-    path = (f"{present.path}?{query}" if query else present.path)[:MAX_LOGGED_PATH]
-    identity = player.id if player else None
-    return Caller(player=identity, invite=invite, what=path, read=read)
+    return (f"{present.path}?{query}" if query else present.path)[:MAX_LOGGED_PATH]

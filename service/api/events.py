@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
 import structlog
 from flask import Response, request
+from msgspec.structs import replace
 
 from schemas.games import (
     AsQuery,
@@ -308,7 +309,8 @@ class Follower:
         self._waiting = parts.waiting
         self._first_reads = parts.services.first_reads
         self._token = None if caller.read is None else caller.read.token
-        self._caller = replace(caller, read=None)
+        path = caller.what()  # computed now, so that the stream does not keep the request
+        self._caller = replace(caller, read=None, what=lambda: path)
         self._first = first
         self._is_over = entry.record.sealed and first >= entry.version
         self._address = address

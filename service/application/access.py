@@ -7,7 +7,6 @@ import hmac
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
@@ -17,7 +16,7 @@ from service.application.errors import Refusal, not_found
 from service.application.ports import World
 from service.domain.view import Viewer
 from service.store.games import GameRepository, GameRow, TableRow
-from service.store.lookups import Lookup, LookupResult, Lookups, lookup_of
+from service.store.lookups import Lookup, LookupResult, Lookups
 
 if TYPE_CHECKING:
     from service.application.games.cache import GameCache, GameEntry, Names
@@ -31,14 +30,13 @@ class Player(Struct, frozen=True, kw_only=True):
     name: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(Struct, frozen=True, kw_only=True):
     """The sender of a request: a player or an anonymous caller, with or without an invite."""
 
     player: UUID | None = None
     invite: str | None = None
-    what: str = "the game"  # the data requested, for the access log
-    read: FirstRead | None = field(default=None, repr=False, compare=False)
+    what: Callable[[], str] = lambda: "the game"  # names the data requested, for the access log
+    read: FirstRead | None = None
 
 
 Expected = Callable[[], Collection[int] | None]
@@ -136,6 +134,9 @@ class FirstReads:
                 self._players.popitem(last=False)
 
 
+_NOTHING: Final = LookupResult()
+
+
 class FirstRead:
     """
     The token, the stored answer and the game of one request.
@@ -150,7 +151,7 @@ class FirstRead:
         self._reads = reads
         self._game = game
         self._lookup: Lookup | None = None
-        self._found = LookupResult()
+        self._found = _NOTHING
         self._known: GameEntry | None = None  # the cached version of the game
         self._entry: GameEntry | None = None
         self._taken = True  # whether `take` has to read: nothing is read yet
@@ -173,16 +174,15 @@ class FirstRead:
 
     def confirm(self) -> None:
         """Read the token, the stored answer and the present game; raises Refusal `unauthorized`."""
-        names, known, game = self._reads.names, None, Lookup()
+        names, known = self._reads.names, None
         if self._game is not None:
             known = self._reads.game_cache.in_memory(self._game)
-            game = lookup_of(self._game, None if known is None else known.version)
         self._lookup = Lookup(
             token=self.token,
             request_key=None if self.request is None else self.request.request_key,
-            game=game.game,
-            after=game.after,
-            metadata=game.metadata,
+            game=self._game,
+            after=0 if known is None else known.version,
+            metadata=self._game is not None and known is None,
             names=() if known is None else names.expired(known.players),
         )
         self._known, self._entry, self._taken = known, None, False
@@ -329,7 +329,7 @@ class AccessLog:
 
     def _record(self, games: Sequence[UUID], caller: Caller) -> None:
         self._directory.record_readings(
-            games, at=self._world.now(), reader=caller.player, what=caller.what
+            games, at=self._world.now(), reader=caller.player, what=caller.what()
         )
 
 

@@ -150,7 +150,7 @@ class Statistics:
                 detail = "only the player and referees of disputes against the player may read this"
                 raise Refusal("forbidden", detail)
             what = f"the statistics of blind choices of {player}"
-            self._access_log.note_person(judged, Caller(player=caller.id, what=what))
+            self._access_log.note_person(judged, Caller(player=caller.id, what=lambda: what))
         choices = [_choice(row) for row in self._directory.blind_choices(player)]
         return {
             "player": str(player),
