@@ -31,7 +31,7 @@ from flask import Flask
 from ops.bench.endpoint_inputs import Input, inputs
 from ops.bench.endpoint_scene import Scene, make_scene, wait_for_findings
 from service.api.app import api_shares, create_app
-from service.api.parsing import GRACE_SECONDS
+from service.api.bodies import GRACE_SECONDS
 from service.application.quotas import Slots
 from service.bootstrap import services_from
 from service.config import Settings

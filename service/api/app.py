@@ -15,6 +15,8 @@ from werkzeug.routing import MapAdapter, Rule
 
 from service.api import docs, http, limits, observability, openapi, pages, problems
 from service.api.audit import audit, statistics
+from service.api.bodies import Application as WsgiApplication
+from service.api.bodies import BodySlots, Environ, RequestBodies, StartResponse
 from service.api.context import Context, install, services
 from service.api.disputes import disputes
 from service.api.events import events, replay, stream
@@ -24,8 +26,7 @@ from service.api.http import json_response
 from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
 from service.api.openapi import make_api
-from service.api.parsing import Application as WsgiApplication
-from service.api.parsing import BodySlots, Environ, RequestBodies, StartResponse, caller_address
+from service.api.parsing import caller_address
 from service.api.players import players
 from service.api.rulesets import bots, rulesets
 from service.api.tables import tables

@@ -17,6 +17,7 @@ from a2wsgi.asgi_typing import HTTPScope, Receive, ReceiveEvent, SendEvent
 from a2wsgi.asgi_typing import Send as SendMessage
 
 from service import tracing
+from service.api.bodies import Application, Environ, StartResponse
 from service.api.events import (
     FAULTS,
     HAND_OVER,
@@ -30,7 +31,6 @@ from service.api.events import (
     next_step,
 )
 from service.api.long_poll import Waiting
-from service.api.parsing import Application, Environ, StartResponse
 
 READERS = 4
 """Threads that read events from the store for all streams."""

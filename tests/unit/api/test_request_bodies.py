@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from flask import Flask, Response, request
 
-from service.api.parsing import BodySlots, RequestBodies
+from service.api.bodies import BodySlots, RequestBodies
 from service.application.errors import Refusal
 from service.application.quotas import Slots
 

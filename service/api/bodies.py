@@ -1,0 +1,282 @@
+"""Request bodies: received within a deadline, so that unfinished ones block few threads."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import IO, Any
+
+from service.api.parsing import caller_address
+from service.application.errors import Refusal
+from service.application.quotas import Slots
+
+GRACE_SECONDS = 0.5
+"""Seconds after which a body needs one of the slots for slow bodies."""
+
+BYTES_A_SECOND = 1 << 16
+"""Received bytes that extend the deadline of a body by one second."""
+
+FLUSH_SECONDS = 0.05
+"""Time for the server to send a refusal before the connection is closed."""
+
+MAX_IDLE_READERS = 64
+
+Environ = dict[str, Any]
+StartResponse = Callable[..., Any]
+Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodySlots:
+    """Slots for the bodies that a process receives concurrently, in all and from one address."""
+
+    arriving: Slots  # every body, from its first read
+    slow: Slots  # bodies that have taken longer than GRACE_SECONDS
+
+
+class RequestBodies:
+    """
+    WSGI middleware that reads every request body within a deadline.
+
+    The server's own `wsgi.input` blocks for as long as the client keeps the connection
+    open, and with it the thread of the request. Here a reader thread makes the blocking
+    call; the thread of the request waits for it until the deadline at most, and then answers
+    503. `seconds` is the deadline; each 64 KiB received extends it by one second.
+
+    A body that arrives within half a second needs no slot for slow bodies, so that
+    ordinary requests succeed during an attack from the same address.
+    """
+
+    def __init__(self, app: Application, slots: BodySlots, *, seconds: float) -> None:
+        self._app = app
+        self._slots = slots
+        self._seconds = seconds
+        self._readers = _Readers()
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request; if its body was abandoned, the connection is closed afterwards."""
+        length = environ.get("CONTENT_LENGTH") or None
+        if length in (None, "0") and "HTTP_TRANSFER_ENCODING" not in environ:
+            return _buffered(self._app, environ, start_response)
+        body = _Body(environ["wsgi.input"], length, self._slots, self._readers, self._seconds)
+        environ["wsgi.input"] = body
+
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            return start_response(status, _closing(headers) if body.abandoned else headers, *more)
+
+        try:
+            answer = _buffered(self._app, environ, start)
+        finally:
+            body.release()
+        return _ended_early(answer) if body.abandoned else answer
+
+
+class _Body(io.RawIOBase):
+    """A request body as a file that the application reads."""
+
+    def __init__(
+        self,
+        stream: IO[bytes],
+        length: str | None,
+        slots: BodySlots,
+        readers: _Readers,
+        seconds: float,
+    ) -> None:
+        super().__init__()
+        self._stream = stream
+        self._left = int(length) if length and length.isascii() and length.isdigit() else None
+        self._slots = slots
+        self._readers = readers
+        self._seconds = seconds
+        self._began: float | None = None
+        self._received = 0
+        self._held: list[tuple[Slots, str]] = []
+        self.abandoned = False
+
+    def readable(self) -> bool:
+        """Return true: a body is readable, not writable or seekable."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """
+        Return up to `size` bytes; fewer only at the end of the body or of its connection.
+
+        Raises Refusal `unavailable` if the body arrives too slowly, or if no slot is free.
+        """
+        if size < 0:
+            return self.readall()
+        if self._left is not None:
+            size = min(size, self._left)
+        if not size or self.abandoned:
+            return b""
+        data = self._receive(size)
+        self._received += len(data)
+        if self._left is not None:
+            self._left = self._left - len(data) if data else 0
+        return data
+
+    def readinto(self, buffer: Any) -> int:
+        """Read into a buffer."""
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def release(self) -> None:
+        """Release the slots; a read that still runs releases its own when it ends."""
+        while self._held:
+            slots, address = self._held.pop()
+            slots.release(address)
+
+    def _receive(self, size: int) -> bytes:
+        now = time.monotonic()
+        if self._began is None:
+            self._began = now
+            self._take(self._slots.arriving)
+        read = _Read(self._stream, size)
+        self._readers.run(read)
+        if read.wait(self._began + GRACE_SECONDS - now):
+            return read.data
+        try:
+            if len(self._held) < 2:  # has no slot for slow bodies yet
+                self._take(self._slots.slow)
+            deadline = self._began + self._seconds + self._received / BYTES_A_SECOND
+            if read.wait(deadline - time.monotonic()):
+                return read.data
+            raise Refusal(
+                "unavailable",
+                f"the body arrives too slowly: it may take {self._seconds:g} s, and one more for "
+                f"each {BYTES_A_SECOND >> 10} KiB",
+                retry_after=1,
+            )
+        except Refusal:
+            self.abandoned = True
+            read.abandon(self._held)
+            self._held = []
+            raise
+
+    def _take(self, slots: Slots) -> None:
+        address = caller_address()
+        if not slots.acquire(address):
+            detail = "too many request bodies are arriving at the same time"
+            raise Refusal("unavailable", detail, retry_after=1)
+        self._held.append((slots, address))
+
+
+class _Read:
+    """One blocking read of the server's stream in a reader thread; the caller may abandon it."""
+
+    def __init__(self, stream: IO[bytes], size: int) -> None:
+        self.data = b""
+        self._stream = stream
+        self._size = size
+        self._running = threading.Lock()
+        self._running.acquire()
+        self._lock = threading.Lock()
+        self._ended = False
+        self._held: list[tuple[Slots, str]] = []
+
+    def run(self) -> None:
+        """Read into `data`, which stays empty if the read fails, as after a connection reset."""
+        try:
+            with suppress(OSError, ValueError):
+                self.data = self._stream.read(self._size)
+        finally:
+            with self._lock:
+                self._ended = True
+                self._release()
+            self._running.release()
+
+    def wait(self, seconds: float) -> bool:
+        """Return whether the read ended within `seconds`."""
+        return self._running.acquire(timeout=max(0.0, seconds))
+
+    def abandon(self, held: list[tuple[Slots, str]]) -> None:
+        """Hold the slots until the read ends; its result is discarded."""
+        with self._lock:
+            self._held = held
+            if self._ended:
+                self._release()
+
+    def _release(self) -> None:
+        while self._held:
+            slots, address = self._held.pop()
+            slots.release(address)
+
+
+class _Readers:
+    """A pool of threads for blocking reads that grows with the concurrent reads."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[_Read] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._idle = 0
+
+    def run(self, read: _Read) -> None:
+        """Run a read in an idle thread, or in a new one."""
+        with self._lock:
+            start = not self._idle
+            if not start:
+                self._idle -= 1
+        self._queue.put(read)
+        if start:
+            threading.Thread(target=self._work, name="body", daemon=True).start()
+
+    def _work(self) -> None:
+        while True:
+            self._queue.get().run()
+            with self._lock:
+                if self._idle >= MAX_IDLE_READERS:
+                    return
+                self._idle += 1
+
+
+def _buffered(app: Application, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+    """Return an answer; if it has a Content-Length, as a list, which the server sends at once."""
+    sent: list[tuple[str, str]] = []
+
+    def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+        nonlocal sent
+        sent = headers
+        return start_response(status, headers, *more)
+
+    answer = app(environ, start)
+    if isinstance(answer, list) or not any(name == "Content-Length" for name, _ in sent):
+        return answer
+    try:
+        return [b"".join(answer)]
+    finally:
+        close = getattr(answer, "close", None)
+        if close is not None:
+            close()
+
+
+def _closing(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """
+    Return the headers of an answer after which the connection closes.
+
+    The server keeps reading a body after the answer, for as long as the client keeps
+    the connection open. It drops the connection if an answer is shorter than its
+    Content-Length, so Content-Length is one byte too large here.
+    """
+    others = [(name, value) for name, value in headers if name.lower() != "connection"]
+    lengthened = [
+        (name, str(int(value) + 1) if name.lower() == "content-length" else value)
+        for name, value in others
+    ]
+    return [*lengthened, ("Connection", "close")]
+
+
+def _ended_early(answer: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield an answer, give the server time to send it, then end one byte early."""
+    try:
+        yield b"".join(answer)
+        time.sleep(FLUSH_SECONDS)
+    finally:
+        close = getattr(answer, "close", None)
+        if close is not None:
+            close()
