@@ -51,6 +51,9 @@ MAINTENANCE_SECONDS = 1.0
 MAINTENANCE_BATCH = 20
 """Maximum number of disputes or games in one round, so that due games are not delayed for long."""
 
+MEASURE_EVERY = 5.0
+"""Seconds between two measurements of queues: each takes a query for every queue."""
+
 IDLE_EVERY = 60.0
 """Seconds between two searches for abandoned games."""
 
@@ -73,6 +76,7 @@ class Sweeper:
         self._purged_at = 0.0
         self._idle_searched_at = 0.0
         self._maintained_at = 0.0
+        self._measured_at = 0.0
         self._erasures_listed_at = 0.0
         self._last_idle: IdleGame | None = None  # the last game of a full batch
         self._log = structlog.get_logger("sweeper")
@@ -106,10 +110,7 @@ class Sweeper:
         """
         if time.monotonic() - self._maintained_at < MAINTENANCE_SECONDS:
             return
-        measure_backlog(self._services)
-        queued = self._queued()
-        if queued is not None:
-            QUEUED.set(queued)
+        self.measure()
         dispute_jobs, statistics = self._services.dispute_jobs, self._services.statistics
         for dispute in dispute_jobs.due(limit=MAINTENANCE_BATCH):
             self._one(dispute_jobs.process, dispute)
@@ -127,6 +128,16 @@ class Sweeper:
             raise
         except Exception:  # noqa: BLE001 - one unreadable stream must not stop the sweeper
             self._log.exception("maintenance failed", id=str(identity))
+
+    def measure(self) -> None:
+        """Update the metrics of the outbox, the public log and the job queue."""
+        if time.monotonic() - self._measured_at < MEASURE_EVERY:
+            return
+        self._measured_at = time.monotonic()
+        measure_backlog(self._services)
+        queued = self._queued()
+        if queued is not None:
+            QUEUED.set(queued)
 
     def wake_idle(self) -> int:
         """Wake workers to close abandoned games; return how many were found."""
