@@ -6,6 +6,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any, Generic, Protocol, TypedDict, TypeVar
 from uuid import UUID
 
@@ -95,6 +96,15 @@ class DisputeSummary(_DisputeColumns):
     opened_at: datetime
 
 
+class ListName(StrEnum):
+    """The lists with cursors; a cursor of one is refused by the others."""
+
+    GAMES = "games"
+    TABLES = "tables"
+    DISPUTES = "disputes"  # of all games, or of one
+    READINGS = "readings"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
     """The last row of a page; the next page begins after it. Opaque to clients."""
@@ -102,20 +112,28 @@ class Cursor:
     at: datetime
     id: UUID
 
-    def encode(self) -> str:
-        """Return the cursor as a client gets it."""
-        text = f"{self.at.astimezone(UTC).isoformat()} {self.id}"
+    def encode(self, name: ListName | None) -> str:
+        """Return the cursor of a list as a client gets it; without a name as in release 0.1.0."""
+        prefix = "" if name is None else f"{name} "
+        text = f"{prefix}{self.at.astimezone(UTC).isoformat()} {self.id}"
         return urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     @classmethod
-    def decode(cls, text: str) -> Cursor:
-        """Return the cursor that a client sent; raises ValueError for an invalid one."""
+    def decode(cls, text: str, name: ListName) -> Cursor:
+        """
+        Return the cursor of a list that a client sent.
+
+        Raises ValueError for an invalid one, and for one of another list.
+        """
         if not text.isascii():
             raise ValueError("no cursor")
-        at, _, identity = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(" ")
-        cursor = cls(at=datetime.fromisoformat(at), id=UUID(identity))
+        words = urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().split(" ")
+        if len(words) not in (2, 3):
+            raise ValueError("no cursor")
+        cursor = cls(at=datetime.fromisoformat(words[-2]), id=UUID(words[-1]))
         try:
-            if cursor.at.tzinfo is None or cursor.encode() != text:
+            sent = cursor.encode(name if len(words) == 3 else None)
+            if cursor.at.tzinfo is None or sent != text:
                 raise ValueError("no cursor")
         except OverflowError:  # in UTC the time is outside the years 1 to 9999
             raise ValueError("no cursor") from None
@@ -150,6 +168,10 @@ class Page(Generic[Row]):
 
     items: tuple[Row, ...]
     next: Cursor | None
+
+    def following(self, name: ListName) -> str | None:
+        """Return the cursor of the next page as a client gets it; None on the last page."""
+        return None if self.next is None else self.next.encode(name)
 
     @classmethod
     def of(cls, rows: Sequence[Row], limit: int) -> Page[Row]:

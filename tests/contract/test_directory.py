@@ -5,6 +5,7 @@ from __future__ import annotations
 from base64 import urlsafe_b64encode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -13,7 +14,7 @@ import pytest
 from service.store.directory import CustomRuleset, Directory
 from service.store.events import StreamConflict, StreamKind
 from service.store.games import DueGame, GameFilter, SeatRow
-from service.store.summaries import Cursor
+from service.store.summaries import Cursor, ListName
 from tests.contract.conftest import Stores
 from tests.streams import (
     THEN,
@@ -115,7 +116,8 @@ def test_games_are_listed_newest_first_page_by_page(stores: Stores) -> None:
         page = stores.directory.list_games(EVERYTHING, viewer=None, cursor=cursor, limit=3)
         assert len(page.items) == size
         seen += [row.id for row in page.items]
-        cursor = None if page.next is None else Cursor.decode(page.next.encode())
+        text = page.following(ListName.GAMES)
+        cursor = None if text is None else Cursor.decode(text, ListName.GAMES)
     assert cursor is None
     assert seen == [games[n] for n in newest]
 
@@ -314,9 +316,17 @@ NO_TIME = "0001-01-01T00:00:00+01:00"
 )
 def test_an_invalid_cursor_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        Cursor.decode(text)
+        Cursor.decode(text, ListName.GAMES)
 
 
 def test_a_cursor_is_read_back_from_its_text() -> None:
     cursor = Cursor(at=datetime(2026, 1, 2, 3, 4, 5, 678901, tzinfo=UTC), id=uuid4())
-    assert Cursor.decode(cursor.encode()) == cursor
+    for name in (ListName.GAMES, None):
+        assert Cursor.decode(cursor.encode(name), ListName.GAMES) == cursor
+
+
+def test_a_cursor_of_another_list_is_refused() -> None:
+    cursor = Cursor(at=datetime(2026, 1, 2, tzinfo=UTC), id=uuid4())
+    for one, other in permutations(ListName, 2):
+        with pytest.raises(ValueError, match="no cursor"):
+            Cursor.decode(cursor.encode(one), other)

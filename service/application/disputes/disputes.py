@@ -41,6 +41,7 @@ from service.shx.receipts import check_receipt, vote_commitment
 from service.shx.tlog.notes import NoteVerifier, only_signed_by
 from service.store.directory import Directory
 from service.store.events import EventStore
+from service.store.summaries import ListName
 from service.verify.evidence import with_line_feeds
 
 DISPUTE_WORK: Final = 10
@@ -91,10 +92,12 @@ class Disputes:
     def list(self, caller: Caller, game: UUID, *, limit: int, cursor: str | None) -> Listed:
         """Return a page of a game's disputes, newest first; raises Refusal `invalid-body`."""
         self.games.read(caller, game)
-        page = self.directory.disputes_of(game, cursor=cursor_of(cursor), limit=limit)
+        page = self.directory.disputes_of(
+            game, cursor=cursor_of(cursor, ListName.DISPUTES), limit=limit
+        )
         with work(DISPUTE_WORK * len(page.items)):
             found = [self.commands.record(row.id) for row in page.items]
-            return self._shown(found, caller), page.next.encode() if page.next else None
+            return self._shown(found, caller), page.following(ListName.DISPUTES)
 
     def list_all(
         self, caller: Caller, *, state: str | None, limit: int, cursor: str | None
@@ -111,7 +114,7 @@ class Disputes:
             invite=None if caller.invite is None else digest(caller.invite),
             state=state,
             now=self.world.now(),
-            cursor=cursor_of(cursor),
+            cursor=cursor_of(cursor, ListName.DISPUTES),
             limit=limit,
         )
         with work(DISPUTE_WORK * len(page.items)):
@@ -119,7 +122,7 @@ class Disputes:
             wanted = [r for r in found if state in (None, r.dispute.state.value)]
             games = (self.directory.game(game) for game in {record.game for record in wanted})
             self.access_log.note_listed([game for game in games if game is not None], caller)
-            return self._shown(wanted, caller), page.next.encode() if page.next else None
+            return self._shown(wanted, caller), page.following(ListName.DISPUTES)
 
     def _shown(
         self, records: Sequence[DisputeRecord], caller: Caller

@@ -23,6 +23,7 @@ from service.domain.view import ALL, Viewer
 from service.replay.history import History
 from service.shx.canonical import format_time
 from service.store.directory import Directory
+from service.store.summaries import ListName
 
 OPINION_WORK: Final = 1000
 """The work of an opinion, in events: enough to need a slot (decision 0050)."""
@@ -132,7 +133,9 @@ class Auditing:
             raise Refusal(
                 "not-seated", "only seats of the game and its referees may read its access log"
             )
-        page = self.directory.readings(game, cursor=cursor_of(cursor), limit=limit)
+        page = self.directory.readings(
+            game, cursor=cursor_of(cursor, ListName.READINGS), limit=limit
+        )
         items = [
             {
                 "at": format_time(row.created_at),
@@ -142,7 +145,7 @@ class Auditing:
             for row in page.items
         ]
         self.access_log.note(entry, caller)
-        return items, page.next.encode() if page.next else None
+        return items, page.following(ListName.READINGS)
 
     def _history(self, entry: GameEntry, caller: Caller) -> tuple[History, Viewer]:
         viewer: Viewer = ALL if entry.record.sealed else entry.seat_of(caller.player)

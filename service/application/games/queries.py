@@ -35,7 +35,7 @@ from service.shx.canonical import format_time, parse_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
 from service.store.games import GameFilter, GameRow
-from service.store.summaries import Cursor
+from service.store.summaries import Cursor, ListName
 
 
 def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, Any]:
@@ -115,12 +115,12 @@ def deadline(entry: GameEntry) -> str | None:
     return format_time(parse_time(since) + timedelta(seconds=seconds)) if since else None
 
 
-def cursor_of(text: str | None) -> Cursor | None:
+def cursor_of(text: str | None, name: ListName) -> Cursor | None:
     """Return the cursor of a list, None for its beginning; raises Refusal `invalid-body`."""
     if text is None:
         return None
     try:
-        return Cursor.decode(text)
+        return Cursor.decode(text, name)
     except ValueError:
         raise invalid("/cursor", "is not a cursor of this list") from None
 
@@ -382,11 +382,11 @@ class Lists:
             GameFilter(table=table, player=player, ruleset=ruleset, status=status),
             viewer=caller.player,
             invite=_digest(caller.invite),
-            cursor=cursor_of(cursor),
+            cursor=cursor_of(cursor, ListName.GAMES),
             limit=limit,
         )
         self._access_log.note_listed(page.items, caller)
-        following = page.next.encode() if page.next else None
+        following = page.following(ListName.GAMES)
         return [self._game(row, caller) for row in page.items], following
 
     def _refuse_unseen(self, table: UUID, caller: Caller) -> None:
@@ -420,7 +420,7 @@ class Lists:
             mine=mine,
             ruleset=ruleset,
             status=status,
-            cursor=cursor_of(cursor),
+            cursor=cursor_of(cursor, ListName.TABLES),
             limit=limit,
         )
         found = [(row, self._directory.games_of_table(row.id)) for row in page.items]
@@ -431,7 +431,7 @@ class Lists:
             for record, games in records
             if record is not None
         ]
-        return items, page.next.encode() if page.next else None
+        return items, page.following(ListName.TABLES)
 
     def _game(self, row: GameRow, caller: Caller) -> dict[str, Any]:
         return {

@@ -66,6 +66,21 @@ def test_rulesets_are_listed_with_the_players_own_last_newest_first(
     assert last == world.get(f"/v1/rulesets/{own[0]}").json
 
 
+def test_a_cursor_of_another_list_is_malformed(world: World, ada: Person) -> None:
+    for _ in range(2):
+        ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]})
+    cursors = {
+        path: world.get(f"{path}?limit=1").json["next"] for path in ("/v1/games", "/v1/tables")
+    }
+    for path, cursor in cursors.items():
+        for other in ("/v1/games", "/v1/tables", "/v1/disputes"):
+            answer = world.get(f"{other}?cursor={cursor}")
+            if other == path:
+                assert len(answer.json["items"]) == 1
+            else:
+                assert problem_of(answer) == "malformed"
+
+
 @pytest.mark.parametrize("path", ["/v1/bots", "/v1/rulesets"])
 @pytest.mark.parametrize("query", ["limit=0", "limit=201", "cursor=nobody", "cursor=%00", "x=1"])
 def test_an_invalid_page_is_malformed(world: World, path: str, query: str) -> None:
