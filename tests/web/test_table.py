@@ -337,6 +337,65 @@ def test_a_refused_move_is_explained_with_its_rule(visits: Visits) -> None:
     assert faults_of(page) == []
 
 
+def test_a_turn_that_another_tab_ends_takes_its_choice_and_refusal_along(visits: Visits) -> None:
+    """Else the first tab would show the reason and `Why not` for cards of a turn that is over."""
+    visits.expect("422")
+    page = seated(visits, page=visits.visitor().new_page())
+    other = page.context.new_page()
+    other.goto(page.url)
+    page.get_by_role("button", name="Ready").click()
+    for tab in (page, other):
+        tab.locator("#own.turn[aria-busy=false]").wait_for()
+    page.locator("#slots button").first.click(position=STRIP)
+    page.locator(CHOSEN).click()
+    page.locator(".refusal").wait_for()
+    take_turn(other)
+    expect(page.locator(".refusal")).to_have_count(0)
+    expect(page.locator(CHOSEN)).to_have_count(0)
+
+
+def test_a_move_made_without_a_network_is_played_once_when_it_is_back(visits: Visits) -> None:
+    """The page shows the loss at once, and needs no reload afterwards."""
+    visits.expect("ERR_INTERNET_DISCONNECTED")
+    page = seated(visits, page=visits.visitor().new_page())
+    page.get_by_role("button", name="Ready").click()
+    page.locator("#own.turn[aria-busy=false]").wait_for()
+    page.context.set_offline(True)
+    expect(page.locator(".notice")).to_have_text("The connection is lost. Trying again …")
+    page.locator("#cards button.fits").first.click(position=STRIP)
+    while not page.locator(f"{CHOSEN}.main").count():
+        page.locator("#cards button.fits:not(.chosen)").first.click(position=STRIP)
+    with page.expect_event("requestfailed", lambda request: request.url.endswith("/moves")):
+        page.locator(CHOSEN).click()
+    page.context.set_offline(False)
+    expect(page.locator("#log")).to_contain_text("You played")
+    expect(page.locator(".notice")).to_have_count(0)
+    expect(page.locator(".refusal")).to_have_count(0)
+
+
+def test_a_call_without_an_answer_is_reported_in_words(visits: Visits) -> None:
+    """Not as `TypeError: Failed to fetch`; and no warning stays once the server answers again."""
+    visits.expect("ERR_FAILED|ERR_CONNECTION|412")
+    page = visits.visitor().new_page()
+    page.clock.install()
+    seated(visits, page=page)
+    page.route("**/v1/games/*", lambda route: route.abort())
+    page.route("**/v1/games/*/moves", lambda route: route.abort())
+    page.get_by_role("button", name="Ready").click()
+    words = re.compile("^The server does not answer")
+    for _ in range(40):
+        page.clock.run_for(1000)
+        if page.locator(".refusal").count() and page.locator(".notice.warning").count():
+            break
+    expect(page.locator(".refusal")).to_have_text(words)
+    expect(page.locator(".notice.warning")).to_have_text(words)
+    page.unroute_all()
+    page.get_by_role("button", name="Ready").click()
+    page.locator("#own.turn[aria-busy=false]").wait_for()
+    expect(page.locator(".refusal")).to_have_count(0)
+    expect(page.locator(".notice")).to_have_count(0)
+
+
 LONG_HAND = """async (count) => {
     const own = await import(document.querySelector("link[href*='own.js']").href);
     const hand = document.querySelector("#hand");  // from here on no event can draw it anew

@@ -4,11 +4,15 @@
  * The token is in this browser's storage and in the Authorization header, never in a URL.
  */
 
+import { has, t } from "./i18n.js";
+
 const IDENTITY = "shithead.player";
 const ATTEMPTS = 5;
 const TIMEOUT = 20_000; // milliseconds
 /** Milliseconds without data after which a connection counts as lost; the server sends a comment every 15 s. */
 const SILENCE = 40_000;
+/** Milliseconds between the attempts of a call while the browser reports that it has no network. */
+const OFFLINE = 10_000;
 /** The types of the last event of a game. */
 const SEALS = new Set(["game_sealed", "game_aborted"]);
 
@@ -77,7 +81,7 @@ async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
     });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Problem({ type: "no-answer", detail: String(error) }, 0);
+    throw new Problem({ type: "no-answer", detail: has("no.answer") ? t("no.answer") : String(error) }, 0);
   }
   if (answer.ok) return answer;
   throw await problemOf(answer);
@@ -105,7 +109,8 @@ async function repeated(attempt, signal) {
       return await attempt();
     } catch (problem) {
       if (attempts >= ATTEMPTS || !(problem instanceof Problem) || !isTemporary(problem) || signal?.aborted) throw problem;
-      await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** attempts));
+      if (navigator.onLine) await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** attempts));
+      else await Promise.race([pause(OFFLINE), woken(signal)]);
     }
   }
 }
@@ -197,7 +202,7 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
 }
 
 /** Resolve when the browser is online again, or the page is shown or hidden. */
-const woken = (/** @type {AbortSignal} */ signal) =>
+const woken = (/** @type {AbortSignal | undefined} */ signal) =>
   new Promise((done) => {
     const options = { once: true, signal };
     addEventListener("online", done, options);
@@ -225,6 +230,7 @@ async function* connection(game, after, signal, onopen) {
   const own = new AbortController();
   const stop = () => own.abort();
   signal.addEventListener("abort", stop, { once: true });
+  addEventListener("offline", stop); // else the loss would be noticed only after SILENCE
   let watch = setTimeout(stop, SILENCE);
   try {
     /** @type {Record<string, string>} */
@@ -252,6 +258,7 @@ async function* connection(game, after, signal, onopen) {
   } finally {
     clearTimeout(watch);
     signal.removeEventListener("abort", stop);
+    removeEventListener("offline", stop);
     stop();
   }
 }

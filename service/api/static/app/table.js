@@ -31,6 +31,7 @@ const game = {
   /** Events before this seq have been animated and announced. */
   announced: 0,
   /** @type {Problem | null} */ refusal: null,
+  /** The problem of the last call that no action of the reader caused; a later answer removes it. */ trouble: "",
   /** @type {string[]} */ warnings: [],
   /** The notice of a check that this browser cannot make. */ unchecked: "",
 };
@@ -56,7 +57,7 @@ async function openGame(id) {
     get(`/v1/rulesets/${view.ruleset.id}`, { signal }),
   ]);
   Object.assign(game, {
-    view, table, ruleset, events: [], choice: noChoice(), refusal: null, warnings: [],
+    view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [],
     lastMove: 0, announced: view.version,
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
@@ -70,6 +71,7 @@ async function openGame(id) {
 /** @param {string} id @param {AbortSignal} signal */
 async function follow(id, signal) {
   const onstate = (/** @type {boolean} */ connected) => {
+    if (connected && !game.connected) refresh(); // an earlier fetch of the view may have failed
     game.connected = connected;
     showConnection();
   };
@@ -105,6 +107,8 @@ async function refresh() {
 /** Show a view, unless it is older than the present one. @param {Api["GameView"]} view */
 function take(view) {
   if (view.version < game.view.version) return;
+  game.trouble = "";
+  if (view.version > game.view.version) forget(view);
   const held = new Set([...(ownSeat(view)?.hand.cards ?? []), ...(ownSeat(view)?.up.flat() ?? [])]);
   game.choice.cards = game.choice.cards.filter((card) => held.has(card));
   game.choice.staged = game.choice.staged.map((cards) => cards.filter((card) => held.has(card)));
@@ -112,6 +116,18 @@ function take(view) {
   game.view = view;
   render();
   act.entropy();
+}
+
+/**
+ * Remove what belongs to an earlier turn of the reader, which another tab or the clock may have ended: the
+ * choice and the reason of a refusal. A player who tried to act too early reads the reason until the turn comes.
+ *
+ * @param {Api["GameView"]} view the next one
+ */
+function forget(view) {
+  const past = game.view.turn === view.as;
+  if (past) game.choice = noChoice();
+  if ((past || view.turn === view.as) && ![409, 412].includes(game.refusal?.status ?? 0)) game.refusal = null;
 }
 
 /** After the seal: store the receipt, compare the log with the receipts, and wait for the next hand. @param {AbortSignal} signal */
@@ -233,6 +249,7 @@ const handlers = {
     render();
   },
   blind: (/** @type {number} */ slot) => {
+    game.refusal = null;
     game.choice = { ...noChoice(), blind: game.choice.blind === slot && !game.dragging ? null : slot };
     render();
   },
@@ -355,7 +372,7 @@ function refusalBox(problem) {
   const { rule, rule_text: text } = problem.body;
   const address = `/rules/${game.view.ruleset.id}#${rule}`;
   return h("div", { class: "refusal", "data-key": "refusal" }, [
-    h("p", { lang: "en" }, [h("strong", null, [problem.message])]),
+    h("p", { lang: problem.status ? "en" : null }, [h("strong", null, [problem.message])]),
     rule ? h("p", { lang: "en" }, [h("a", { href: address, target: "_blank", rel: "noopener" }, [rule]), text ? ` ${text}` : ""]) : null,
   ]);
 }
@@ -447,7 +464,7 @@ function showNotices() {
   replace(
     find("#notices"),
     ...[game.connected ? "" : t("lost"), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
-    ...game.warnings.map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
+    ...[game.trouble, ...game.warnings].filter(Boolean).map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
   );
 }
 
@@ -465,8 +482,10 @@ function warn({ kind, seq }) {
 function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
   if (problem?.status === 401 && identity()) return location.reload();
-  game.warnings = [problem.message];
-  if (document.getElementById("notices")) showNotices();
+  if (document.getElementById("notices")) {
+    game.trouble = problem.message;
+    showNotices();
+  }
   else replace(root, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]), h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
 }
 
