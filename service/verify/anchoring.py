@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
 from service.shx.canonical import RecordError
 from service.shx.receipts import parse_receipt_body, receipt_body
@@ -20,6 +21,9 @@ from service.shx.tlog.tree import TlogProof, parse_proof
 from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing, not_applicable
 from service.verify.log import Log
 from service.verify.receipts import Trust
+
+_LAST_SECOND: Final = 253_402_300_799
+"""The end of the year 9999. A cosignature may have a later time, for which no date can be shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +102,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     if len(found) < wanted or seq < log.end:
         text = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
         raise missing(text) if policy.required else not_applicable(text)
-    since = datetime.fromtimestamp(min(c.timestamp for c in found), UTC)
+    since = datetime.fromtimestamp(min(_LAST_SECOND, *(c.timestamp for c in found)), UTC)
     names = ", ".join(sorted(c.verifier.name for c in found))
     return Answer(text=f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}")
 

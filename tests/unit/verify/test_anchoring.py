@@ -206,3 +206,19 @@ def test_a_false_dealer_is_found_before_the_seal() -> None:
     forgery.data(0)["dealer"] = 2
     dealt = forgery.find("cards_dealt")
     assert failing(report_on(forgery.lines())) == {Check.SHUFFLE: dealt}
+
+
+@pytest.mark.parametrize("time", [253_402_300_799, 253_402_300_800, 2**63 - 1])
+def test_a_cosignature_with_a_time_after_the_year_9999_is_valid(time: int) -> None:
+    """C2SP permits every time below 2^63; the date that is shown ends with the year 9999."""
+    checkpoint = Checkpoint(origin=SERVER.name, size=1, root=leaf_hash(BODY))
+    note = sign_checkpoint(checkpoint, [SERVER])
+    note += cosign(checkpoint.body, WITNESS, timestamp=time).encode()
+    evidence = OutsideEvidence(
+        proof=TlogProof(index=0, hashes=(), checkpoint=note, extra=BODY).text,
+        witness_keys=(WITNESS.verifier,),
+        witnessed=True,
+    )
+    found = finding_of(evidence, Check.WITNESS)
+    assert found.result is Result.PASS
+    assert "9999-12-31T23:59:59Z" in str(found.reason)
