@@ -82,7 +82,7 @@ class Case:
                 "receipts": [b64encode(note).decode() for note in self.evidence.receipts],
                 "server_keys": keys,
                 "witness_keys": "\n".join(map(str, witnesses)),
-                "quorum": self.evidence.quorum or len(witnesses),
+                "quorum": self.evidence.quorum or len(set(witnesses)),
             }
         )
 

@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import subprocess
+from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -25,12 +26,16 @@ from service.shx.bundle import (
     write_bundle,
 )
 from service.shx.chain import head
-from service.shx.receipts import issue_receipt
+from service.shx.receipts import issue_receipt, receipt_body
+from service.shx.tlog.checkpoint import Cosigner, cosign
+from service.shx.tlog.notes import NoteSigner, sign_note, signature_line
+from service.shx.tlog.tree import TlogProof, leaf_hash
 from service.verify.evidence import OutsideEvidence
 from tests.acceptance.test_mutations import patterns
 from tests.attacks.catalogue import ATTACKS
 from tests.attacks.registry import Kind
 from tests.examples import stride
+from tests.random_games import private_key
 from tests.tamper import LOGS, Forgery, sample_bundle, sample_lines
 from tests.unit.verify.test_anchoring import (
     GAME,
@@ -43,6 +48,8 @@ from tests.unit.verify.test_anchoring import (
     receipt,
 )
 from tests.web.node import ROOT, VERIFIER, Case, answer_of, differences, in_node, node
+
+OTHER = NoteSigner(name="other.example", key=private_key("other"))
 
 SHARE = 24
 """CI tries one in this number of the mutations; the long run tries all of them."""
@@ -336,6 +343,127 @@ def test_receipts_proofs_and_files_are_judged_as_in_python() -> None:
     assert differences(cases, reports) == []
     passed = answer_of(reports[0])
     assert passed["receipts"] == ("pass", None)
+
+
+def wrong_notes() -> Iterator[tuple[str, str]]:
+    """Yield receipts with further signature lines, and names of other servers."""
+    body, _, line = receipt(40).decode().rpartition("\n\n")
+    body += "\n"
+    good = f"{body}\n{line}"
+    wrong = signature_line(SERVER.name, SERVER.verifier.key_id, bytes(64))
+    yield "wrong, then right", f"{body}\n{wrong}{line}"
+    yield "right, then wrong", f"{body}\n{line}{wrong}"
+    yield "twice right", good + line
+    yield "a second key, wrong", good + signature_line(OTHER.name, OTHER.verifier.key_id, bytes(64))
+    yield "another origin", receipt(40, OTHER).decode().replace(OTHER.name, SERVER.name, 1)
+    signed = sign_note(body.replace(SERVER.name, "else.example"), [SERVER])
+    yield "another origin, signed", signed.decode()
+    unknown = b64encode(bytes(68)).decode()
+    for space in ("\u0085", "\u2028", "\ufeff"):
+        yield f"a name with {space!r}", f"{good}\u2014 a{space}b {unknown}\n"
+    for lines in (99, 100):
+        yield f"{lines} unknown lines", good + f"\u2014 a {unknown}\n" * lines
+    for size in ("100000", "100001", "041", "0"):
+        yield (
+            f"the size {size}",
+            sign_note(body.replace("\n41\n", f"\n{size}\n"), [SERVER]).decode(),
+        )
+
+
+def checkpointed(
+    *,
+    seq: int = LAST,
+    origin: str = SERVER.name,
+    size: str = "1",
+    more: str = "",
+    cosigned: Sequence[tuple[Cosigner, int]] = ((WITNESS, 5),),
+    below: str = "",
+) -> bytes:
+    """Return the proof of a tree with one leaf; the text of its checkpoint is signed as it is."""
+    body = receipt_body(origin, GAME, seq, head(LINES[seq]))
+    root = b64encode(leaf_hash(body.encode())).decode()
+    text = f"{origin}\n{size}\n{root}\n{more}"
+    note = sign_note(text, [SERVER]).decode() + below
+    note += "".join(cosign(text, witness, timestamp=time) for witness, time in cosigned)
+    return TlogProof(index=0, hashes=(), checkpoint=note.encode(), extra=body.encode()).text
+
+
+def wrong_proofs() -> Iterator[tuple[str, bytes]]:
+    yield "as it should be", checkpointed()
+    yield "another origin", checkpointed(origin="else.example")
+    yield "an extension line", checkpointed(more="more\n")
+    yield "an empty extension line", checkpointed(more="more\n\nmore\n")
+    for size in ("01", "0", str(2**63 - 1), str(2**63)):
+        yield f"the size {size}", checkpointed(size=size)
+    wrong = signature_line(SERVER.name, SERVER.verifier.key_id, bytes(64))
+    yield "a wrong signature below", checkpointed(below=wrong)
+    yield "an earlier event", checkpointed(seq=40)
+    yield "a wrong root", checkpointed().replace(b"index 0", b"index 1")
+    yield "no cosignature", checkpointed(cosigned=())
+    wrong = signature_line(WITNESS.name, WITNESS.verifier.key_id, bytes(72))
+    yield "a wrong cosignature below", checkpointed(below=wrong)
+    for time in (0, 253_402_300_800, 2**63 - 1, 2**63):
+        yield f"cosigned at {time}", checkpointed(cosigned=((WITNESS, time),))
+
+
+def note_cases() -> Iterator[Case]:
+    keys = (SERVER.verifier, OTHER.verifier)
+    for name, text in wrong_notes():
+        held = OutsideEvidence(receipts=(text.encode(),), server_keys=keys)
+        yield Case(name=f"a receipt: {name}", lines=LINES, evidence=held)
+    for name, note in (("of an unknown key", receipt(9, THIEF)), ("of another", receipt(9, OTHER))):
+        held = OutsideEvidence(receipts=(receipt(9),), server_keys=keys)
+        files = {"receipts/a.note": note}
+        yield Case(name=f"a receipt within {name}", lines=LINES, files=files, evidence=held)
+    one, two = WITNESS.verifier, Cosigner(name="again.example/w", key=WITNESS.key)
+    for name, data in wrong_proofs():
+        held = OutsideEvidence(server_keys=keys[:1], witness_keys=(one,), witnessed=True)
+        yield Case(name=f"a proof: {name}", lines=LINES, files={PROOF: data}, evidence=held)
+    both = {PROOF: checkpointed(cosigned=((WITNESS, 5), (two, 5)))}
+    for witnesses in ((one, one), (one, two.verifier)):
+        held = OutsideEvidence(server_keys=keys[:1], witness_keys=witnesses, witnessed=True)
+        yield Case(name=f"witnesses {witnesses}", lines=LINES, files=both, evidence=held)
+
+
+def test_notes_and_checkpoints_with_one_fault_are_judged_as_in_python() -> None:
+    cases = list(note_cases())
+    reports = in_node(cases)
+    assert differences(cases, reports) == []
+    answers = {case.name: answer_of(one) for case, one in zip(cases, reports, strict=True)}
+    results = {
+        name: tuple(answer[check][0] for check in ("receipts", "anchor", "witness"))
+        for name, answer in answers.items()
+    }
+    assert results["a receipt: twice right"] == ("pass", "missing", "n/a")
+    assert results["a receipt: another origin, signed"] == ("fail", "missing", "n/a")
+    assert results["a receipt within of an unknown key"] == ("pass", "missing", "n/a")
+    assert results["a proof: as it should be"] == ("missing", "pass", "pass")
+    assert results["a proof: another origin"] == ("missing", "fail", "pass")
+    assert results["a proof: an earlier event"] == ("missing", "pass", "missing")
+    assert results["a proof: a wrong root"] == ("missing", "fail", "fail")
+    assert results[f"a proof: cosigned at {2**63 - 1}"] == ("missing", "pass", "pass")
+    assert results[f"a proof: cosigned at {2**63}"] == ("missing", "pass", "fail")
+
+
+def test_the_command_line_reads_notes_with_cr_lf_and_each_witness_once(tmp_path: Path) -> None:
+    """Browser forms and Windows editors write CR LF; the Python verifier accepts it as well."""
+    files = {
+        "game.shx": write_bundle(LINES, files={PROOF: checkpointed()}),
+        "mine.note": receipt(LAST).replace(b"\n", b"\r\n"),
+        "keys": f"{SERVER.verifier} {OTHER.verifier}\r\n".encode(),
+    }
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+    options = ("--receipt", "mine.note", "--server-key", "keys")
+    witness = ("--witness-key", str(WITNESS.verifier))
+    done = subprocess.run(
+        [node(), VERIFIER / "cli.js", "game.shx", *options, *witness, *witness],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def archives() -> Iterator[tuple[str, bytes]]:

@@ -2,7 +2,7 @@
 
 import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
-import { readKeys } from "../verifier/notes.js";
+import { distinct, readKeys, withLineFeeds } from "../verifier/notes.js";
 import { LEFT_OUT, NAMES, adviceOf, authorOf, resultOf, verify } from "../verifier/verify.js";
 import { identity } from "./api.js";
 import { caption, seatName } from "./captions.js";
@@ -99,7 +99,8 @@ const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done
  */
 async function fromOutside() {
   const stored = game ? receiptsOf(game) : [];
-  const receipts = [...stored.map(utf8), ...(await Promise.all([...find("#receipts").files].map(bytesOf)))];
+  const files = await Promise.all([...find("#receipts").files].map(bytesOf));
+  const receipts = [...stored.map(utf8), ...files.map(withLineFeeds)];
   const keys = async (/** @type {"server" | "witness"} */ id, /** @type {boolean} */ witness) => {
     const texts = (await Promise.all([...find(`#${id}-file`).files].map(bytesOf))).map(looseText);
     texts.push(find(`#${id}`).value);
@@ -107,7 +108,7 @@ async function fromOutside() {
     if (lists.some((list) => !list.length)) throw new NotABundle("key");
     return lists.flat();
   };
-  const witnessKeys = await keys("witness", true);
+  const witnessKeys = distinct(await keys("witness", true));
   const entered = await keys("server", false);
   const own = stored.length && !entered.length ? await readKeys(storedKeys()) : [];
   if (stored.length) find("#stored").textContent = t(own.length ? "page.stored.keys" : "page.stored", { n: stored.length });

@@ -2,7 +2,7 @@
 
 import { equal, hex, sha256, text } from "./bytes.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
-import { HASH, integer, record, TIME, UUID, wrongPlace, MAX_EVENTS } from "./shapes.js";
+import { HASH, integer, matching, record, TIME, UUID, wrongPlace, MAX_EVENTS } from "./shapes.js";
 
 /**
  * The file is neither a bundle nor a log; `code` is the key of a text. If a file of a bundle was
@@ -37,7 +37,7 @@ const PROFILE = /^(?:public|seat-(?:[0-9]|[1-5][0-9]|6[0-3]))$/;
 const FILE = record({ sha256: HASH, size: integer(0, MAX_BYTES) });
 const MANIFEST = record({
   v: integer(1, 1), game: UUID, made_at: TIME,
-  profile: (value, path) => PROFILE.test(value) || integer(0, -1)(value, path),
+  profile: matching(PROFILE),
   files: (value, path) => {
     record({}, Object.fromEntries(Object.keys(value ?? {}).map((name) => [name, FILE])))(value, path);
   },

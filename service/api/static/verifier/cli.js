@@ -12,7 +12,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 import { NotABundle, readFile } from "./bundle.js";
-import { readKeys } from "./notes.js";
+import { distinct, readKeys, withLineFeeds } from "./notes.js";
 import { authorOf, resultOf, verify } from "./verify.js";
 
 const USAGE = [
@@ -93,9 +93,9 @@ async function report(file, outside, json) {
 /** @returns {Promise<number>} the exit status */
 async function main() {
   const { values, files } = options();
-  const witnessKeys = (await Promise.all(values["witness-key"].map((key) => keysOf(key, true)))).flat();
+  const witnessKeys = distinct((await Promise.all(values["witness-key"].map((key) => keysOf(key, true)))).flat());
   const outside = {
-    receipts: values.receipt.map((path) => new Uint8Array(readFileSync(path))),
+    receipts: values.receipt.map((path) => withLineFeeds(new Uint8Array(readFileSync(path)))),
     serverKeys: (await Promise.all(values["server-key"].map((key) => keysOf(key, false)))).flat(),
     witnessKeys,
     quorum: values.quorum ? Number(values.quorum) : witnessKeys.length,

@@ -1,6 +1,7 @@
 /** Signed notes of C2SP, keys of servers and witnesses, receipts, checkpoints and inclusion proofs. */
 
 import { base64, concat, equal, hex, sha256, signedBy, text, uint, unbase64, utf8 } from "./bytes.js";
+import { MAX_EVENTS } from "./shapes.js";
 
 /**
  * A key that signs notes: a server's (algorithm 1) or a witness's (algorithm 4).
@@ -16,6 +17,10 @@ import { base64, concat, equal, hex, sha256, signedBy, text, uint, unbase64, utf
 
 const ED25519 = 1;
 const COSIGNATURE = 4;
+const MAX_NOTE = 2 ** 20; // bytes
+const MAX_SIGNATURES = 100;
+const MAX_EXTRA = 2 ** 16; // bytes
+const LATEST = 2n ** 63n - 1n; // of tree sizes and of times
 
 /**
  * Parse a note; its signatures are not verified.
@@ -25,6 +30,7 @@ const COSIGNATURE = 4;
  */
 export function parseNote(bytes) {
   let source;
+  if (bytes.length > MAX_NOTE) return null;
   try {
     source = text(bytes);
   } catch {
@@ -34,13 +40,23 @@ export function parseNote(bytes) {
   if (split < 0 || !source.endsWith("\n") || /[\x00-\x09\x0b-\x1f]/.test(source)) return null;
   const signatures = [];
   for (const line of source.slice(split + 2, -1).split("\n")) {
-    const [, name, digits] = /^— ([^\s+]+) (\S+)$/.exec(line) ?? [];
+    const [, name, digits] = /^— ([^\p{White_Space}+]+) (\S+)$/u.exec(line) ?? [];
     const blob = digits ? unbase64(digits) : null;
-    if (!blob || blob.length < 5) return null;
+    if (!blob || blob.length < 5 || signatures.length === MAX_SIGNATURES) return null;
     signatures.push({ name, id: blob.slice(0, 4), signature: blob.slice(4) });
   }
   return { body: source.slice(0, split + 1), signatures };
 }
+
+/**
+ * Return a note with LF for each CR LF, which browser forms and Windows editors write; a signed text has no CR.
+ *
+ * @param {Uint8Array} bytes
+ */
+export const withLineFeeds = (bytes) => bytes.filter((byte, i) => byte !== 13 || bytes[i + 1] !== 10);
+
+/** @param {NoteKey[]} keys @returns {NoteKey[]} each key once */
+export const distinct = (keys) => [...new Map(keys.map((one) => [`${one.name}+${hex(one.key)}`, one])).values()];
 
 /** @param {NoteKey} key @returns {Promise<Uint8Array>} */
 async function idOf({ name, key, algorithm }) {
@@ -48,7 +64,7 @@ async function idOf({ name, key, algorithm }) {
 }
 
 /**
- * Return whether a key signed a note.
+ * Return whether a key signed a note; one wrong signature under its name and id is enough for false.
  *
  * @param {Note} note
  * @param {NoteKey} key
@@ -60,16 +76,29 @@ export async function keySigned(note, key) {
   for (const { name, id: named, signature } of note.signatures) {
     if (name !== key.name || !equal(named, id)) continue;
     found = await (key.algorithm === COSIGNATURE ? cosigned(note, key, signature) : signedBy(key.key, signature, utf8(note.body)));
-    if (found) return true;
+    if (!found) return false;
   }
   return found;
+}
+
+/**
+ * Return whether a server signed a note: a key with the name `origin` did, and no signature under the
+ * name and id of one of `keys` is wrong.
+ *
+ * @param {Note} note
+ * @param {NoteKey[]} keys
+ * @param {string} origin
+ */
+export async function originSigned(note, keys, origin) {
+  const signed = await Promise.all(keys.map((key) => keySigned(note, key)));
+  return !signed.includes(false) && keys.some(({ name }, i) => name === origin && signed[i]);
 }
 
 /** @param {Note} note @param {NoteKey} key @param {Uint8Array} blob the time and the signature */
 async function cosigned(note, key, blob) {
   if (blob.length !== 72) return false;
   const time = BigInt(`0x${hex(blob.slice(0, 8))}`);
-  return signedBy(key.key, blob.slice(8), utf8(`cosignature/v1\ntime ${time}\n${note.body}`));
+  return time <= LATEST && signedBy(key.key, blob.slice(8), utf8(`cosignature/v1\ntime ${time}\n${note.body}`));
 }
 
 /**
@@ -77,7 +106,7 @@ async function cosigned(note, key, blob) {
  *
  * @param {string} source
  * @param {boolean} [witness]
- * @returns {Promise<NoteKey[]>} empty if the text has no valid key, or is not JSON and has a line that is no valid key
+ * @returns {Promise<NoteKey[]>} empty if the text has no valid key, a word that is no valid key, or a key with the id of another
  */
 export async function readKeys(source, witness = false) {
   /** @type {NoteKey[]} */
@@ -91,12 +120,15 @@ export async function readKeys(source, witness = false) {
   if (Array.isArray(items)) {
     for (const item of items) {
       const key = unbase64(String(item?.public ?? ""));
-      if (key?.length === 32 && typeof item.name === "string") found.push({ name: item.name, key, algorithm: ED25519 });
-      else if (typeof item?.public === "string") found.push(...(await readKeys(item.public)));
+      if (key?.length === 32 && typeof item.name === "string") {
+        const listed = { name: item.name, key, algorithm: ED25519 };
+        if (Object.hasOwn(item, "id") && item.id !== hex(await idOf(listed))) return [];
+        found.push(listed);
+      } else if (typeof item?.public === "string") found.push(...(await readKeys(item.public)));
     }
     return found;
   }
-  for (const line of source.split("\n").map((one) => one.trim()).filter(Boolean)) {
+  for (const line of source.split(/\s+/).filter(Boolean)) {
     const [, name, id, digits] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(line) ?? [];
     const blob = digits ? unbase64(digits) : null;
     if (blob?.length !== 33 || blob[0] !== (witness ? COSIGNATURE : ED25519)) return [];
@@ -116,9 +148,9 @@ export async function readKeys(source, witness = false) {
 /** @param {string} body @returns {Receipt | null} */
 export function parseReceipt(body) {
   const [, origin, game, version, digits] =
-    /^(\S+)\/g\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\n([1-9][0-9]{0,8})\n(\S+)\n$/.exec(body) ?? [];
+    /^([^\p{White_Space}+]+)\/g\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\n([1-9][0-9]{0,5})\n(\S+)\n$/u.exec(body) ?? [];
   const head = digits ? unbase64(digits) : null;
-  return head?.length === 32 ? { origin, game, seq: Number(version) - 1, head: hex(head) } : null;
+  return head?.length === 32 && Number(version) <= MAX_EVENTS ? { origin, game, seq: Number(version) - 1, head: hex(head) } : null;
 }
 
 /** @param {Receipt} receipt @returns {string} the body of a receipt */
@@ -146,10 +178,11 @@ export function parseProof(bytes) {
   const [, index] = /^index (0|[1-9][0-9]{0,18})$/.exec(lines.shift() ?? "") ?? [];
   const hashes = lines.map(unbase64);
   const checkpoint = parseNote(utf8(source.slice(split + 2)));
-  const [, origin, size, root] = /^([^\n]+)\n(0|[1-9][0-9]{0,18})\n([^\n]+)\n/.exec(checkpoint?.body ?? "") ?? [];
+  const [, origin, size, root] = /^([^\n]+)\n(0|[1-9][0-9]{0,18})\n([^\n]+)\n(?:[^\n]+\n)*$/.exec(checkpoint?.body ?? "") ?? [];
   const rootBytes = root ? unbase64(root) : null;
   if (!index || extra === null || hashes.some((hash) => hash?.length !== 32) || hashes.length > 63) return null;
-  if (!checkpoint || rootBytes?.length !== 32) return null;
+  if (!checkpoint || rootBytes?.length !== 32 || (extra?.length ?? 0) > MAX_EXTRA) return null;
+  if (BigInt(index) > LATEST || BigInt(size) > LATEST) return null;
   let entry = null;
   try {
     if (extra) entry = text(extra);

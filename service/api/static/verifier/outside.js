@@ -2,7 +2,7 @@
 
 import { hex, sha256 } from "./bytes.js";
 import { Failure, Unanswered } from "./log.js";
-import { includes, keySigned, parseNote, parseProof, parseReceipt, receiptBody } from "./notes.js";
+import { includes, keySigned, originSigned, parseNote, parseProof, parseReceipt, receiptBody } from "./notes.js";
 
 /** @typedef {import("./log.js").Log} Log */
 /** @typedef {import("./bundle.js").Bundle} Bundle */
@@ -28,10 +28,14 @@ export async function checkReceipts(log, bundle, outside, remark) {
   /** @type {Failure[]} */
   const failures = [];
   let reach = -1;
-  for (const bytes of [...outside.receipts, ...inside]) {
+  for (const bytes of outside.receipts) {
     const found = await judgeReceipt(log, bytes, outside.serverKeys);
     if (found instanceof Failure) failures.push(found);
-    else if (outside.receipts.includes(bytes)) reach = Math.max(reach, found);
+    else reach = Math.max(reach, found);
+  }
+  for (const bytes of inside) {
+    const found = await judgeReceipt(log, bytes, outside.serverKeys, true);
+    if (found instanceof Failure) failures.push(found);
   }
   const [first] = failures.sort((a, b) => (a.seq ?? Infinity) - (b.seq ?? Infinity));
   if (first) throw first;
@@ -49,15 +53,25 @@ function confirmed(check, from, to, remark) {
   return { from, to };
 }
 
-/** @param {Log} log @param {Uint8Array} bytes @param {NoteKey[]} keys @returns {Promise<Failure | number>} the seq that the receipt names, or its fault */
-async function judgeReceipt(log, bytes, keys) {
+/**
+ * Return the seq that a receipt names, or its fault.
+ *
+ * A receipt of the bundle needs a valid signature only if it has one under a name and id of `keys`:
+ * the user need not know the key of every receipt that the bundle contains.
+ *
+ * @param {Log} log
+ * @param {Uint8Array} bytes
+ * @param {NoteKey[]} keys
+ * @param {boolean} [bundled]
+ * @returns {Promise<Failure | number>}
+ */
+async function judgeReceipt(log, bytes, keys, bundled = false) {
   const note = parseNote(bytes);
   const receipt = note && parseReceipt(note.body);
   if (!note || !receipt) return new Failure(null, "receipts.malformed");
-  if (keys.length) {
-    const signed = await Promise.all(keys.map((key) => keySigned(note, key)));
-    if (!signed.includes(true)) return new Failure(null, "receipts.signature");
-  }
+  const named = await Promise.all(keys.map((key) => keySigned(note, key)));
+  const needed = bundled ? named.some((signed) => signed !== null) : keys.length > 0;
+  if (needed && !(await originSigned(note, keys, receipt.origin))) return new Failure(null, "receipts.signature");
   if (receipt.game !== log.events[0]?.game) return new Failure(null, "receipts.game");
   if (receipt.seq >= log.lines.length) {
     return new Failure(log.lines.length - 1, "receipts.beyond", { version: receipt.seq + 1, lines: log.lines.length });
@@ -78,8 +92,13 @@ function withoutProof({ unused }, log) {
   return log.doubt === null ? new Unanswered("missing", "proof_unused") : new Unanswered("missing", "proof_changed", { seq: log.doubt });
 }
 
-/** @param {Log} log @param {Bundle} bundle @param {Outside} outside @param {Remark} remark */
-export async function checkAnchor(log, bundle, outside, remark) {
+/**
+ * Return the log proof and the seq of its event, after all checks that need no key.
+ *
+ * @param {Log} log
+ * @param {Bundle} bundle
+ */
+async function anchored(log, bundle) {
   const bytes = proofIn(bundle);
   if (!bytes) throw withoutProof(bundle, log);
   const proof = parseProof(bytes);
@@ -91,23 +110,28 @@ export async function checkAnchor(log, bundle, outside, remark) {
   if (!named || named.origin !== proof.origin || named.game !== game) throw new Failure(null, "anchor.other");
   if (named.head !== log.headHex(named.seq)) throw new Failure(named.seq < log.lines.length ? named.seq : null, "anchor.head");
   if (!(await includes(proof, entry))) throw new Failure(named.seq, "anchor.proof");
-  if (!outside.serverKeys.length) throw new Unanswered("missing", "no_server_key");
-  const signed = await Promise.all(outside.serverKeys.map((key) => keySigned(proof.checkpoint, key)));
-  if (!signed.includes(true)) throw new Failure(named.seq, "anchor.signature");
-  const from = log.linkedFrom(named.seq);
-  if (from) return confirmed("anchor", from, named.seq, remark);
-  if (named.seq < last) remark("anchor.up_to", { seq: named.seq });
+  return { proof, seq: named.seq };
 }
 
-/** @param {Log} log @param {Bundle} bundle @param {Outside} outside */
+/** @param {Log} log @param {Bundle} bundle @param {Outside} outside @param {Remark} remark */
+export async function checkAnchor(log, bundle, outside, remark) {
+  const { proof, seq } = await anchored(log, bundle);
+  if (!outside.serverKeys.length) throw new Unanswered("missing", "no_server_key");
+  if (!(await originSigned(proof.checkpoint, outside.serverKeys, proof.origin))) throw new Failure(seq, "anchor.signature");
+  const from = log.linkedFrom(seq);
+  if (from) return confirmed("anchor", from, seq, remark);
+  if (seq < log.events.length - 1) remark("anchor.up_to", { seq });
+}
+
+/** A cosignature confirms the tree of the log proof, so it says nothing about later events. @param {Log} log @param {Bundle} bundle @param {Outside} outside */
 export async function checkWitness(log, bundle, { witnessKeys, quorum }) {
   if (!witnessKeys.length) throw new Unanswered("n/a", "no_witness_asked");
-  const proof = parseProof(proofIn(bundle) ?? new Uint8Array());
-  if (!proof) throw withoutProof(bundle, log);
+  const { proof, seq } = await anchored(log, bundle);
   const signed = await Promise.all(witnessKeys.map((key) => keySigned(proof.checkpoint, key)));
-  const count = signed.filter((isValid) => isValid === true).length;
   if (signed.includes(false)) throw new Failure(null, "witness.signature");
+  const count = new Set(witnessKeys.filter((_, i) => signed[i]).map(({ key }) => hex(key))).size; // under two names it is one witness
   if (count < quorum) throw new Unanswered("missing", "too_few_witnesses", { count, quorum });
+  if (seq < log.events.length - 1) throw new Unanswered("missing", "witnessed_part", { seq });
 }
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} _outside @param {Remark} remark */

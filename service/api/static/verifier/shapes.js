@@ -26,7 +26,7 @@ const satisfying = (test) => (value, path) => {
 export const integer = (low, high) => satisfying((value) => Number.isInteger(value) && value >= low && value <= high);
 
 /** @param {RegExp} pattern */
-const matching = (pattern) => satisfying((value) => typeof value === "string" && pattern.test(value));
+export const matching = (pattern) => satisfying((value) => typeof value === "string" && pattern.test(value));
 
 /** @param {Json[]} values */
 const oneOf = (...values) => satisfying((value) => values.includes(value));
