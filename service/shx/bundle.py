@@ -127,7 +127,7 @@ def _entry(data: bytes, at: int, end: int) -> tuple[_Entry, int]:
     if at + _ENTRY.size > end:
         raise NotABundle("the directory ends within an entry")
     fields = _ENTRY.unpack_from(data, at)
-    magic, made_by, _, flags, method, _, _, crc, packed, size, long, extra, comment = fields[:13]
+    magic, _, _, flags, method, _, _, crc, packed, size, long, extra, comment = fields[:13]
     disk, _, attributes, offset = fields[13:]
     begin = at + _ENTRY.size
     after = begin + long + extra + comment
@@ -136,8 +136,8 @@ def _entry(data: bytes, at: int, end: int) -> tuple[_Entry, int]:
     name = _name(data[begin : begin + long])
     if method or flags & ~0x0800 or packed != size:
         raise NotABundle(f"{name}: compressed, encrypted or streamed")
-    mode = attributes >> 16
-    if disk or (made_by >> 8 == _UNIX and mode and not _is_regular(mode)) or attributes & 0x10:
+    # Whichever system made the entry: some readers know links of other systems than Unix.
+    if disk or not _is_regular(attributes >> 16) or attributes & 0x10:
         raise NotABundle(f"{name}: not a plain file")
     _check_extra(name, data[begin + long : begin + long + extra])
     return _Entry(name=name, flags=flags, crc=crc, size=size, offset=offset), after
@@ -340,7 +340,7 @@ def _manifest(data: bytes | None) -> dict[str, Any]:
 
 def _lines(data: bytes) -> tuple[bytes, ...]:
     """Return the lines unchecked, because the verifier reports those that are no events."""
-    if data.count(b"\n") > MAX_EVENTS:
+    if data.count(b"\n") + (not data.endswith(b"\n")) > MAX_EVENTS:
         raise NotABundle(f"more than {MAX_EVENTS} events")
     return tuple(data.removesuffix(b"\n").split(b"\n")) if data else ()
 

@@ -95,7 +95,11 @@ def any_bundle(lines: Sequence[bytes], files: dict[str, bytes]) -> bytes:
         name: {"sha256": sha256(data).hexdigest(), "size": len(data)}
         for name, data in content.items()
     }
-    manifest = {"v": 1, "game": first["game"], "profile": "public", "made_at": first["at"]}
+    try:
+        made_at = json.loads(lines[-1])["at"]
+    except (ValueError, KeyError):
+        made_at = first["at"]
+    manifest = {"v": 1, "game": first["game"], "profile": "public", "made_at": made_at}
     return write_zip({**content, "manifest.json": canonical({**manifest, "files": listed})})
 
 

@@ -23,14 +23,19 @@ from service.shx.bundle import (
     NotABundle,
     read_bundle,
     read_log,
+    read_zip,
     write_bundle,
+    write_zip,
 )
+from service.shx.canonical import canonical
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt, receipt_body
 from service.shx.tlog.checkpoint import Cosigner, cosign
 from service.shx.tlog.notes import NoteSigner, sign_note, signature_line
 from service.shx.tlog.tree import TlogProof, leaf_hash
 from service.verify.evidence import OutsideEvidence
+from service.verify.finding import Check
+from service.verify.verify import verify_bundle
 from tests.acceptance.test_mutations import patterns
 from tests.attacks.catalogue import ATTACKS
 from tests.attacks.registry import Kind
@@ -482,6 +487,41 @@ def archives() -> Iterator[tuple[str, bytes]]:
     yield "nothing", b""
     yield "a picture", b"\x89PNG\r\n"
     yield "another version", good.replace(b'"v":1}', b'"v":2}')
+    yield "a list as profile", with_manifest(profile=["public"])
+    made_by_unix = b"PK\x01\x02\x14\x03"
+    directory = good.index(made_by_unix)
+    for system in (0, 3, 19):
+        entry = bytearray(good[directory:])
+        entry[5], entry[40:42] = system, (0o120777).to_bytes(2, "little")
+        yield f"a link of system {system}", good[:directory] + bytes(entry)
+    yield "a line too many", b"".join(line + b"\n" for line in LINES) + b"{}\n" * 100_000 + b"{}"
+
+
+def with_manifest(**fields: Any) -> bytes:
+    """Return a bundle with other values in its manifest."""
+    files = read_zip(write_bundle(LINES))
+    manifest = {**json.loads(files["manifest.json"]), **fields}
+    return write_zip({**files, "manifest.json": canonical(manifest)})
+
+
+@pytest.mark.parametrize(
+    ("fields", "seq"),
+    [
+        ({"profile": "seat-1"}, None),
+        ({"profile": "seat-63"}, 0),
+        ({"made_at": "2020-01-01T00:00:00.000000Z"}, LAST),
+        ({"game": "00000000-0000-0000-0000-000000000000"}, 0),
+    ],
+)
+def test_a_manifest_that_does_not_fit_its_log_is_judged_as_in_python(
+    fields: dict[str, str], seq: int | None
+) -> None:
+    bundle = with_manifest(**fields)
+    [report] = in_node([Case(name="manifest", bundle=bundle)])
+    found = verify_bundle(read_bundle(bundle), OutsideEvidence()).findings
+    [python] = [one for one in found if one.check is Check.CHAIN]
+    answer = ("pass", None) if seq is None else ("fail", seq)
+    assert answer_of(report)["chain"] == (python.result.value, python.seq) == answer
 
 
 def test_archives_are_refused_as_in_python() -> None:

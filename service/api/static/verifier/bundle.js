@@ -144,9 +144,8 @@ function readZip(data) {
     const [long, extra, comment] = [28, 30, 32].map((offset) => view.getUint16(at + offset, true));
     const after = at + 46 + long + extra + comment;
     const mode = view.getUint16(at + 40, true);
-    const creator = view.getUint8(at + 5);
     if (after > end || view.getUint16(at + 34, true) || view.getUint8(at + 38) & 0x10) throw bad();
-    if (creator === 3 && ![0, 0x8000].includes(mode & 0xf000)) throw bad(); // a link, or another special file
+    if (![0, 0x8000].includes(mode & 0xf000)) throw bad(); // a link or another special file, whichever system made it
     checkExtra(view, at + 46 + long, extra);
     entries.push({ central: at, offset: view.getUint32(at + 42, true), name: data.subarray(at + 46, at + 46 + long) });
     at = after;

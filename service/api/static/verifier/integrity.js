@@ -16,6 +16,8 @@ export function checkBytes(log) {
 export async function checkChain(log, { manifest }) {
   const game = log.events[0]?.game;
   if (manifest && game && manifest.game !== game) throw new Failure(0, "chain.manifest");
+  const n = Number(manifest?.profile.split("-")[1] ?? -1);
+  if (log.created && n >= log.created.data.seats.length) throw new Failure(0, "chain.seat", { n });
   for (const [seq, event] of log.events.entries()) {
     if (event.named !== seq) throw new Failure(seq, "chain.seq", { named: event.named });
     if (event.game !== game) throw new Failure(seq, "chain.game");
@@ -26,6 +28,8 @@ export async function checkChain(log, { manifest }) {
     const start = log.starts[seq];
     if (event.at !== log.events[start].at) throw new Failure(seq, "chain.time", { start });
   }
+  const last = log.events.length - 1;
+  if (manifest && !log.broken && manifest.made_at !== log.events[last].at) throw new Failure(last, "chain.made_at");
 }
 
 /** Events that follow from a move and never begin one. */
