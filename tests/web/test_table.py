@@ -396,6 +396,27 @@ def test_a_call_without_an_answer_is_reported_in_words(visits: Visits) -> None:
     expect(page.locator(".notice")).to_have_count(0)
 
 
+CUT_OFF = """(css) => [...document.querySelectorAll(css)].filter((one) => {
+    const { left, right, width } = one.getBoundingClientRect();
+    return width && (left < 0 || right > innerWidth);
+}).map((one) => one.outerHTML.slice(0, 80))"""
+
+
+def test_nothing_is_cut_off_on_a_phone_at_a_zoom_of_200_percent(visits: Visits) -> None:
+    """The table hides what is wider, so its cards are measured; other pages would scroll."""
+    page = seated(visits, "phone")
+    game = page.url.rpartition("/")[2]
+    page.set_viewport_size({"width": 180, "height": 370})
+    page.get_by_role("button", name="Ready").click()
+    page.locator(TURN).first.wait_for()
+    assert page.evaluate(CUT_OFF, "#others .card, #middle .stacks *, .demand *, #cards .card") == []
+    for path in ("/", "/verify", "/checks", "/rules", "/statistics", f"/replay/{game}"):
+        page.goto(path)
+        page.locator("main h1").first.wait_for()
+        wider = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+        assert wider <= 0, path
+
+
 LONG_HAND = """async (count) => {
     const own = await import(document.querySelector("link[href*='own.js']").href);
     const hand = document.querySelector("#hand");  // from here on no event can draw it anew
