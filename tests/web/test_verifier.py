@@ -450,6 +450,41 @@ def test_notes_and_checkpoints_with_one_fault_are_judged_as_in_python() -> None:
     assert results[f"a proof: cosigned at {2**63}"] == ("missing", "pass", "fail")
 
 
+def key_list(**fields: Any) -> str:
+    """Return an answer of `/v1/keys` with the server's key, in which fields have other values."""
+    public = b64encode(SERVER.verifier.public).decode()
+    item = {"name": SERVER.name, "public": public, "id": SERVER.verifier.key_id.hex()}
+    return json.dumps({"items": [{**item, **fields}, item]})
+
+
+@pytest.mark.parametrize(
+    ("option", "keys", "status"),
+    [
+        ("--server-key", key_list(), 0),
+        ("--server-key", key_list(id="00000000"), 64),
+        ("--server-key", key_list(public="AAAA"), 64),
+        ("--server-key", key_list(public=None), 64),
+        ("--server-key", key_list(name=None), 64),
+        ("--witness-key", key_list(), 64),
+    ],
+)
+def test_a_list_with_a_malformed_key_is_refused_and_no_list_has_witnesses(
+    tmp_path: Path, option: str, keys: str, status: int
+) -> None:
+    """The signature of the server on its own checkpoint must not count as that of a witness."""
+    (tmp_path / "game.shx").write_bytes(write_bundle(LINES, files={PROOF: checkpointed()}))
+    (tmp_path / "keys.json").write_text(keys)
+    server = ("--server-key", str(SERVER.verifier))
+    done = subprocess.run(
+        [node(), VERIFIER / "cli.js", "game.shx", *server, option, "keys.json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+
+
 def test_the_command_line_reads_notes_with_cr_lf_and_each_witness_once(tmp_path: Path) -> None:
     """Browser forms and Windows editors write CR LF; the Python verifier accepts it as well."""
     files = {

@@ -118,13 +118,18 @@ export async function readKeys(source, witness = false) {
     // not JSON: lines of text
   }
   if (Array.isArray(items)) {
+    if (witness) return []; // a server's list has no witness: its own signature would count as a cosignature
     for (const item of items) {
       const key = unbase64(String(item?.public ?? ""));
       if (key?.length === 32 && typeof item.name === "string") {
         const listed = { name: item.name, key, algorithm: ED25519 };
         if (Object.hasOwn(item, "id") && item.id !== hex(await idOf(listed))) return [];
         found.push(listed);
-      } else if (typeof item?.public === "string") found.push(...(await readKeys(item.public)));
+      } else {
+        const keys = typeof item?.public === "string" ? await readKeys(item.public) : [];
+        if (!keys.length) return [];
+        found.push(...keys);
+      }
     }
     return found;
   }
