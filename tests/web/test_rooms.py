@@ -67,7 +67,11 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     accuser = page_of(visits, ada, f"/disputes/new?game={game}&version={seq + 1}")
     choice(accuser, "Charge").select_option("illegal_move")
     expect(choice(accuser, "Move")).to_have_value(str(seq))
-    accuser.get_by_label("Statement").fill("This card does not fit.")
+    accuser.get_by_role("button", name="Open the dispute").click()
+    statement = accuser.get_by_label("Statement")
+    expect(statement).to_be_focused()
+    assert statement.evaluate("one => one.validationMessage") == "Write a statement first."
+    statement.fill("This card does not fit.")
     assert faults_of(accuser) == []
     accuser.get_by_role("button", name="Open the dispute").click()
     accuser.wait_for_url("**/disputes/*-*")

@@ -52,11 +52,18 @@ async function attempt(work) {
     await work();
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    const more = (problem.body.errors ?? []).map((error) => `${error.at}: ${error.message}`);
+    const more = (problem.body.errors ?? []).map((error) => `${error.at}: ${error.message}`).filter((text) => text !== problem.message);
     const other = problem.body.id ? h("a", { href: `/disputes/${problem.body.id}` }, [t("court.other")]) : null;
     replace(find("#fault"), [problem.message, ...more].join(" "), " ", other);
     find("#fault").scrollIntoView({ block: "nearest" });
   }
+}
+
+/** Show at the field that a statement is missing, and focus it. @param {HTMLTextAreaElement} text */
+function missing(text) {
+  text.setCustomValidity(t("court.statement.missing"));
+  text.reportValidity();
+  text.addEventListener("input", () => text.setCustomValidity(""), { once: true });
 }
 
 /** @param {string} key @param {any[]} content */
@@ -180,6 +187,7 @@ async function accuse(game) {
   charge.addEventListener("change", offer);
   const open = () => attempt(async () => {
     if (!seq.value) return seq.focus();
+    if (!statement.value.trim()) return missing(statement);
     const dispute = await post(`/v1/games/${game}/disputes`, {
       accused: accused.value === "" ? null : Number(accused.value),
       seq: Number(seq.value), charge: /** @type {Api["Accusation"]["charge"]} */ (charge.value), statement: statement.value,
@@ -305,7 +313,7 @@ function statements(dispute) {
   const text = h("textarea", { rows: 3, maxlength: LONGEST, "data-key": "text" });
   const submit = async () => {
     const statement = text.value.trim();
-    if (!statement) return text.focus();
+    if (!statement) return missing(text);
     await call("statements", { text: statement }, () => {
       const field = document.querySelector("textarea");
       if (field) field.value = "";
