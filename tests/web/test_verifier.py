@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 
@@ -448,6 +449,26 @@ def test_notes_and_checkpoints_with_one_fault_are_judged_as_in_python() -> None:
     assert results["a proof: a wrong root"] == ("missing", "fail", "fail")
     assert results[f"a proof: cosigned at {2**63 - 1}"] == ("missing", "pass", "pass")
     assert results[f"a proof: cosigned at {2**63}"] == ("missing", "pass", "fail")
+
+
+def test_a_receipt_of_100_mb_takes_little_memory(tmp_path: Path) -> None:
+    """It is refused by its size; copying it without its CR took 1.6 GB."""
+    (tmp_path / "game.shx").write_bytes(write_bundle(LINES))
+    with (tmp_path / "mine.note").open("wb") as file:
+        file.truncate(100 << 20)
+    measured = "process.on('exit', () => console.log(process.resourceUsage().maxRSS));"
+    done = subprocess.run(
+        [
+            *(node(), "--import", f"data:text/javascript,{quote(measured)}"),
+            *(VERIFIER / "cli.js", "game.shx", "--receipt", "mine.note"),
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert int(done.stdout.split()[-1]) < 700 << 10
 
 
 def key_list(**fields: Any) -> str:

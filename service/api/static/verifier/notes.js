@@ -53,7 +53,10 @@ export function parseNote(bytes) {
  *
  * @param {Uint8Array} bytes
  */
-export const withLineFeeds = (bytes) => bytes.filter((byte, i) => byte !== 13 || bytes[i + 1] !== 10);
+export function withLineFeeds(bytes) {
+  if (bytes.length > 2 * MAX_NOTE) return bytes; // no note is that long: not worth the memory
+  return bytes.filter((byte, i) => byte !== 13 || bytes[i + 1] !== 10);
+}
 
 /** @param {NoteKey[]} keys @returns {NoteKey[]} each key once */
 export const distinct = (keys) => [...new Map(keys.map((one) => [`${one.name}+${hex(one.key)}`, one])).values()];
