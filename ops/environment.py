@@ -190,8 +190,9 @@ def _install_checkout(folder: Path) -> None:
     (packages,) = (folder / "lib").glob("python3.*/site-packages")
     (packages / "shithead.pth").write_text(f"{ROOT}\n")
     script = folder / "bin" / "shithead"
+    # -P: a module in the folder of the user, such as a downloaded dis.py, must not be imported.
     call = "import sys; sys.argv[0] = 'shithead'; from service.cli.__main__ import main; main()"
-    script.write_text(f'#!/bin/sh\nexec "$(dirname "$0")/python" -c "{call}" "$@"\n')
+    script.write_text(f'#!/bin/sh\nexec "$(dirname "$0")/python" -P -c "{call}" "$@"\n')
     script.chmod(0o755)
 
 
