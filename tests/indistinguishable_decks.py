@@ -22,11 +22,11 @@ from service.application.games.cache import GameEntry
 from service.application.games.moves import Moves
 from service.bootstrap import Services, compose
 from service.config import Settings
-from service.domain.cards import Card
+from service.domain.cards import HIDDEN, Card
 from service.domain.commands import CommandRefused, Move, Seat
 from service.domain.deal import deal
 from service.domain.decide import decide
-from service.domain.events import Event, PlayStarted
+from service.domain.events import Event
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.shx.bundle import read_zip
@@ -224,32 +224,48 @@ def twins_of(
     """
     Yield other decks that a viewer of these steps cannot tell from the true one.
 
-    Only cards unknown to the viewer change positions, and only if all steps remain legal
-    and the same seat opens, because the viewer sees these. The moves that bots would choose
-    with other cards are not considered.
+    Only positions whose cards are unknown to the viewer change, those of cards that another seat
+    has played among them: they tell when it drew them. All steps remain legal and lead to the same
+    events, which are public. The moves that bots would choose with other cards are not considered.
     """
     game = service.entry_game()
-    unknown = sorted(_unknown(game, viewer) - _opened(lines_of(service.services, service.game)))
-    opened = _replayed(game, game.deck, steps)
-    for _ in range(60):
-        count = rng.randint(2, len(unknown))
+    unknown = sorted(_unknown(service, viewer))
+    events = _replayed(game, game.deck, steps)
+    found = game.deck
+    for number in range(120):
+        count = rng.randint(2, len(unknown)) if number % 2 else 2
         places = sorted(rng.sample(unknown, count))
-        cards = rng.sample([game.deck[p] for p in places], len(places))
-        deck = list(game.deck)
+        cards = rng.sample([found[p] for p in places], len(places))
+        changed_deck = list(found)
         for p, card in zip(places, cards, strict=True):
-            deck[p] = card
-        if tuple(deck) != game.deck and _replayed(game, tuple(deck), steps) == opened:
-            yield tuple(deck)
+            changed_deck[p] = card
+        deck = tuple(changed_deck)
+        if deck not in (found, game.deck) and _replayed(game, deck, steps) == events:
+            found = deck  # further changes are added to it
+            yield deck
 
 
-def _unknown(game: Game, viewer: Viewer) -> set[int]:
-    place = {card: p for p, card in enumerate(game.deck)}
-    unknown = set(game.stock)
-    for seat, state in enumerate(game.seats):
-        unknown |= {p for p in state.down if p is not None}
-        if seat != viewer:
-            unknown |= {place[card] for card in state.hand if card not in state.known}
-    return unknown
+def _unknown(service: Service, viewer: Viewer) -> set[int]:
+    """Return the positions opened neither in the public log nor to the viewer, by dealing to it."""
+    entry = entry_of(service.services, service.game)
+    deck = entry.record.game.deck
+    opened = _opened(lines_of(service.services, service.game))
+    if viewer is not None:
+        games = service.services.games.histories.full(entry).games
+        opened |= {deck.index(card) for card in _first_seen_by(games, viewer)}
+    return set(range(len(deck))) - opened
+
+
+def _first_seen_by(games: Sequence[Game], viewer: Seat) -> set[Card]:
+    """Return the cards that a seat held before all saw them: those dealt to it or drawn by it."""
+    seen: set[Card] = set()
+    first: set[Card] = set()
+    for game in games:
+        seen |= {*game.pile, *game.burned}
+        for state in game.seats:
+            seen |= {*state.up_cards, *state.known}
+        first |= {card for card in game.seats[viewer].hand if card not in seen and card != HIDDEN}
+    return first
 
 
 def _opened(lines: Sequence[bytes]) -> set[int]:
@@ -257,29 +273,26 @@ def _opened(lines: Sequence[bytes]) -> set[int]:
     return {int(p) for line in lines for p in re.findall(rb'"p":([0-9]+)', line)}
 
 
-def _replayed(game: Game, deck: Deck, steps: Sequence[Step]) -> Seat | str | None:
-    """Return the seat that opens with this deck; "impossible" if a step is not legal."""
+def _replayed(game: Game, deck: Deck, steps: Sequence[Step]) -> list[Event] | None:
+    """Return the events of the deal and the steps with this deck; None if a step is not legal."""
     assert game.dealer is not None
-    opener: Seat | str | None = "nobody"
+    state = replace(new_game(game.setup), deck=deck)
+    made = list(deal(state, game.dealer))
+    state = _after(state, made)
     try:
-        state = replace(new_game(game.setup), deck=deck)
-        state, opener = _after(state, deal(state, game.dealer), opener)
         for step in steps:
             events = decide(move_of(step.move, step.seat), state)
-            state, opener = _after(state, events, opener)
+            state = _after(state, events)
+            made += events
     except CommandRefused:
-        return "impossible"
-    return opener
+        return None
+    return made
 
 
-def _after(
-    game: Game, events: Sequence[Event], opener: Seat | str | None
-) -> tuple[Game, Seat | str | None]:
+def _after(game: Game, events: Sequence[Event]) -> Game:
     for event in events:
         game = evolve(game, event)
-        if isinstance(event, PlayStarted):
-            opener = event.turn
-    return game, opener
+    return game
 
 
 def masked(
