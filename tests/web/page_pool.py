@@ -100,5 +100,6 @@ class PagePool:
         session = context.new_cdp_session(page)
         stored = {"origin": address, "storageTypes": "all"}
         session.send("Storage.clearDataForOrigin", stored)
+        page.evaluate("sessionStorage.clear()")  # a browser other than the headless shell keeps it
         session.send("Page.resetNavigationHistory")
         session.detach()
