@@ -203,6 +203,9 @@ class JsonResponse(Response):
     The security headers are added in one step when the answer is sent.
     """
 
+    response: list[bytes]
+    """The body in one part: `json_response` makes it, and `set_data` replaces it."""
+
     varies_by_encoding = False
     """Whether Vary names Accept-Encoding already."""
 
@@ -211,7 +214,7 @@ class JsonResponse(Response):
         if self.status_code in _EMPTY or environ["REQUEST_METHOD"] == "HEAD":
             return super().__call__(environ, start_response)
         start_response(self.status, [*self.headers, *_missing(self.headers, _FOR_DATA)])
-        return self.response  # type: ignore[return-value] # bytes: see `json_response`
+        return self.response
 
     @property
     def size(self) -> int:

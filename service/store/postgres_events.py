@@ -225,12 +225,13 @@ class PostgresStore:
         If the connection breaks before the answer, the stream is read to find out whether the
         commit took place: StoreUnavailable is raised only if that cannot be known.
         """
+        move = move_arguments(commit)
         if not tracing.is_traced():
-            self._write(commit)
+            self._write(commit, move)
             return
-        with tracing.span(Step.COMMIT, _described(commit)) as span:
+        with tracing.span(Step.COMMIT, _described(commit, is_move=move is not None)) as span:
             try:
-                self._write(commit)
+                self._write(commit, move)
             except StreamConflict:
                 span.note(Attribute.CONFLICT, value=True)
                 raise
@@ -238,13 +239,13 @@ class PostgresStore:
                 span.fail(type(error).__name__)
                 raise
 
-    def _write(self, commit: Commit) -> None:
-        arguments = move_arguments(commit)
+    def _write(self, commit: Commit, move: tuple[object, ...] | None) -> None:
+        """Write a commit; `move` has the arguments of `append_game_move`, if it is a move."""
         try:
-            if arguments is None:
+            if move is None:
                 returned = self._append("append_events", encode_commit(commit))
             else:
-                returned = self._append("append_game_move", *arguments)
+                returned = self._append("append_game_move", *move)
         except (NotSent, TooSlow):
             raise
         except StoreUnavailable:
@@ -346,9 +347,8 @@ class PostgresStore:
         return bool(rows) and rows[0][0] == first.events[0]
 
 
-def _described(commit: Commit) -> dict[Attribute, Value]:
+def _described(commit: Commit, *, is_move: bool) -> dict[Attribute, Value]:
     """Return what a trace shows of a commit: how many events, of which kinds of streams."""
-    is_move = move_arguments(commit) is not None
     return {
         Attribute.DATABASE: "postgresql",
         Attribute.FUNCTION: "append_game_move" if is_move else "try_append_events",
