@@ -10,7 +10,7 @@ from uuid import UUID
 
 from redis import Redis
 
-from service.application.access import AccessLog, FirstReads
+from service.application.access import AccessLog
 from service.application.disputes.commands import DisputeCommands, DisputeOpening
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
@@ -21,14 +21,16 @@ from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.due_moves import Turns
 from service.application.games.entropy import EntropyCalls
 from service.application.games.evidence import Evidence, Verifying
-from service.application.games.moves import Moves, Refusals
+from service.application.games.moves import Moves
 from service.application.games.queries import Games, Lists
+from service.application.games.refused_moves import Refusals
 from service.application.games.schedule import BeginBeat, ConstantTime, IdleGames, no_beat
 from service.application.games.uploads import Work, answer_here, within
 from service.application.handler import Handler
 from service.application.idempotency import Answers
 from service.application.players import Players
 from service.application.ports import Doubt, NoNotifier, Notifier, RealWorld, World, no_doubt
+from service.application.request import RequestReads
 from service.application.retention import (
     DEFAULT_RETENTION,
     Erasures,
@@ -45,6 +47,7 @@ from service.application.signing import (
     verifiers_of,
 )
 from service.application.statistics import Statistics
+from service.application.tables.commands import TableChanges
 from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
 from service.config import Settings
@@ -81,7 +84,7 @@ class Services:
     keyring: Keys
     origin: str
     answers: Answers
-    first_reads: FirstReads
+    first_reads: RequestReads
     game_cache: GameCache
     players: Players
     tables: Tables
@@ -236,16 +239,20 @@ def compose(
     )
     tables = Tables(
         handler=handler,
-        store=store,
+        changes=TableChanges(
+            store=store,
+            directory=directory,
+            game_cache=game_cache,
+            keyring=keyring,
+            names=names,
+            rulebook=rulebook,
+            world=world,
+            notifier=notifier,
+            record_version=record_version,
+        ),
         directory=directory,
-        game_cache=game_cache,
-        keyring=keyring,
         names=names,
         access_log=access_log,
-        rulebook=rulebook,
-        world=world,
-        notifier=notifier,
-        record_version=record_version,
     )
     return Services(
         store=store,
@@ -256,7 +263,7 @@ def compose(
         keyring=keyring,
         origin=origin,
         answers=answers,
-        first_reads=FirstReads(combined, game_cache, names, answers, defers=lookups is not None),
+        first_reads=RequestReads(combined, game_cache, names, answers, defers=lookups is not None),
         game_cache=game_cache,
         players=Players(
             directory=directory,

@@ -10,9 +10,9 @@ from uuid import UUID
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.errors import Refusal
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.application.games.schedule import ENTROPY_SECONDS, stands_in
 from service.application.tables.record import TableRequest
 from service.bootstrap import Services, compose
@@ -185,7 +185,8 @@ class HonestTable:
         if gives_up and self.chance.random() < 0.1:
             self._post_move(entry, seat, person, {"type": "forfeit"})
             return
-        if stands_in(entry.record.game, seat, back=entry.back) and self.chance.random() < 0.8:
+        back = entry.returned_seats
+        if stands_in(entry.record.game, seat, back=back) and self.chance.random() < 0.8:
             if self.chance.random() < 0.3:
                 self.services.stand_ins.back(self._caller(person), game)
             return

@@ -18,7 +18,7 @@ from flask.testing import FlaskClient
 from schemas.moves import move_json, move_of
 from service.api.app import create_app
 from service.application.games import record
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
 from service.bootstrap import Services, compose
 from service.config import Settings

@@ -154,6 +154,35 @@ def test_modules_import_only_lower_layers(name: str) -> None:
                 assert rank_of(other)[0] < CLIENT_LAYERS, f"{name} imports {imported}"
 
 
+def circles() -> list[set[str]]:
+    """Return the groups of modules that import one another, TYPE_CHECKING imports included."""
+    below: dict[str, set[str]] = {}
+
+    def follow(name: str) -> set[str]:
+        """Return every module that a module imports, directly or not."""
+        seen: set[str] = set()
+        waiting = [name]
+        while waiting:
+            new = set(imports_of(waiting.pop())) & set(modules()) - seen
+            seen |= new
+            waiting += new
+        return seen
+
+    for name in modules():
+        below[name] = follow(name)
+    inside = [name for name in modules() if name in below[name]]
+    return [
+        group
+        for first in inside
+        if first == min(group := {n for n in inside if n in below[first] and first in below[n]})
+    ]
+
+
+def test_no_modules_import_one_another() -> None:
+    """A circle hides what comes first; imports for type checking count as well."""
+    assert circles() == []
+
+
 @pytest.mark.parametrize("name", sorted(modules()))
 def test_the_packages_import_no_tests(name: str) -> None:
     assert not [one for one in imports_of(name) if one.partition(".")[0] == "tests"]

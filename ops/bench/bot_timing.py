@@ -25,9 +25,10 @@ from uuid import UUID
 import orjson
 
 from ops.bench.requests import plain_table
-from service.application.access import Caller, Player
-from service.application.games.cache import GameEntry, Names
+from service.application.calls import Caller, Player
+from service.application.games.cache import Names
 from service.application.games.due_moves import Turns
+from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
 from service.application.games.record import write
 from service.application.games.schedule import (

@@ -25,7 +25,7 @@ from pathlib import Path
 from uuid import UUID
 
 from ops.bench.long_hand import long_hand
-from service.application.access import Player
+from service.application.calls import Player
 from service.bootstrap import services_from
 from service.store.migrate import migrate
 from tests import servers

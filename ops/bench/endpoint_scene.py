@@ -13,10 +13,10 @@ import orjson
 from ops.bench.costly_uploads import costly_log
 from ops.bench.long_hand import long_hand
 from ops.bench.requests import plain_table
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.disputes.commands import Accusation, DisputeCall
 from service.application.disputes.record import DisputeRecord
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.bootstrap import Services
 from service.domain.dispute import (
     Charge,

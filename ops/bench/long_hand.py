@@ -11,9 +11,9 @@ import orjson
 
 from ops.bench.requests import plain_table
 from schemas.events import data_of, type_of
-from service.application.access import Player
-from service.application.games.cache import GameEntry
+from service.application.calls import Player
 from service.application.games.commits import Change, commit_of
+from service.application.games.entry import GameEntry
 from service.application.games.record import load, secrets_of
 from service.bootstrap import Services
 from service.domain.commands import Command, CommandRefused, PickUp, Play, Ready, Seat

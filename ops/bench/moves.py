@@ -24,7 +24,7 @@ from uuid import UUID, uuid4
 import orjson
 
 from ops.bench.requests import plain_table
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.bootstrap import Services, compose
 from service.domain.events import Entropy
 from service.keys import Keyring

@@ -35,7 +35,7 @@ from ops.bench.long_hand import long_hand, opened
 from ops.bench.pages import WIDTH, write
 from ops.bench.services import durable_postgres, unlimited_service
 from schemas.moves import move_json
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.games.record import load
 from service.bootstrap import Services, services_from
 from service.config import Settings

@@ -32,7 +32,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from ops.bench.long_hand import long_hand
 from ops.bench.services import durable_postgres
 from service.api.app import create_app
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.bootstrap import Services, services_from
 from service.config import Settings
 from service.keys import Keyring

@@ -11,9 +11,10 @@ from flask import Flask, Request
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
 from service.api.parsing import present_app, present_request
-from service.application.access import Caller, FirstRead, Player
+from service.application.calls import Caller, Player
 from service.application.errors import Refusal
 from service.application.quotas import Slots
+from service.application.request import RequestRead
 from service.bootstrap import Services
 from service.config import Settings
 
@@ -67,7 +68,7 @@ def bearer_token() -> str | None:
     return match[1]
 
 
-def admit(read: FirstRead, *, deferred: bool = False) -> Player | None:
+def admit(read: RequestRead, *, deferred: bool = False) -> Player | None:
     """
     Return the player of a request, None without a token; count the call for its rate limit.
 
@@ -94,7 +95,7 @@ def required(player: Player | None) -> Player:
     return player
 
 
-def caller_of(player: Player | None, read: FirstRead) -> Caller:
+def caller_of(player: Player | None, read: RequestRead) -> Caller:
     """Return the caller: the player, if any, with the invite in the request and its first read."""
     present = present_request()
     return Caller(

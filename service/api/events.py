@@ -40,9 +40,9 @@ from service.api.http import (
 )
 from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint, operation
 from service.api.parsing import caller_address, malformed
-from service.application.access import Caller
+from service.application.calls import Caller
 from service.application.errors import Refusal
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.store.events import StoreUnavailable, StreamArchived
 
 events = blueprint("events", __name__, "The log of a game: stored events, openings and receipts.")

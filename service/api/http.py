@@ -15,7 +15,7 @@ from werkzeug.datastructures import Headers, HeaderSet, MIMEAccept
 
 from service.api.context import INVITE_HEADER
 from service.api.parsing import body_bytes, malformed, present_notes, present_request
-from service.application.access import Answered, Idempotency
+from service.application.calls import Answered, Idempotency
 from service.application.errors import Refusal
 from service.config import Settings
 

@@ -48,9 +48,10 @@ from service.api.http import (
     with_location,
 )
 from service.api.parsing import json_body, present_request, query_values
-from service.application.access import Caller, FirstRead, Idempotency, Player
+from service.application.calls import Caller, Idempotency, Player
 from service.application.errors import Refusal, invalid_body
 from service.application.quotas import limited_by
+from service.application.request import RequestRead
 from service.store.replica import from_replica
 
 
@@ -248,7 +249,9 @@ def query_refusal(errors: Iterable[Mapping[str, str]]) -> Refusal:
     return Refusal("malformed", f"invalid query: {detail}", errors=by_parameter)
 
 
-def _first_read(token: Token, repeats: Repeats, game: UUID | None, *, deferred: bool) -> FirstRead:
+def _first_read(
+    token: Token, repeats: Repeats, game: UUID | None, *, deferred: bool
+) -> RequestRead:
     """Return the first read of a request, confirmed unless its commit checks the token."""
     bearer = None if token is Token.IGNORED else bearer_token()
     read = services().first_reads.begin(bearer, game)

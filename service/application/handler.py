@@ -1,174 +1,29 @@
-"""Streams of events, and the handler of commands on them: read, decide, append, notify."""
+"""The handler of commands on streams: load, decide, commit, answer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
 from uuid import UUID
 
-import orjson
 from msgspec import Struct
 from msgspec.structs import replace
 
-from service.application.access import Answered, FirstRead, Idempotency
+from service.application.calls import Answered, Idempotency, MadeMove, ReadOnce
 from service.application.errors import Refusal
 from service.application.quotas import quota_refused
-from service.shx.chain import encode_event, genesis, head
 from service.store.events import (
     AnswerConflict,
     Commit,
     DisputeRuns,
     EventStore,
-    PlayerErased,
     QuotaFull,
+    StoredAnswer,
     StoreError,
-    StreamAppend,
     StreamConflict,
-    StreamKind,
     TokenEnded,
 )
-
-if TYPE_CHECKING:
-    from service.application.idempotency import Answers, MadeMove
-
-HEAD_BYTES: Final = 32
-BLOCK: Final = 32  # heads
-
-Envelope = Mapping[str, Any]
-"""The fields of a stored event: type, data and at; by, v and auth if they are set."""
-
-
-class Folded(Protocol):
-    """The state of a stream, with its version and the head of its hash chain."""
-
-    @property
-    def identity(self) -> UUID:
-        """Return the id of the stream."""
-
-    @property
-    def version(self) -> int:
-        """Return the number of events."""
-
-    @property
-    def head(self) -> bytes:
-        """Return the head after the last event."""
-
-    @property
-    def at(self) -> str:
-        """Return the time of the last event."""
-
-
-class Heads(Struct, frozen=True, kw_only=True):
-    """
-    The heads after each event of a stream, by seq.
-
-    They are packed into blocks of BLOCK heads: a further head copies one block at most, while
-    a tuple of all heads would be copied for each event.
-    """
-
-    full: tuple[bytes, ...] = ()  # the full blocks
-    rest: bytes  # the heads after them, at least one
-
-    def __len__(self) -> int:
-        """Return the number of events."""
-        return len(self.full) * BLOCK + len(self.rest) // HEAD_BYTES
-
-    def __getitem__(self, seq: int) -> bytes:
-        """Return the head after an event, from the end if negative; raises IndexError."""
-        block, place = divmod(range(len(self))[seq], BLOCK)
-        heads = self.full[block] if block < len(self.full) else self.rest
-        return heads[place * HEAD_BYTES : (place + 1) * HEAD_BYTES]
-
-    @property
-    def last(self) -> bytes:
-        """Return the head after the last event."""
-        return self.rest[-HEAD_BYTES:]
-
-    def followed_by(self, head: bytes) -> Heads:
-        """Return these heads and the one after the next event."""
-        if len(self.rest) < BLOCK * HEAD_BYTES:
-            return Heads(full=self.full, rest=self.rest + head)
-        return Heads(full=(*self.full, self.rest), rest=head)
-
-
-State = TypeVar("State", bound=Folded)
-Event = TypeVar("Event")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stream(Generic[State, Event]):
-    """One kind of stream: how its state grows, and how its events are encoded and decoded."""
-
-    kind: StreamKind
-    encode: Callable[[State | None, Event], Envelope]  # without `at`; None: the first event
-    decode: Callable[[str, Mapping[str, Any]], Event]
-    begin: Callable[[UUID, Event, Envelope, bytes], State]  # from the first event and its head
-    evolve: Callable[[State, Event, Envelope, bytes], State]
-
-    def load(self, identity: UUID, lines: Sequence[bytes]) -> State:
-        """Return the state after stored lines; raises ValueError for an unsuitable first event."""
-        first = orjson.loads(lines[0])
-        event = self.decode(first["type"], first["data"])
-        return self.follow(self.begin(identity, event, first, head(lines[0])), lines[1:])
-
-    def follow(self, state: State, lines: Iterable[bytes]) -> State:
-        """Return the state after further stored lines."""
-        for line in lines:
-            envelope = orjson.loads(line)
-            event = self.decode(envelope["type"], envelope["data"])
-            state = self.evolve(state, event, envelope, head(line))
-        return state
-
-    def open(
-        self, identity: UUID, events: Sequence[Event], *, at: str
-    ) -> tuple[State, tuple[bytes, ...]]:
-        """Return the state of a new stream after its first events, and their lines."""
-        fields = {"by": None, **self.encode(None, events[0])}
-        line = encode_event(game=identity, seq=0, prev=genesis(identity), at=at, **fields)
-        state, lines = self.write(self.load(identity, [line]), events[1:], at=at)
-        return state, (line, *lines)
-
-    def write(
-        self,
-        state: State,
-        events: Iterable[Event],
-        *,
-        at: str,
-        encode: Callable[[State, Event], Envelope] | None = None,
-    ) -> tuple[State, tuple[bytes, ...]]:
-        """
-        Return the state after further events, and their lines.
-
-        `at` is raised to the time of the last event if it is earlier. `encode` replaces that of
-        the stream, for events whose fields depend on more than the state.
-        """
-        at, lines, encode = max(at, state.at), [], encode or self.encode
-        for event in events:
-            fields = {"at": at, "by": None, **encode(state, event)}
-            line = encode_event(game=state.identity, seq=state.version, prev=state.head, **fields)
-            state = self.evolve(state, event, fields, head(line))
-            lines.append(line)
-        return state, tuple(lines)
-
-    def append(
-        self,
-        state: State,
-        lines: tuple[bytes, ...],
-        *,
-        expected: int,
-        summary: Mapping[str, Any],
-    ) -> StreamAppend:
-        """Return the append of new lines, with the columns of the stream's row to set."""
-        return StreamAppend(
-            stream=state.identity,
-            kind=self.kind,
-            expected=expected,
-            events=lines,
-            head=state.head,
-            summary=summary,
-        )
-
 
 ATTEMPTS: Final = 20
 """Maximum number of decisions on one command: each conflicting commit requires another one."""
@@ -185,6 +40,7 @@ class Versioned(Protocol):
 
 
 Loaded = TypeVar("Loaded", bound=Versioned)
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,41 +50,77 @@ class NewStream:
     version: int = 0
 
 
-def nothing() -> None:
-    """Do nothing."""
-
-
-def _read_again(_state: object, _conflict: StoreError) -> None:
-    """Return None: the state is loaded again after a conflict."""
-
-
-class Accepted(Struct, frozen=True, kw_only=True):
+class Attempt(Struct, Generic[Loaded], frozen=True, kw_only=True):
     """
-    An accepted command: `commit` is written, then `done` is called and `answer` returned.
+    A decision that did not end its command, so that the state is loaded again.
 
-    `effect` changes data outside the streams before the commit. It is idempotent, and raises
-    StreamConflict if the state decided on is not the present one. With `rebuilt` the answer is
-    not stored: for a repeated request it is rebuilt from the log.
+    `error` is what the commit met, one of those that the command retries. Without it the decision
+    was a refusal, which counts only on the present version.
+    """
+
+    state: Loaded
+    error: StoreError | None = None
+
+
+class Accepted(Struct, Generic[Made], frozen=True, kw_only=True):
+    """
+    An accepted command: `commit` is written, `made` is passed to `committed`, `answer` returned.
+
+    With `rebuilt` the answer is not stored: for a repeated request it is rebuilt from the log.
     """
 
     answer: Answered
+    made: Made
     rebuilt: MadeMove | None = None
     commit: Commit = NO_CHANGE
-    effect: Callable[[], None] = nothing
-    done: Callable[[], None] = nothing
 
 
-class Refused(Struct, frozen=True, kw_only=True):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamCommand(ABC, Generic[Loaded, Made]):
     """
-    A command that the state refuses; `final` records the attempt and returns the refusal.
+    A command on a stream, with its methods in the order in which the handler calls them.
 
-    `final` is called only if this version is the present one, and the request has no answer yet.
+    `player`, `request` and `read` belong to the request behind it; the service's own commands have
+    none. With `read` the commit checks the token, if it is not confirmed yet. After an error of
+    `retried` the command is decided again.
     """
 
-    final: Callable[[], Refusal]
+    retried: ClassVar[tuple[type[StoreError], ...]] = (StreamConflict, DisputeRuns)
+    player: UUID | None = None
+    request: Idempotency | None = None
+    read: ReadOnce | None = None
+
+    @abstractmethod
+    def load(self, last: Attempt[Loaded] | None) -> Loaded:
+        """
+        Return the state: the present one after an attempt, before that possibly a cached one.
+
+        Raises Refusal, and the error of an attempt that another decision would meet again.
+        """
+
+    @abstractmethod
+    def decide(self, state: Loaded) -> Accepted[Made]:
+        """
+        Return the decision on a state; raises Refusal.
+
+        What it writes outside the streams is idempotent. Raises StreamConflict if such a write
+        finds that the state is not the present one.
+        """
+
+    def committed(self, made: Made) -> None:
+        """Do what follows the commit: cache, count, notify."""
 
 
-Decision = Accepted | Refused
+class Answers(Protocol):
+    """The stored answers of requests (`idempotency.py`)."""
+
+    def first_answer(self, caller: UUID, request: Idempotency | None) -> Answered | None:
+        """Return the first answer to this request, None if it has none yet."""
+
+    def stored(
+        self, caller: UUID, request: Idempotency, answer: Answered | MadeMove
+    ) -> StoredAnswer:
+        """Return the row to store with the commit of a request."""
 
 
 class Handler:
@@ -245,87 +137,55 @@ class Handler:
         self._store = store
         self._answers = answers
 
-    def handle(
-        self,
-        load: Callable[[bool], Loaded],
-        decide: Callable[[Loaded], Decision],
-        *,
-        caller: UUID | None = None,
-        request: Idempotency | None = None,
-        read: FirstRead | None = None,
-        conflict: Callable[[], None] = nothing,
-        overtaken: Callable[[Loaded, StoreError], Loaded | None] = _read_again,
-        erased: Callable[[], bool] = lambda: False,
-    ) -> Answered:
+    def handle(self, command: StreamCommand[Loaded, Made]) -> Answered:
         """
         Return the answer to a command, or the first answer to the same request.
-
-        `load` returns the state: the present one if its argument is true, else possibly a cached
-        one. `decide` returns a decision on it, or raises Refusal. The commit checks the token
-        of `read` if it is not confirmed. If the state has changed since it was loaded, `conflict`
-        is called, and `overtaken` returns the newer state, or None to load it. `erased` is called
-        if the commit names an erased player; it returns whether to decide again.
 
         Raises the Refusal decided on the present state. Raises Refusal `unavailable` after too
         many conflicts, `unauthorized` for an expired token, `idempotency-conflict` if the key of
         the request was used with another body, and `rate-limited` at a quota of the commit.
-        Raises PlayerErased if the commit names an erased player and `erased` returns false.
+        Raises the errors of the store that the command does not retry.
         """
-        state = load(False)
+        state = command.load(None)
         for _ in range(ATTEMPTS):
-            decision = _decided(decide, state)
-            if isinstance(decision, Refused):
-                present = load(True)
-                if present.version == state.version:
-                    return self._refused(caller, request, decision, read)
-                state = present
-                continue
             try:
-                self._write(decision, caller, request, read)
-            except (StreamConflict, DisputeRuns) as late:
-                conflict()
-                if (newer := overtaken(state, late)) is not None:
-                    state = newer
-                    continue
-            except PlayerErased:
-                if not erased():
-                    raise
+                accepted = command.decide(state)
+                self._write(command, accepted)
             except (QuotaFull, AnswerConflict) as error:
-                return self._refused(caller, request, _refused_by(_refusal_of(error)))
+                return self._first_answer(command, _refusal_of(error), read=None)
+            except TokenEnded:
+                raise Refusal("unauthorized", "unknown or expired token") from None
+            except StoreError as error:
+                if not isinstance(error, command.retried):
+                    raise
+                state = command.load(Attempt(state=state, error=error))
+            except Refusal as refusal:
+                present = command.load(Attempt(state=state))
+                if present.version == state.version:
+                    return self._first_answer(command, refusal, read=command.read)
+                state = present
             else:
-                decision.done()
-                return decision.answer
-            state = load(True)
+                if accepted.commit is not NO_CHANGE:
+                    command.committed(accepted.made)
+                return accepted.answer
         busy = Refusal("unavailable", "too many changes at once, try again")
-        return self._refused(caller, request, _refused_by(busy))
+        return self._first_answer(command, busy, read=None)
 
-    def _write(
-        self,
-        accepted: Accepted,
-        caller: UUID | None,
-        request: Idempotency | None,
-        read: FirstRead | None,
-    ) -> None:
+    def _write(self, command: StreamCommand[Loaded, Made], accepted: Accepted[Made]) -> None:
+        """Commit what was decided, with the answer of the request and the token to check."""
         commit, answer = accepted.commit, accepted.commit.answer
+        read, request = command.read, command.request
         token = None if read is None or read.confirmed else read.token
-        if caller is not None and request is not None:
-            answer = self._answers.stored(caller, request, accepted.rebuilt or accepted.answer)
+        if command.player is not None and request is not None:
+            row = accepted.rebuilt or accepted.answer
+            answer = self._answers.stored(command.player, request, row)
         if token is not None or answer is not commit.answer:
             commit = replace(commit, token=token, answer=answer)
-        accepted.effect()
-        if commit is NO_CHANGE:
-            return
-        try:
+        if commit is not NO_CHANGE:
             self._store.commit(commit)
-        except TokenEnded:
-            raise Refusal("unauthorized", "unknown or expired token") from None
 
-    def _refused(
-        self,
-        caller: UUID | None,
-        request: Idempotency | None,
-        refused: Refused,
-        read: FirstRead | None = None,
+    def _first_answer(
+        self, command: StreamCommand[Loaded, Made], refusal: Refusal, *, read: ReadOnce | None
     ) -> Answered:
         """
         Return the first answer to this request; raises the refusal if there is none.
@@ -335,26 +195,14 @@ class Handler:
         first = None
         if read is not None:
             first = read.first_answer()
-        elif caller is not None:
-            first = self._answers.first_answer(caller, request)
+        elif command.player is not None:
+            first = self._answers.first_answer(command.player, command.request)
         if first is not None:
             return first
-        raise refused.final()
-
-
-def _decided(decide: Callable[[Loaded], Decision], state: Loaded) -> Decision:
-    """Return a decision; a Refusal that was raised becomes a value."""
-    try:
-        return decide(state)
-    except Refusal as refusal:
-        return _refused_by(refusal)
+        raise refusal
 
 
 def _refusal_of(error: QuotaFull | AnswerConflict) -> Refusal:
     if isinstance(error, QuotaFull):
         return quota_refused(error.kind)
     return Refusal("unavailable", "the first answer has expired, try again")
-
-
-def _refused_by(refusal: Refusal) -> Refused:
-    return Refused(final=lambda: refusal)

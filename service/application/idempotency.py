@@ -7,18 +7,16 @@ from typing import Any, Final
 from uuid import UUID
 
 import orjson
-from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.moves import listed_moves
-from service.application.access import Answered, Idempotency
+from service.application.calls import Answered, Idempotency, MadeMove
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.queries import move_answer
 from service.application.quotas import listing, work
 from service.application.signing import Receipts
 from service.domain.cards import in_code_order
-from service.domain.commands import Seat
 from service.domain.legal import legal_moves
 from service.keys import Keys
 from service.store.events import EventStore, StoredAnswer
@@ -73,29 +71,6 @@ _REBUILT: Final = b"log:"
 """Prefix of a row from which an answer is rebuilt; other rows begin with the id of their key."""
 
 
-class MadeMove(Struct, frozen=True, kw_only=True):
-    """The public data, besides the log, from which the answer to a move is rebuilt."""
-
-    game: UUID
-    seat: Seat
-    before: int  # the version before the move
-    version: int  # the version after it
-    back: tuple[Seat, ...]  # seats that had come back from a bot, which no event records
-
-    def to_bytes(self) -> bytes:
-        """Return the content of the stored row."""
-        values = (str(self.game), self.seat, self.before, self.version, self.back)
-        return _REBUILT + orjson.dumps(values)
-
-    @staticmethod
-    def of_bytes(row: bytes) -> MadeMove:
-        """Return the move of a stored row."""
-        game, seat, before, version, back = orjson.loads(row.removeprefix(_REBUILT))
-        return MadeMove(
-            game=UUID(game), seat=seat, before=before, version=version, back=tuple(back)
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
     """Stores the first answer to each idempotent request, and returns it to repetitions."""
@@ -130,7 +105,7 @@ class Answers:
         if found.body_hash != request.body_hash:
             raise Refusal("idempotency-conflict", "this Idempotency-Key was used with another body")
         if found.sealed.startswith(_REBUILT):
-            return self._rebuilt(MadeMove.of_bytes(found.sealed))
+            return self._rebuilt(_move_of_row(found.sealed))
         key_id, _, sealed = found.sealed.partition(b":")
         opened = self.keyring.open(key_id.decode(), sealed, _associated(caller, request))
         header, _, body = opened.partition(b"\n")
@@ -145,7 +120,7 @@ class Answers:
     ) -> StoredAnswer:
         """Return the row to store with the commit of a request."""
         if isinstance(answer, MadeMove):
-            row = answer.to_bytes()
+            row = _row_of_move(answer)
         else:
             row = self._sealed(caller, request, answer)
         return StoredAnswer(
@@ -173,7 +148,7 @@ class Answers:
         entry = self.game_cache.past(move.game, move.version)
         if entry is None:
             raise Refusal("unavailable", "the events of the first answer are not in the log")
-        after = replace(entry, back=frozenset(move.back))
+        after = replace(entry, returned_seats=frozenset(move.back))
         count = move.version - move.before
         lines = self.game_cache.lines(move.game, after=move.before, limit=count)
         return Answered(
@@ -181,6 +156,17 @@ class Answers:
             version=move.version,
             replayed=True,
         )
+
+
+def _row_of_move(move: MadeMove) -> bytes:
+    """Return the content of the stored row."""
+    values = (str(move.game), move.seat, move.before, move.version, move.back)
+    return _REBUILT + orjson.dumps(values)
+
+
+def _move_of_row(row: bytes) -> MadeMove:
+    game, seat, before, version, back = orjson.loads(row.removeprefix(_REBUILT))
+    return MadeMove(game=UUID(game), seat=seat, before=before, version=version, back=tuple(back))
 
 
 def _associated(caller: UUID, request: Idempotency) -> bytes:

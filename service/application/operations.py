@@ -10,7 +10,7 @@ from secrets import token_bytes
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.application.disputes.disputes import Disputes
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache

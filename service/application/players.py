@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
-from service.application.access import Player, digest
+from service.application.calls import Player, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
 from service.application.ports import World

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 from uuid import UUID
 
 import orjson
 
 from schemas.settings import SettingsError, Tree, check_changes, json_schema, merged
-from service.application.access import Answered, Idempotency, Player
+from service.application.calls import Answered, Idempotency, Player
 from service.application.errors import Refusal, invalid, not_found
-from service.application.handler import Accepted, Handler, NewStream
+from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.ports import World
 from service.application.quotas import work
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
@@ -75,16 +75,14 @@ class Rulemaking:
             reasons = [{"at": _within(at), "message": message} for at, message in error.reasons]
             raise Refusal("ruleset-refused", reasons[0]["message"], errors=reasons) from None
 
-        def decision(_new: NewStream) -> Accepted:
-            # Saving has no effect if an equal ruleset exists, so deciding again is harmless.
-            if self.rulebook.find(made.id) is None:
-                self._save(player, name, root, made)
-            found = self.rulebook.definition(made.id)
-            return Accepted(answer=Answered(body=orjson.dumps(described(found))))
-
-        return self.handler.handle(
-            lambda _fresh: NewStream(), decision, caller=player.id, request=request
+        command = MakeRuleset(
+            player=player.id,
+            request=request,
+            rulebook=self.rulebook,
+            made=made,
+            save=partial(self._save, player, name, root, made),
         )
+        return self.handler.handle(command)
 
     def _based(self, base: str, changes: Mapping[str, Any]) -> tuple[Definition, Mapping[str, Any]]:
         """Return the catalogue ruleset and the changes to it; `base` may be a custom ruleset."""
@@ -114,6 +112,28 @@ class Rulemaking:
             ),
             most=MAX_PER_PLAYER,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MakeRuleset(StreamCommand[NewStream, None]):
+    """A player makes a ruleset, which is no stream: it is saved while it is decided."""
+
+    rulebook: Rulebook
+    made: Definition
+    save: Callable[[], None]
+
+    def load(self, _last: Attempt[NewStream] | None) -> NewStream:
+        """Return the state of no stream."""
+        return NewStream()
+
+    def decide(self, _new: NewStream) -> Accepted[None]:
+        """Save the ruleset, unless an equal one exists, and return it; raises Refusal."""
+        # Saving has no effect if an equal ruleset exists, so deciding again is harmless.
+        if self.rulebook.find(self.made.id) is None:
+            self.save()
+        found = self.rulebook.definition(self.made.id)
+        return Accepted(answer=Answered(body=orjson.dumps(described(found))), made=None)
+
 
 
 def _within(at: str) -> str:

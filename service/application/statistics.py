@@ -10,9 +10,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from service.application.access import AccessLog, Caller, Player
+from service.application.access import AccessLog
+from service.application.calls import Caller, Player
 from service.application.errors import Refusal
-from service.application.games.cache import GameCache, GameEntry
+from service.application.games.cache import GameCache
+from service.application.games.entry import GameEntry
 from service.application.quotas import Slots
 from service.audit.statistics import (
     FALSE_ALARM,

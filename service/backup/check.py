@@ -15,8 +15,8 @@ import orjson
 from schemas.tables import table_event_of
 from service.application.disputes.record import DISPUTES, dispute_append
 from service.application.games.commits import game_summary
-from service.application.games.moves import opened
 from service.application.games.record import GameRecord, load
+from service.application.games.refused_moves import opened
 from service.application.tables.record import TABLES, table_summary
 from service.atomic_files import write_whole
 from service.domain.dispute import DisputeState

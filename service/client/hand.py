@@ -5,18 +5,18 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 from uuid import UUID
 
-from service.client.answers import Entropy, GameView, Move
-from service.client.api import WAIT, Refused
-from service.client.local_log import Contradicted, LocalLog, Share
-from service.client.player_files import write_private
-from service.client.signing import client_commit, public_text, signed_move
-from service.verify.report import Report
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-if TYPE_CHECKING:
-    from service.client.player import Player
+from service.client.answers import Entropy, GameView, Move
+from service.client.api import WAIT, Api, Refused
+from service.client.local_log import Contradicted, LocalLog, Share
+from service.client.player_files import PlayerFolder, write_private
+from service.client.signing import client_commit, public_text, signed_move
+from service.shx.tlog.notes import NoteVerifier
+from service.verify.report import Report
 
 OVER: Final = ("ended", "aborted")
 """Statuses of a game that has ended."""
@@ -29,6 +29,22 @@ class NotSeated(Exception):
     """The player does not sit in this game."""
 
 
+class HandPlayer(Protocol):
+    """What a hand needs of its player (`player.py`)."""
+
+    api: Api
+    files: PlayerFolder
+    key: Ed25519PrivateKey | None
+    entropy: Entropy
+
+    @property
+    def public(self) -> str | None:
+        """Return the public key of this player's seats in base64, None without a key."""
+
+    def server_keys(self) -> list[NoteVerifier]:
+        """Return the keys that sign the server's receipts."""
+
+
 class Hand:
     """
     A hand of a player, followed event by event.
@@ -39,7 +55,7 @@ class Hand:
     Methods that read the stored key and entropy raise BadFile if their file is invalid.
     """
 
-    def __init__(self, player: Player, game: UUID) -> None:
+    def __init__(self, player: HandPlayer, game: UUID) -> None:
         self.player, self.game = player, game
         self.folder = player.files.game(game)
         self.seen = LocalLog(game, self.folder)

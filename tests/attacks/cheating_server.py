@@ -21,7 +21,7 @@ from uuid import UUID
 
 import orjson
 
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.bootstrap import Services, compose
 from service.domain.cards import Card, rank_of
 from service.domain.events import Zone

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.bootstrap import Services
 from tests.databases import Databases
 from tests.worlds.fake_world import Deployment, person

@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from prometheus_client import REGISTRY
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.bootstrap import Services
 from service.public_log.sequencer import SignatureBacklog
 from service.public_log.witness_client import RemoteWitness

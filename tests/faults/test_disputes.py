@@ -14,7 +14,7 @@ from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
 from schemas.strict_fields import plain_data
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.disputes.commands import Accusation, DisputeCall
 from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
 from service.application.errors import Refusal

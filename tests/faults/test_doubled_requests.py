@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.access import Answered, Caller, Idempotency, Player
+from service.application.calls import Answered, Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.store.events import EventStore, SealedSecret

@@ -12,7 +12,7 @@ from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
 from ops.bench.faults.results import Totals, load, page, save
 from ops.bench.faults.run import RunPlan, RunResult, run
-from service.application.access import Player
+from service.application.calls import Player
 from service.bootstrap import Services
 from service.shx.chain import genesis, head
 from service.shx.tlog.notes import NoteVerifier

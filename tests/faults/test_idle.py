@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock

@@ -12,9 +12,9 @@ import orjson
 import psycopg
 import pytest
 
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.errors import Refusal
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.application.tables.record import TableRecord
 from service.bootstrap import Services
 from service.domain.events import AbortCause, Entropy, GameAborted

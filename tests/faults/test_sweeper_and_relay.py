@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from service.application.access import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, Player
 from service.bootstrap import Services
 from service.domain.events import Clock
 from tests.worlds.fake_world import Deployment, one_move, open_game, post, version_of

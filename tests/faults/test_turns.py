@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.bootstrap import Services
 from service.store.events import Commit, EventStore, StoreUnavailable
 from tests.worlds.fake_world import (

@@ -8,8 +8,8 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.access import Caller, Player
-from service.application.games.cache import GameEntry
+from service.application.calls import Caller, Player
+from service.application.games.entry import GameEntry
 from service.application.games.schedule import next_wake
 from service.bootstrap import Services
 from service.domain.cards import Card

@@ -16,7 +16,7 @@ import pytest
 import redis
 from psycopg import sql
 
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.bootstrap import Services, services_from
 from service.domain.cards import Card
 from tests.client import Client, play_on

@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.access import Caller, Idempotency
+from service.application.calls import Caller, Idempotency
 from service.application.errors import Refusal
 from service.application.quotas import limited_by
 from service.bootstrap import Services

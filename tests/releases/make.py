@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.application.signing import signers_at
 from service.application.tables.record import TableRequest
 from service.backup.backup import back_up

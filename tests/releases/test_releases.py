@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.signing import verifiers_of
 from service.backup.backup import restore
 from service.backup.check import Fault, Progress, whole_check

@@ -14,8 +14,8 @@ from uuid import UUID
 import orjson
 
 from schemas.moves import listed_moves
-from service.application.access import Answered, Caller, Idempotency, Player
-from service.application.games.cache import GameEntry
+from service.application.calls import Answered, Caller, Idempotency, Player
+from service.application.games.entry import GameEntry
 from service.application.ports import GameVersion, Notifier
 from service.application.tables.record import TableRequest
 from service.bootstrap import Services, compose

@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 from service.application import quotas
-from service.application.access import Answered, Caller, Idempotency, Player
+from service.application.calls import Answered, Caller, Idempotency, Player
 from service.application.disputes.files import DisputeFiles, seal_vote
 from service.application.disputes.record import (
     DISPUTES,
@@ -22,9 +22,10 @@ from service.application.disputes.record import (
     is_insider,
 )
 from service.application.errors import Refusal, invalid, not_found
-from service.application.games.cache import GameCache, GameEntry
+from service.application.games.cache import GameCache
+from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
-from service.application.handler import Accepted, Handler, NewStream
+from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.ports import World
 from service.domain.commands import Seat
 from service.domain.dispute import (
@@ -94,22 +95,10 @@ class DisputeCommands:
         Raises Refusal `not-found`, `forbidden` if the rules of disputes do not allow it, and those
         of `step` and `Handler.handle`.
         """
-
-        def decision(record: DisputeRecord) -> Accepted:
-            now = self.now()
-            # The events of ended periods come first; they may not be stored yet.
-            between, first = advance(record, now=now)
-            try:
-                events, attachments = step(between)
-            except DisputeRefused as refused:
-                raise Refusal("forbidden", str(refused)) from None
-            done, lines = DISPUTES.write(_with_votes(between, attachments), events, at=now)
-            done, last = advance(done, now=now)
-            return self.accepted(by, done, (*first, *lines, *last), record.version, attachments)
-
-        return self.handler.handle(
-            lambda _fresh: self.stored(identity), decision, caller=by, request=request
+        command = DisputeCommand(
+            player=by, request=request, commands=self, by=by, dispute=identity, step=step
         )
+        return self.handler.handle(command)
 
     def accepted(
         self,
@@ -120,7 +109,7 @@ class DisputeCommands:
         attachments: Mapping[str, Any],
         *,
         quotas: tuple[Quota, ...] = (),
-    ) -> Accepted:
+    ) -> Accepted[None]:
         """Return new lines of a dispute as a commit, and the dispute as its answer."""
         texts = {one["seq"]: one["words"] for one in attachments.get("texts", ())}
         votes = [
@@ -130,6 +119,7 @@ class DisputeCommands:
         stored = {**attachments, "votes": votes} if votes else attachments
         append = dispute_append(record, lines, expected=expected, attachments=stored)
         return Accepted(
+            made=None,
             answer=Answered(body=orjson.dumps(self.shown(record, by, new=texts))),
             commit=Commit(appends=(append,), quotas=quotas),
         )
@@ -199,6 +189,34 @@ class DisputeCommands:
         return format_time(self.world.now())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisputeCommand(StreamCommand[DisputeRecord, None]):
+    """One step of a player or the operator in a dispute."""
+
+    commands: DisputeCommands
+    by: UUID
+    dispute: UUID
+    step: Step
+
+    def load(self, _last: Attempt[DisputeRecord] | None) -> DisputeRecord:
+        """Return the dispute as stored; raises Refusal `not-found`."""
+        return self.commands.stored(self.dispute)
+
+    def decide(self, record: DisputeRecord) -> Accepted[None]:
+        """Return the events of the step between those of ended periods; raises Refusal."""
+        now = self.commands.now()
+        # The events of ended periods come first; they may not be stored yet.
+        between, first = advance(record, now=now)
+        try:
+            events, attachments = self.step(between)
+        except DisputeRefused as refused:
+            raise Refusal("forbidden", str(refused)) from None
+        done, lines = DISPUTES.write(_with_votes(between, attachments), events, at=now)
+        done, last = advance(done, now=now)
+        lines = (*first, *lines, *last)
+        return self.commands.accepted(self.by, done, lines, record.version, attachments)
+
+
 def _with_votes(record: DisputeRecord, attachments: Mapping[str, Any]) -> DisputeRecord:
     """Return the record with the votes that the server stores for referees."""
     votes: Mapping[int, StoredVote] = attachments.get("votes", {})
@@ -256,23 +274,27 @@ class DisputeOpening:
         move = self._accused_move(entry, player, accusation)
         identity = self.world.identity()
 
-        def decision(_new: NewStream) -> Accepted:
-            self._refuse_second(entry, accusation, move)
-            return self._opened(identity, entry, player, accusation, move)
-
-        answer = self.handler.handle(
-            lambda _fresh: NewStream(), decision, caller=player.id, request=request
+        command = OpenDispute(
+            player=player.id,
+            request=request,
+            opening=self,
+            dispute=identity,
+            entry=entry,
+            accuser=player,
+            accusation=accusation,
+            move=move,
         )
-        return identity, answer
+        return identity, self.handler.handle(command)
 
-    def _opened(
+    def opened(
         self,
         identity: UUID,
         entry: GameEntry,
         player: Player,
         accusation: Accusation,
         move: RecordedMove,
-    ) -> Accepted:
+    ) -> Accepted[None]:
+        """Return the first events of a dispute, with the evidence frozen now."""
         bundle, seat = self.files.frozen(entry), accusation.accused
         other = None if seat is None else entry.players[seat]
         opened = DisputeOpened(
@@ -324,7 +346,7 @@ class DisputeOpening:
         self._check_quota(player)
         return move
 
-    def _refuse_second(self, entry: GameEntry, accusation: Accusation, move: RecordedMove) -> None:
+    def refuse_second(self, entry: GameEntry, accusation: Accusation, move: RecordedMove) -> None:
         """Raise Refusal if another dispute about this move and charge is open."""
         game, charge = entry.record.identity, accusation.charge
         for identity in self.directory.running_disputes(game, move.first, charge.value):
@@ -347,6 +369,29 @@ class DisputeOpening:
             raise quotas.quota_refused(QuotaKind.NEW_DISPUTES)
         if record.running >= quotas.MAX_DISPUTES:
             raise quotas.quota_refused(QuotaKind.DISPUTES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenDispute(StreamCommand[NewStream, None]):
+    """A seat opens a dispute."""
+
+    opening: DisputeOpening
+    dispute: UUID
+    entry: GameEntry
+    accuser: Player
+    accusation: Accusation
+    move: RecordedMove
+
+    def load(self, _last: Attempt[NewStream] | None) -> NewStream:
+        """Return the state before the first event."""
+        return NewStream()
+
+    def decide(self, _new: NewStream) -> Accepted[None]:
+        """Return the first events; raises Refusal `dispute-open` for a second dispute."""
+        self.opening.refuse_second(self.entry, self.accusation, self.move)
+        return self.opening.opened(
+            self.dispute, self.entry, self.accuser, self.accusation, self.move
+        )
 
 
 def _refuse_unless_pick_up(entry: GameEntry, action: RecordedEvent) -> None:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from service.application.access import AccessLog, Answered, Caller, Idempotency, Player, digest
+from service.application.access import AccessLog
+from service.application.calls import Answered, Caller, Idempotency, Player, digest
 from service.application.disputes.commands import (
     OPERATOR,
     Accusation,

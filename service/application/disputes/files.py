@@ -15,8 +15,9 @@ from service.application.disputes.record import (
     dispute_json,
     moment_of,
 )
-from service.application.games.cache import GameCache, GameEntry
-from service.application.games.moves import Refusals
+from service.application.games.cache import GameCache
+from service.application.games.entry import GameEntry
+from service.application.games.refused_moves import Refusals
 from service.application.ports import World
 from service.application.quotas import work
 from service.domain.dispute import Dispute, Vote

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from service.application.access import Answered
+from service.application.calls import Answered
 from service.application.disputes.files import DisputeFiles, findings_associated
 from service.application.disputes.record import (
     DISPUTES,
@@ -20,9 +19,10 @@ from service.application.disputes.record import (
     wake_at,
 )
 from service.application.errors import Refusal, not_found
-from service.application.games.cache import GameCache, GameEntry
+from service.application.games.cache import GameCache
+from service.application.games.entry import GameEntry
 from service.application.games.record import load, with_cites
-from service.application.handler import Accepted, Handler
+from service.application.handler import Accepted, Attempt, Handler, StreamCommand
 from service.application.ports import World
 from service.application.rulesets import Rulebook
 from service.domain.commands import (
@@ -294,37 +294,26 @@ class DisputeJobs:
 
     def _processed(self, identity: UUID, examine: Examination) -> str:
         try:
-            done = self.handler.handle(
-                lambda _fresh: self._stored(identity), lambda record: self._decided(record, examine)
-            )
+            done = self.handler.handle(ProcessDispute(jobs=self, dispute=identity, examine=examine))
         except Refusal as refusal:
             if refusal.code not in _OUTCOMES:
                 raise
             return _OUTCOMES[refusal.code]
         return done.body.decode()
 
-    def _stored(self, identity: UUID) -> DisputeRecord:
+    def stored(self, identity: UUID) -> DisputeRecord:
+        """Return a dispute as stored; raises Refusal `not-found`."""
         record = self.files.stored(identity)
         if record is None:
             raise not_found("dispute")
         return record
 
-    def _decided(self, record: DisputeRecord, examine: Examination) -> Accepted:
-        now = format_time(self.world.now())
-        done, ended = advance(record, now=now)
-        events, attachments = examine(done)
-        done, found = DISPUTES.write(done, events, at=now)
-        if not ended and not found:
-            # Rows from before the seal, or of an older release, can name too early a time.
-            return Accepted(
-                answer=Answered(body=b"nothing"), effect=partial(self._set_next_check, record, now)
-            )
-        append = dispute_append(
-            done, (*ended, *found), expected=record.version, attachments=attachments
-        )
-        return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)))
+    def now(self) -> str:
+        """Return the present time in the format of events."""
+        return format_time(self.world.now())
 
-    def _set_next_check(self, record: DisputeRecord, now: str) -> None:
+    def set_next_check(self, record: DisputeRecord, now: str) -> None:
+        """Store when a dispute is due next."""
         self.directory.set_dispute_due(
             record.identity, version=record.version, wake_at=wake_at(record, now=now)
         )
@@ -377,6 +366,35 @@ class DisputeJobs:
             server_keys=tuple(self.server_keys()),
             witness_keys=self.witnesses,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessDispute(StreamCommand[DisputeRecord, None]):
+    """Stores the events of ended periods of a dispute, and new findings."""
+
+    jobs: DisputeJobs
+    dispute: UUID
+    examine: Examination
+
+    def load(self, _last: Attempt[DisputeRecord] | None) -> DisputeRecord:
+        """Return the dispute as stored; raises Refusal `not-found`."""
+        return self.jobs.stored(self.dispute)
+
+    def decide(self, record: DisputeRecord) -> Accepted[None]:
+        """Return the events; without any, only the time of the next check is stored."""
+        now = self.jobs.now()
+        done, ended = advance(record, now=now)
+        events, attachments = self.examine(done)
+        done, found = DISPUTES.write(done, events, at=now)
+        if not ended and not found:
+            # Rows from before the seal, or of an older release, can name too early a time.
+            self.jobs.set_next_check(record, now)
+            return Accepted(answer=Answered(body=b"nothing"), made=None)
+        append = dispute_append(
+            done, (*ended, *found), expected=record.version, attachments=attachments
+        )
+        return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)), made=None)
+
 
 
 def receipt_names(dispute: Dispute) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from schemas.disputes import dispute_event_of, dispute_type_of
 from schemas.strict_fields import plain_data
-from service.application.handler import Envelope, Stream
+from service.application.streams import Envelope, Stream
 from service.domain.dispute import (
     Dispute,
     DisputeEvent,

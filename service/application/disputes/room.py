@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 from uuid import UUID
 
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.disputes.commands import DisputeCommands
 from service.application.disputes.record import DisputeRecord
 from service.application.errors import Refusal, invalid

@@ -7,11 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from service.application.access import AccessLog, Caller
+from service.application.access import AccessLog
+from service.application.calls import Caller
 from service.application.errors import Refusal, invalid, not_found
-from service.application.games.cache import GameEntry, Histories
-from service.application.games.moves import Refusals, unproven
+from service.application.games.cache import Histories
+from service.application.games.entry import GameEntry
 from service.application.games.queries import Games, cursor_of
+from service.application.games.refused_moves import Refusals, unproven
 from service.application.quotas import following, listing, work
 from service.audit.custody import custody, events_processed
 from service.audit.decision import decision

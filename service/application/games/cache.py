@@ -11,11 +11,11 @@ from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 import orjson
-from msgspec import Struct
 from msgspec.structs import replace
 
-from service.application.access import Caller
-from service.application.games.record import GameRecord, follow, load, with_cites
+from service.application.calls import Caller
+from service.application.games.entry import GameEntry
+from service.application.games.record import follow, load, with_cites
 from service.application.quotas import work
 from service.application.rulesets import Rulebook
 from service.application.tables.record import TABLES, TableRecord
@@ -28,30 +28,6 @@ from service.store.directory import Directory
 from service.store.events import EventStore, SealedSecret, StoreError, StreamKind, StreamSlice
 from service.store.games import RefusedMove
 from service.store.lookups import GameMetadata, Lookup, LookupResult, Lookups, lookup_of
-
-
-class GameEntry(Struct, frozen=True, kw_only=True):
-    """A game's record with data from outside its log: players, visibility, table."""
-
-    record: GameRecord
-    table: UUID
-    host: UUID
-    public: bool
-    invite_hash: bytes | None
-    window_seconds: int
-    players: tuple[UUID | None, ...]
-    back: frozenset[Seat]  # seats whose players came back from a stand-in bot
-
-    @property
-    def version(self) -> int:
-        """Return the number of events."""
-        return self.record.version
-
-    def seat_of(self, player: UUID | None) -> Seat | None:
-        """Return a player's seat in this game, None if the player has none."""
-        if player is None or player not in self.players:
-            return None
-        return self.players.index(player)
 
 
 class Versioned(Protocol):
@@ -250,7 +226,7 @@ class GameCache:
         with work(version):
             record = load(game, self.lines(game, limit=version), seed=entry.record.seed)
         record = with_cites(record, entry.record.game.ruleset.cites)
-        return replace(entry, record=record, back=frozenset())
+        return replace(entry, record=record, returned_seats=frozenset())
 
     def keep(self, entry: GameEntry) -> None:
         """Cache an entry, unless a later version is cached already."""
@@ -326,7 +302,7 @@ class GameCache:
             invite_hash=metadata.invite_hash,
             window_seconds=opened.table.conditions.window_seconds,
             players=metadata.players,
-            back=frozenset(),
+            returned_seats=frozenset(),
         )
 
     def _seed(self, game: UUID, last: bytes, secret: SealedSecret | None) -> bytes | None:
@@ -342,7 +318,7 @@ def _with_back(entry: GameEntry, back: frozenset[Seat]) -> GameEntry:
     """Return the entry with the seats taken back from a bot; none if no seat has timed out."""
     if not any(seat.time_outs for seat in entry.record.game.seats):
         back = frozenset()
-    return entry if entry.back == back else replace(entry, back=back)
+    return entry if entry.returned_seats == back else replace(entry, returned_seats=back)
 
 
 MAX_EVENTS = 80_000

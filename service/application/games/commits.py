@@ -7,7 +7,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.application.games.record import GAMES, GameRecord
 from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake
 from service.application.tables.record import TABLES, TableRecord, seat_summaries, table_summary
@@ -42,13 +42,15 @@ class Change:
     @cached_property
     def after(self) -> GameEntry:
         """Return the game after the move."""
-        return replace(self.before, record=self.record, back=_still_back(self.before, self.record))
+        back = _still_back(self.before, self.record)
+        return replace(self.before, record=self.record, returned_seats=back)
 
     @cached_property
     def wake(self) -> Wake | None:
         """Return the next scheduled action after the move, None if the game waits for people."""
         after = self.after
-        return next_wake(self.record, window_seconds=after.window_seconds, back=after.back)
+        back = after.returned_seats
+        return next_wake(self.record, window_seconds=after.window_seconds, back=back)
 
 
 def commit_of(change: Change) -> Commit:
@@ -75,7 +77,7 @@ def _still_back(before: GameEntry, after: GameRecord) -> frozenset[Seat]:
     seats = before.record.game.seats
     return frozenset(
         seat
-        for seat in before.back
+        for seat in before.returned_seats
         if 0 < seats[seat].time_outs == after.game.seats[seat].time_outs
     )
 
@@ -106,7 +108,7 @@ def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
 
 def _game_append(after: GameEntry, change: Change) -> StreamAppend:
     record = after.record
-    back = after.back if _back_ends(change) else None
+    back = after.returned_seats if _back_ends(change) else None
     summary = game_summary(record, change.wake, back=back)
     return GAMES.append(record, change.lines, expected=change.before.version, summary=summary)
 

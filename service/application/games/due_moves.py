@@ -12,8 +12,9 @@ from msgspec.structs import replace
 
 from schemas.moves import move_json, move_of
 from service import tracing
-from service.application.games.cache import GameCache, GameEntry, Names
+from service.application.games.cache import GameCache, Names
 from service.application.games.entropy import missing_entropy
+from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
 from service.application.games.queries import present_view
 from service.application.games.schedule import (
@@ -127,7 +128,8 @@ class Turns:
         decision = tracing.span(Step.DECISION)  # exported once its interval has passed
         rest = self.begin_beat(_beats(entry)) if _has_people(entry) else no_beat()
         rest = decision.ends_after(rest)
-        wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=entry.back)
+        back = entry.returned_seats
+        wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=back)
         follow_up = self._follow_up(entry)
         if follow_up is not None:
             after = self.moves.server_move(entry, self._chosen(entry, follow_up), rest=rest)
@@ -183,7 +185,8 @@ class Turns:
         count, dealer = len(game.seats), game.dealer or 0
         for seat in ((dealer + n) % count for n in range(1, count + 1)):
             on_turn = game.turn in (None, seat) or game.status is Status.SWAPPING
-            if on_turn and played_by_bot(game, seat, back=entry.back) and may_act(game, seat):
+            is_bot = played_by_bot(game, seat, back=entry.returned_seats)
+            if on_turn and is_bot and may_act(game, seat):
                 return seat
         return None
 
@@ -205,7 +208,7 @@ class Turns:
     def _chosen(self, entry: GameEntry, seat: Seat) -> Command:
         """Return the command of a seat's bot; it sees only the seat's view and legal moves."""
         record = entry.record
-        stand_in = stands_in(record.game, seat, back=entry.back)
+        stand_in = stands_in(record.game, seat, back=entry.returned_seats)
         name = STAND_IN if stand_in else record.game.setup.seats[seat].bot
         view = with_settings(
             present_view(replace(entry, players=(None,) * len(entry.players)), seat, self.names),

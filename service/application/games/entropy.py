@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from service.application.access import Answered, Caller, Idempotency
+from service.application.calls import Answered, Caller, Idempotency
 from service.application.errors import Refusal
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
 from service.domain.commands import Seat
 from service.domain.events import (

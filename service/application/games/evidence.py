@@ -10,11 +10,13 @@ from socket import socket
 from typing import Any
 from uuid import UUID
 
-from service.application.access import AccessLog, Caller
+from service.application.access import AccessLog
+from service.application.calls import Caller
 from service.application.errors import Refusal
-from service.application.games.cache import GameCache, GameEntry
-from service.application.games.moves import Refusals
+from service.application.games.cache import GameCache
+from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
+from service.application.games.refused_moves import Refusals
 from service.application.games.uploads import Upload, Work, audit_of, request_of
 from service.application.quotas import work
 from service.domain.view import ALL

@@ -1,43 +1,42 @@
-"""Moves of players: signature, precondition, decision, answer; refused attempts."""
+"""Moves, from top to bottom: seat, events, commit, answer, notifications; refused attempts."""
 
 from __future__ import annotations
 
-from base64 import b64decode
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 from uuid import UUID
 
-import orjson
 from msgspec.structs import replace
 
-from schemas.moves import listed_moves, move_json, move_of
-from service.application.access import (
+from schemas.moves import listed_moves, move_of
+from service.application.access import visible
+from service.application.calls import (
     Answered,
     Caller,
     Expected,
-    FirstRead,
     Idempotency,
+    MadeMove,
+    ReadOnce,
     any_version,
-    visible,
 )
 from service.application.errors import Refusal, not_found
-from service.application.games.cache import GameCache, GameEntry, Names
+from service.application.games.cache import GameCache, Names
 from service.application.games.commits import Change, commit_of
+from service.application.games.entry import GameEntry
 from service.application.games.queries import move_answer
 from service.application.games.record import GameRecord, seals, write
+from service.application.games.refused_moves import Refusals
 from service.application.games.schedule import Rest, WakeKind, at_once
-from service.application.handler import Accepted, Handler, Refused
-from service.application.idempotency import MadeMove
+from service.application.games.signatures import check_signature, is_current
+from service.application.handler import Accepted, Attempt, Handler, StreamCommand
 from service.application.ports import Notifier, World
 from service.application.quotas import listing, work
-from service.application.rulesets import Rulebook
 from service.application.signing import Receipts
 from service.application.tables.dealing import deal_when_ready
 from service.domain.commands import (
     Command,
-    Forfeit,
     GameOver,
     Move,
     NotYourTurn,
@@ -50,206 +49,13 @@ from service.domain.decide import decide
 from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves
-from service.keys import KeyringError, Keys
-from service.shx.bundle import REFUSALS
-from service.shx.canonical import RecordError, canonical, format_time
-from service.shx.moves import (
-    UNPROVEN,
-    SealedRefusals,
-    check_auth,
-    intent_is_signed,
-    refusals_file,
-    seal_of,
-)
-from service.store.directory import Directory
+from service.keys import KeyringError
+from service.shx.canonical import format_time
 from service.store.events import EventStore, StoreError, StreamConflict
-from service.store.games import RefusedMove
 from service.telemetry import CONFLICTS, MOVES
 
 MAX_SWAPS = 500
 """Maximum number of swaps of a seat in a hand: the rules set no limit, and each is an event."""
-
-
-def check_signature(
-    record: GameRecord, seat: Seat, move: Move, auth: Mapping[str, Any] | None
-) -> None:
-    """
-    Raise Refusal unless the move is signed with its seat's key, or has neither key nor signature.
-
-    The codes, in the order of the checks: `signature-required`, `bad-signature`,
-    `nonce-reused`, `stale-version`.
-    """
-    key = record.game.setup.seats[seat].key
-    if key is None:
-        if auth is not None:
-            raise Refusal("bad-signature", "this seat has no key")
-        return
-    if auth is None:
-        raise Refusal("signature-required", "this seat signs its moves")
-    try:
-        check_auth(auth, "/auth")
-    except RecordError as error:
-        raise Refusal("bad-signature", error.detail) from None
-    intent = auth["intent"]
-    _check_intent(record, seat, move, intent)
-    if not intent_is_signed(b64decode(key), auth):
-        raise Refusal("bad-signature", "the signature is not by this seat's key")
-    if intent["nonce"] in record.nonces:
-        raise Refusal("nonce-reused", "this nonce was used in this game")
-    seen = intent["seen"]["seq"]
-    if not is_current(record, seat, move, seen_seq=seen):
-        raise Refusal("stale-version", "the game has moved on", version=record.version)
-
-
-def _check_intent(record: GameRecord, seat: Seat, move: Move, intent: Mapping[str, Any]) -> None:
-    if intent["game"] != str(record.identity) or intent["seat"] != seat:
-        raise Refusal("bad-signature", "the intent is for another game or seat")
-    if intent["move"] != move_json(move):
-        raise Refusal("bad-signature", "the intent is for another move")
-    seen = intent["seen"]
-    if seen["seq"] < record.version and seen["head"] != record.heads[seen["seq"]].hex():
-        raise Refusal("bad-signature", "the head that was seen is not in this log")
-
-
-def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> bool:
-    """
-    Return whether there is no action between event `seen_seq` and a move made now.
-
-    In the exchange phase only the seat's own actions count, and for a forfeit none
-    (SHX/1, section 5). A seq outside the log is never current.
-    """
-    if not 0 <= seen_seq < record.version:
-        return False
-    if isinstance(move, Forfeit):
-        return True
-    if record.game.status is Status.SWAPPING:
-        return record.last_exchange.get(seat, -1) <= seen_seq
-    return record.last_action <= seen_seq
-
-
-PADDED_TO = 512
-"""Refused moves are padded to a multiple of this number of bytes before they are encrypted."""
-
-
-class Refusals:
-    """Stores refused moves, and returns the texts of the rules that refused them."""
-
-    def __init__(
-        self,
-        store: EventStore,
-        directory: Directory,
-        keyring: Keys,
-        rulebook: Rulebook,
-        world: World,
-    ) -> None:
-        self._store = store
-        self._directory = directory
-        self._keyring = keyring
-        self._rulebook = rulebook
-        self._world = world
-
-    def store(self, record: GameRecord, seat: Seat, move: Move, rule: str | None) -> bool:
-        """
-        Store a refused move; `rule` is None if it was not the seat's turn.
-
-        Returns False and stores nothing if the game has been sealed in the meantime. Moves with
-        and without a rule have the same stored length, because the rule depends on the seat's
-        cards.
-        """
-        content = orjson.dumps({"move": move_json(move), "rule": rule})
-        content = content.ljust(-(-len(content) // PADDED_TO) * PADDED_TO)
-        identity, at = self._world.identity(), self._world.now()
-        key_id, sealed = self._keyring.seal(
-            content, _associated(record.identity, seat=seat, at=at, identity=identity)
-        )
-        refused = RefusedMove(id=identity, at=at, seat=seat, key_id=key_id, sealed=sealed)
-        return self._directory.record_refusal(record.identity, refused)
-
-    def seal_entry(self, game: UUID, stored: Sequence[RefusedMove]) -> SealedRefusals:
-        """
-        Return count and hash of a game's refused attempts for its seal, without moves out of turn.
-
-        Raises KeyringError if an attempt cannot be decrypted.
-        """
-        return seal_of(refusals_file(opened(self._keyring, game, stored)))
-
-    def of(self, game: UUID) -> list[dict[str, Any]]:
-        """
-        Return the moves of a game that a rule refused, as JSON: at, seat, move, rule.
-
-        Those of an archived game are read from its bundle. Raises KeyringError if one cannot be
-        decrypted.
-        """
-        return opened(self._keyring, game, self._directory.refusals(game)) or self._archived(game)
-
-    def shown(self, record: GameRecord) -> list[dict[str, Any]]:
-        """
-        Return all refused moves, or none if the seal names others: a part proves nothing.
-
-        A seal of version 1 names none, and then all are returned.
-        """
-        rows = self.of(record.identity)
-        return rows if _fits(record, rows) else []
-
-    def is_complete(self, record: GameRecord) -> bool:
-        """Return whether the seal names no other attempts than those stored, or all are deleted."""
-        rows = self.of(record.identity)
-        return not rows or _fits(record, rows)
-
-    def file(self, record: GameRecord) -> Mapping[str, bytes]:
-        """Return the bundle file `refusals.jsonl` by its name; none before the seal."""
-        rows = self.shown(record) if record.sealed else []
-        return {REFUSALS: refusals_file(rows)} if rows else {}
-
-    def _archived(self, game: UUID) -> list[dict[str, Any]]:
-        bundle = self._store.bundle(game)
-        lines = bundle.files.get(REFUSALS, b"") if bundle is not None else b""
-        return [orjson.loads(line) for line in lines.splitlines()]
-
-    def text(self, record: GameRecord, rule: str) -> str:
-        """Return the text of the rule behind a refusal."""
-        return self._rulebook.text(record.created["ruleset"]["id"], rule)
-
-
-def opened(keyring: Keys, game: UUID, stored: Iterable[RefusedMove]) -> list[dict[str, Any]]:
-    """
-    Return the decrypted attempts of a game that a rule refused, as JSON.
-
-    Raises KeyringError if a row cannot be decrypted, also because its seat, time, id or game was
-    changed.
-    """
-    rows = []
-    for refused in stored:
-        associated = _associated(game, seat=refused.seat, at=refused.at, identity=refused.id)
-        if not refused.bound:
-            associated = _associated_with_game(game)
-        content = orjson.loads(keyring.open(refused.key_id, refused.sealed, associated))
-        if content["rule"] is not None:
-            row = {"at": format_time(refused.at), **content, "seat": refused.seat}
-            # Members in the order of a bundle, so that archiving changes no byte of an answer.
-            rows.append(orjson.loads(canonical(row)))
-    return rows
-
-
-def unproven(record: GameRecord) -> str | None:
-    """Return why the refused attempts of a game prove nothing; None if its seal names them."""
-    return UNPROVEN if record.refusals is None else None
-
-
-def _fits(record: GameRecord, rows: Iterable[Mapping[str, Any]]) -> bool:
-    return record.refusals in (None, seal_of(refusals_file(rows)))
-
-
-def _associated(game: UUID, *, seat: Seat, at: datetime, identity: UUID) -> bytes:
-    """Return the associated data of a refused move, which binds it to its row."""
-    where = b"%s/%d/%s" % (game.bytes, seat, format_time(at).encode())
-    return b"refusal/2" + where + identity.bytes
-
-
-def _associated_with_game(game: UUID) -> bytes:
-    """Return the associated data of early releases, which bound only the game."""
-    return b"refusal" + game.bytes
-
 
 # Each look-up of a counter by its labels costs more than the counting.
 _CONFLICTS_OF_PLAYERS: Final = CONFLICTS.labels("player")
@@ -258,6 +64,149 @@ _MOVES_OF_SERVER: Final = MOVES.labels("server")
 
 Decision = Callable[[GameEntry], tuple[Event, ...]]
 """Returns the events that a command leads to, or raises Refusal."""
+
+
+class Changes:
+    """Makes the changes of games: encodes events before a commit, caches and notifies after it."""
+
+    def __init__(
+        self,
+        *,
+        game_cache: GameCache,
+        refusals: Refusals,
+        world: World,
+        notifier: Notifier,
+    ) -> None:
+        self._game_cache = game_cache
+        self._refusals = refusals
+        self._world = world
+        self._notifier = notifier
+
+    def of(
+        self,
+        entry: GameEntry,
+        events: tuple[Event, ...],
+        *,
+        auth: Mapping[str, Any] | None = None,
+    ) -> Change:
+        """Return the change of a game by events; after the last entropy with those of the deal."""
+        refusals, refused, table = None, None, None
+        if seals(events):
+            stored, table = self._game_cache.at_seal(entry)
+            if entry.record.format > 1:
+                refusals = self._refusals.seal_entry(entry.record.identity, stored)
+                refused = len(stored)
+        at = format_time(self._world.now())
+        record, lines = write(entry.record, events, at=at, auth=auth, refusals=refusals)
+        if record.game.status is Status.SHUFFLING:
+            record, dealt = deal_when_ready(record, at=record.at)
+            lines += dealt
+        return Change(before=entry, record=record, lines=lines, refused=refused, table=table)
+
+    def committed(self, change: Change, *, wake: bool) -> None:
+        """Cache and count a committed change, and notify readers and, with `wake`, workers."""
+        after, record = change.after, change.record
+        self._game_cache.keep(after)
+        (_MOVES_OF_PLAYERS if wake else _MOVES_OF_SERVER).inc()
+        coming = change.wake
+        due = (
+            wake
+            and coming is not None
+            and coming.kind is WakeKind.BOT
+            and format_time(coming.at) <= record.at
+        )
+        table = after.table if record.sealed else None
+        self._notifier.moved(record.identity, record.version, wake=due, table=table)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatCommand(StreamCommand[GameEntry, Change]):
+    """A move, or another decision of a player for the own seat."""
+
+    game_cache: GameCache
+    changes: Changes
+    names: Names
+    receipts: Receipts
+    game: UUID
+    seat: Seat
+    decision: Decision
+    auth: Mapping[str, Any] | None
+
+    def load(self, last: Attempt[GameEntry] | None) -> GameEntry:
+        """Return the game as the request read it, and after an attempt its present version."""
+        if last is not None and last.error is not None:
+            _CONFLICTS_OF_PLAYERS.inc()
+            if (newer := self._with_lines_of(last.state, last.error)) is not None:
+                return newer
+        return loaded(self.game_cache, self.game, self.read, fresh=last is not None)
+
+    def decide(self, entry: GameEntry) -> Accepted[Change]:
+        """Return the events, the lines and the answer of the command; raises Refusal."""
+        with work(listing(entry.record.game, self.seat)):
+            change = self.changes.of(entry, self.decision(entry), auth=self.auth)
+            record = change.record
+            # The answer has `returned_seats` from before the move, as the rebuilt one (`MadeMove`).
+            after = replace(entry, record=record)
+            body = move_answer(after, change.lines, self.seat, self.names, self.receipts)
+        return Accepted(
+            answer=Answered(body=body, version=record.version),
+            rebuilt=MadeMove(
+                game=record.identity,
+                seat=self.seat,
+                before=entry.version,
+                version=record.version,
+                back=tuple(sorted(entry.returned_seats)),
+            ),
+            commit=commit_of(change),
+            made=change,
+        )
+
+    def committed(self, change: Change) -> None:
+        """Cache the game, and notify readers and workers."""
+        self.changes.committed(change, wake=True)
+
+    def _with_lines_of(self, entry: GameEntry, conflict: StoreError) -> GameEntry | None:
+        """Return the game with the events of the conflicting commit; None to load it again."""
+        if not isinstance(conflict, StreamConflict) or conflict.stream != entry.record.identity:
+            return None
+        if not conflict.lines:
+            return None
+        newer = self.game_cache.with_events(entry, entry.version, conflict.lines)
+        if any(seat.time_outs for seat in newer.record.game.seats):
+            return None  # a player may have taken the seat back from a bot: no event states this
+        self.game_cache.keep(newer)
+        return newer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbortGame(StreamCommand[GameEntry, Change]):
+    """The operator ends a game."""
+
+    game_cache: GameCache
+    changes: Changes
+    game: UUID
+
+    def load(self, last: Attempt[GameEntry] | None) -> GameEntry:
+        """Return the present version; raises Refusal `not-found`, or `unavailable` for its seed."""
+        if last is not None and last.error is not None:
+            CONFLICTS.labels("server").inc()
+        try:
+            return loaded(self.game_cache, self.game, None, fresh=True)
+        except KeyringError as error:
+            raise Refusal("unavailable", f"its seed cannot be decrypted: {error}") from None
+
+    def decide(self, entry: GameEntry) -> Accepted[Change]:
+        """Return the abort; raises Refusal `game-over`, or `unavailable` without a seed."""
+        if entry.record.sealed:
+            raise Refusal("game-over", "the game is over")
+        if entry.record.seed is None:
+            raise Refusal("unavailable", "its seed is lost, and the game cannot end without it")
+        change = self.changes.of(entry, (GameAborted(cause=AbortCause.OPERATOR, seat=None),))
+        return Accepted(answer=Answered(body=b""), commit=commit_of(change), made=change)
+
+    def committed(self, change: Change) -> None:
+        """Cache the game, and notify readers."""
+        self.changes.committed(change, wake=False)
 
 
 class Moves:
@@ -281,8 +230,9 @@ class Moves:
         self._receipts = receipts
         self._refusals = refusals
         self._names = names
-        self._world = world
-        self._notifier = notifier
+        self._changes = Changes(
+            game_cache=game_cache, refusals=refusals, world=world, notifier=notifier
+        )
 
     def move(
         self,
@@ -303,13 +253,13 @@ class Moves:
         `not-your-turn`, `rule-refused`, `rate-limited`, and those of `check_signature` and
         `Handler.handle`.
         """
-        player, seat = self._seated(caller, game)
-
-        def decision(entry: GameEntry) -> Accepted | Refused:
-            with work(listing(entry.record.game, seat)):
-                return self._decided(entry, seat, body, expected)
-
-        return self._handled(game, decision, player, request, caller.read)
+        seat = self._seated(caller, game)
+        decision = partial(_played, seat=seat, body=body, expected=expected)
+        try:
+            return self._carried_out(caller, game, seat, decision, request, body.get("auth"))
+        except NotPlayable as refused:
+            with work(listing(refused.record.game, seat)):
+                raise self._recorded(refused) from None
 
     def change(
         self, caller: Caller, game: UUID, decision: Decision, request: Idempotency | None
@@ -319,14 +269,7 @@ class Moves:
 
         Raises Refusal `not-found`, `not-seated`, and those of `decision` and `Handler.handle`.
         """
-        player, seat = self._seated(caller, game)
-        return self._handled(
-            game,
-            lambda entry: self._accepted(entry, decision(entry), seat),
-            player,
-            request,
-            caller.read,
-        )
+        return self._carried_out(caller, game, self._seated(caller, game), decision, request, None)
 
     def abort(self, game: UUID) -> None:
         """
@@ -334,28 +277,8 @@ class Moves:
 
         Raises Refusal `not-found`, `game-over`, or `unavailable` if its seed is lost.
         """
-
-        def load(_fresh: bool) -> GameEntry:
-            try:
-                return self._loaded(game, fresh=True)
-            except KeyringError as error:
-                detail = f"its seed cannot be decrypted: {error}"
-                raise Refusal("unavailable", detail) from None
-
-        def decision(entry: GameEntry) -> Accepted:
-            if entry.record.sealed:
-                raise Refusal("game-over", "the game is over")
-            if entry.record.seed is None:
-                raise Refusal("unavailable", "its seed is lost, and the game cannot end without it")
-            events = (GameAborted(cause=AbortCause.OPERATOR, seat=None),)
-            change = self._changed(entry, events)
-            return Accepted(
-                answer=Answered(body=b""),
-                commit=commit_of(change),
-                done=partial(self._committed, change, wake=False),
-            )
-
-        self._handler.handle(load, decision, conflict=CONFLICTS.labels("server").inc)
+        command = AbortGame(game_cache=self._game_cache, changes=self._changes, game=game)
+        self._handler.handle(command)
 
     def server_move(self, entry: GameEntry, command: Command, *, rest: Rest = at_once) -> GameEntry:
         """
@@ -374,182 +297,52 @@ class Moves:
 
         No worker is woken: the caller makes the next due moves itself.
         """
-        change = self._changed(entry, events)
+        change = self._changes.of(entry, events)
         try:
             self._store.commit(commit_of(change))
         except StreamConflict:
             CONFLICTS.labels("server").inc()
             raise
-        self._committed(change, wake=False)
+        self._changes.committed(change, wake=False)
         return change.after
 
-    def _handled(
-        self,
-        game: UUID,
-        decision: Callable[[GameEntry], Accepted | Refused],
-        player: UUID,
-        request: Idempotency | None,
-        read: FirstRead | None,
-    ) -> Answered:
-        return self._handler.handle(
-            lambda fresh: self._loaded(game, fresh=fresh, read=read),
-            decision,
-            caller=player,
-            request=request,
-            read=read,
-            conflict=_CONFLICTS_OF_PLAYERS.inc,
-            overtaken=self._overtaken,
-        )
-
-    def _loaded(
-        self, game: UUID, *, fresh: bool = False, read: FirstRead | None = None
-    ) -> GameEntry:
-        entry = self._first_read(game, fresh=fresh, read=read)
-        if entry is None:
-            raise not_found("game")
-        return entry
-
-    def _first_read(self, game: UUID, *, fresh: bool, read: FirstRead | None) -> GameEntry | None:
-        if read is None:
-            return self._game_cache.fresh(game) if fresh else self._game_cache.cached(game)
-        return read.take(game) if fresh else read.entry(game)
-
-    def _overtaken(self, entry: GameEntry, conflict: StoreError) -> GameEntry | None:
-        """Return the game with the events of the conflicting commit; None to load it again."""
-        if not isinstance(conflict, StreamConflict) or conflict.stream != entry.record.identity:
-            return None
-        if not conflict.lines:
-            return None
-        newer = self._game_cache.with_events(entry, entry.version, conflict.lines)
-        if any(seat.time_outs for seat in newer.record.game.seats):
-            return None  # a player may have taken the seat back from a bot: no event states this
-        self._game_cache.keep(newer)
-        return newer
-
-    def _seated(self, caller: Caller, game: UUID) -> tuple[UUID, Seat]:
-        found = self._first_read(game, fresh=False, read=caller.read)
+    def _seated(self, caller: Caller, game: UUID) -> Seat:
+        found = _as_read(self._game_cache, game, caller.read, fresh=False)
         entry = visible(found, caller, self._game_cache.sits_or_judges)
         seat = entry.seat_of(caller.player)
-        if caller.player is None or seat is None:
+        if seat is None:
             raise Refusal("not-seated", "you do not sit in this game")
-        return caller.player, seat
+        return seat
 
-    def _decided(
+    def _carried_out(
         self,
-        entry: GameEntry,
+        caller: Caller,
+        game: UUID,
         seat: Seat,
-        body: Mapping[str, Any],
-        expected: Expected,
-    ) -> Accepted | Refused:
-        """Return the decision on a move of a seat; raises Refusal."""
-        move = self._checked(entry.record, seat, body, expected)
-        try:
-            events = decide(move, entry.record.game)
-        except GameOver:
-            raise Refusal("game-over", "the game is over") from None
-        except UnknownCard as error:
-            raise Refusal("unknown-card", str(error)) from None
-        except (NotYourTurn, RuleRefused) as error:
-            return Refused(final=partial(self._refused, entry.record, seat, move, error))
-        return self._accepted(entry, events, seat, auth=body.get("auth"))
-
-    def _checked(
-        self,
-        record: GameRecord,
-        seat: Seat,
-        body: Mapping[str, Any],
-        expected: Expected,
-    ) -> Move:
-        """Return the move if its signature and its versions are valid; raises Refusal."""
-        move = _completed(record, body, seat)
-        if record.sealed:
-            raise Refusal("game-over", "the game is over")
-        check_signature(record, seat, move, body.get("auth"))
-        versions = expected()
-        if versions is not None and not any(
-            is_current(record, seat, move, seen_seq=version - 1) for version in versions
-        ):
-            raise Refusal("stale-version", "the game has moved on", version=record.version)
-        if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MAX_SWAPS:
-            detail = f"a seat can exchange cards {MAX_SWAPS} times in a hand: send `ready`"
-            raise Refusal("rate-limited", detail)
-        return move
-
-    def _accepted(
-        self,
-        entry: GameEntry,
-        events: tuple[Event, ...],
-        seat: Seat,
-        *,
-        auth: Mapping[str, Any] | None = None,
-    ) -> Accepted:
-        change = self._changed(entry, events, auth=auth)
-        record, lines = change.record, change.lines
-        # The answer uses `back` from before the move, as does the rebuilt one (`MadeMove`).
-        after = replace(entry, record=record)
-        body = move_answer(after, lines, seat, self._names, self._receipts)
-        return Accepted(
-            answer=Answered(body=body, version=record.version),
-            rebuilt=MadeMove(
-                game=record.identity,
-                seat=seat,
-                before=entry.version,
-                version=record.version,
-                back=tuple(sorted(entry.back)),
-            ),
-            commit=commit_of(change),
-            done=partial(self._committed, change, wake=True),
+        decision: Decision,
+        request: Idempotency | None,
+        auth: Mapping[str, Any] | None,
+    ) -> Answered:
+        command = SeatCommand(
+            player=caller.player,
+            request=request,
+            read=caller.read,
+            game_cache=self._game_cache,
+            changes=self._changes,
+            names=self._names,
+            receipts=self._receipts,
+            game=game,
+            seat=seat,
+            decision=decision,
+            auth=auth,
         )
+        return self._handler.handle(command)
 
-    def _changed(
-        self,
-        entry: GameEntry,
-        events: tuple[Event, ...],
-        *,
-        auth: Mapping[str, Any] | None = None,
-    ) -> Change:
-        refusals, refused, table = None, None, None
-        if seals(events):
-            stored, table = self._game_cache.at_seal(entry)
-            if entry.record.format > 1:
-                refusals, refused = (
-                    self._refusals.seal_entry(entry.record.identity, stored),
-                    len(stored),
-                )
-        at = format_time(self._world.now())
-        record, lines = write(entry.record, events, at=at, auth=auth, refusals=refusals)
-        if record.game.status is Status.SHUFFLING:
-            record, dealt = deal_when_ready(record, at=record.at)
-            lines += dealt
-        return Change(before=entry, record=record, lines=lines, refused=refused, table=table)
-
-    def _committed(self, change: Change, *, wake: bool) -> None:
-        """Cache and count a committed change, and notify readers and, with `wake`, workers."""
-        after, record = change.after, change.record
-        self._game_cache.keep(after)
-        (_MOVES_OF_PLAYERS if wake else _MOVES_OF_SERVER).inc()
-        coming = change.wake
-        due = (
-            wake
-            and coming is not None
-            and coming.kind is WakeKind.BOT
-            and format_time(coming.at) <= record.at
-        )
-        table = after.table if record.sealed else None
-        self._notifier.moved(record.identity, record.version, wake=due, table=table)
-
-    def _refused(
-        self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
-    ) -> Refusal:
+    def _recorded(self, refused: NotPlayable) -> Refusal:
         """Record a refused attempt (SHX/1, section 5), and return its refusal."""
-        with work(listing(record.game, seat)):
-            return self._recorded(record, seat, move, error)
-
-    def _recorded(
-        self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
-    ) -> Refusal:
+        record, seat, error = refused.record, refused.seat, refused.error
         rule = error.rule if isinstance(error, RuleRefused) else None
-        if not self._refusals.store(record, seat, move, rule):
+        if not self._refusals.store(record, seat, refused.move, rule):
             return Refusal("game-over", "the game is over")
         if isinstance(error, NotYourTurn):
             return Refusal("not-your-turn", _turn_detail(record.game))
@@ -561,6 +354,70 @@ class Moves:
             legal=listed_moves(legal_moves(record.game, seat)),
             version=record.version,
         )
+
+
+class NotPlayable(Refusal):
+    """A move that the rules refuse: final, and recorded, if the state is the present one."""
+
+    def __init__(
+        self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
+    ) -> None:
+        super().__init__("rule-refused", str(error))
+        self.record = record
+        self.seat = seat
+        self.move = move
+        self.error = error
+
+
+def loaded(
+    game_cache: GameCache, game: UUID, read: ReadOnce | None, *, fresh: bool
+) -> GameEntry:
+    """Return a game, with `fresh` at its present version; raises Refusal `not-found`."""
+    entry = _as_read(game_cache, game, read, fresh=fresh)
+    if entry is None:
+        raise not_found("game")
+    return entry
+
+
+def _as_read(
+    game_cache: GameCache, game: UUID, read: ReadOnce | None, *, fresh: bool
+) -> GameEntry | None:
+    if read is None:
+        return game_cache.fresh(game) if fresh else game_cache.cached(game)
+    return read.take(game) if fresh else read.entry(game)
+
+
+def _played(
+    entry: GameEntry, *, seat: Seat, body: Mapping[str, Any], expected: Expected
+) -> tuple[Event, ...]:
+    """Return the events of a seat's move; raises Refusal."""
+    record = entry.record
+    move = _checked(record, seat, body, expected)
+    try:
+        return decide(move, record.game)
+    except GameOver:
+        raise Refusal("game-over", "the game is over") from None
+    except UnknownCard as error:
+        raise Refusal("unknown-card", str(error)) from None
+    except (NotYourTurn, RuleRefused) as error:
+        raise NotPlayable(record, seat, move, error) from None
+
+
+def _checked(record: GameRecord, seat: Seat, body: Mapping[str, Any], expected: Expected) -> Move:
+    """Return the move if its signature and its versions are valid; raises Refusal."""
+    move = _completed(record, body, seat)
+    if record.sealed:
+        raise Refusal("game-over", "the game is over")
+    check_signature(record, seat, move, body.get("auth"))
+    versions = expected()
+    if versions is not None and not any(
+        is_current(record, seat, move, seen_seq=version - 1) for version in versions
+    ):
+        raise Refusal("stale-version", "the game has moved on", version=record.version)
+    if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MAX_SWAPS:
+        detail = f"a seat can exchange cards {MAX_SWAPS} times in a hand: send `ready`"
+        raise Refusal("rate-limited", detail)
+    return move
 
 
 def _turn_detail(game: Game) -> str:

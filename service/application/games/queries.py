@@ -12,9 +12,11 @@ from uuid import UUID
 import orjson
 
 from schemas.views import ViewFacts, view_json
-from service.application.access import AccessLog, Caller, digest, visible, visible_table
+from service.application.access import AccessLog, visible, visible_table
+from service.application.calls import Caller, digest
 from service.application.errors import Refusal, invalid
-from service.application.games.cache import GameCache, GameEntry, Histories, Names
+from service.application.games.cache import GameCache, Histories, Names
+from service.application.games.entry import GameEntry
 from service.application.games.schedule import (
     WakeKind,
     entropy_time,
@@ -91,7 +93,7 @@ def stand_ins(entry: GameEntry) -> frozenset[Seat]:
     if game.over:
         return frozenset()
     seats = range(len(game.seats))
-    return frozenset(s for s in seats if stands_in(game, s, back=entry.back))
+    return frozenset(s for s in seats if stands_in(game, s, back=entry.returned_seats))
 
 
 def deadline(entry: GameEntry) -> str | None:
@@ -103,7 +105,7 @@ def deadline(entry: GameEntry) -> str | None:
     record, game = entry.record, entry.record.game
     clock = game.setup.clock
     if game.status is Status.SHUFFLING:
-        wake = next_wake(record, window_seconds=0, back=entry.back)
+        wake = next_wake(record, window_seconds=0, back=entry.returned_seats)
         if wake is None or wake.kind is not WakeKind.ENTROPY:
             return None
         return format_time(parse_time(record.created_at) + entropy_time(clock))

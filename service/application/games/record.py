@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from schemas.events import Secrets, data_of, event_of, type_of
 from service.application.errors import InvalidHistory
-from service.application.handler import Envelope, Heads, Stream
+from service.application.streams import Envelope, Heads, Stream
 from service.domain.cards import Card, ordered_deck
 from service.domain.commands import Seat
 from service.domain.events import (

@@ -8,8 +8,8 @@ from uuid import UUID
 import orjson
 from msgspec.structs import replace
 
-from service.application.games.cache import GameEntry
 from service.application.games.commits import new_game_summary, outbox_rows
+from service.application.games.entry import GameEntry
 from service.application.games.record import GAMES, GameRecord, load, shuffled, write
 from service.application.games.schedule import next_wake
 from service.application.ports import World
@@ -55,7 +55,7 @@ class DealtHand:
             invite_hash=invite_hash,
             window_seconds=conditions.window_seconds,
             players=tuple(UUID(seat.player) if seat.player else None for seat in table.table.seats),
-            back=frozenset(),
+            returned_seats=frozenset(),
         )
 
     def added_to(self, commit: Commit, table: TableRecord, keyring: Keys) -> Commit:

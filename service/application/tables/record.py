@@ -11,7 +11,7 @@ from schemas.errors import token
 from schemas.strict_fields import plain_data
 from schemas.tables import table_event_of, table_type_of
 from service.application.errors import Refusal, invalid
-from service.application.handler import Envelope, Stream
+from service.application.streams import Envelope, Stream
 from service.bots.registry import bots
 from service.domain.events import Clock, Entropy
 from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset, cards_dealt, deck_of

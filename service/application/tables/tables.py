@@ -4,48 +4,35 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
-from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
 import orjson
 from msgspec.structs import replace
 
-from service.application.access import (
-    AccessLog,
+from service.application.access import AccessLog, visible, visible_table
+from service.application.calls import (
     Answered,
     Caller,
     Expected,
     Idempotency,
     Player,
     any_version,
-    digest,
-    visible,
-    visible_table,
 )
 from service.application.errors import Refusal, invalid, not_found
-from service.application.games.cache import GameCache, GameEntry, Names
+from service.application.games.cache import GameCache, Names
+from service.application.games.entry import GameEntry
 from service.application.games.queries import present_view
 from service.application.games.schedule import next_wake, stands_in
-from service.application.handler import Accepted, Handler, NewStream, nothing
-from service.application.ports import Notifier, World
+from service.application.handler import Accepted, Attempt, Handler, StreamCommand
 from service.application.quotas import (
     check_game_quota,
-    check_table_quotas,
-    of_games,
-    of_tables,
 )
-from service.application.rulesets import Rulebook
-from service.application.tables.dealing import DealtHand, new_hand, table_append
+from service.application.tables.commands import ChangeTable, DealHand, OpenTable, TableChanges
 from service.application.tables.record import (
-    TABLES,
     TableRecord,
     TableRequest,
-    new_table_summary,
-    opened_by,
 )
 from service.application.tables.view import table_json
 from service.domain.commands import Seat
@@ -60,14 +47,9 @@ from service.domain.table import (
     TableEvent,
     TableStatus,
 )
-from service.keys import Keys
-from service.shx.canonical import format_time
 from service.shx.moves import key_change_is_signed
 from service.store.directory import Directory
 from service.store.events import (
-    Commit,
-    EventStore,
-    StreamAppend,
     StreamConflict,
 )
 
@@ -158,39 +140,15 @@ def check_not_playing(table: Table) -> None:
         raise Refusal("hand-running", "a hand is being played")
 
 
-def check_ready_to_deal(table: Table) -> None:
-    """
-    Raise Refusal if the table cannot deal.
-
-    The code is `hand-running` during a hand, `table-not-full` with an open seat, `forbidden` if
-    the table is closed.
-    """
-    match table.status:
-        case TableStatus.PLAYING:
-            raise Refusal("hand-running", "a hand is being played")
-        case TableStatus.OPEN:
-            raise Refusal("table-not-full", "there are open seats")
-        case TableStatus.CLOSED:
-            raise Refusal("forbidden", "the table is closed")
-        case TableStatus.BETWEEN:
-            return
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tables:
     """Use cases of tables."""
 
     handler: Handler
-    store: EventStore
+    changes: TableChanges
     directory: Directory
-    game_cache: GameCache
-    keyring: Keys
     names: Names
     access_log: AccessLog
-    rulebook: Rulebook
-    world: World
-    notifier: Notifier
-    record_version: int
 
     def open(
         self, player: Player, wanted: TableRequest, request: Idempotency | None = None
@@ -201,36 +159,16 @@ class Tables:
         Raises Refusal `rate-limited`, `invalid-body`, `ruleset-refused`, `cannot-deal`, and those
         of `Handler.handle`.
         """
-        return self.handler.handle(
-            lambda _fresh: NewStream(),
-            lambda _new: self._opened(player, wanted),
-            caller=player.id,
-            request=request,
+        command = OpenTable(
+            player=player.id, request=request, changes=self.changes, host=player, wanted=wanted
         )
-
-    def _opened(self, player: Player, wanted: TableRequest) -> Accepted:
-        check_table_quotas(self.directory, player.id)
-        event = opened_by(player.id, wanted, self.rulebook.definition(wanted.ruleset))
-        identity, at = self.world.identity(), format_time(self.world.now())
-        invite = None if wanted.public else token_urlsafe(32)
-        record, first = TABLES.open(identity, [event], at=at)
-        dealt = self._first_hand(record)
-        record, lines = TABLES.write(record, dealt.events if dealt else (), at=at)
-        summary = new_table_summary(
-            record, created_at=at, invite_hash=digest(invite) if invite else None
-        )
-        table = table_json(record, Caller(player=player.id), self.names, games=(), dealt=dealt)
-        if invite is not None:
-            table["invite"] = invite
-        append = table_append(record, first + lines, expected=0, summary=summary)
-        answer = Answered(body=orjson.dumps(table), version=record.version)
-        return self._accepted(player, append, dealt, record, answer)
+        return self.handler.handle(command)
 
     def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
         """Return a table as the caller sees it, and its version; raises Refusal `not-found`."""
         row = visible_table(self.directory.table(identity), caller)
         self.access_log.note_table(row, caller)
-        record = self._record(identity)
+        record = self.changes.record(identity)
         games = self.directory.games_of_table(identity)
         return table_json(record, caller, self.names, games=games), record.version
 
@@ -336,136 +274,37 @@ class Tables:
         Raises Refusal `not-found`, `not-seated`, `rate-limited`, and those of
         `check_ready_to_deal` and `Handler.handle`.
         """
-        caller = Caller(player=player.id, invite=invite)
-        return self.handler.handle(
-            lambda _fresh: self._record(identity),
-            lambda record: self._dealt(caller, player, record),
-            caller=player.id,
+        command = DealHand(
+            player=player.id,
             request=request,
-            erased=lambda: self._vacated(player, identity),
+            changes=self.changes,
+            table=identity,
+            by=player,
+            caller=Caller(player=player.id, invite=invite),
         )
-
-    def _dealt(self, caller: Caller, player: Player, record: TableRecord) -> Accepted:
-        row = visible_table(self.directory.table(record.identity), caller)
-        if player.id != row.host and record.table.seat_of(str(player.id)) is None:
-            raise Refusal("not-seated", "only the host and the seats of a table can deal")
-        check_ready_to_deal(record.table)
-        check_game_quota(self.directory, player.id)
-        dealt = self._hand(record)
-        done, lines = TABLES.write(record, dealt.events, at=dealt.record.created_at)
-        view = present_view(dealt.entry, dealt.entry.seat_of(player.id), self.names)
-        answer = Answered(body=orjson.dumps({"game": view}), version=dealt.record.version)
-        append = table_append(done, lines, expected=record.version)
-        return self._accepted(player, append, dealt, done, answer)
+        return self.handler.handle(command)
 
     def _change(
         self,
         caller: Caller,
         player: Player,
         identity: UUID,
-        decide: Callable[[TableRecord], Sequence[TableEvent]],
+        decision: Callable[[TableRecord], Sequence[TableEvent]],
         request: Idempotency | None = None,
         *,
         deals: bool = False,
     ) -> Answered:
-        def decision(record: TableRecord) -> Accepted:
-            at = format_time(self.world.now())
-            changed, lines = TABLES.write(record, decide(record), at=at)
-            dealt = self._first_hand(changed) if deals else None
-            done, more = TABLES.write(changed, dealt.events if dealt else (), at=at)
-            games = self.directory.games_of_table(identity)
-            table = table_json(done, caller, self.names, games=games, dealt=dealt)
-            answer = Answered(body=orjson.dumps(table), version=done.version)
-            if not lines:
-                return Accepted(answer=answer)
-            append = table_append(done, lines + more, expected=record.version)
-            return self._accepted(player, append, dealt, done, answer)
-
-        return self.handler.handle(
-            lambda _fresh: self._record(identity),
-            decision,
-            caller=player.id,
+        command = ChangeTable(
+            player=player.id,
             request=request,
-            erased=lambda: self._vacated(player, identity),
+            changes=self.changes,
+            table=identity,
+            by=player,
+            caller=caller,
+            decision=decision,
+            deals=deals,
         )
-
-    def _accepted(
-        self,
-        player: Player,
-        append: StreamAppend,
-        dealt: DealtHand | None,
-        record: TableRecord,
-        answer: Answered,
-    ) -> Accepted:
-        quotas = (
-            *([of_tables(player.id)] if append.expected == 0 else ()),
-            *([of_games(player.id)] if dealt is not None else ()),
-        )
-        commit = Commit(appends=(append,), quotas=quotas)
-        if dealt is not None:
-            commit = dealt.added_to(commit, record, self.keyring)
-
-        def done() -> None:
-            self.notifier.table_moved(record.identity, record.version)
-            if dealt is not None:
-                self.notifier.moved(dealt.record.identity, dealt.record.version, wake=True)
-
-        return Accepted(answer=answer, commit=commit, done=done)
-
-    def _vacated(self, player: Player, identity: UUID) -> bool:
-        """Return whether to decide again: another player was erased, whose seat is now open."""
-        if self._is_erased(player.id):
-            return False
-        self._vacate(identity)
-        return True
-
-    def _vacate(self, identity: UUID) -> None:
-        """
-        Open the seats of players who were erased at the same moment.
-
-        An erasure first leaves the player's seats, and after the deletion those taken meanwhile. A
-        deal in between is refused. If the erasure crashed there, every later deal would be refused
-        without this method.
-        """
-        record = self.game_cache.table(identity)
-        if record is None or record.table.status is TableStatus.PLAYING:
-            return
-        gone = [
-            SeatLeft(seat=number)
-            for number, seat in enumerate(record.table.seats)
-            if seat.player is not None and self._is_erased(UUID(seat.player))
-        ]
-        if gone:
-            done, lines = TABLES.write(record, gone, at=format_time(self.world.now()))
-            append = table_append(done, lines, expected=record.version)
-            with suppress(StreamConflict):
-                self.store.commit(Commit(appends=(append,)))
-
-    def _is_erased(self, player: UUID) -> bool:
-        row = self.directory.player(player)
-        return row is not None and row.erased_at is not None
-
-    def _first_hand(self, record: TableRecord) -> DealtHand | None:
-        table = record.table
-        full = table.conditions.deal and table.status is TableStatus.BETWEEN
-        return self._hand(record) if full and not table.hand else None
-
-    def _hand(self, record: TableRecord) -> DealtHand:
-        game, lines = new_hand(
-            record.identity,
-            record.table,
-            self.world,
-            not_before=record.at,
-            v=self.record_version,
-        )
-        row = self.directory.table(record.identity)
-        return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)
-
-    def _record(self, identity: UUID) -> TableRecord:
-        record = self.game_cache.table(identity)
-        if record is None:
-            raise not_found("table")
-        return record
+        return self.handler.handle(command)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -484,31 +323,49 @@ class StandIns:
         The log has no event for it before the seat's next move. Safe to repeat.
         Raises Refusal `not-found`, `not-seated`, `game-over`, and those of `Handler.handle`.
         """
-        return self.handler.handle(
-            lambda _fresh: visible(
-                self.game_cache.fresh(game), caller, self.game_cache.sits_or_judges
-            ),
-            lambda entry: self._decided(entry, caller),
-            caller=caller.player,
+        command = TakeBack(
+            player=caller.player,
             request=request,
+            game_cache=self.game_cache,
+            directory=self.directory,
+            names=self.names,
+            caller=caller,
+            game=game,
         )
+        return self.handler.handle(command)
 
-    def _decided(self, entry: GameEntry, caller: Caller) -> Accepted:
-        seat = entry.seat_of(caller.player)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TakeBack(StreamCommand[GameEntry, None]):
+    """A player takes the own seat back from a bot, which no event states."""
+
+    game_cache: GameCache
+    directory: Directory
+    names: Names
+    caller: Caller
+    game: UUID
+
+    def load(self, _last: Attempt[GameEntry] | None) -> GameEntry:
+        """Return the present version of the game; raises Refusal `not-found`."""
+        entry = self.game_cache.fresh(self.game)
+        return visible(entry, self.caller, self.game_cache.sits_or_judges)
+
+    def decide(self, entry: GameEntry) -> Accepted[None]:
+        """Write the return to the game's row, and return the seat's view; raises Refusal."""
+        seat = entry.seat_of(self.caller.player)
         if seat is None:
             raise Refusal("not-seated", "you do not sit in this game")
         if entry.record.sealed:
             raise Refusal("game-over", "the game is over")
-        effect = nothing
-        if stands_in(entry.record.game, seat, back=entry.back):
-            entry = replace(entry, back=entry.back | {seat})
-            effect = partial(self._come_back, entry)
+        if stands_in(entry.record.game, seat, back=entry.returned_seats):
+            entry = replace(entry, returned_seats=entry.returned_seats | {seat})
+            self._come_back(entry)
         view = orjson.dumps(present_view(entry, seat, self.names))
-        return Accepted(answer=Answered(body=view, version=entry.version), effect=effect)
+        return Accepted(answer=Answered(body=view, version=entry.version), made=None)
 
     def _come_back(self, entry: GameEntry) -> None:
         """Update the game's row; raises StreamConflict if the game has moved on."""
-        game, back = entry.record.identity, entry.back
+        game, back = entry.record.identity, entry.returned_seats
         wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=back)
         done = self.directory.come_back(
             game,

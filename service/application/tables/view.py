@@ -10,7 +10,8 @@ from uuid import UUID
 import orjson
 
 from schemas.tables import table_event_of
-from service.application.access import AccessLog, Caller, visible_table
+from service.application.access import AccessLog, visible_table
+from service.application.calls import Caller
 from service.application.errors import not_found
 from service.application.games.cache import Names
 from service.application.tables.dealing import DealtHand

@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.backup.backup import BackupError, back_up, restore
 from service.bootstrap import Services
 from service.store.database import query

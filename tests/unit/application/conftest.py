@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.bootstrap import Services, compose
 from service.store.events import Commit
 from tests.memory.directory import MemoryDirectory

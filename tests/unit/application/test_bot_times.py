@@ -10,9 +10,9 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.application.games import due_moves
-from service.application.games.cache import GameEntry
+from service.application.games.entry import GameEntry
 from service.application.games.schedule import ConstantTime, WakeKind, next_wake
 from service.bootstrap import Services, compose
 from service.bots.registry import bots

@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.access import Caller, Player
+from service.application.calls import Caller, Player
 from service.application.errors import Refusal
 from service.application.games.schedule import ENTROPY_SECONDS
 from service.bootstrap import Services

@@ -6,8 +6,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from service.application.access import Player
-from service.application.games.cache import UNUSED_SECONDS, CachedGames, GameEntry
+from service.application.calls import Player
+from service.application.games.cache import UNUSED_SECONDS, CachedGames
+from service.application.games.entry import GameEntry
 from service.bootstrap import Services
 from tests.changed import replace
 from tests.worlds.fake_world import entry_of, open_game, play_out

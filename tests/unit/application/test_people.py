@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.access import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock

@@ -11,7 +11,7 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.application.access import Player
+from service.application.calls import Player
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.shx.moves import intent, sign_intent

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from service.api.limits import LONG_GAME_EVENTS
-from service.application.access import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, Player
 from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
 from service.application.rulesets import READ_COST, TEXT_COST

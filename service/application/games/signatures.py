@@ -1,0 +1,75 @@
+"""Signatures and versions of moves: signed by the seat, and decided on what the seat saw."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any
+
+from schemas.moves import move_json
+from service.application.errors import Refusal
+from service.application.games.record import GameRecord
+from service.domain.commands import Forfeit, Move, Seat
+from service.domain.game import Status
+from service.shx.canonical import RecordError
+from service.shx.moves import (
+    check_auth,
+    intent_is_signed,
+)
+
+
+def check_signature(
+    record: GameRecord, seat: Seat, move: Move, auth: Mapping[str, Any] | None
+) -> None:
+    """
+    Raise Refusal unless the move is signed with its seat's key, or has neither key nor signature.
+
+    The codes, in the order of the checks: `signature-required`, `bad-signature`,
+    `nonce-reused`, `stale-version`.
+    """
+    key = record.game.setup.seats[seat].key
+    if key is None:
+        if auth is not None:
+            raise Refusal("bad-signature", "this seat has no key")
+        return
+    if auth is None:
+        raise Refusal("signature-required", "this seat signs its moves")
+    try:
+        check_auth(auth, "/auth")
+    except RecordError as error:
+        raise Refusal("bad-signature", error.detail) from None
+    intent = auth["intent"]
+    _check_intent(record, seat, move, intent)
+    if not intent_is_signed(b64decode(key), auth):
+        raise Refusal("bad-signature", "the signature is not by this seat's key")
+    if intent["nonce"] in record.nonces:
+        raise Refusal("nonce-reused", "this nonce was used in this game")
+    seen = intent["seen"]["seq"]
+    if not is_current(record, seat, move, seen_seq=seen):
+        raise Refusal("stale-version", "the game has moved on", version=record.version)
+
+
+def _check_intent(record: GameRecord, seat: Seat, move: Move, intent: Mapping[str, Any]) -> None:
+    if intent["game"] != str(record.identity) or intent["seat"] != seat:
+        raise Refusal("bad-signature", "the intent is for another game or seat")
+    if intent["move"] != move_json(move):
+        raise Refusal("bad-signature", "the intent is for another move")
+    seen = intent["seen"]
+    if seen["seq"] < record.version and seen["head"] != record.heads[seen["seq"]].hex():
+        raise Refusal("bad-signature", "the head that was seen is not in this log")
+
+
+def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> bool:
+    """
+    Return whether there is no action between event `seen_seq` and a move made now.
+
+    In the exchange phase only the seat's own actions count, and for a forfeit none
+    (SHX/1, section 5). A seq outside the log is never current.
+    """
+    if not 0 <= seen_seq < record.version:
+        return False
+    if isinstance(move, Forfeit):
+        return True
+    if record.game.status is Status.SWAPPING:
+        return record.last_exchange.get(seat, -1) <= seen_seq
+    return record.last_action <= seen_seq
