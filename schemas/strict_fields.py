@@ -16,7 +16,8 @@ from marshmallow import RAISE, Schema, ValidationError, fields, validate
 from msgspec import convert
 
 from service.shx.canonical import MAX_INTEGER
-from service.shx.validators import MAX_SEATS, MAX_TEXT, key_fault
+from service.shx.curve import key_fault
+from service.shx.validators import MAX_SEATS, MAX_TEXT
 
 MAX_VERSION = 1_000_000
 """Highest version that a request can name; no game has as many events."""

@@ -24,8 +24,8 @@ import psycopg
 
 from ops.bench.page import print_or_write
 from ops.bench.services import durable_postgres
-from service.application.games.record import ACTIONS
 from service.application.games.schedule import BEAT_SECONDS
+from service.shx.event_shapes import ACTIONS
 from tests import servers
 from tests.client import Client, register
 from tests.running import running, wait_for

@@ -46,6 +46,7 @@ from service.domain.evolve import evolve, fold
 from service.domain.game import Game
 from service.rulesets.catalogue import read_ruleset
 from service.shx.chain import head
+from service.shx.event_shapes import ACTIONS, EXCHANGE, Role, types_of
 
 _T = TypeVar("_T")
 
@@ -90,15 +91,8 @@ class NotAMove(ValueError):
         self.reason = reason
 
 
-_SETUP: Final = frozenset(
-    {"game_created", "entropy_committed", "entropy_revealed", "deck_committed"}
-)
-_DEAL: Final = frozenset({"cards_dealt", "cards_thrown"})
-EXCHANGE: Final = frozenset({"cards_swapped", "table_laid", "seat_ready"})
-PLAY: Final = frozenset(
-    {"cards_played", "pile_picked_up", "blind_failed", "stock_failed", "turn_passed"}
-)
-ACTIONS: Final = EXCHANGE | PLAY
+_SETUP: Final = types_of(Role.SET_UP, Role.ENTROPY)
+_DEAL: Final = types_of(Role.DEAL)
 
 _ENDING: Final = ("game_ended", "game_sealed")
 _TAILS: Final = {

@@ -1,8 +1,10 @@
-"""The fields of every event type (SHX/1, section 2), and the check of an event."""
+"""The table of all event types (SHX/1, section 2), and the check of an event."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Final
 
 from service.shx.canonical import RecordError
@@ -21,6 +23,8 @@ from service.shx.validators import (
     SLOT,
     SOME_CARDS,
     Check,
+    Field,
+    Shape,
     base64,
     check_names,
     each,
@@ -35,145 +39,399 @@ from service.shx.validators import (
     uuid,
 )
 
-_AT_LEAST_ONE: Final = integer(1)
-_SEAT_OR_NULL: Final = nullable(SEAT)
-_TURN: Final[Mapping[str, Check]] = {"turn": _SEAT_OR_NULL, "direction": one_of(1, -1)}
-_PICKED_UP: Final[Mapping[str, Check]] = {"seat": SEAT, "taker": SEAT, "count": COUNT, **_TURN}
 
+class Role(StrEnum):
+    """What an event is for, and so which seat `by` names."""
+
+    SET_UP = "set_up"  # the server: the game and its deck
+    ENTROPY = "entropy"  # a seat, for its own entropy
+    DEAL = "deal"  # the server: cards that the rules move before play
+    EXCHANGE = "exchange"  # a move in the exchange phase
+    PLAY = "play"  # a move in play
+    RESULT = "result"  # what follows from a move
+    COURSE = "course"  # the server: start, time-out and end of play
+    SEAL = "seal"  # the server: the last event
+
+
+@dataclass(frozen=True, slots=True)
+class EventShape:
+    """A type of event: its role, its meaning and its fields; `since_2` are those of version 2."""
+
+    role: Role
+    meaning: str
+    fields: Mapping[str, Field]
+    versions: tuple[int, ...] = (1,)
+    since_2: Mapping[str, Field] = field(default_factory=dict)
+
+    def data(self, version: int) -> Shape:
+        """Return the shape of `data` in a version."""
+        return record(self.fields if version == 1 else {**self.fields, **self.since_2})
+
+
+def _seat(meaning: str, *, or_null: bool = False) -> Field:
+    return Field(nullable(SEAT) if or_null else SEAT, meaning)
+
+
+_AT_LEAST_ONE: Final = integer(1)
+_ACTING: Final = _seat("the seat that acts")
+_TURN: Final = _seat("the seat that acts next; null once the hand is over", or_null=True)
+_DIRECTION: Final = Field(
+    one_of(1, -1), "the direction of play after the event: 1 to rising seat numbers, or -1"
+)
+_PICKED_UP: Final[Mapping[str, Field]] = {
+    "seat": _ACTING,
+    "taker": _seat("the seat whose hand takes the pile"),
+    "count": Field(COUNT, "the number of cards of the pile"),
+    "turn": _TURN,
+    "direction": _DIRECTION,
+}
+_SEED: Final = Field(HASH, "the server's seed S")
+_REFUSALS: Final[Mapping[str, Field]] = {
+    "refusals": Field(
+        record(
+            {
+                "count": Field(
+                    integer(0, MAX_REFUSALS_PER_GAME), "the number of lines of `refusals.jsonl`"
+                ),
+                "sha256": Field(HASH, "SHA-256 of its bytes"),
+            },
+            title="SealedRefusals",
+            meaning="The refused attempts of a game: their number, and the hash of their file.",
+        ),
+        "the refused attempts; present if and only if `v` is 2",
+    )
+}
+
+_RULESET: Final = record(
+    {
+        "id": Field(
+            text, "an id of the catalogue, or `custom-` and 16 hex digits of the settings' hash"
+        ),
+        "options": Field(free_object, "the options that differ from their defaults"),
+        "settings": Field(
+            nullable(free_object),
+            "the full tree of settings; may be null for an id of the catalogue",
+        ),
+    },
+    title="EventRuleset",
+    meaning="The rules of a game, as its log names them.",
+)
+_DECK: Final = record(
+    {
+        "decks": Field(COUNT, "the number of whole decks"),
+        "jokers": Field(COUNT, "the number of jokers"),
+        "partial": Field(
+            each(one_of(*RANKS), high=len(RANKS)), "the ranks of a partial deck, sorted"
+        ),
+    },
+    title="EventDeck",
+    meaning="The cards that a game is played with.",
+)
+_ENGINE: Final = record(
+    {
+        "name": Field(text, "the name of the program"),
+        "version": Field(text, "the release of the program"),
+    },
+    title="Engine",
+    meaning="The program that wrote the log; no rule depends on it.",
+)
 _SEAT_SETUP: Final = record(
     {
-        "kind": one_of("human", "bot"),
-        "bot": nullable(text),
-        "key": nullable(base64(32)),
-        "entropy": one_of("commit", "value", "none"),
-    }
+        "kind": Field(one_of("human", "bot"), "whether a person or a bot has the seat"),
+        "bot": Field(nullable(text), "the name of the bot, null for a person"),
+        "key": Field(
+            nullable(base64(32)), "the Ed25519 public key of the seat, or null without one"
+        ),
+        "entropy": Field(
+            one_of("none", "value", "commit"), "how the seat contributes to the shuffle"
+        ),
+    },
+    title="EventSeat",
+    meaning="A seat as the game begins.",
+)
+_CLOCK: Final = record(
+    {
+        "turn_seconds": Field(_AT_LEAST_ONE, "seconds for a turn"),
+        "swap_seconds": Field(_AT_LEAST_ONE, "seconds for set-up and exchange phase"),
+    },
+    title="EventClock",
+    meaning="The time limits of a game.",
 )
 
-_GAME_CREATED: Final[Mapping[str, Check]] = {
-    "table": uuid,
-    "hand": _AT_LEAST_ONE,
-    "ruleset": record({"id": text, "options": free_object, "settings": nullable(free_object)}),
-    "ruleset_hash": HASH,
-    "deck": record(
+EVENTS: Final[Mapping[str, EventShape]] = {
+    "game_created": EventShape(
+        Role.SET_UP,
+        "The rules, the seats and the server's commitment to its seed, before any entropy of "
+        "seats.",
         {
-            "decks": COUNT,
-            "jokers": COUNT,
-            "partial": each(one_of(*RANKS), high=len(RANKS)),
-        }
+            "table": Field(uuid, "the id of the table"),
+            "hand": Field(
+                _AT_LEAST_ONE, "the number of the hand at the table, from 1 without gaps"
+            ),
+            "ruleset": Field(_RULESET, "the rules of the game"),
+            "ruleset_hash": Field(HASH, "SHA-256 of the canonical `ruleset`"),
+            "deck": Field(_DECK, "the cards of the game"),
+            "engine": Field(_ENGINE, "the program that wrote the log"),
+            "seats": Field(
+                each(_SEAT_SETUP, low=1, high=MAX_SEATS), "the seats, in order of their numbers"
+            ),
+            "dealer": _seat("the dealer; null if one is drawn with the deck", or_null=True),
+            "prev_game": Field(
+                nullable(uuid), "the table's last game, sealed or aborted; null for the first"
+            ),
+            "commit": Field(HASH, "the commitment C_S to the server's seed"),
+            "clock": Field(nullable(_CLOCK), "the time limits, null without a clock"),
+            "turn_limit": Field(
+                _AT_LEAST_ONE, "the number of actions at which the hand ends"
+            ),
+        },
+        versions=(1, 2),
     ),
-    "engine": record({"name": text, "version": text}),
-    "seats": each(_SEAT_SETUP, low=1, high=MAX_SEATS),
-    "dealer": _SEAT_OR_NULL,
-    "prev_game": nullable(uuid),
-    "commit": HASH,
-    "clock": nullable(record({"turn_seconds": _AT_LEAST_ONE, "swap_seconds": _AT_LEAST_ONE})),
-    "turn_limit": _AT_LEAST_ONE,
+    "entropy_committed": EventShape(
+        Role.ENTROPY,
+        "A seat commits to its entropy, which it reveals later.",
+        {"seat": _ACTING, "commit": Field(HASH, "the commitment C_i to the seat's entropy")},
+    ),
+    "entropy_revealed": EventShape(
+        Role.ENTROPY,
+        "A seat reveals its entropy.",
+        {"seat": _ACTING, "value": Field(HASH, "the entropy R_i: 32 bytes")},
+    ),
+    "deck_committed": EventShape(
+        Role.SET_UP,
+        "The deck is fixed: a commitment to each card.",
+        {"cards": Field(each(HASH, low=1), "the commitments c_0, c_1, …, one for each card")},
+    ),
+    "cards_dealt": EventShape(
+        Role.DEAL,
+        "The deal, with the cards that lie open after it.",
+        {
+            "dealer": _seat("the dealer"),
+            "down": Field(
+                COUNT, "face-down cards of each seat, which is also its number of slots"
+            ),
+            "up": Field(COUNT, "face-up cards of each seat; 0 in a layout deal"),
+            "hand": Field(
+                COUNT, "hand cards of each seat, including those to lay in a layout deal"
+            ),
+            "stock": Field(COUNT, "cards in the stock after the event"),
+            "face_up": Field(
+                each(each(OPENING), low=1, high=MAX_SEATS),
+                "for each seat the openings of its face-up cards, in order of the slots",
+            ),
+            "starter": Field(nullable(OPENING), "the card that starts the pile, or null"),
+            "returned": Field(
+                each(OPENING),
+                "special cards turned before the starter, now under the stock; only with the "
+                "setting `deal.starter` = `plain`, as in `shit-boot`",
+            ),
+        },
+    ),
+    "cards_thrown": EventShape(
+        Role.DEAL,
+        "A seat throws cards right after the deal; only with `deal.throws`, as in `reverse`.",
+        {
+            "seat": _seat("the seat that throws"),
+            "cards": Field(CARDS, "the cards thrown"),
+            "count": Field(COUNT, "cards drawn in their place"),
+        },
+    ),
+    "cards_swapped": EventShape(
+        Role.EXCHANGE,
+        "A seat exchanges hand cards for face-up cards, pair by pair.",
+        {
+            "seat": _ACTING,
+            "up": Field(SOME_CARDS, "hand cards that are laid face-up"),
+            "hand": Field(SOME_CARDS, "face-up cards taken for them, in the same order"),
+        },
+    ),
+    "table_laid": EventShape(
+        Role.EXCHANGE,
+        "A seat lays its face-up cards in a layout deal; repeated if stacks can grow.",
+        {
+            "seat": _ACTING,
+            "stacks": Field(
+                each(CARDS), "for each slot the cards added, in order; may be empty"
+            ),
+            "count": Field(COUNT, "cards drawn after it"),
+        },
+    ),
+    "seat_ready": EventShape(
+        Role.EXCHANGE, "A seat has finished the exchange phase.", {"seat": _ACTING}
+    ),
+    "play_started": EventShape(
+        Role.COURSE,
+        "Play begins, once the last seat is ready.",
+        {
+            "turn": _seat(
+                "the seat that plays first; null if the opening is first come, first served",
+                or_null=True,
+            )
+        },
+    ),
+    "cards_played": EventShape(
+        Role.PLAY,
+        "A seat plays cards on the pile, on turn or as a follow-up.",
+        {
+            "seat": _ACTING,
+            "zone": Field(
+                one_of("hand", "up", "down", "stock"), "the zone that the cards come from"
+            ),
+            "cards": Field(SOME_CARDS, "the cards, in the order in which they lie on the pile"),
+            "slot": Field(nullable(SLOT), "the slot of a face-down card; null for other zones"),
+            "opening": Field(
+                nullable(OPENING),
+                "the opening of a card from `down` or `stock`; null for other zones",
+            ),
+            "turn": _TURN,
+            "direction": _DIRECTION,
+        },
+    ),
+    "cards_drawn": EventShape(
+        Role.RESULT,
+        "A seat refills its hand from the stock.",
+        {"seat": _ACTING, "count": Field(POSITIVE_COUNT, "the number of cards drawn")},
+    ),
+    "pile_burned": EventShape(
+        Role.RESULT,
+        "The pile leaves the game.",
+        {
+            "seat": _seat("the seat whose play burned the pile"),
+            "cause": Field(one_of("rank", "set"), "a burning rank, or a set of one rank"),
+            "count": Field(
+                POSITIVE_COUNT, "the cards that leave, those just played included"
+            ),
+            "cleared_by": _seat(
+                "the seat that clears the pile: the flusher, else the one that burned it"
+            ),
+        },
+    ),
+    "pile_picked_up": EventShape(
+        Role.PLAY,
+        "A seat does not play, and the pile goes to its hand or to that of the previous player.",
+        {**_PICKED_UP, "with": Field(CARDS, "face-up cards that go along with the pile")},
+    ),
+    "blind_failed": EventShape(
+        Role.PLAY,
+        "A face-down card is turned and cannot be played.",
+        {
+            **_PICKED_UP,
+            "slot": Field(SLOT, "the slot of the card"),
+            "opening": Field(
+                nullable(OPENING),
+                "the opening of the card; null if the ruleset keeps it hidden",
+            ),
+        },
+    ),
+    "stock_failed": EventShape(
+        Role.PLAY,
+        "The top card of the stock is tried and cannot be played.",
+        {**_PICKED_UP, "opening": Field(OPENING, "the opening of the card")},
+    ),
+    "turn_passed": EventShape(
+        Role.PLAY,
+        "A seat passes on an empty pile.",
+        {
+            "seat": _ACTING,
+            "reason": Field(one_of("no_play"), "nothing that the seat holds can be played"),
+            "turn": _TURN,
+        },
+    ),
+    "turn_timed_out": EventShape(
+        Role.COURSE,
+        "A seat's time is over; the move made for it follows.",
+        {"seat": _seat("the seat whose time is over")},
+    ),
+    "seat_out": EventShape(
+        Role.RESULT,
+        "A seat has no cards left.",
+        {
+            "seat": _seat("the seat"),
+            "place": Field(integer(1, MAX_SEATS), "its finishing place, from 1"),
+        },
+    ),
+    "game_ended": EventShape(
+        Role.COURSE,
+        "The hand is over.",
+        {
+            "reason": Field(
+                one_of("shithead", "winner", "stalemate", "forfeit"), "how the hand ended"
+            ),
+            "shithead": _seat("the seat that lost, null if none did", or_null=True),
+            "places": Field(
+                each(SEAT, high=MAX_SEATS),
+                "seats in the order in which they went out; with reason `shithead` the shithead "
+                "last",
+            ),
+        },
+    ),
+    "game_sealed": EventShape(
+        Role.SEAL,
+        "The seed and the deck are published; nothing follows.",
+        {
+            "seed": _SEED,
+            "deck": Field(SOME_CARDS, "the deck in order; position 0 was dealt first"),
+        },
+        versions=(1, 2),
+        since_2=_REFUSALS,
+    ),
+    "game_aborted": EventShape(
+        Role.SEAL,
+        "A game that cannot be finished ends, with its seed published.",
+        {
+            "cause": Field(
+                one_of("no_entropy", "left", "idle", "operator"), "why it was aborted"
+            ),
+            "seat": _seat(
+                "the seat that did not respond, left or was on turn; null if none", or_null=True
+            ),
+            "seed": _SEED,
+            "deck": Field(
+                nullable(SOME_CARDS), "the deck in order; null before `deck_committed`"
+            ),
+        },
+        versions=(1, 2),
+        since_2=_REFUSALS,
+    ),
 }
+"""
+Every type of event, in the order of a game.
 
-_DATA: Final[Mapping[str, Mapping[str, Check]]] = {
-    "game_created": _GAME_CREATED,
-    "entropy_committed": {"seat": SEAT, "commit": HASH},
-    "entropy_revealed": {"seat": SEAT, "value": HASH},
-    "deck_committed": {"cards": each(HASH, low=1)},
-    "cards_dealt": {
-        "dealer": SEAT,
-        "down": COUNT,
-        "up": COUNT,
-        "hand": COUNT,
-        "stock": COUNT,
-        "face_up": each(each(OPENING), low=1, high=MAX_SEATS),
-        "starter": nullable(OPENING),
-        "returned": each(OPENING),
-    },
-    "cards_thrown": {"seat": SEAT, "cards": CARDS, "count": COUNT},
-    "cards_swapped": {"seat": SEAT, "up": SOME_CARDS, "hand": SOME_CARDS},
-    "table_laid": {"seat": SEAT, "stacks": each(CARDS), "count": COUNT},
-    "seat_ready": {"seat": SEAT},
-    "play_started": {"turn": _SEAT_OR_NULL},
-    "cards_played": {
-        "seat": SEAT,
-        "zone": one_of("hand", "up", "down", "stock"),
-        "cards": SOME_CARDS,
-        "slot": nullable(SLOT),
-        "opening": nullable(OPENING),
-        **_TURN,
-    },
-    "cards_drawn": {"seat": SEAT, "count": POSITIVE_COUNT},
-    "pile_burned": {
-        "seat": SEAT,
-        "cause": one_of("rank", "set"),
-        "count": POSITIVE_COUNT,
-        "cleared_by": SEAT,
-    },
-    "pile_picked_up": {**_PICKED_UP, "with": CARDS},
-    "blind_failed": {**_PICKED_UP, "slot": SLOT, "opening": nullable(OPENING)},
-    "stock_failed": {**_PICKED_UP, "opening": OPENING},
-    "turn_passed": {"seat": SEAT, "reason": one_of("no_play"), "turn": _SEAT_OR_NULL},
-    "turn_timed_out": {"seat": SEAT},
-    "seat_out": {"seat": SEAT, "place": integer(1, MAX_SEATS)},
-    "game_ended": {
-        "reason": one_of("shithead", "winner", "stalemate", "forfeit"),
-        "shithead": _SEAT_OR_NULL,
-        "places": each(SEAT, high=MAX_SEATS),
-    },
-    "game_sealed": {"seed": HASH, "deck": SOME_CARDS},
-    "game_aborted": {
-        "cause": one_of("no_entropy", "left", "idle", "operator"),
-        "seat": _SEAT_OR_NULL,
-        "seed": HASH,
-        "deck": nullable(SOME_CARDS),
-    },
-}
-_REFUSALS: Final = record({"count": integer(0, MAX_REFUSALS_PER_GAME), "sha256": HASH})
-_DATA_OF_VERSION_2: Final[Mapping[str, Mapping[str, Check]]] = {
-    "game_created": _GAME_CREATED,
-    "game_sealed": {**_DATA["game_sealed"], "refusals": _REFUSALS},
-    "game_aborted": {**_DATA["game_aborted"], "refusals": _REFUSALS},
-}
-"""The event types of version 2; `game_created` has the same fields as in version 1."""
+The checks of a log, the fields of `schemas/events.py`, the OpenAPI document, the tables of the
+specification and the lists of types below are made from it.
+"""
 
-_SHAPES: Final = {(kind, 1): record(fields) for kind, fields in _DATA.items()} | {
-    (kind, 2): record(fields) for kind, fields in _DATA_OF_VERSION_2.items()
+
+def types_of(*roles: Role) -> frozenset[str]:
+    """Return the event types with one of these roles."""
+    return frozenset(kind for kind, shape in EVENTS.items() if shape.role in roles)
+
+
+_SHAPES: Final = {
+    (kind, version): shape.data(version).check
+    for kind, shape in EVENTS.items()
+    for version in shape.versions
 }
 
 LATEST: Final = 2
 """The version of new games unless the operator sets another one."""
 
-EVENT_TYPES: Final = frozenset(_DATA)
+EVENT_TYPES: Final = frozenset(EVENTS)
 
-BY_SERVER: Final = frozenset(
-    {
-        "game_created",
-        "deck_committed",
-        "cards_dealt",
-        "cards_thrown",
-        "play_started",
-        "turn_timed_out",
-        "game_ended",
-        "game_sealed",
-        "game_aborted",
-    }
-)
+BY_SERVER: Final = types_of(Role.SET_UP, Role.DEAL, Role.COURSE, Role.SEAL)
 """Types that only the server writes: `by` is null."""
 
-ACTIONS: Final = frozenset(
-    {
-        "cards_swapped",
-        "table_laid",
-        "seat_ready",
-        "cards_played",
-        "pile_picked_up",
-        "blind_failed",
-        "stock_failed",
-        "turn_passed",
-    }
-)
+EXCHANGE: Final = types_of(Role.EXCHANGE)
+PLAY: Final = types_of(Role.PLAY)
+ACTIONS: Final = EXCHANGE | PLAY
 """Types of the events that record a player's move, which a player with a key signs (`auth`)."""
 
-_ENTROPY: Final = frozenset({"entropy_committed", "entropy_revealed"})
+SEALS: Final = types_of(Role.SEAL)
+
+_ENTROPY: Final = types_of(Role.ENTROPY)
 _ENVELOPE: Final[Mapping[str, Check]] = {
     "at": time,
-    "by": _SEAT_OR_NULL,
+    "by": nullable(SEAT),
     "game": uuid,
     "prev": HASH,
     "seq": integer(0, MAX_EVENTS - 1),
@@ -194,7 +452,7 @@ def check_event(event: Any) -> None:
     version, kind = event.get("v"), event.get("type")
     if type(version) is not int or version not in (1, 2):
         raise RecordError("unknown_version", f"/v: {version!r} is neither 1 nor 2")
-    if type(kind) is not str or kind not in _DATA:
+    if type(kind) is not str or kind not in EVENTS:
         raise RecordError("unknown_type", f"/type: {kind!r}")
     if (kind, version) not in _SHAPES:
         raise RecordError("unknown_version", f"/v: there is no {kind} of version {version}")

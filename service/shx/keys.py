@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 
 from service.shx.canonical import RecordError, canonical, parse_time
+from service.shx.curve import key_fault
 from service.shx.moves import key_change_is_signed
 from service.shx.tlog.notes import NoteVerifier
 from service.shx.validators import (
@@ -25,7 +26,6 @@ from service.shx.validators import (
     base64,
     decode_base64,
     each,
-    key_fault,
     one_of,
     record,
     uuid,

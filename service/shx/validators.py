@@ -1,4 +1,4 @@
-"""Validators of plain values, closed objects and Ed25519 public keys."""
+"""Shapes of JSON values: checks that raise RecordError, with the JSON Schema of each."""
 
 from __future__ import annotations
 
@@ -6,13 +6,44 @@ import re
 from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Callable, Mapping
-from functools import lru_cache
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
 
 from service.shx.canonical import MAX_INTEGER, RecordError, parse_time
 
 Check = Callable[[Any, str], None]
 """A function of a value and its JSON pointer that raises RecordError unless the value is valid."""
+
+Schema = Mapping[str, Any]
+"""A JSON Schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A check, with the JSON Schema of the values that it accepts."""
+
+    check: Check
+    schema: Schema
+
+    def __call__(self, value: Any, path: str) -> None:
+        """Raise RecordError unless the value at a JSON pointer has this shape."""
+        self.check(value, path)
+
+
+def accepts(**schema: Any) -> Callable[[Check], Shape]:
+    """Return the decorator that makes a shape of a check."""
+    return lambda check: Shape(check, schema)
+
+
+def schema_of(check: Check) -> Schema:
+    """Return the JSON Schema of a check; one that is no shape accepts anything."""
+    return check.schema if isinstance(check, Shape) else {}
+
+
+def _run(check: Check) -> Check:
+    """Return the plain function of a shape, which saves a call for each value."""
+    return check.check if isinstance(check, Shape) else check
+
 
 MAX_TEXT: Final = 300  # characters
 MAX_EVENTS: Final = 100_000
@@ -32,7 +63,7 @@ def refuse(path: str, reason: str) -> RecordError:
     return RecordError("bad_field", f"{path}: {reason}")
 
 
-def integer(low: int = 0, high: int = MAX_INTEGER) -> Check:
+def integer(low: int = 0, high: int = MAX_INTEGER) -> Shape:
     """
     Return a check for an integer from `low` to `high`; true and false are not integers.
 
@@ -41,6 +72,7 @@ def integer(low: int = 0, high: int = MAX_INTEGER) -> Check:
     service.shx.canonical.RecordError: bad_field: /data/seat: not an integer from 0 to 5
     """
 
+    @accepts(type="integer", minimum=low, maximum=high)
     def check(value: Any, path: str) -> None:
         if type(value) is not int or not low <= value <= high:
             raise refuse(path, f"not an integer from {low} to {high}")
@@ -48,9 +80,10 @@ def integer(low: int = 0, high: int = MAX_INTEGER) -> Check:
     return check
 
 
-def one_of(*allowed: str | int) -> Check:
+def one_of(*allowed: str | int) -> Shape:
     """Return a check for one of a few values."""
 
+    @accepts(enum=allowed)
     def check(value: Any, path: str) -> None:
         if type(value) not in (str, int) or value not in allowed:
             raise refuse(path, f"not one of {', '.join(map(str, allowed))}")
@@ -58,6 +91,7 @@ def one_of(*allowed: str | int) -> Check:
     return check
 
 
+@accepts(type="string", minLength=1, maxLength=MAX_TEXT)
 def text(value: Any, path: str) -> None:
     """
     Check for a string of 1 to 300 characters.
@@ -68,9 +102,10 @@ def text(value: Any, path: str) -> None:
         raise refuse(path, f"not a string of 1 to {MAX_TEXT} characters")
 
 
-def hexadecimal(size: int) -> Check:
+def hexadecimal(size: int) -> Shape:
     """Return a check for `size` bytes in lowercase hex."""
 
+    @accepts(type="string", pattern=f"^[0-9a-f]{{{2 * size}}}$")
     def check(value: Any, path: str) -> None:
         if type(value) is not str or len(value) != 2 * size or not _HEX.fullmatch(value):
             raise refuse(path, f"not {size} bytes in lowercase hex")
@@ -78,9 +113,11 @@ def hexadecimal(size: int) -> Check:
     return check
 
 
-def base64(size: int) -> Check:
+def base64(size: int) -> Shape:
     """Return a check for `size` bytes in standard base64, canonically encoded."""
+    length = -(-size // 3) * 4
 
+    @accepts(type="string", contentEncoding="base64", minLength=length, maxLength=length)
     def check(value: Any, path: str) -> None:
         if type(value) is not str or len(decode_base64(value) or b"") != size:
             raise refuse(path, f"not {size} bytes in standard base64")
@@ -102,6 +139,7 @@ def decode_base64(value: str) -> bytes | None:
     return data if b64encode(data).decode("ascii") == value else None
 
 
+@accepts(type="string", format="uuid")
 def uuid(value: Any, path: str) -> None:
     """
     Check for a UUID in lower-case text form.
@@ -112,6 +150,7 @@ def uuid(value: Any, path: str) -> None:
         raise refuse(path, "not a UUID")
 
 
+@accepts(type="string", format="date-time")
 def time(value: Any, path: str) -> None:
     """
     Check for a timestamp in the format of `canonical.format_time`.
@@ -126,6 +165,7 @@ def time(value: Any, path: str) -> None:
         raise refuse(path, error.detail) from None
 
 
+@accepts(type="string", pattern=f"^(?:{_CARD.pattern})$")
 def card(value: Any, path: str) -> None:
     """
     Check for the code of a card: `Th`, `7c/2`, `X1`.
@@ -136,33 +176,58 @@ def card(value: Any, path: str) -> None:
         raise refuse(path, "not the code of a card")
 
 
-def each(check_item: Check, *, low: int = 0, high: int = MAX_CARDS) -> Check:
+def each(check_item: Check, *, low: int = 0, high: int = MAX_CARDS) -> Shape:
     """Return a check for an array of `low` to `high` items of one shape."""
+    run = _run(check_item)
 
+    @accepts(type="array", items=schema_of(check_item), minItems=low, maxItems=high)
     def check(value: Any, path: str) -> None:
         if type(value) is not list or not low <= len(value) <= high:
             raise refuse(path, f"not an array of {low} to {high} items")
         for index, item in enumerate(value):
-            check_item(item, f"{path}/{index}")
+            run(item, f"{path}/{index}")
 
     return check
 
 
-def nullable(check_value: Check) -> Check:
+def nullable(check_value: Check) -> Shape:
     """Return a check that also accepts null."""
+    run = _run(check_value)
 
+    @accepts(anyOf=(schema_of(check_value), {"type": "null"}))
     def check(value: Any, path: str) -> None:
         if value is not None:
-            check_value(value, path)
+            run(value, path)
 
     return check
 
 
-def record(fields: Mapping[str, Check]) -> Check:
-    """Return a check for an object with exactly these fields."""
-    names = frozenset(fields)
-    steps = tuple((name, "/" + name, check_field) for name, check_field in fields.items())
+class Field(NamedTuple):
+    """A field of an object: its check, and its meaning in a sentence."""
 
+    check: Check
+    meaning: str = ""
+
+
+def record(
+    fields: Mapping[str, Check | Field], *, title: str = "", meaning: str = ""
+) -> Shape:
+    """Return a check for an object with exactly these fields; `title` names it in a document."""
+    named = {name: one if isinstance(one, Field) else Field(one) for name, one in fields.items()}
+    names = frozenset(named)
+    steps = tuple((name, "/" + name, _run(field.check)) for name, field in named.items())
+
+    @accepts(
+        type="object",
+        title=title,
+        description=meaning,
+        properties={
+            name: {**schema_of(field.check), "description": field.meaning}
+            for name, field in named.items()
+        },
+        required=tuple(named),
+        additionalProperties=False,
+    )
     def check(value: Any, path: str) -> None:
         check_names(value, path, names)
         for name, step, check_field in steps:
@@ -184,6 +249,7 @@ def check_names(value: Any, path: str, names: Any) -> None:
         raise refuse(path, f"fields missing: {missing}, added: {added}")
 
 
+@accepts(type="object")
 def free_object(value: Any, path: str) -> None:
     """
     Check for an object with any content, except strings of more than 300 characters.
@@ -214,66 +280,12 @@ SLOT: Final = integer(0, MAX_CARDS - 1)
 HASH: Final = hexadecimal(32)
 CARDS: Final = each(card)
 SOME_CARDS: Final = each(card, low=1)
-OPENING: Final = record({"p": integer(0, MAX_CARDS - 1), "card": card, "salt": HASH})
-
-
-PRIME: Final = 2**255 - 19
-"""Coordinates of Ed25519 are integers modulo this; d of its curve is `_CURVE_D` (RFC 8032, 5.1)."""
-
-_CURVE_D: Final = -121665 * pow(121666, -1, PRIME) % PRIME
-_ROOT_OF_MINUS_ONE: Final = pow(2, (PRIME - 1) // 4, PRIME)
-_ORDER_EIGHT: Final = int.from_bytes(
-    bytes.fromhex("c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a"), "little"
+OPENING: Final = record(
+    {
+        "p": Field(integer(0, MAX_CARDS - 1), "the position in the deck; 0 is dealt first"),
+        "card": Field(card, "the card at this position"),
+        "salt": Field(HASH, "the salt of the commitment"),
+    },
+    title="Opening",
+    meaning="The opening of a card's commitment: position in the deck, card and salt.",
 )
-SMALL_ORDER: Final = frozenset({0, 1, PRIME - 1, _ORDER_EIGHT, PRIME - _ORDER_EIGHT})
-"""The y coordinates of the eight points whose order divides 8; x and -x have the same."""
-
-
-def is_weak(public: bytes) -> bool:
-    """
-    Return whether 32 bytes encode a point of small order, in any of its encodings.
-
-    Under such a key one signature is valid for many messages, so it proves nothing about a
-    move. The sign of x is ignored and y reduced: RFC 8032 allows one encoding of each point,
-    but libraries accept others as well.
-    """
-    y = int.from_bytes(public, "little") & (2**255 - 1)
-    return y % PRIME in SMALL_ORDER
-
-
-@lru_cache(maxsize=4096)
-def key_fault(public: bytes) -> str | None:
-    """
-    Return why 32 bytes cannot serve as an Ed25519 public key; None if they can.
-
-    The bytes are decompressed (RFC 8032, section 5.1.3): the libraries in use accept any 32
-    bytes as a key and fail only when a signature is checked. A seat with such a key could
-    never sign a move. A second encoding of a point is refused, because one private key would
-    then have two public keys.
-
-    >>> key_fault(bytes([0x58, *[0x66] * 31])) is None  # the base point
-    True
-    >>> key_fault(bytes([2, *bytes(31)]))
-    'a key that is no point of the curve, so no signature verifies under it'
-    """
-    if is_weak(public):
-        return "a key of small order, which proves nothing"
-    number = int.from_bytes(public, "little")
-    y, sign = number & (2**255 - 1), number >> 255
-    if y >= PRIME:
-        return "a key in a non-canonical encoding"
-    x = _root((y * y - 1) * pow(_CURVE_D * y * y + 1, -1, PRIME) % PRIME)
-    if x is None:
-        return "a key that is no point of the curve, so no signature verifies under it"
-    if x == 0 and sign:
-        return "a key in a non-canonical encoding"
-    return None
-
-
-def _root(square: int) -> int | None:
-    """Return a square root modulo the prime, None if there is none."""
-    root = pow(square, (PRIME + 3) // 8, PRIME)
-    if root * root % PRIME == square:
-        return root
-    root = root * _ROOT_OF_MINUS_ONE % PRIME
-    return root if root * root % PRIME == square else None

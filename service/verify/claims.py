@@ -9,8 +9,9 @@ from typing import Any, Final, assert_never
 
 from schemas.events import event_of
 from service.replay.captions import PAST, Wording, caption
-from service.replay.history import ACTIONS, MoveKind
+from service.replay.history import MoveKind
 from service.rulesets.catalogue import read_ruleset
+from service.shx.event_shapes import ACTIONS
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
 from service.verify.log import PRODUCER, SEALS, Authorship, Log
 from service.verify.plain import MAX_WORDS, shortened

@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError
+from service.shx.curve import key_fault
 from service.shx.keys import KeyChange, ListedKey, read_key_changes, read_keys
 from service.shx.tlog.checkpoint import COSIGNATURE, CosignatureVerifier, parse_cosigner
 from service.shx.tlog.notes import NoteVerifier, parse_key, parse_verifier
-from service.shx.validators import decode_base64, key_fault
+from service.shx.validators import decode_base64
 
 KEY_BYTES: Final = 32
 MAX_CHANGES: Final = 100

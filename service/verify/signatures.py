@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any, Final
 from uuid import UUID
 
-from service.replay.history import ACTIONS, EXCHANGE, MoveKind, RecordedMove
+from service.replay.history import MoveKind, RecordedMove
+from service.shx.curve import is_weak, key_fault
+from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.shx.keys import KeyChange, key_follows
 from service.shx.moves import intent_is_signed
-from service.shx.validators import is_weak, key_fault
 from service.verify.finding import Answer, Cursor, Failed, not_applicable
 from service.verify.log import Log
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from service.domain.cards import Card
 from service.replay.captions import counted, listed, spelled
-from service.replay.history import ACTIONS, EXCHANGE
+from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.verify.claims import Claim, Explanation
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship

@@ -128,8 +128,10 @@ def test_the_schema_of_an_event_follows_from_its_type(document: dict[str, Any]) 
         assert set(data["required"]) == set(_DATA_OF[kind, 1]), kind
 
 
-_DATA_OF = {(kind, 1): fields for kind, fields in event_shapes._DATA.items()} | {
-    (kind, 2): fields for kind, fields in event_shapes._DATA_OF_VERSION_2.items()
+_DATA_OF = {
+    (kind, version): shape.data(version).schema["required"]
+    for kind, shape in event_shapes.EVENTS.items()
+    for version in shape.versions
 }
 
 
@@ -231,7 +233,7 @@ def docs_pages(world: World) -> dict[str, str]:
 def test_every_api_page_is_small(world: World) -> None:
     """A single page with all operations had 680 KB."""
     sizes = {address: len(page.encode()) for address, page in docs_pages(world).items()}
-    assert max(sizes.values()) < 160_000, sizes
+    assert max(sizes.values()) < 170_000, sizes
     assert sizes["/docs"] < 50_000
 
 

@@ -107,9 +107,7 @@ def test_the_checks_are_those_of_the_code() -> None:
     assert shown == [check.value for check in Check]
 
 
-BEGIN = (
-    "<!-- events: written by tests/unit/test_specification.py from schemas/event_fields.py -->\n"
-)
+BEGIN = "<!-- events: made from event_shapes.py by tests/unit/test_specification.py -->\n"
 END = "<!-- end of events -->"
 
 

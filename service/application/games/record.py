@@ -27,31 +27,11 @@ from service.domain.events import (
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
 from service.rulesets.catalogue import read_ruleset, shared
+from service.shx.event_shapes import ACTIONS, BY_SERVER, EXCHANGE, SEALS
 from service.shx.moves import SealedRefusals, sealed_refusals
 from service.shx.shuffle import Shuffle, derive
 from service.store.events import StreamKind
 
-EXCHANGE_ACTIONS: Final = frozenset({"cards_swapped", "table_laid", "seat_ready"})
-ACTIONS: Final = EXCHANGE_ACTIONS | {
-    "cards_played",
-    "pile_picked_up",
-    "blind_failed",
-    "stock_failed",
-    "turn_passed",
-}
-SERVER_EVENTS: Final = frozenset(
-    {
-        "game_created",
-        "deck_committed",
-        "cards_dealt",
-        "cards_thrown",
-        "play_started",
-        "game_ended",
-        "game_sealed",
-        "game_aborted",
-        "turn_timed_out",
-    }
-)
 _BEGINS_SERVER_EVENTS: Final = frozenset({TurnTimedOut, GameEnded})
 _SEALS: Final = frozenset({GameSealed, GameAborted})
 
@@ -153,13 +133,13 @@ def advance(record: GameRecord, event: Event, envelope: Envelope, head: bytes) -
     exchange, last_action = record.last_exchange, record.last_action
     if type_ in ACTIONS:
         last_action = record.version
-        if type_ in EXCHANGE_ACTIONS:
+        if type_ in EXCHANGE:
             exchange = {**exchange, data["seat"]: record.version}
     swaps = record.swaps
     if type_ == "cards_swapped":
         swaps = {**swaps, data["seat"]: swaps.get(data["seat"], 0) + 1}
     nonces, refusals = record.nonces, record.refusals
-    if type_ in ("game_sealed", "game_aborted"):
+    if type_ in SEALS:
         refusals = sealed_refusals(envelope)
     if "auth" in envelope:
         nonces = nonces | {envelope["auth"]["intent"]["nonce"]}
@@ -198,7 +178,7 @@ def write(
         nonlocal auth, by_server
         type_ = type_of(event)
         by_server = by_server or type(event) in _BEGINS_SERVER_EVENTS
-        seat = None if by_server or type_ in SERVER_EVENTS else getattr(event, "seat", None)
+        seat = None if by_server or type_ in BY_SERVER else getattr(event, "seat", None)
         if type(event) in _SEALS:
             v, data = record.format, data_of(event, _sealing(record, refusals))
         else:

@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 
 from service.shx.canonical import RecordError, sha256
-from service.shx.validators import decode_base64, key_fault
+from service.shx.curve import key_fault
+from service.shx.validators import decode_base64
 
 ED25519: Final = b"\x01"
 MAX_NOTE: Final = 1 << 20  # bytes

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.shx.validators import PRIME as P
-from service.shx.validators import SMALL_ORDER, is_weak, key_fault
+from service.shx.curve import PRIME as P
+from service.shx.curve import SMALL_ORDER, is_weak, key_fault
 
 D = -121665 * pow(121666, -1, P) % P
 ORDER = 2**252 + 27742317777372353535851937790883648493
