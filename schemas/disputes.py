@@ -15,7 +15,6 @@ from schemas.strict_fields import (
     Integer,
     OneOf,
     PageQuery,
-    QueryInteger,
     Text,
     about,
     described,
@@ -25,7 +24,6 @@ from schemas.strict_fields import (
     page_of,
     seat_field,
     time_field,
-    viewer_field,
 )
 from service.domain.dispute import (
     Appealed,
@@ -147,53 +145,6 @@ class VoteRequestSchema(OneOf):
         if "commit" in data:
             return SealedVoteSchema
         return OpenVoteSchema if "salt" in data else PlainVoteSchema
-
-
-class PositionSchema(Closed):
-    """A position in the replay of the disputed hand; followers fetch it with their own tokens."""
-
-    version = Integer(low=1, high=MAX_VERSION, **described("a version of the game"))
-    as_ = viewer_field(**described("whose view: `public`, `all` or a seat"))
-    selected = Integer(
-        allow_none=True,
-        load_default=None,
-        high=MAX_VERSION,
-        **about("the seq of the event whose decision is shown, or null"),
-    )
-
-
-class LeadSchema(PositionSchema):
-    """The position of the leading referee; with `take` the caller becomes the leader."""
-
-    take = Boolean(
-        load_default=False,
-        **about("whether to lead in place of the referee who leads"),
-    )
-
-
-class RoomQuery(Closed):
-    """Long poll: how long to wait for another `number`."""
-
-    number = QueryInteger(
-        high=(1 << 53) - 1,
-        load_default=0,
-        **about("with `wait`: the `number` the caller has; the answer waits for a change"),
-    )
-    wait = QueryInteger(high=30, load_default=0, **about("seconds to wait, at most 30"))
-
-
-class RoomSchema(Closed):
-    """The room of the referees: which one leads, and the position that the others follow."""
-
-    number = Integer(**described("changes with leader and position; 0 if no referee leads"))
-    leader = Integer(
-        allow_none=True,
-        high=MAX_REFEREES,
-        **described("the number of the leading referee, or null"),
-    )
-    position = fields.Nested(
-        PositionSchema, allow_none=True, **described("the position of the leader, or null")
-    )
 
 
 class FindingSchema(Closed):

@@ -15,7 +15,6 @@ from service.application.disputes.commands import DisputeCommands, DisputeOpenin
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
-from service.application.disputes.room import Leads, NoLeads, Rooms
 from service.application.games.audits import Auditing
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.due_moves import Turns
@@ -57,7 +56,6 @@ from service.keys import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
-from service.rooms import RedisLeads
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteVerifier
 from service.startup_checks import ALWAYS_READY, ClockWatch, Readiness, check_clock
@@ -96,7 +94,6 @@ class Services:
     log: PublicLog
     sequencer: Sequencer
     disputes: Disputes
-    rooms: Rooms
     dispute_jobs: DisputeJobs
     statistics: Statistics
     verifying: Verifying
@@ -144,7 +141,6 @@ def compose(
     notifier: Notifier | None = None,
     readiness: Readiness = ALWAYS_READY,
     trials: Trials = NO_TRIALS,
-    leads: Leads = NoLeads(),  # noqa: B008 - it has no state
     begin_beat: BeginBeat = no_beat,
     witnesses: Sequence[RemoteWitness] = (),
     witness_quorum: int = 0,
@@ -309,7 +305,6 @@ def compose(
             request_findings=ask_findings,
             server_keys=lambda: verifiers_of(keyring.present, origin),
         ),
-        rooms=Rooms(commands=commands, games=games, leads=leads),
         statistics=Statistics(
             directory=directory, game_cache=game_cache, access_log=access_log, now=world.now
         ),
@@ -388,9 +383,6 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
         readiness=_readiness(settings, database, keyring, redis),
         trials=QueuedTrials(redis),
-        leads=RedisLeads(connect(settings.redis_url, seconds=0.2))
-        if settings.redis_url
-        else NoLeads(),
         begin_beat=ConstantTime().begin,
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),

@@ -26,7 +26,7 @@ LAYERS = (
     ({"replay"}, {"verify", "audit", "bots"}),
     ({"public_log"}, {"store"}),
     ({"application"},),
-    ({"rl", "simulation", "job_queue", "startup_checks"}, {"rooms"}, {"bootstrap"}),
+    ({"rl", "simulation", "job_queue", "startup_checks"}, {"bootstrap"}),
     ({"api", "workers", "client", "backup", "local"}, {"cli"}),
 )
 """
@@ -41,7 +41,7 @@ CLIENT_LAYERS = 5
 
 LIBRARIES = {
     "psycopg": {"store", "backup", "local"},
-    "redis": {"job_queue", "rooms", "workers", "local", "api", "bootstrap"},
+    "redis": {"job_queue", "workers", "local", "api", "bootstrap"},
     "rq": {"job_queue", "workers"},
     "flask": {"api"},
     "a2wsgi": {"api"},

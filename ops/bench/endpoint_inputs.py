@@ -149,12 +149,6 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
         yield Input(name="25 disputes", path=_path(scene, rule, game=scene.accused))
     if method == "PATCH" and rule == "/v1/players/me":
         yield _json("valid", rule, {"name": "é" * 40})
-    if rule.endswith("/room"):
-        path, position = rule.replace(DISPUTE, scene.voting_dispute), {"version": 100, "as": "all"}
-        if method == "PUT":
-            yield _json("19,000 actions, 38 statements", path, position, caller="Judge 1")
-        else:
-            yield Input(name="38 statements", path=path, caller="Judge 1")
     if method == "POST":
         yield from _posted(scene, rule)
 

@@ -14,31 +14,22 @@ from schemas.disputes import (
     DisputeSchema,
     DisputesQuery,
     DisputeWordsSchema,
-    LeadSchema,
     ReceiptRequestSchema,
     RefereeRequestSchema,
-    RoomQuery,
-    RoomSchema,
     VoteRequestSchema,
 )
 from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
-from service.api.context import context, services
+from service.api.context import services
 from service.api.http import change_response, json_response, page, private
 from service.api.operation import Call, F, InviteHeaders, Repeats, Token, blueprint, operation
-from service.api.parsing import caller_address
 from service.application.disputes.commands import Accusation, DisputeCall
-from service.application.disputes.room import Position
 from service.domain.dispute import Charge, Vote
 
 disputes = blueprint("disputes", __name__, "Accusations, findings, referees, votes and rulings.")
 
 OF_GAME = "/games/<uuid:game_id>/disputes"
 DISPUTE = "/disputes/<uuid:dispute_id>"
-ROOM = f"{DISPUTE}/room"
-
-POSITIONS_A_MINUTE = 240
-"""Maximum number of positions a minute that one referee may send to each process."""
 
 
 @operation(
@@ -194,73 +185,3 @@ def vote(call: Call, dispute_id: UUID) -> Response:
 def appeal(call: Call, dispute_id: UUID) -> Response:
     """Appeal against a ruling, once, as the side that lost; then other referees judge."""
     return change_response(services().disputes.appeal(_called(call, dispute_id)))
-
-
-@operation(
-    disputes,
-    "GET",
-    ROOM,
-    query=RoomQuery,
-    answer=RoomSchema,
-    token=Token.NEEDED,
-    refuses=("not-found", "forbidden"),
-    headers=(InviteHeaders,),
-)
-def room(call: Call, dispute_id: UUID) -> Response:
-    """
-    Return which referee leads the room of a dispute, and the position that the others follow.
-
-    Only referees of the present panel may call it. With `wait` it answers as soon as `number`
-    changes, or after `wait` seconds with the unchanged room; on a busy server, it answers at once.
-    """
-    rooms, known = services().rooms, call.query["number"]
-    found = rooms.view(call.caller, call.by, dispute_id)
-    if call.query["wait"] and found["number"] == known:
-        waiting = context().waiting
-        with waiting.slots.slot(caller_address()) as free:
-            changed = rooms.changed(dispute_id, known)
-            if free and waiting.until(dispute_id, changed, call.query["wait"]):
-                found = rooms.view(call.caller, call.by, dispute_id)
-    return private(json_response(found))
-
-
-@operation(
-    disputes,
-    "PUT",
-    ROOM,
-    body=LeadSchema,
-    answer=RoomSchema,
-    token=Token.NEEDED,
-    refuses=("not-found", "forbidden", "sealed"),
-    headers=(InviteHeaders,),
-)
-def lead(call: Call, dispute_id: UUID) -> Response:
-    """
-    Send the position that the caller shows to the other referees of the panel.
-
-    The caller then leads. While another referee leads, `take` is needed; without it the answer
-    is the unchanged room. A lead ends 30 seconds after its last position, so send it again to
-    continue. Nothing of a room is stored in a log.
-    """
-    detail = "too many positions of one referee"
-    context().rate_limits.count_work(f"room {call.by.id}", POSITIONS_A_MINUTE, 1, detail)
-    body = call.body
-    position = Position(version=body["version"], viewer=body["as_"], selected=body["selected"])
-    found = services().rooms.lead(call.caller, call.by, dispute_id, position, take=body["take"])
-    return private(json_response(found))
-
-
-@operation(
-    disputes,
-    "DELETE",
-    ROOM,
-    answer=None,
-    status=204,
-    token=Token.NEEDED,
-    refuses=("not-found", "forbidden"),
-    headers=(InviteHeaders,),
-)
-def stop_leading(call: Call, dispute_id: UUID) -> Response:
-    """End the caller's lead of a room; no effect if another referee leads."""
-    services().rooms.leave(call.caller, call.by, dispute_id)
-    return private(Response(status=204))

@@ -106,7 +106,6 @@ BODIES: dict[str, Any] = {
     "POST /v1/disputes/{dispute_id}/referees": {},
     "POST /v1/disputes/{dispute_id}/votes": {"commit": "00" * 32},
     "POST /v1/disputes/{dispute_id}/appeal": {},
-    "PUT /v1/disputes/{dispute_id}/room": {"version": 1, "as": "public"},
 }
 """The bodies of calls."""
 

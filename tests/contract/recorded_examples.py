@@ -33,7 +33,6 @@ from service.store.database import Database
 from service.store.directory import Directory
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
-from tests.memory.rooms import MemoryLeads
 from tests.worlds.api_world import PROBLEM, Answer
 from tests.worlds.fake_world import BEGIN, SetWorld
 
@@ -90,7 +89,6 @@ def service(database_url: str) -> Iterator[Recorder]:
         origin=ORIGIN,
         world=SetWorld(),
         trials=Accepted(),
-        leads=MemoryLeads(),
         periods=AT_ONCE,
         close=database.close,
     )
@@ -411,10 +409,6 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     judges = [people[name] for name in ("Cleo", "Dan", "Eve")]
     for judge in judges:
         recorder.done("POST", f"{path}/referees", {}, by=judge["token"])
-    room = {"version": seq + 1, "as": "all", "selected": seq}
-    recorder.done("PUT", f"{path}/room", room, by=judges[0]["token"])
-    recorder.done("GET", f"{path}/room", by=judges[1]["token"])
-    recorder.done("DELETE", f"{path}/room", by=judges[0]["token"])
     for number, judge in enumerate(judges):
         commit = vote_commitment(UUID(dispute["id"]), number, "cheated", SALT).hex()
         recorder.done("POST", f"{path}/votes", {"commit": commit}, by=judge["token"])

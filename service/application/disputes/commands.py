@@ -132,19 +132,15 @@ class DisputeCommands:
         commit = statement_commitment(identity, seq, text, salt).hex()
         return commit, {"seq": seq, "author": author, "salt": salt, "words": text}
 
-    def visible(self, caller: Caller, identity: UUID, *, noted: bool = True) -> DisputeRecord:
+    def visible(self, caller: Caller, identity: UUID) -> DisputeRecord:
         """
         Return a dispute if the caller may see its game; raises Refusal `not-found`.
 
-        With `noted` the read is recorded in the access log; an answer without data of the game
-        needs no record.
+        The read is recorded in the access log.
         """
         record = self.record(identity)
         try:
-            if noted:
-                self.games.read(caller, record.game)
-            else:
-                self.games.entry(caller, record.game)
+            self.games.read(caller, record.game)
         except Refusal as refusal:
             if refusal.code == "not-found":
                 raise not_found("dispute") from None

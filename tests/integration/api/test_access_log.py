@@ -40,9 +40,6 @@ SEALED = (
 )
 """Refused to seat 1 before the seal."""
 
-WITHOUT_DATA = {"/v1/disputes/*/room"}
-"""Calls below a game or a dispute whose answers have no data of the game."""
-
 CALLS = (*WITHOUT_OTHER_HANDS, *AFTER_THE_SEAL, *SEALED)
 
 
@@ -140,7 +137,7 @@ def test_the_table_of_calls_is_complete(world: World) -> None:
         below = {"game_id", "table_id", "dispute_id"} & rule.arguments
         call = rule.rule.startswith("/v1/")
         if call and below and "GET" in (rule.methods or ()):
-            assert _plain(rule.rule) in known | WITHOUT_DATA, rule.rule
+            assert _plain(rule.rule) in known, rule.rule
 
 
 class _Wildcards(dict[str, str]):

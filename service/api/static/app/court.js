@@ -371,12 +371,6 @@ function panel(dispute) {
       dispute.you ? button("court.offer", () => call("referees")) : null, " ",
       h("span", { class: "quiet" }, [t("court.offer.about", { n: dispute.periods.referee_hands, age: durationText(dispute.periods.referee_account_seconds) })]),
     ]) : null,
-    dispute.voting_from && referee && !dispute.votes.some((one) => one.referee === referee.referee)
-      ? h("p", null, [
-          h("a", { class: "button", href: `/replay/${dispute.game}?event=${dispute.seq}&dispute=${id}` }, [t("court.room")]), " ",
-          h("span", { class: "quiet" }, [t("court.room.about")]),
-        ])
-      : null,
     referee ? ballot(dispute, referee) : null,
   );
 }

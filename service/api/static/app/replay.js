@@ -22,10 +22,6 @@ const QUIET = 250; // milliseconds without a step before the address changes and
 
 const root = find("#replay");
 const id = root.dataset.game ?? "";
-/** The dispute whose referees look at the hand together, if any. */
-const dispute = new URLSearchParams(location.search).get("dispute");
-/** Called after each change of the page's version or panels; set by the referees' room. */
-let onmove = () => {};
 
 /** The state of the page. */
 const page = {
@@ -117,24 +113,7 @@ async function open() {
   if (requested && requested !== page.as) showNotice(t("replay.sealed"));
   show();
   rules.then(showRuleset, report);
-  if (dispute) joinRoom(dispute).catch(report);
   if (!over()) await following();
-}
-
-/** Join the room of a dispute's referees; its script is loaded only here. @param {string} dispute */
-async function joinRoom(dispute) {
-  const { join } = await import("./room.js");
-  onmove = await join(dispute, find("#room"), { here, go: showLeader, signal: leaving.signal });
-}
-
-const here = () => ({ version: page.version, as: page.as, selected: page.why ? page.version - 1 : null });
-
-/** Show the leader's position; the viewer remains if the server does not show the leader's to this reader. @param {Api["Position"]} position */
-async function showLeader({ version, as, selected = null }) {
-  tape.stop();
-  page.why = selected !== null;
-  if (as !== page.as && viewers().includes(as)) await view(as, version);
-  else go(version, true);
 }
 
 /** @param {Api["Ruleset"]} ruleset */
@@ -185,7 +164,7 @@ async function following() {
   const { signal } = leaving;
   for await (const event of live(id, last(), { signal })) {
     if (event.seq < last()) continue;
-    const newest = page.version === last() && !dispute; // new events do not change a position in the referees' room
+    const newest = page.version === last();
     await load(last() + 1);
     rows();
     if (newest) go(last(), true);
@@ -267,7 +246,6 @@ function createPage() {
       h("select", { id: "follow", "aria-label": t("replay.card"), onchange: () => follow(find("#follow").value) }),
     ]),
     h("div", { id: "above" }, [
-      h("div", { id: "room", role: "group", "aria-label": t("room.title") }),
       h("div", { id: "complaint", role: "status" }),
     ]),
     h("div", { id: "felt", tabindex: 0, role: "group", "aria-label": t("replay.table") }, [
@@ -451,7 +429,6 @@ function panels() {
     replace(find("#why-body"), decisionPanel(decision, panelContext()));
   }
   find("#why").setAttribute("aria-busy", String(page.why && !decision));
-  onmove();
   if (!page.card) return;
   find("#way-title").textContent = t("replay.way.of", { card: spelled(page.card) });
   replace(find("#way-body"), page.custody ? cardPanel(page.custody, page.version, panelContext()) : []);
@@ -464,8 +441,7 @@ function updateLater() {
   clearTimeout(updating);
   updating = setTimeout(() => {
     const event = `event=${page.version - 1}`;
-    const address = `?${event}&as=${page.as}`;
-    history.replaceState(null, "", `${address}${dispute ? `&dispute=${dispute}` : ""}${location.hash}`);
+    history.replaceState(null, "", `?${event}&as=${page.as}${location.hash}`);
     document.getElementById("dispute")?.setAttribute("href", `${root.dataset.dispute}?game=${id}&${event}`);
     explain().catch(report);
   }, QUIET);

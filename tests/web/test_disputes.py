@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import redis
 from playwright.sync_api import Locator, Page, expect
 
 from tests.client import Client, open_table, play_on, register
 from tests.examples import is_long
 from tests.running import Running
-from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
+from tests.web.browsing import Visits, faults_in_every_size, faults_of, tab_to
 
 pytestmark = pytest.mark.heavy
 
@@ -257,139 +255,6 @@ def test_a_finding_is_a_plain_sentence_with_its_check_below(
     assert faults_of(page) == []
 
 
-@dataclass(frozen=True, kw_only=True)
-class Panel:
-    """A dispute, and its three referees, who look at the replay together."""
-
-    dispute: str
-    judges: list[Client]
-    address: str  # of the replay
-    visits: Visits
-
-    def pages(self, number: int) -> list[Page]:
-        """Return the replay in the browsers of the first referees."""
-        return [page_of(self.visits, judge, self.address) for judge in self.judges[:number]]
-
-
-@pytest.fixture
-def panel(visits: Visits, service: Running, hand: tuple[list[Client], str]) -> Panel:
-    """Return a new dispute with three referees."""
-    (ada, _), game = hand
-    moves = [
-        one["seq"]
-        for one in ada.get(f"/v1/games/{game}/events")["items"]
-        if one["by"] == 1 and one["type"] == "cards_played"
-    ]
-    others = ada.get(f"/v1/games/{game}/disputes")["items"]
-    seq = moves[len(others)]  # only one dispute for each move and charge may run
-    body = {"accused": 1, "seq": seq, "charge": "collusion", "statement": "They talked."}
-    dispute = ada.post(f"/v1/games/{game}/disputes", body)
-    judges = [register(service.port, f"Judge {number}") for number in range(3)]
-    for judge in judges:
-        judge.post(f"/v1/disputes/{dispute['id']}/referees", {})
-    address = f"/replay/{game}?version=5&dispute={dispute['id']}"
-    return Panel(dispute=dispute["id"], judges=judges, address=address, visits=visits)
-
-
-def wait_for_event(page: Page, event: int) -> None:
-    """Wait until a page shows an event of the hand."""
-    expect(page.locator("#position")).to_have_text(re.compile(f"^{event} / "))
-
-
-def test_referees_follow_one_leader_through_the_replay(
-    visits: Visits, panel: Panel, redis_server: str
-) -> None:
-    dispute, (leader, follower, third) = panel.dispute, panel.pages(3)
-    room = leader.locator("#room")
-    expect(room).to_contain_text("No referee leads.")
-    leader.get_by_role("button", name="Lead").click()
-    expect(room).to_contain_text("You lead.")
-    expect(follower.locator("#room")).to_contain_text("Referee 1 leads.")
-
-    leader.locator("#scrub").fill("9")
-    for page in (leader, follower, third):
-        wait_for_event(page, 9)
-    leader.locator("#as").select_option("0")
-    expect(follower.locator("#as")).to_have_value("0")
-    leader.locator("#ask").click()
-    expect(follower.locator("#why")).to_be_visible()
-    expect(follower).to_have_url(re.compile(f"event=9&as=0&dispute={dispute}$"))
-    for page in (leader, follower):
-        assert faults_of(page, besides=[FAR_ROWS]) == []
-
-    follower.get_by_role("button", name="Stop following").click()
-    third.locator("#forward").click()
-    expect(third.get_by_role("button", name="Follow", exact=True)).to_be_visible()
-    with follower.expect_response(lambda answer: '"version":13' in _text(answer)):
-        leader.locator("#scrub").fill("12")
-    wait_for_event(leader, 12)
-    wait_for_event(follower, 9)
-    wait_for_event(third, 10)
-    follower.get_by_role("button", name="Follow", exact=True).click()
-    wait_for_event(follower, 12)
-
-    follower.get_by_role("button", name="Take the lead").click()
-    expect(room).to_contain_text("Referee 2 leads.")
-    follower.keyboard.press("ArrowRight")
-    wait_for_event(leader, 13)
-
-    visits.expect("ERR_INTERNET_DISCONNECTED")
-    follower.context.set_offline(True)  # a leader who is lost cannot end the lead
-    follower.close()
-    with redis.Redis.from_url(redis_server) as client:
-        client.expire(f"shithead.room.{dispute}", 1)
-    expect(room).to_contain_text("No referee leads.")
-    wait_for_event(leader, 13)
-
-
-def _text(answer: Any) -> str:
-    return str(answer.text()) if "/room?" in answer.url else ""
-
-
-def test_leaving_the_page_ends_the_lead(panel: Panel) -> None:
-    leader, follower = panel.pages(2)
-    leader.get_by_role("button", name="Lead").click()
-    expect(follower.locator("#room")).to_contain_text("Referee 1 leads.")
-    leader.goto("/rules")
-    expect(follower.locator("#room")).to_contain_text("No referee leads.", timeout=10_000)
-
-
-def test_a_room_is_used_with_the_keyboard_alone(panel: Panel) -> None:
-    leader, follower = panel.pages(2)
-    for page in (leader, follower):
-        page.locator("#room button").first.wait_for()
-    tab_to(leader, "[data-key=lead]")
-    leader.keyboard.press("Enter")
-    expect(leader.locator("#room")).to_contain_text("You lead.")
-    assert leader.evaluate("document.activeElement.dataset.key") == "lead", "the focus stays"
-    tab_to(leader, "#scrub")
-    leader.keyboard.press("ArrowRight")
-    wait_for_event(follower, 5)
-    tab_to(follower, "[data-key=follow]")
-    follower.keyboard.press("Space")
-    expect(follower.get_by_role("button", name="Follow", exact=True)).to_be_focused()
-    leader.locator("[data-key=lead]").press("Enter")
-    expect(follower.locator("#room")).to_contain_text("No referee leads.")
-
-
-def test_only_referees_see_the_link_to_the_room(
-    visits: Visits, panel: Panel, hand: tuple[list[Client], str]
-) -> None:
-    (ada, _), _ = hand
-    dispute, (judge,) = panel.dispute, panel.pages(1)
-    judge.locator("#room").get_by_role("link", name="The dispute").click()
-    judge.get_by_role("link", name="Review it together").click()
-    expect(judge.locator("#room")).to_contain_text("No referee leads.")
-    side = page_of(visits, ada, f"/disputes/{dispute}")
-    side.locator(".statements").wait_for()
-    expect(side.get_by_role("link", name="Review it together")).to_have_count(0)
-    replay = judge.url.partition("?")[0]
-    side.goto(f"{replay}?dispute={dispute}")
-    side.locator("#scrub").wait_for()
-    side.wait_for_load_state("networkidle")
-    expect(side.locator("#room")).to_be_empty()
-
-
 def test_a_dispute_is_opened_with_the_keyboard_alone(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
@@ -503,21 +368,6 @@ def test_disputes_and_statistics_fit_every_size(
     page = page_of(visits, ada, path.format(game=game))
     page.wait_for_load_state("networkidle")
     assert faults_in_every_size(page) == []
-
-
-def test_the_replay_with_a_room_fits_every_size(panel: Panel) -> None:
-    """The room has a line of its own and does not displace the list of events."""
-    leader, page = panel.pages(2)
-    leader.get_by_role("button", name="Lead").click()
-    expect(page.locator("#room")).to_contain_text("Referee 1 leads.")
-    assert faults_in_every_size(page, besides=[FAR_ROWS]) == []
-    for width, height in SIZES.values():
-        page.set_viewport_size({"width": width, "height": height})
-        room, felt = page.locator("#room").bounding_box(), page.locator("#felt").bounding_box()
-        assert room is not None
-        assert felt is not None
-        assert room["width"] == width
-        assert felt["y"] - (room["y"] + room["height"]) < 1, width
 
 
 @pytest.mark.parametrize(("locale", "title"), [("sv-SE", "Statistik"), ("ja-JP", "統計")])
