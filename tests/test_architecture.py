@@ -26,7 +26,7 @@ LAYERS = (
     ({"replay"}, {"verify", "audit", "bots"}),
     ({"public_log"}, {"store"}),
     ({"application"},),
-    ({"rl", "simulation", "job_queue", "startup_checks"}, {"bootstrap"}),
+    ({"labs", "simulation", "job_queue", "startup_checks"}, {"bootstrap"}),
     ({"api", "workers", "client", "backup", "local"}, {"cli"}),
 )
 """
@@ -46,11 +46,10 @@ LIBRARIES = {
     "flask": {"api"},
     "a2wsgi": {"api"},
     "click": {"cli"},
-    "numpy": {"rl"},
-    "gymnasium": {"rl"},
-    "pettingzoo": {"rl"},
-    "pyspiel": {"rl"},
-    "pyarrow": {"simulation"},
+    "numpy": {"labs"},
+    "gymnasium": {"labs"},
+    "pettingzoo": {"labs"},
+    "pyarrow": {"labs"},
     "opentelemetry": {"tracing"},
 }
 """The parts that may import each library of a server, a database or a terminal."""
@@ -205,6 +204,19 @@ def test_a_library_is_imported_only_by_the_parts_that_need_it(library: str) -> N
 
 def test_the_root_package_imports_nothing() -> None:
     assert imports_of("service") == ()
+
+
+def test_only_the_command_dataset_imports_the_labs_and_only_when_it_runs() -> None:
+    """The service needs none of it, and `shithead simulate --help` does not load it."""
+    users = {
+        name
+        for name in modules()
+        if unit_of(name) != "labs" and any(unit_of(i) == "labs" for i in imports_of(name))
+    }
+    assert users == {"service.cli.simulate"}
+    at_import = tree_of(modules()["service.cli.simulate"]).body
+    found = {n.module for n in at_import if isinstance(n, ast.ImportFrom)}
+    assert not [one for one in found if one is not None and one.startswith("service.labs")]
 
 
 def test_only_workers_import_workers() -> None:

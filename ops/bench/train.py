@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from service.rl import shithead_v0
+from service.labs import shithead_v0
 
 RATE = 0.003
 MAX_STEPS = 400

@@ -377,9 +377,9 @@ def dataset(
 
     Exit status: 0 all rows are written, 1 a log is not a sealed game.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    from service.labs.dataset import Unfinished
     from service.shx.bundle import NotABundle
     from service.shx.canonical import RecordError
-    from service.simulation.dataset import Unfinished
     from service.simulation.simulate import Plan
 
     if described:
@@ -406,7 +406,7 @@ def dataset(
 
 def _describe() -> int:
     """Print a line for each column; return the exit status."""
-    from service.simulation.dataset import COLUMNS, described
+    from service.labs.dataset import COLUMNS, described
 
     for name, column in COLUMNS.items():
         click.echo(f"{name:<10} {described(column.type)}: {column.text}")
@@ -424,7 +424,7 @@ def _writer(form: str, output: Path) -> Callable[[Iterable[Json], BinaryIO], Non
     if output == STANDARD_OUTPUT:
         raise click.UsageError("Parquet needs a file: -o hands.parquet")
     try:
-        from service.simulation.parquet import write_parquet
+        from service.labs.parquet import write_parquet
     except ImportError:
         raise click.UsageError(
             "Parquet needs pyarrow, which is not installed: pip install 'shithead[parquet]'"
@@ -445,8 +445,8 @@ def _write_ndjson(rows: Iterable[Json], file: BinaryIO) -> None:
 
 
 def _of_files(logs: Sequence[Path]) -> Iterator[dict[str, Any]]:
+    from service.labs.dataset import rows
     from service.shx.bundle import read_log
-    from service.simulation.dataset import rows
 
     for path in logs:
         yield from rows(read_log(path.read_bytes()).lines)
@@ -454,7 +454,7 @@ def _of_files(logs: Sequence[Path]) -> Iterator[dict[str, Any]]:
 
 def _simulated(plan: Plan) -> Iterator[dict[str, Any]]:
     from service.application.errors import Refusal
-    from service.simulation.dataset import rows
+    from service.labs.dataset import rows
     from service.simulation.parallel import tables_of
     from service.simulation.simulate import simulated_games
 

@@ -14,9 +14,9 @@ import pytest
 
 from service.cli.__main__ import MISUSED
 from service.domain.cards import ordered_deck
+from service.labs.dataset import COLUMNS, Scalar, Type, described
 from service.shx.canonical import canonical, parse
 from service.shx.chain import head as chain_head
-from service.simulation.dataset import COLUMNS, Scalar, Type, described
 from tests.unit.cli.conftest import CommandOutput
 
 DOCUMENT = Path(__file__).parents[3] / "ops/dataset.md"
@@ -179,7 +179,7 @@ def test_parquet_without_its_library_or_a_file_is_refused_with_the_remedy(
     status, _, error = shithead(*WORDS, "--format", "parquet")
     assert (status, "-o hands.parquet" in error) == (MISUSED, True)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    monkeypatch.delitem(sys.modules, "service.simulation.parquet", raising=False)
+    monkeypatch.delitem(sys.modules, "service.labs.parquet", raising=False)
     file = tmp_path / "rows.parquet"
     status, _, error = shithead(*WORDS, "-o", file)
     assert (status, "pip install 'shithead[parquet]'" in error) == (MISUSED, True)
@@ -194,7 +194,7 @@ def without_nulls(move: dict[str, Any]) -> dict[str, Any]:
 def test_both_formats_have_the_same_rows(shithead: Shithead, tmp_path: Path, ruleset: str) -> None:
     """Equal options give equal bytes."""
     parquet = pytest.importorskip("pyarrow.parquet", reason=WITHOUT)
-    from service.simulation.parquet import schema
+    from service.labs.parquet import schema
 
     words = ("dataset", "--ruleset", ruleset, "--games", "2", "--seats", "3", "--seed", "4")
     files = [tmp_path / "one.parquet", tmp_path / "two.parquet"]
@@ -214,7 +214,7 @@ def test_groups_of_rows_do_not_change_the_rows(
     shithead: Shithead, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason=WITHOUT)
-    from service.simulation import parquet as writer
+    from service.labs import parquet as writer
 
     files = [tmp_path / "one.parquet", tmp_path / "many.parquet"]
     shithead(*WORDS, "-o", files[0])

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final, assert_never
 import pyarrow as pa
 from pyarrow import parquet
 
-from service.simulation.dataset import COLUMNS, Json, Scalar, Type
+from service.labs.dataset import COLUMNS, Json, Scalar, Type
 
 _SCALARS: Final = {
     Scalar.STRING: pa.string(),

@@ -1,7 +1,7 @@
 """
 The PettingZoo environment `shithead_v0`: every ruleset for multi-agent reinforcement learning.
 
-    from service.rl import shithead_v0
+    from service.labs import shithead_v0
     env = shithead_v0.env(ruleset="leeds", seats=4)
 
 The engine of the server plays; an agent sees the view of its seat as arrays. `parallel_api`
@@ -23,8 +23,8 @@ from pettingzoo.utils import wrappers
 from service.domain.deal import whole_deck
 from service.domain.game import Game
 from service.domain.ruleset import Ruleset
-from service.rl.arrays import Actions, size_of
-from service.rl.hand import TURNS_PER_SEAT, Hand, rules_of, table_as_picture, table_as_text
+from service.labs.arrays import Actions, size_of
+from service.labs.hand import TURNS_PER_SEAT, Hand, rules_of, table_as_text
 
 MAX_COUNT: Final = 2000  # of cards; the upper bound of observations
 
@@ -52,7 +52,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
 
     metadata: Final = {
         "name": "shithead_v0",
-        "render_modes": ["human", "ansi", "rgb_array"],
+        "render_modes": ["human", "ansi"],
         "is_parallelizable": False,
         "render_fps": 2,
     }
@@ -141,10 +141,8 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
             self.render()
 
     def render(self) -> Any:
-        """Return the table as text (`ansi`) or picture (`rgb_array`); print it for `human`."""
+        """Return the table as text for `ansi`; print it for `human`."""
         view = self.hand.view_of(None)
-        if self.render_mode == "rgb_array":
-            return table_as_picture(view)
         if self.render_mode == "ansi":
             return table_as_text(view)
         print(table_as_text(view))

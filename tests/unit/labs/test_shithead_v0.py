@@ -20,8 +20,8 @@ np = pytest.importorskip("numpy", reason="the extra rl is not installed")
 tests_of_pettingzoo = pytest.importorskip("pettingzoo.test", reason="the extra rl is missing")
 
 from ops.bench.train import trained  # noqa: E402 -- after the check for the extra
-from service.rl import shithead_v0  # noqa: E402 -- after the check for the extra
-from service.rl.arrays import RANK_CODES, size_of  # noqa: E402 -- after the check for the extra
+from service.labs import shithead_v0  # noqa: E402 -- after the check for the extra
+from service.labs.arrays import RANK_CODES, size_of  # noqa: E402 -- after the check for the extra
 
 
 @pytest.fixture(autouse=True)
