@@ -1,1 +1,0 @@
-"""Mutation testing of the rules: python -m ops.mutation."""
