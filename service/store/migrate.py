@@ -162,9 +162,13 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
 def _apply_again(
     connection: psycopg.Connection[tuple[Any, ...]], folder: Path, *, everything: bool
 ) -> None:
-    """Run the files of functions that changed, or all of them, then set the privileges again."""
+    """Run the files of functions and comments that changed, or all, then set privileges again."""
     applied = _applied(connection, "applied_files")
-    files = [*_files(folder / "functions"), *_files(folder, "privileges.sql")]
+    files = [
+        *_files(folder / "functions"),
+        *_files(folder, "comments.sql"),
+        *_files(folder, "privileges.sql"),
+    ]
     changed = [file for file in files if everything or applied.get(file.name) != file.checksum]
     privileges = files[-1]
     if changed and privileges not in changed:
