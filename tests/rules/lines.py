@@ -69,6 +69,15 @@ def counted() -> dict[str, list[dict[str, Any]]]:
     return {name: lines_of(name, ruleset) for name, ruleset in every_ruleset().items()}
 
 
+def as_text(rulesets: dict[str, list[dict[str, Any]]]) -> str:
+    """Return the counts as JSON, one position a line."""
+    named = [
+        json.dumps(name) + ": [\n" + ",\n".join(map(json.dumps, rows)) + "\n]"
+        for name, rows in rulesets.items()
+    ]
+    return "{\n" + ",\n".join(named) + "\n}\n"
+
+
 def _moves(game: Game) -> list[Any]:
     return [move for seat in range(len(game.seats)) for move in legal_moves(game, seat)]
 
@@ -92,4 +101,4 @@ def _count(game: Game, depth: int, counts: list[int], ends: Any) -> None:
 
 
 if __name__ == "__main__":
-    GOLDEN.write_text(json.dumps(counted(), indent=1) + "\n", "utf-8")
+    GOLDEN.write_text(as_text(counted()), "utf-8")
