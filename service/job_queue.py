@@ -59,13 +59,17 @@ def connect(url: str, *, seconds: float = GIVE_UP_SECONDS) -> redis.Redis:
     redis-py's own retries would block a request for seconds. Callers outside of requests
     may allow more.
     """
-    return client_of(
-        url,
-        socket_connect_timeout=seconds,
-        socket_timeout=seconds,
-        retry=Retry(NoBackoff(), 0),
-        health_check_interval=0,
-    )
+    return client_of(url, **giving_up_after(seconds))
+
+
+def giving_up_after(seconds: float) -> dict[str, Any]:
+    """Return the options of redis-py for one attempt that takes at most `seconds`."""
+    return {
+        "socket_connect_timeout": seconds,
+        "socket_timeout": seconds,
+        "retry": Retry(NoBackoff(), 0),
+        "health_check_interval": 0,
+    }
 
 
 SENTINEL_SECONDS = 0.5

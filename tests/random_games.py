@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from schemas.events import Secrets, data_of, event_of, type_of
 from schemas.moves import move_json
-from service.domain.cards import Card
+from service.domain.cards import Card, ordered_deck
 from service.domain.commands import Forfeit, Move, PickUp
 from service.domain.deal import deal
 from service.domain.decide import decide
@@ -33,7 +33,7 @@ from service.domain.ruleset import deck_of
 from service.shx.canonical import custom_ruleset_id, format_time, ruleset_hash, sha256
 from service.shx.chain import encode_event, genesis, head
 from service.shx.moves import intent, sign_intent
-from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
+from service.shx.shuffle import Shuffle, derive, server_commit
 from service.verify.log import pinned_ruleset
 from tests.changed import replace
 
@@ -109,7 +109,7 @@ class _Maker:
                 self._wait()
                 self._write("entropy_revealed", {"seat": seat, "value": value.hex()}, seat)
         deck = created["deck"]
-        codes = deck_codes(deck["decks"], deck["jokers"], deck["partial"])
+        codes = ordered_deck(decks=deck["decks"], jokers=deck["jokers"], partial=deck["partial"])
         self.shuffle = plan.shuffled(self.game, self.seed, head(self.lines[0]), codes, entropy)
         self._write(
             "deck_committed", {"cards": [c.hex() for c in self.shuffle.commitments()]}, None

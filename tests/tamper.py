@@ -12,11 +12,12 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from service.domain.cards import ordered_deck
 from service.shx.bundle import REFUSALS, Bundle
 from service.shx.canonical import canonical
 from service.shx.chain import genesis, head
 from service.shx.moves import sign_intent
-from service.shx.shuffle import Shuffle, deck_codes, derive, server_commit
+from service.shx.shuffle import Shuffle, derive, server_commit
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.plain import MAX_WORDS
@@ -85,7 +86,7 @@ class Forgery:
         for event in self.events:
             if event["type"] == "entropy_revealed":
                 entropy[event["data"]["seat"]] = bytes.fromhex(event["data"]["value"])
-        codes = deck_codes(deck["decks"], deck["jokers"], deck["partial"])
+        codes = ordered_deck(decks=deck["decks"], jokers=deck["jokers"], partial=deck["partial"])
         head0 = head(self.lines()[0])
         return derive(UUID(first["game"]), seed, head0, codes, entropy)
 

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 from uuid import UUID
 
 from flask import Flask
@@ -15,14 +14,12 @@ from limits import RateLimitItemPerMinute
 from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis import RedisError
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from service.api.parsing import caller_address, present_request
 from service.application.errors import Refusal
 from service.application.quotas import Slots
 from service.config import Settings, uses_sentinel
-from service.job_queue import client_of
+from service.job_queue import client_of, giving_up_after
 
 ENDPOINT_LIMITS = {
     "players.register": 1200,
@@ -151,17 +148,17 @@ def _rate_limited(detail: str, seconds: float) -> Refusal:
     return Refusal("rate-limited", detail, retry_after=max(1, math.ceil(seconds)))
 
 
+COUNTER_SECONDS = 0.2
+"""Timeout of a count in Redis; after it a process counts alone."""
+
+
 def _redis_counter(redis_url: str | None) -> FixedWindowRateLimiter | None:
     """Return the counter that all processes share, None without Redis."""
     if redis_url is None:
         return None
     # The library has its own scheme for a socket.
     url = f"redis+{redis_url}" if redis_url.startswith("unix:") else redis_url
-    options: dict[str, Any] = {
-        "socket_connect_timeout": 0.2,
-        "socket_timeout": 0.2,
-        "retry": Retry(NoBackoff(), 0),
-    }
+    options = giving_up_after(COUNTER_SECONDS)
     if uses_sentinel(url):
         options = {"connection_pool": client_of(url, **options).connection_pool}
         url = "redis://"  # the pool names the server

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import http.client
-import json
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from schemas.views import Json
-from service.client.api import why_silent
+from service.client.api import Api, NotAnswered, Refused
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import Seat
 from service.domain.view import ALL, Viewer
@@ -117,8 +112,6 @@ def _receipts(evidence: OutsideEvidence) -> Iterator[Receipt]:
             continue
 
 
-TIMEOUT: Final = 30  # seconds
-MAX_LOG: Final = 256 << 20  # bytes
 SEALS: Final = ("game_sealed", "game_aborted")
 
 
@@ -231,21 +224,13 @@ def read_recording(data: bytes, outside: VerifyOptions | None = None) -> Recordi
 
 def fetch_log(address: str, game: UUID) -> bytes:
     """Return the stored log of a game from a server; raises NotFetched."""
-    if urlsplit(address).scheme not in ("http", "https"):
-        raise NotFetched(f"{address} is not an address like http://127.0.0.1:8080")
-    request = urllib.request.Request(  # noqa: S310 - the scheme was checked
-        f"{address.rstrip('/')}/v1/games/{game}/events", headers={"Accept": "application/x-ndjson"}
-    )
     try:
-        with _opener(address).open(request, timeout=TIMEOUT) as answer:
-            data: bytes = answer.read(MAX_LOG + 1)
-    except urllib.error.HTTPError as error:
-        raise NotFetched(f"{address} does not return the game: {_detail(error)}") from None
-    except (OSError, http.client.HTTPException, ValueError) as error:
-        raise NotFetched(f"no service answers at {address}: {why_silent(error)}") from None
-    if len(data) > MAX_LOG:
-        raise NotFetched(f"{address} sends more than {MAX_LOG} bytes")
-    return data
+        lines = Api(url=address.rstrip("/"), attempts=1).lines(f"/games/{game}/events")
+    except Refused as error:
+        raise NotFetched(f"{address} does not return the game: {error.text}") from None
+    except NotAnswered as error:
+        raise NotFetched(str(error)) from None
+    return b"".join(line + b"\n" for line in lines)
 
 
 def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[Step], str | None]:
@@ -328,18 +313,3 @@ def _opened(bundle: Bundle, log: Sequence[RecordedEvent]) -> tuple[Card, ...] | 
     except (RecordError, TypeError, KeyError, ValueError):
         return None
     return tuple(openings.get(p, Card(HIDDEN)) for p in range(len(fixed)))
-
-
-def _opener(address: str) -> urllib.request.OpenerDirector:
-    """Return a URL opener; addresses of this machine bypass proxies."""
-    if urlsplit(address).hostname in ("127.0.0.1", "::1", "localhost"):
-        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    return urllib.request.build_opener()
-
-
-def _detail(error: urllib.error.HTTPError) -> str:
-    try:
-        problem = json.loads(error.read(1 << 16))
-        return str(problem.get("detail") or problem["title"])
-    except (ValueError, KeyError, AttributeError, OSError):
-        return str(error.reason)

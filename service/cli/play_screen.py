@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +14,9 @@ from rich.table import Table
 from rich.text import Text
 
 from schemas.settings import SettingsError
+from service.bots.bot import Chooser as BotChooser
+from service.bots.bot import Move as BotMove
+from service.bots.simple import GREEDY, LOWEST
 from service.cli.narration import Event, People, narrated, result_of
 from service.cli.screen import JOKERS, SUITS, View, printable, seats_table, situation
 from service.client.api import Refused
@@ -171,6 +175,7 @@ class Automatic:
     rule: str
     console: Console
     story: Story
+    rng: random.Random = field(default_factory=random.Random)  # it keeps no secret
 
     def see(self, view: View) -> None:
         """Print the new events, and the table once the hand is over."""
@@ -180,8 +185,7 @@ class Automatic:
 
     def choose(self, view: View) -> Mapping[str, Any] | None:
         """Return the move that the rule selects."""
-        ready = [move for move in view["moves"] if move["type"] == "ready"]
-        return ready[0] if ready else AUTOMATIC[self.rule](view["moves"])
+        return AUTOMATIC[self.rule](view, view["moves"], self.rng)
 
     def refused(self, refused: Refused) -> None:
         """Ignore late moves; raise for others: a listed move must not be refused."""
@@ -474,33 +478,13 @@ def _along(moves: Sequence[Move]) -> list[str]:
     return takes[0] if len(takes) == 1 else []
 
 
-_BY_USEFULNESS: Final = "3456789JQKA2TX"
-"""The ranks, from the least useful in most rulesets to the most useful, for automatic play."""
-
-
-def _first(moves: Sequence[Move]) -> Move:
+def _first(_view: View, moves: Sequence[BotMove], _rng: random.Random) -> BotMove:
     return next((move for move in moves if move["type"] != "swap"), moves[0])
 
 
-def _lowest(moves: Sequence[Move]) -> Move:
-    """Return the play of the lowest rank with the most cards; without a play the first move."""
-    plays = [move for move in moves if move["type"] == "play"]
-    return min(plays, key=lambda m: (_rank(m), -len(m["cards"]))) if plays else _first(moves)
-
-
-def _greedy(moves: Sequence[Move]) -> Move:
-    """Return the play of the most cards, of these the lowest; without a play the first move."""
-    plays = [move for move in moves if move["type"] == "play"]
-    return min(plays, key=lambda m: (-len(m["cards"]), _rank(m))) if plays else _first(moves)
-
-
-def _rank(move: Move) -> int:
-    return min(_BY_USEFULNESS.index(card[0]) for card in move["cards"])
-
-
-AUTOMATIC: Final[Mapping[str, Callable[[Sequence[Move]], Move]]] = {
+AUTOMATIC: Final[Mapping[str, BotChooser]] = {
     "first": _first,
-    "greedy": _greedy,
-    "lowest": _lowest,
+    "greedy": GREEDY.choose,
+    "lowest": LOWEST.choose,
 }
-"""Automatic players for `--auto`: each takes the listed moves and returns one."""
+"""The automatic players of `--auto`: two bots of the service, and the first move listed."""

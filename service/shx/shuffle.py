@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Final
 from uuid import UUID
 
 from service.shx.canonical import canonical, tagged_hash, tagged_mac, u8, u16, u64
-from service.shx.validators import RANKS
-
-_SUITS: Final = "cdhs"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,27 +42,6 @@ class Shuffle:
     def opening(self, p: int) -> dict[str, str | int]:
         """Return the opening of c_p as events carry it."""
         return {"p": p, "card": self.deck[p], "salt": self.salt(p).hex()}
-
-
-def deck_codes(decks: int, jokers: int, partial: Sequence[str] = ()) -> tuple[str, ...]:
-    """
-    Return the codes of all cards in the order before the shuffle.
-
-    `partial` are the ranks of one more deck that is not whole: it comes after the whole decks
-    and has the next number. The jokers come last.
-
-    >>> deck_codes(1, 1, ["2"])[-6:]
-    ('As', '2c/2', '2d/2', '2h/2', '2s/2', 'X1')
-    """
-    part = [rank for rank in RANKS if rank in partial]
-    stacks = [list(RANKS)] * decks + ([part] if part else [])
-    cards = [
-        f"{rank}{suit}" if number == 1 else f"{rank}{suit}/{number}"
-        for number, ranks in enumerate(stacks, start=1)
-        for suit in _SUITS
-        for rank in ranks
-    ]
-    return (*cards, *(f"X{number}" for number in range(1, jokers + 1)))
 
 
 def server_commit(game: UUID, seed: bytes) -> bytes:

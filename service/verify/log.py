@@ -11,13 +11,14 @@ from uuid import UUID
 
 from schemas.events import event_of
 from schemas.settings import SettingsError
+from service.domain.cards import ordered_deck
 from service.domain.events import Event
 from service.domain.ruleset import Ruleset
 from service.replay.history import MoveKind, NotAMove, RecordedMove, every_move, moves_of
 from service.rulesets.catalogue import OptionError, catalogue, custom_ruleset, read_ruleset
 from service.shx.canonical import RecordError, custom_ruleset_id
 from service.shx.chain import decode_event, head
-from service.shx.shuffle import Shuffle, deck_codes, derive
+from service.shx.shuffle import Shuffle, derive
 from service.shx.validators import MAX_EVENTS
 from service.verify.finding import Check, Failed, Finding, Result
 
@@ -151,7 +152,7 @@ class Log:
     def codes(self) -> tuple[str, ...]:
         """Return all cards of the game in the order before the shuffle."""
         deck = self.created["deck"]
-        return deck_codes(deck["decks"], deck["jokers"], deck["partial"])
+        return ordered_deck(decks=deck["decks"], jokers=deck["jokers"], partial=deck["partial"])
 
     @cached_property
     def commitments(self) -> tuple[str, ...] | None:

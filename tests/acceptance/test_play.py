@@ -377,7 +377,7 @@ def test_printed_commands_name_the_same_player_and_can_be_copied(
         (("tables", "--token", "none"), "--token: there is no file none"),
         (("watch", "01234567-0000-7000-8000-000000000000"), "there is no game or table 0123"),
         (("replay", "01234567-0000-7000-8000-000000000000"), "there is no such game"),
-        (("replay", "--url", "http://127.0.0.1:1", str(UUID(int=0))), "no service answers at"),
+        (("replay", "--url", "http://127.0.0.1:1", str(UUID(int=0))), "does not answer: "),
         (("replay", "none"), "none is neither a file nor the address or id of a game"),
         (("tables", "--url", "http://nothing.invalid"), "does not answer: "),
     ],

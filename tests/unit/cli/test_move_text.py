@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
 
+from service.bots.simple import GREEDY, LOWEST
 from service.cli.play_screen import (
     AUTOMATIC,
     Unclear,
@@ -116,13 +118,10 @@ def test_a_pick_up_includes_the_cards_that_must_go_along() -> None:
     assert parse_move("take", moves, swapping=False) == moves[0]
 
 
-def test_automatic_players_choose_by_their_rule() -> None:
-    chosen = {rule: choose(LISTED) for rule, choose in AUTOMATIC.items()}
-    assert chosen == {"first": LISTED[0], "greedy": SEVENS, "lowest": SEVENS}
-    single = [LISTED[0], LISTED[2], LISTED[3]]
-    assert AUTOMATIC["lowest"](single) == LISTED[0], "a two is kept"
-    only = [LISTED[3]]
-    assert {choose(only)["type"] for choose in AUTOMATIC.values()} == {"pick_up"}
+def test_automatic_players_are_the_bots_of_the_service_or_take_the_first_move() -> None:
+    assert (AUTOMATIC["greedy"], AUTOMATIC["lowest"]) == (GREEDY.choose, LOWEST.choose)
+    swap = {"type": "swap", "hand": ["2c"], "up": ["3c"]}
+    assert AUTOMATIC["first"]({}, [swap, *LISTED], Random(1)) == LISTED[0], "a swap may be undone"
 
 
 def test_every_move_that_samples_list_has_words_and_can_be_chosen() -> None:
@@ -131,4 +130,4 @@ def test_every_move_that_samples_list_has_words_and_can_be_chosen() -> None:
     assert len(lists) > 200
     for moves in lists:
         assert all(words_of(move) for move in moves)
-        assert all(choose(moves) in moves for choose in AUTOMATIC.values())
+        assert AUTOMATIC["first"]({}, moves, Random(1)) in moves

@@ -111,7 +111,7 @@ class GameServer(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         found = self.path == f"/v1/games/{GAME}/events"
-        assert self.headers["Accept"] == "application/x-ndjson"
+        assert self.headers["Accept"].startswith("application/x-ndjson,")
         body = (
             LOG.read_bytes() if found else b'{"title":"Not found","detail":"there is no such game"}'
         )

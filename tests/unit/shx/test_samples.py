@@ -11,6 +11,7 @@ from uuid import UUID
 
 import pytest
 
+from service.domain.cards import ordered_deck
 from service.shx.canonical import ruleset_hash, sha256
 from service.shx.chain import Link, encode_event, read_chain
 from service.shx.moves import check_move, check_refusals, intent_is_signed, seal_of, sealed_refusals
@@ -18,7 +19,6 @@ from service.shx.shuffle import (
     Shuffle,
     card_commitment,
     client_commit,
-    deck_codes,
     derive,
     server_commit,
 )
@@ -50,7 +50,7 @@ def shuffle_of(links: list[Link]) -> Shuffle:
         UUID(first["game"]),
         bytes.fromhex(last["data"]["seed"]),
         links[0].head,
-        deck_codes(deck["decks"], deck["jokers"], deck["partial"]),
+        ordered_deck(decks=deck["decks"], jokers=deck["jokers"], partial=deck["partial"]),
         entropy_of(links),
     )
 

@@ -10,11 +10,11 @@ from uuid import UUID
 
 import pytest
 
+from service.domain.cards import ordered_deck
 from service.shx.canonical import canonical, length_prefixed, ruleset_hash, sha256, tagged_mac
 from service.shx.chain import decode_event, encode_event, genesis, head, read_chain
 from service.shx.shuffle import (
     client_commit,
-    deck_codes,
     derive,
     server_commit,
     stream_block,
@@ -45,7 +45,7 @@ def vector(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 def codes_of(vector: dict[str, Any]) -> tuple[str, ...]:
     deck = json.loads(vector["event_0"])["data"]["deck"]
-    return deck_codes(deck["decks"], deck["jokers"], deck["partial"])
+    return ordered_deck(decks=deck["decks"], jokers=deck["jokers"], partial=deck["partial"])
 
 
 def entropy_of(vector: dict[str, Any]) -> list[bytes | None]:
@@ -132,7 +132,7 @@ def test_uniform_rejects_words_that_would_bias_the_result() -> None:
 
 
 def test_the_repr_of_a_shuffle_shows_no_secret() -> None:
-    shuffle = derive(UUID(int=1), b"S" * 32, b"h" * 32, deck_codes(1, 0), [None])
+    shuffle = derive(UUID(int=1), b"S" * 32, b"h" * 32, ordered_deck(decks=1, jokers=0), [None])
     assert repr(shuffle) == f"Shuffle(game={UUID(int=1)!r})"
 
 
@@ -142,8 +142,8 @@ def test_hashed_parts_are_separated_by_their_lengths() -> None:
 
 
 def test_a_partial_deck_has_the_number_after_the_full_decks_and_jokers_come_last() -> None:
-    codes = deck_codes(1, 2, ["2", "A"])
+    codes = ordered_deck(decks=1, jokers=2, partial=["2", "A"])
     assert codes[:2] == ("2c", "3c")
     tail = "2c/2 Ac/2 2d/2 Ad/2 2h/2 Ah/2 2s/2 As/2 X1 X2"
     assert codes[52:] == tuple(tail.split())
-    assert deck_codes(0, 0, ["A", "2"])[:2] == ("2c", "Ac")
+    assert ordered_deck(decks=0, jokers=0, partial=["A", "2"])[:2] == ("2c", "Ac")
