@@ -23,7 +23,7 @@ from service.shx.validators import Schema
 SECRET = {"seed", "deck", "refusals"}
 """Fields of a seal that the log publishes and the game does not need."""
 
-WRITTEN_DIFFERENTLY = {
+WRITTEN_DIFFERENTLY: dict[str, dict[str, str | None]] = {
     "pile_picked_up": {"with": "along"},  # `with` is a keyword of Python
     "turn_passed": {"reason": None},  # has one value
 }
