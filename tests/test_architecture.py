@@ -18,7 +18,7 @@ PACKAGES = ("service", "schemas", "workers")
 LAYERS = (
     ({"domain"},),
     (
-        {"shx", "config", "version", "atomic_files", "fork_server", "tracing"},
+        {"shx", "config", "version", "atomic_files", "fork_server", "tracing", "runtime"},
         {"telemetry"},
     ),
     ({"schemas", "keys"},),

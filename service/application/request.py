@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import Final
 from uuid import UUID
 
@@ -12,6 +10,7 @@ from service.application.errors import Refusal
 from service.application.games.cache import GameCache, Names
 from service.application.games.entry import GameEntry
 from service.application.idempotency import Answers
+from service.runtime.recent import Recent
 from service.store.lookups import Lookup, LookupResult, Lookups
 
 KNOWN_TOKENS: Final = 10_000
@@ -35,8 +34,7 @@ class RequestReads:
         self.names = names
         self.answers = answers
         self.defers = defers  # whether the store checks the token of a commit
-        self._players: OrderedDict[bytes, Player] = OrderedDict()
-        self._lock = threading.Lock()
+        self._players = Recent[bytes, Player](KNOWN_TOKENS)
 
     def begin(self, token: str | None, game: UUID | None) -> RequestRead:
         """Return the first read of a request; nothing is read yet."""
@@ -48,19 +46,14 @@ class RequestReads:
 
     def player_of(self, token: bytes) -> Player | None:
         """Return the player of a token as last read; None if it is not cached."""
-        with self._lock:
-            return self._players.get(token)
+        return self._players.get(token)
 
     def remember(self, token: bytes, player: Player | None) -> None:
         """Cache the player of a token, or forget an unknown or expired one."""
-        with self._lock:
-            if player is None:
-                self._players.pop(token, None)
-                return
-            self._players[token] = player
-            self._players.move_to_end(token)
-            if len(self._players) > KNOWN_TOKENS:
-                self._players.popitem(last=False)
+        if player is None:
+            self._players.forget(token)
+        else:
+            self._players.keep(token, player)
 
 
 _NOTHING: Final = LookupResult()

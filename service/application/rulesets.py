@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -22,6 +21,7 @@ from service.rulesets.custom import RulesetRefused, custom_definition, custom_of
 from service.rulesets.labels import differences, differs_from_base
 from service.rulesets.rules_page import rules_page
 from service.rulesets.statements import Statement, model
+from service.runtime.recent import Recent
 from service.shx.canonical import ruleset_hash
 from service.store.directory import CustomRuleset, PlayerRepository
 
@@ -281,7 +281,7 @@ class Rulebook:
 
     def __init__(self, directory: PlayerRepository) -> None:
         self._directory = directory
-        self._custom: OrderedDict[str, Definition] = OrderedDict()
+        self._custom = Recent[str, Definition](MAX_RULESETS)
 
     def find(self, identity: str) -> Definition | None:
         """Return a playable ruleset, None if there is none with this id."""
@@ -316,7 +316,5 @@ class Rulebook:
         document = orjson.loads(row.document)
         with work(READ_COST):
             read = custom_of(catalogue()[document["base"]], row.name, document["settings"])
-        self._custom[row.id] = read
-        if len(self._custom) > MAX_RULESETS:
-            self._custom.popitem(last=False)
+        self._custom.keep(row.id, read)
         return read

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections import OrderedDict
 from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
 from service.atomic_files import whole_file
+from service.runtime.recent import Recent
 from service.shx.bundle import Bundle, NotABundle, read_bundle
 from service.shx.canonical import sha256
 from service.store.events import StreamArchived
@@ -26,8 +25,7 @@ class Bundles:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
-        self._read: OrderedDict[tuple[UUID, bytes], Bundle] = OrderedDict()
-        self._lock = threading.Lock()
+        self._read = Recent[tuple[UUID, bytes], Bundle](_MAX_CACHED)
 
     def load(self, game: UUID, digest: bytes) -> Bundle:
         """
@@ -35,8 +33,7 @@ class Bundles:
 
         Raises StreamArchived if the file is missing or unreadable, or has another SHA-256.
         """
-        with self._lock:
-            found = self._read.get((game, digest))
+        found = self._read.get((game, digest))
         if found is not None:
             return found
         if self._folder is None:
@@ -48,10 +45,7 @@ class Bundles:
         if sha256(data) != digest:
             raise StreamArchived(f"the bundle of game {game} is not the one that was archived")
         bundle = _read(game, data)
-        with self._lock:
-            self._read[game, digest] = bundle
-            while len(self._read) > _MAX_CACHED:
-                self._read.popitem(last=False)
+        self._read.keep((game, digest), bundle)
         return bundle
 
     def keep(self, game: UUID, data: bytes) -> Path:

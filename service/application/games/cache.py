@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
@@ -24,6 +22,7 @@ from service.domain.commands import Seat
 from service.domain.view import ALL, Viewer, masked_deck, openings_of
 from service.keys import Keys
 from service.replay.history import History, RecordedEvent, decode_log
+from service.runtime.recent import Recent
 from service.store.directory import Directory
 from service.store.events import EventStore, SealedSecret, StoreError, StreamKind, StreamSlice
 from service.store.games import RefusedMove
@@ -46,50 +45,27 @@ UNUSED_SECONDS = 300.0
 
 class NewestVersions(Generic[_Folded]):
     """
-    Cache of the newest version of each stream; the least recently used are removed first.
+    Cache of the newest version of each stream.
 
-    A stream is removed if there are more than `size`, or if it was not used for UNUSED_SECONDS
-    of `clock`, because another process may have ended the game.
+    A stream not used for UNUSED_SECONDS is removed, because another process may have ended the
+    game.
     """
 
     def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        # By the integer of the id, whose hash is computed in C: the version, and its last use.
-        self._folded: OrderedDict[int, tuple[_Folded, float]] = OrderedDict()
-        self._size = size
-        self._clock = clock
-        self._lock = threading.Lock()
+        # By the integer of the id, whose hash is computed in C.
+        self._folded = Recent[int, _Folded](size, unused_seconds=UNUSED_SECONDS, clock=clock)
 
     def get(self, stream: UUID) -> _Folded | None:
         """Return the version last cached, None if there is none."""
-        key = stream.int
-        with self._lock:
-            found = self._folded.get(key)
-            if found is None:
-                return None
-            self._use(key, found[0])
-        return found[0]
+        return self._folded.get(stream.int)
 
     def keep(self, stream: UUID, folded: _Folded) -> None:
         """Cache a version, unless a later one is cached already."""
-        key = stream.int
-        with self._lock:
-            known = self._folded.get(key)
-            later = known is not None and known[0].version > folded.version
-            self._use(key, known[0] if known is not None and later else folded)
-            while len(self._folded) > self._size or self._oldest() < self._clock() - UNUSED_SECONDS:
-                self._folded.popitem(last=False)
+        self._folded.keep(stream.int, folded, unless=lambda known: known.version > folded.version)
 
     def forget(self, stream: UUID) -> None:
         """Remove a stream from the cache."""
-        with self._lock:
-            self._folded.pop(stream.int, None)
-
-    def _use(self, key: int, folded: _Folded) -> None:
-        self._folded[key] = folded, self._clock()
-        self._folded.move_to_end(key)
-
-    def _oldest(self) -> float:
-        return self._folded[next(iter(self._folded))][1]
+        self._folded.forget(stream.int)
 
 
 MAX_TABLES = 2000
@@ -345,9 +321,9 @@ class Histories:
 
     def __init__(self, game_cache: GameCache, *, most: int = MAX_EVENTS) -> None:
         self._game_cache = game_cache
-        self._most = most
-        self._histories: OrderedDict[tuple[UUID, Viewer | FullView], History] = OrderedDict()
-        self._lock = threading.Lock()
+        self._histories = Recent[tuple[UUID, Viewer | FullView], History](
+            most, weigh=lambda history: len(history.log)
+        )
 
     def full(self, entry: GameEntry) -> History:
         """Return the history with every card that the server knows; its views must be masked."""
@@ -367,7 +343,7 @@ class Histories:
 
     def _history(self, entry: GameEntry, viewer: Viewer | FullView) -> History:
         identity, version = entry.record.identity, entry.record.version
-        cached = self._cached(identity, viewer)
+        cached = self._histories.get((identity, viewer))
         if cached is not None and _same_log(cached, entry):
             return cached
         shorter = cached if cached is not None and _is_prefix(cached, entry) else None
@@ -380,7 +356,7 @@ class Histories:
                 history = History(log, deck, cites=cites)
             else:
                 history = shorter.extended(log[known:], deck)
-        self._keep(identity, viewer, history)
+        self._histories.keep((identity, viewer), history)
         return history
 
     def _deck(self, entry: GameEntry, viewer: Viewer | FullView) -> tuple[Card, ...] | None:
@@ -408,23 +384,7 @@ class Histories:
 
     def _of(self, game: UUID) -> list[History]:
         """Return the histories of a game for all viewers: they share the events."""
-        with self._lock:
-            return [history for (one, _), history in self._histories.items() if one == game]
-
-    def _cached(self, game: UUID, viewer: Viewer | FullView) -> History | None:
-        with self._lock:
-            history = self._histories.get((game, viewer))
-            if history is not None:
-                self._histories.move_to_end((game, viewer))
-            return history
-
-    def _keep(self, game: UUID, viewer: Viewer | FullView, history: History) -> None:
-        with self._lock:
-            self._histories[game, viewer] = history
-            self._histories.move_to_end((game, viewer))
-            total = sum(len(one.log) for one in self._histories.values())
-            while total > self._most and len(self._histories) > 1:
-                total -= len(self._histories.popitem(last=False)[1].log)
+        return [history for (one, _), history in self._histories.entries() if one == game]
 
 
 def _same_log(history: History, entry: GameEntry) -> bool:
@@ -455,7 +415,7 @@ KEPT_SECONDS = 5.0
 """Time for which a name is cached."""
 
 MAX_NAMES = 100_000
-"""Number of cached names above which the cache is cleared."""
+"""Maximum number of cached names."""
 
 
 _Kept = tuple[float, str | None]
@@ -467,8 +427,7 @@ class Names:
 
     def __init__(self, directory: Directory) -> None:
         self._directory = directory
-        self._kept: dict[int, _Kept] = {}  # by `UUID.int`, which is hashed in C
-        self._lock = threading.Lock()
+        self._kept = Recent[int, _Kept](MAX_NAMES)  # by `UUID.int`, which is hashed in C
 
     def of(self, players: Sequence[UUID | None]) -> list[str | None]:
         """Return a name for each player, None for bots and for erased players."""
@@ -490,23 +449,17 @@ class Names:
 
     def learn(self, names: Mapping[UUID, str | None]) -> None:
         """Cache names that were read just now."""
-        if not names:
-            return
         end = time.monotonic() + KEPT_SECONDS
-        with self._lock:
-            if len(self._kept) > MAX_NAMES:
-                self._kept.clear()
-            self._kept |= {player.int: (end, name) for player, name in names.items()}
+        for player, name in names.items():
+            self._kept.keep(player.int, (end, name))
 
     def forget(self, player: UUID) -> None:
         """Remove a changed or erased name from the cache."""
-        with self._lock:
-            self._kept.pop(player.int, None)
+        self._kept.forget(player.int)
 
     def _cached(self, players: Sequence[UUID | None]) -> tuple[list[_Kept | None], list[UUID]]:
         """Return what is cached for each player, and the players that have to be read again."""
-        with self._lock:
-            found = [None if one is None else self._kept.get(one.int) for one in players]
+        found = [None if one is None else self._kept.get(one.int) for one in players]
         now = time.monotonic()
         expired = [
             player

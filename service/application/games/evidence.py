@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from socket import socket
@@ -21,6 +19,7 @@ from service.application.games.uploads import Upload, Work, audit_of, request_of
 from service.application.quotas import work
 from service.domain.view import ALL
 from service.public_log.log import PublicLog
+from service.runtime.recent import Recent
 from service.shx.bundle import OPENINGS, PROOF, Bundle, write_bundle
 from service.shx.canonical import canonical
 from service.shx.tlog.checkpoint import CosignatureVerifier
@@ -89,27 +88,9 @@ MAX_AUDITS = 500
 """Maximum number of audit objects in the cache, of a few kilobytes each."""
 
 
-class _Audits:
-    """Cache of audit objects by game, each with the data that it was computed from."""
-
-    def __init__(self, *, most: int = MAX_AUDITS) -> None:
-        self._cached: OrderedDict[UUID, tuple[object, dict[str, Any]]] = OrderedDict()
-        self._most = most
-        self._lock = threading.Lock()
-
-    def of(self, game: UUID, made_of: object) -> dict[str, Any] | None:
-        """Return the audit object of a game if it was computed from the same data."""
-        with self._lock:
-            known, audit = self._cached.get(game, (None, None))
-        return audit if known == made_of else None
-
-    def keep(self, game: UUID, made_of: object, audit: dict[str, Any]) -> None:
-        """Cache an audit object, and replace an earlier one of the game."""
-        with self._lock:
-            self._cached[game] = (made_of, audit)
-            self._cached.move_to_end(game)
-            while len(self._cached) > self._most:
-                self._cached.popitem(last=False)
+def _audits() -> Recent[UUID, tuple[object, dict[str, Any]]]:
+    """Return a cache of audit objects by game, each with the data that it was computed from."""
+    return Recent(MAX_AUDITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +104,9 @@ class Verifying:
     server_keys: Callable[[], Sequence[NoteVerifier]]
     witnesses: tuple[CosignatureVerifier, ...]
     work: Work
-    _audits: _Audits = field(default_factory=_Audits, init=False)
+    _audits: Recent[UUID, tuple[object, dict[str, Any]]] = field(
+        default_factory=_audits, init=False
+    )
 
     def audit(self, caller: Caller, game: UUID) -> dict[str, Any]:
         """
@@ -136,14 +119,14 @@ class Verifying:
         proof = self.log.proof(game, version=version)
         files = {**({} if proof is None else {PROOF: proof}), **self.refusals.file(entry.record)}
         made_of = (entry.record.head, files, keys)
-        cached = self._audits.of(game, made_of)
-        if cached is not None:
-            return cached
+        cached = self._audits.get(game)
+        if cached is not None and cached[0] == made_of:
+            return cached[1]
         with work(version):
             lines = self.game_cache.lines(game, limit=version)
             own = OutsideEvidence(server_keys=keys, witness_keys=self.witnesses)
             found = audit_object(verify_bundle(Bundle(lines=lines, files=files), own))
-        self._audits.keep(game, made_of, found)
+        self._audits.keep(game, (made_of, found))
         return found
 
     def is_final(self, audit: Mapping[str, Any]) -> bool:

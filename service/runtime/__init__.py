@@ -1,0 +1,1 @@
+"""What every process of the service needs, whatever it serves."""
