@@ -7,6 +7,8 @@ the seat on turn and posts its first legal move with an Idempotency-Key. The sam
 ask a bare Flask application (`bare_view`) under the same server program: a read by primary key,
 an append of two events. Both are measured in turn, against one durable PostgreSQL, and CPU time
 is read from /proc: on a shared machine it says more than a rate.
+
+With --against REF the service of another commit takes the place of the bare application.
 """
 
 from __future__ import annotations
@@ -35,7 +37,7 @@ from uuid import uuid4
 import orjson
 import psycopg
 
-from ops.bench import bare_view
+from ops.bench import bare_view, two_commits
 from ops.bench.services import durable_postgres, unlimited_service
 from service.bots.bot import with_settings
 from service.bots.simple import LOWEST
@@ -329,7 +331,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
     parser.add_argument("--threads", type=int, default=_default_of("api_threads"))
     parser.add_argument("--processes", type=int, default=_default_of("api_processes"))
+    parser.add_argument("--against", metavar="REF", help="measure this commit and the checkout")
     options = parser.parse_args()
+    if options.against:
+        for line in two_commits.compare(
+            options.against, partial(_rate, seconds=options.seconds), rounds=options.rounds
+        ):
+            print(line, flush=True)
+        return
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         postgres = stack.enter_context(durable_postgres(Path(folder)))
         url = postgres.url
@@ -350,6 +359,10 @@ def main() -> None:
         bare = ComparedService(name="bare", port=bare_port, roots={**roots, "API": bare_pid})
         for line in _table(ours, bare, url, rounds=options.rounds, seconds=options.seconds):
             print(line, flush=True)
+
+
+def _rate(port: int, roots: Mapping[str, int], *, seconds: float) -> Figures:
+    return ComparedService(name="ours", port=port, roots=roots).measure(seconds, CLIENTS)
 
 
 def _default_of(name: str) -> Any:
