@@ -41,6 +41,9 @@ COMMANDS = ("__main__", "audit", "dispute", "play", "replay", "rulesets", "table
 SOURCES = ("service", "schemas", "workers", "sql", "ops/spec", "ops/examples")
 """The folders that are installed; pyproject.toml names the same packages."""
 
+_NOT_INSTALLED = {"__pycache__", "conformance"}
+"""The folders in them that are not installed; the logs in `conformance` are input of tests."""
+
 _SUMMARY = "Verify, replay and audit games of Shithead, and play them over HTTP"
 
 
@@ -140,7 +143,7 @@ def installed_files() -> list[str]:
     return [
         path.relative_to(ROOT).as_posix()
         for path in paths
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and _NOT_INSTALLED.isdisjoint(path.parts)
     ]
 
 

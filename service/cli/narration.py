@@ -150,8 +150,11 @@ def _failed(data: Event, people: People) -> str:
         turned = f"{turns} {people.whose(seat)} face-down card in slot {data['slot']}: {card}"
     else:
         turned = f"{people.does(seat, 'tries', 'try')} the top of the stock: {card}"
-    pile = f" and {pile_of(data['count'])}" if data["count"] else ""
-    return f"{turned}. It does not fit. {people.does(taker, 'takes')} it{pile}."
+    pile = pile_of(data["count"]) if data["count"] else ""
+    takes = f"{people.does(seat, 'takes')} it"
+    if pile:
+        takes += f", and {people.does(taker, 'takes')} {pile}" if taker != seat else f" and {pile}"
+    return f"{turned}. It does not fit. {takes}."
 
 
 def _ended(data: Event, people: People) -> str:

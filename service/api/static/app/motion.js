@@ -40,6 +40,7 @@ export function flightsOf({ type, data }, me) {
       return [
         { cards: shown, from: type === "stock_failed" ? "[data-stock]" : seat, to: "[data-pile]" },
         { cards: backs(data.count), from: "[data-pile]", to },
+        { cards: data.taker === data.seat ? [] : shown, from: "[data-pile]", to: seat },
       ].filter((flight) => flight.cards.length);
     }
     default:

@@ -123,11 +123,8 @@ class Table {
       this.burned.push(...this.pile.splice(0));
     } else if (type === "pile_picked_up") this.pickUp(seat, data);
     else if (type === "blind_failed") this.failBlind(seat, data);
-    else if (type === "stock_failed") {
-      this.countPile(data.count);
-      const turned = this.fromStock(data.opening);
-      this.hands[data.taker].push(turned, ...this.pile.splice(0));
-    } else if (type === "seat_out" && (this.hands[seat].length || this.up[seat].flat().length || this.down[seat].some(Boolean))) {
+    else if (type === "stock_failed") this.failStock(seat, data);
+    else if (type === "seat_out" && (this.hands[seat].length || this.up[seat].flat().length || this.down[seat].some(Boolean))) {
       this.fail("custody.out", { seat });
     }
   }
@@ -279,7 +276,14 @@ class Table {
     this.hands[taker].push(...this.pile.splice(0), ...cards);
   }
 
-  /** @param {number} seat @param {any} data */
+  /** The turned card goes to the seat that tried it, the pile to the taker. @param {number} seat @param {any} data */
+  failStock(seat, { taker, opening, count }) {
+    this.countPile(count);
+    this.hands[seat].push(this.fromStock(opening));
+    this.hands[taker].push(...this.pile.splice(0));
+  }
+
+  /** As for the stock. @param {number} seat @param {any} data */
   failBlind(seat, { taker, slot, opening, count }) {
     this.countPile(count);
     this.hands[seat].push(this.fromDown(seat, slot, opening));

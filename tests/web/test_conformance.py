@@ -1,0 +1,88 @@
+"""Hands of custom rulesets: one for each value of each setting passes in both verifiers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from service.cli.narration import People, narrated
+from service.shx.bundle import Bundle
+from service.verify.finding import Result
+from service.verify.verify import verify_bundle
+from tests.custom_games import hand_by, rulesets_with, title, values
+from tests.examples import stride
+from tests.tamper import Forgery
+from tests.web.node import Case, answer_of, in_node
+from tests.write_conformance import FOLDER
+
+FILES = {path.stem: path for path in sorted(FOLDER.glob("*.jsonl"))}
+
+
+def corpus() -> list[Case]:
+    return [
+        Case(name=name, lines=tuple(path.read_bytes().splitlines())) for name, path in FILES.items()
+    ]
+
+
+def accused(cases: Sequence[Case], *, every: int) -> list[str]:
+    """
+    Return the failed checks of honest hands: in the script of all, in Python of each `every`th.
+
+    The checks of Python take most of the time.
+    """
+    found = []
+    for case, output in zip(cases, in_node(cases), strict=True):
+        failed = [check for check, (result, _) in answer_of(output).items() if result == "fail"]
+        found += [f"{case.name}: {check} in JavaScript" for check in failed]
+    for case in cases[::every]:
+        report = verify_bundle(Bundle(lines=case.lines, files={}))
+        failed = [f.check.value for f in report.findings if f.result is Result.FAIL]
+        found += [f"{case.name}: {check} in Python" for check in failed]
+    return found
+
+
+def test_the_corpus_has_one_hand_for_each_value_of_each_setting() -> None:
+    wanted = [title(setting, value) for setting, value in values()]
+    assert len(wanted) == len(set(wanted)) > 100
+    assert [name.rpartition(".")[0] for name in FILES] == sorted(wanted)
+
+
+@pytest.mark.heavy
+def test_no_hand_of_the_corpus_is_accused_by_a_verifier() -> None:
+    assert accused(corpus(), every=stride(5)) == []
+
+
+@pytest.mark.heavy
+def test_the_corpus_is_what_the_command_writes() -> None:
+    for setting, value in values()[:: stride(15)]:
+        named = title(setting, value)
+        [name] = [name for name in FILES if name.rpartition(".")[0] == named]
+        trees = dict(rulesets_with(setting, value))
+        lines = hand_by(trees[name.rpartition(".")[2]], name=name)
+        assert FILES[name].read_bytes() == b"".join(line + b"\n" for line in lines), name
+
+
+@pytest.mark.long
+def test_no_hand_of_any_base_with_any_value_is_accused_by_a_verifier() -> None:
+    cases = [
+        Case(name=f"{title(*value)}.{base}", lines=tuple(hand_by(tree, name=f"{value} {base}")))
+        for value in values()
+        for base, tree in rulesets_with(*value)
+    ]
+    assert accused(cases, every=1) == []
+
+
+def test_a_failed_stock_card_goes_to_the_seat_that_tried_it_and_the_pile_to_the_taker() -> None:
+    """A custom `egilsson` in which the previous player takes the pile, and the same one goes on."""
+    tree = dict(rulesets_with("pick_up.taker", "previous"))["egilsson"]
+    case = Case(name="previous", lines=tuple(hand_by(tree, name="failed stock card")))
+    forgery = Forgery(case.lines)
+    failed = [event["data"] for event in forgery.events if event["type"] == "stock_failed"]
+    apart = [data for data in failed if data["taker"] != data["seat"] and data["count"]]
+    assert apart
+    assert accused([case], every=1) == []
+    names = ("Ada", "Bob", "Cy")
+    [text] = narrated([{"type": "stock_failed", "data": apart[0]}], People(names=names, me=9))
+    seat, taker = names[apart[0]["seat"]], names[apart[0]["taker"]]
+    assert f"It does not fit. {seat} takes it, and {taker} takes the pile" in text
