@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from schemas.events import Secrets, data_of, event_of, type_of
 from schemas.moves import move_json
 from service.domain.cards import Card, ordered_deck
-from service.domain.commands import Forfeit, Move, PickUp
+from service.domain.commands import Forfeit, Move, PickUp, TimeOut
 from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.events import (
@@ -172,7 +172,10 @@ class _Maker:
             if silent and plan.clock is not None:
                 due = "swap_seconds" if game.status is Status.SWAPPING else "turn_seconds"
                 self._wait(plan.clock[due])
-                events, by = (TurnTimedOut(seat=command.seat), *events), None
+                if game.status is Status.SWAPPING:
+                    events, by = decide(TimeOut(seat=command.seat), game), None
+                else:
+                    events, by = (TurnTimedOut(seat=command.seat), *events), None
             self._wait()
             self._move(events, by, move=command)
             for event in events:

@@ -80,7 +80,11 @@ Move = Play | PlayBlind | PickUp | TryStock | Pass | Swap | Lay | Ready | Forfei
 
 
 class TimeOut(Struct, frozen=True, kw_only=True, gc=False):
-    """The seat's time is up: make `move` for it, or the default moves if `move` is None."""
+    """
+    The seat's time is up: make `move` for it, or the default moves if `move` is None.
+
+    In the exchange the default moves are made in any case: the seat is made ready.
+    """
 
     seat: Seat
     move: Move | None = None

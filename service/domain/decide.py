@@ -245,7 +245,8 @@ def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
     timed_out = TurnTimedOut(seat=command.seat)
     after = evolve(game, timed_out)
     events: tuple[Event, ...] = (timed_out,)
-    moves = (command.move,) if command.move else default_moves(after, command.seat)
+    chosen = command.move if game.status is not SWAPPING else None  # in the exchange no choice
+    moves = (chosen,) if chosen else default_moves(after, command.seat)
     for move in moves:
         made = decide(move, after)
         events += made

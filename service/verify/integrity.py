@@ -228,6 +228,8 @@ class _Phases:
         if self.phase != "exchange":
             raise Failed(move.first, "an exchange before the deal or after the start of play")
         types = [self.log.events[seq]["type"] for seq in range(move.first, move.last + 1)]
+        if move.timed_out and "seat_ready" not in types:
+            raise Failed(move.action, "a time-out in the exchange makes the seat ready")
         if "seat_ready" in types:
             if move.seat in self.ready:
                 raise Failed(move.first, f"seat {move.seat} is ready a second time")

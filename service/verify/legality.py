@@ -32,7 +32,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve
 from service.domain.game import PLAYING, SWAPPING, EntropyState, Game, Status, new_game
-from service.domain.legal import default_opener, may_act
+from service.domain.legal import default_moves, default_opener, may_act
 from service.domain.plays import candidate_plays
 from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset
 from service.replay.history import MoveKind, RecordedMove, move_behind
@@ -155,6 +155,7 @@ class _Judge:
         if move.timed_out:
             expected = (TurnTimedOut(seat=_seat(move)),)
             game = evolve(game, expected[0])
+            self._check_made_ready(game, move)
         last = move.last if move.timed_out else move.action
         for seq in range(move.action, last + 1):
             event = self.events[seq]
@@ -175,6 +176,26 @@ class _Judge:
                 for step in decided:
                     game = evolve(game, step)
         self._compare(move.first, move.last, expected)
+
+    def _check_made_ready(self, game: Game, move: RecordedMove) -> None:
+        """
+        Raise Failed if a time-out in the exchange does more than to make the seat ready.
+
+        On turn any legal move may follow. In the exchange the server has no choice: it could
+        change the cards of a silent player. Without the deck only the kinds of moves are compared.
+        """
+        if game.status is not SWAPPING:
+            return
+        seat, steps = _seat(move), range(move.action, move.last + 1)
+        made = [(seq, step) for seq in steps if (step := move_behind(self.events[seq])) is not None]
+        due = default_moves(game, seat)
+        for step, expected in zip_longest(made, due):
+            seq, command = step or (move.last, None)
+            if command == expected or (not self.deck_known and type(command) is type(expected)):
+                continue
+            rule = game.ruleset.cite("model.time_out")
+            reason = "after a time-out in the exchange the seat is made ready with the cards dealt"
+            raise Failed(seq, f"{NOT_ALLOWED}{reason}", rule)
 
     def _instead(self, game: Game, command: Command) -> str:
         """Return the playable cards, only for the first such move, because this can take long."""

@@ -151,6 +151,10 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r"timed out after (\d+\.\d).* s of (\d+)", "Only {a} of {b} seconds had passed."),
     (r"it is not the turn of seat (\d+)", "It was not the turn of {0}."),
     (r"a time-out at a table without", "This table has no time limit."),
+    (
+        r"a time-out in the exchange",
+        "In the exchange the server may only make a silent seat ready, with the cards it has.",
+    ),
     (r"the game was not waiting for seat (\d+)", "The game was not waiting for {0}."),
     (r"seat (\d+) is a bot, which does not leave", "{0} is a bot, and bots do not leave."),
     (r"aborted for entropy", "The shuffle was not waiting for this seat."),

@@ -147,6 +147,27 @@ def a_time_out_where_there_is_no_clock(f: Forgery) -> int | None:
     return seq
 
 
+def swap_for_a_silent_seat(f: Forgery) -> int:
+    """Insert a time-out in the exchange and a swap by the server; return the seq of the swap."""
+    seq = f.find("turn_timed_out", lambda e: f.events[e["seq"] + 1]["type"] == "seat_ready")
+    seat = f.data(seq)["seat"]
+    game = game_at(f, seq)
+    up, hand = game.seats[seat].hand[0], game.seats[seat].up[0][0]
+    f.insert(seq, "turn_timed_out", {"seat": seat}, by=None)
+    f.insert(seq + 1, "cards_swapped", {"seat": seat, "up": [up], "hand": [hand]}, by=None)
+    return seq + 1
+
+
+@attack("threes-time-outs", Check.LEGALITY, Family.CLOCK)
+def a_silent_players_cards_swapped_by_the_server(f: Forgery) -> int | None:
+    return swap_for_a_silent_seat(f)
+
+
+@attack("threes-time-outs", Check.ORDER, Family.CLOCK)
+def a_time_out_in_the_exchange_that_leaves_the_seat_unready(f: Forgery) -> int | None:
+    return swap_for_a_silent_seat(f)
+
+
 @attack("shithead", Check.LEGALITY, Family.HIDDEN_BLIND)
 def a_failed_blind_card_not_shown(f: Forgery) -> int | None:
     seq = f.find("blind_failed")

@@ -40,9 +40,10 @@ from service.verify.verify import verify_bundle
 from tests.acceptance.test_mutations import patterns
 from tests.attacks.catalogue import ATTACKS
 from tests.attacks.registry import Kind
+from tests.attacks.rule_attacks import swap_for_a_silent_seat
 from tests.examples import stride
 from tests.random_games import private_key
-from tests.tamper import LOGS, Forgery, sample_bundle, sample_lines
+from tests.tamper import LOGS, Forgery, sample, sample_bundle, sample_lines
 from tests.unit.verify.test_anchoring import (
     GAME,
     LAST,
@@ -53,6 +54,7 @@ from tests.unit.verify.test_anchoring import (
     proof,
     receipt,
 )
+from tests.unit.verify.test_exchange_time_outs import laid_for_the_silent, silent_layout
 from tests.web.node import ROOT, VERIFIER, Case, answer_of, differences, in_node, node
 
 OTHER = NoteSigner(name="other.example", key=private_key("other"))
@@ -180,6 +182,25 @@ def test_a_seat_that_the_table_does_not_have_fails_the_same_checks_in_both_verif
         found = {check: answer[check] for check in ("order", "deal", "custody")}
         expected = {check: ("fail", seq) if check in failing else ("pass", None) for check in found}
         assert found == expected, case.name
+
+
+def test_a_move_for_a_silent_seat_in_the_exchange_fails_order_in_both_verifiers() -> None:
+    """Cards may be laid for it only together with its `ready`, and none may be swapped."""
+    swapped = sample("threes-time-outs")
+    forged = {"swap": (swapped, swap_for_a_silent_seat(swapped))}
+    for change in ("not ready", "another seat ready"):
+        forgery = silent_layout()
+        seq = laid_for_the_silent(forgery)
+        if change == "not ready":
+            forgery.drop(seq + 1)
+        else:
+            forgery.data(seq + 1)["seat"] = 0
+        forged[change] = (forgery, seq)
+    cases = [Case(name=name, lines=forgery.lines()) for name, (forgery, _) in forged.items()]
+    reports = in_node([*cases, honest := Case(name="honest", lines=silent_layout().lines())])
+    assert differences([*cases, honest], reports) == []
+    found = [answer_of(report)["order"] for report in reports]
+    assert found == [*(("fail", seq) for _, seq in forged.values()), ("pass", None)]
 
 
 def rearranged(tries: int) -> Iterator[Case]:

@@ -185,9 +185,18 @@ class Course {
   exchange(type, seat) {
     this.expect(["dealt", "exchange"]);
     this.phase = "exchange";
-    if (type !== "seat_ready") return;
+    if (type !== "seat_ready") {
+      if (this.log.events[this.seq - 1].type === "turn_timed_out" && !this.madeReady(type, seat)) this.fail("timed_out_ready", { seat });
+      return;
+    }
     if (this.ready.has(seat)) this.fail("ready_twice", { seat });
     this.ready.add(seat);
+  }
+
+  /** @param {string} type @param {number} seat @returns {boolean} whether these cards are laid for a seat that is made ready with them */
+  madeReady(type, seat) {
+    const next = this.log.events[this.seq + 1];
+    return type === "table_laid" && next?.type === "seat_ready" && next.data.seat === seat;
   }
 
   start() {
