@@ -105,7 +105,7 @@ def title(setting: str, value: Any) -> str:
 
 def kinds_of_events(log: list[bytes]) -> set[tuple[str, ...]]:
     """Return the kinds of events in a log, as far as they move cards in different ways."""
-    shown = set()
+    shown: set[tuple[str, ...]] = set()
     for line in log:
         event = orjson.loads(line)
         data = event["data"]
@@ -159,4 +159,4 @@ def _has(settings: Tree, setting: str, value: Any) -> bool:
     section, _, name = setting.partition(".")
     if section == "ranks":
         return any(rule.get(name) == value for rule in settings["ranks"].values())
-    return dict(leaves(settings)).get(setting) == value
+    return bool(dict(leaves(settings)).get(setting) == value)

@@ -34,6 +34,7 @@ from service.api.parsing import caller_address, check_encoding, copy_body, malfo
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
 from service.application.quotas import Slots
+from service.shx.tlog.notes import from_text_field
 from service.shx.tlog.tiles import parse_tile
 
 evidence = blueprint(
@@ -272,11 +273,11 @@ def _multipart(received: list[Part], file: IO[bytes]) -> Upload:
     parts = _parts(received, file)
     return Upload(
         data=parts["file"][0],
-        receipts=parts["receipt"],
+        receipts=list(map(from_text_field, parts["receipt"])),
         keys=_ascii("key", parts["key"]),
         seat_keys=_ascii("seat_key", parts["seat_key"]),
         key_changes=parts["key_change"],
-        proof=next(iter(parts["proof"]), None),
+        proof=next(map(from_text_field, parts["proof"]), None),
     )
 
 

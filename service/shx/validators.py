@@ -46,6 +46,7 @@ def _run(check: Check) -> Check:
 
 
 MAX_TEXT: Final = 300  # characters
+_PRINTABLE: Final = re.compile(r"[ -~]*")
 MAX_EVENTS: Final = 100_000
 MAX_SEATS: Final = 64
 MAX_CARDS: Final = 1 << 16  # a position is a u16
@@ -94,12 +95,13 @@ def one_of(*allowed: str | int) -> Shape:
 @accepts(type="string", minLength=1, maxLength=MAX_TEXT)
 def text(value: Any, path: str) -> None:
     """
-    Check for a string of 1 to 300 characters.
+    Check for a string of 1 to 300 printable ASCII characters.
 
     Raises RecordError.
     """
     if type(value) is not str or not 0 < len(value) <= MAX_TEXT:
         raise refuse(path, f"not a string of 1 to {MAX_TEXT} characters")
+    _check_string(value, path)
 
 
 def hexadecimal(size: int) -> Shape:
@@ -252,25 +254,33 @@ def check_names(value: Any, path: str, names: Any) -> None:
 @accepts(type="object")
 def free_object(value: Any, path: str) -> None:
     """
-    Check for an object with any content, except strings of more than 300 characters.
+    Check for an object of any form whose strings have at most 300 printable ASCII characters.
 
     Raises RecordError.
     """
     if type(value) is not dict:
         raise refuse(path, "not an object")
-    _check_lengths(value, path)
+    _check_strings(value, path)
 
 
-def _check_lengths(value: Any, path: str) -> None:
-    if isinstance(value, str) and len(value) > MAX_TEXT:
-        raise refuse(path, f"a string of more than {MAX_TEXT} characters")
+def _check_strings(value: Any, path: str) -> None:
+    if isinstance(value, str):
+        _check_string(value, path)
     if isinstance(value, dict):
         for name, item in value.items():
-            _check_lengths(name, path)
-            _check_lengths(item, f"{path}/{name}")
+            _check_string(name, path)
+            _check_strings(item, f"{path}/{name}")
     if isinstance(value, list):
         for index, item in enumerate(value):
-            _check_lengths(item, f"{path}/{index}")
+            _check_strings(item, f"{path}/{index}")
+
+
+def _check_string(value: str, path: str) -> None:
+    """Refuse a long string, and characters whose normal form depends on a version of Unicode."""
+    if len(value) > MAX_TEXT:
+        raise refuse(path, f"a string of more than {MAX_TEXT} characters")
+    if not _PRINTABLE.fullmatch(value):
+        raise refuse(path, "a string with characters other than printable ASCII")
 
 
 COUNT: Final = integer(0, MAX_CARDS)

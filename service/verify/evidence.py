@@ -83,25 +83,15 @@ def parse_evidence(
     """
     found = parse_keys(keys)
     return OutsideEvidence(
-        receipts=tuple(map(with_line_feeds, receipts)),
+        receipts=tuple(receipts),
         server_keys=found.server,
         listed=found.listed,
         witness_keys=found.witnesses,
         witnessed=bool(found.witnesses),
         seat_keys=parse_seat_keys(seat_keys),
         key_changes=parse_key_changes(key_changes),
-        proof=None if proof is None else with_line_feeds(proof),
+        proof=proof,
     )
-
-
-def with_line_feeds(note: bytes) -> bytes:
-    """
-    Return a signed note with LF for each CR LF.
-
-    Browser forms and Windows editors write CR LF. A signed text has no CR, so the replacement
-    changes nothing that was signed.
-    """
-    return note.replace(b"\r\n", b"\n")
 
 
 def parse_keys(texts: Iterable[str]) -> Keys:

@@ -19,7 +19,6 @@ from service.verify.evidence import (
     Keys,
     OutsideEvidence,
     parse_key_changes,
-    with_line_feeds,
 )
 from service.verify.finding import Result
 from service.verify.log import Log
@@ -182,7 +181,7 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
 
     Raises NotABundle or OSError for a file that cannot be read as such evidence.
     """
-    notes = {path: with_line_feeds(contents(path)) for path in _notes(options.receipts)}
+    notes = {path: contents(path) for path in _notes(options.receipts)}
     outside = OutsideEvidence(
         receipts=tuple(notes.values()),
         files={note: path.name for path, note in reversed(notes.items())},
@@ -194,7 +193,7 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
         witness_keys=options.keys.witnesses,
         quorum=options.quorum,
     )
-    return outside, [with_line_feeds(contents(path)) for path in options.proofs]
+    return outside, [contents(path) for path in options.proofs]
 
 
 def _notes(paths: Sequence[Path]) -> Iterator[Path]:

@@ -122,6 +122,15 @@ def check_order(log: Log, cursor: Cursor) -> None:
             _check_by(log, move)
     if fault is not None:
         raise Failed(fault.seq, fault.reason)
+    if moves and log.broken is None:
+        _check_end(log, moves[-1])
+
+
+def _check_end(log: Log, move: RecordedMove) -> None:
+    """Raise Failed if the log ends within a move that ended the hand; draws need the rules."""
+    over = move.kind is MoveKind.PLAY and log.events[move.action]["data"]["turn"] is None
+    if over and log.seal is None:
+        raise Failed(log.end, "the hand is over, and the log ends before game_ended")
 
 
 def entropy_states(log: Log) -> list[dict[str, Any]]:

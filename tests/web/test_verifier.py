@@ -527,11 +527,14 @@ def test_a_list_with_a_malformed_key_is_refused_and_no_list_has_witnesses(
     assert done.returncode == status, done.stdout + done.stderr
 
 
-def test_the_command_line_reads_notes_with_cr_lf_and_each_witness_once(tmp_path: Path) -> None:
-    """Browser forms and Windows editors write CR LF; the Python verifier accepts it as well."""
+@pytest.mark.parametrize(("line_end", "status"), [(b"\n", 0), (b"\r\n", 1)])
+def test_the_command_line_refuses_receipts_with_cr_and_counts_each_witness_once(
+    tmp_path: Path, line_end: bytes, status: int
+) -> None:
+    """A C2SP note has no CR; a list of keys is no note."""
     files = {
         "game.shx": write_bundle(LINES, files={PROOF: checkpointed()}),
-        "mine.note": receipt(LAST).replace(b"\n", b"\r\n"),
+        "mine.note": receipt(LAST).replace(b"\n", line_end),
         "keys": f"{SERVER.verifier} {OTHER.verifier}\r\n".encode(),
     }
     for name, data in files.items():
@@ -545,7 +548,8 @@ def test_the_command_line_reads_notes_with_cr_lf_and_each_witness_once(tmp_path:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == status, done.stdout + done.stderr
+    assert ("A receipt has carriage returns" in done.stdout) == bool(status)
 
 
 def archives() -> Iterator[tuple[str, bytes]]:

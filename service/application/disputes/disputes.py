@@ -39,11 +39,10 @@ from service.domain.dispute_rules import (
 from service.replay.captions import counted, duration
 from service.shx.canonical import RecordError
 from service.shx.receipts import check_receipt, vote_commitment
-from service.shx.tlog.notes import NoteVerifier, only_signed_by
+from service.shx.tlog.notes import NoteVerifier, from_text_field, only_signed_by
 from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.summaries import ListName
-from service.verify.evidence import with_line_feeds
 
 DISPUTE_WORK: Final = 10
 """Work of reading the rows of one listed dispute, in events; folding its events is added."""
@@ -179,7 +178,7 @@ class Disputes:
         """Return a receipt of the disputed game, with the signatures of this server alone."""
         keys = tuple(self.server_keys())
         try:
-            note = only_signed_by(with_line_feeds(f"{text.rstrip()}\n".encode()), keys)
+            note = only_signed_by(from_text_field(f"{text.rstrip()}\n".encode()), keys)
             receipt = check_receipt(note, keys)
         except RecordError as error:
             fault = "this server did not sign this receipt"

@@ -145,6 +145,15 @@ def signature_line(name: str, key: bytes, signature: bytes) -> str:
     return f"{_DASH}{name} {b64encode(key + signature).decode('ascii')}\n"
 
 
+def from_text_field(text: bytes) -> bytes:
+    """
+    Return the note that the text field of a form carried: forms send CR LF for each line feed.
+
+    Files are not changed like this: a note has no CR, and a file with one is refused.
+    """
+    return text.replace(b"\r\n", b"\n")
+
+
 def parse_note(data: bytes) -> Note:
     """
     Return the text and the signature lines of a note; the signatures are not verified.
@@ -153,6 +162,8 @@ def parse_note(data: bytes) -> Note:
     """
     if len(data) > MAX_NOTE:
         raise _bad(f"more than {MAX_NOTE} bytes")
+    if b"\r" in data:
+        raise _bad("a carriage return, which some text editors add and a signed note never has")
     try:
         whole = data.decode()
     except UnicodeDecodeError:

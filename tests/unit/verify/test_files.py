@@ -110,14 +110,17 @@ def test_receipts_are_assigned_to_their_games_and_the_worst_status_counts(tmp_pa
         log = Log(sample_lines(name))
         note = issue_receipt(SERVER, game=log.game, seq=log.end, head=log.heads[-1])
         notes.append(tmp_path / f"{name}.note")
-        # Editors on Windows and forms in browsers change the line endings like this.
-        notes[-1].write_bytes(note.replace(b"\n", b"\r\n") if name == "threes" else note)
+        notes[-1].write_bytes(note)
     options = VerifyOptions(level="L2", receipts=notes, keys=Keys(server=(SERVER.verifier,)))
     status, out, _ = run(sample_path("shithead"), sample_path("threes"), options=options)
     assert status == 0
     assert out.count("no evidence of tampering, level L2\n") == 2
     alone = run(sample_path("shithead"), options=options)
     assert alone[0] == 1, "the receipt of the other game belongs to no log"
+    notes[1].write_bytes(notes[1].read_bytes().replace(b"\n", b"\r\n"))
+    status, out, _ = run(sample_path("shithead"), options=options)
+    assert status == 1
+    assert "a carriage return, which some text editors add and a signed note never has" in out
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(b"\n".join(cut_lines("leeds")) + b"\n")
     assert run(sample_path("shithead"), cut)[0] == 2

@@ -2,7 +2,7 @@
 
 import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
-import { distinct, readKeys, withLineFeeds } from "../verifier/notes.js";
+import { distinct, readKeys } from "../verifier/notes.js";
 import { LEFT_OUT, NAMES, adviceOf, authorOf, resultOf, verify } from "../verifier/verify.js";
 import { identity } from "./api.js";
 import { caption, seatName } from "./captions.js";
@@ -100,7 +100,7 @@ const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done
 async function fromOutside() {
   const stored = game ? receiptsOf(game) : [];
   const files = await Promise.all([...find("#receipts").files].map(bytesOf));
-  const receipts = [...stored.map(utf8), ...files.map(withLineFeeds)];
+  const receipts = [...stored.map(utf8), ...files];
   const keys = async (/** @type {"server" | "witness"} */ id, /** @type {boolean} */ witness) => {
     const texts = (await Promise.all([...find(`#${id}-file`).files].map(bytesOf))).map(looseText);
     texts.push(find(`#${id}`).value);

@@ -107,7 +107,7 @@ function readManifest(data) {
 }
 
 /** @param {Uint8Array} data @returns {Uint8Array[]} the lines, unchecked */
-function linesOf(data) {
+export function linesOf(data) {
   const lines = [];
   for (let at = 0; at < data.length; ) {
     const end = data.indexOf(10, at);

@@ -1,4 +1,4 @@
-/** Canonical JSON of SHX/1 (section 1): RFC 8785, integers only, ASCII keys, NFC strings. */
+/** Canonical JSON of SHX/1 (section 1): RFC 8785, integers and printable ASCII only. */
 
 import { text, utf8 } from "./bytes.js";
 
@@ -8,29 +8,29 @@ import { text, utf8 } from "./bytes.js";
 export class NotCanonical extends Error {}
 
 const MAX_NESTED = 64;
+const PRINTABLE = /^[ -~]*$/;
 
 /**
  * Return a value as canonical JSON.
  *
  * @param {Json} value
- * @param {number} [depth]
+ * @param {number} [depth] of the lists and objects around it
  * @returns {string} throws NotCanonical for a value that has no canonical form
  */
 export function canonical(value, depth = 0) {
-  if (depth > MAX_NESTED) throw new NotCanonical("nested too deeply");
   if (typeof value === "number") {
     if (!Number.isSafeInteger(value)) throw new NotCanonical("a number that is no integer below 2^53");
     return String(value);
   }
   if (typeof value === "string") {
-    if (/\p{Surrogate}/u.test(value)) throw new NotCanonical("a lone surrogate");
-    if (value.normalize("NFC") !== value) throw new NotCanonical("a text that is not in normal form C");
+    if (!PRINTABLE.test(value)) throw new NotCanonical("a character other than printable ASCII");
     return JSON.stringify(value);
   }
   if (value === null || typeof value === "boolean") return String(value);
+  if (depth === MAX_NESTED) throw new NotCanonical("nested too deeply"); // also an empty list counts
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item, depth + 1)).join(",")}]`;
   const keys = Object.keys(value).sort();
-  if (keys.some((key) => /[^\x00-\x7f]/.test(key))) throw new NotCanonical("a name that is not ASCII");
+  if (!keys.every((key) => PRINTABLE.test(key))) throw new NotCanonical("a name with a character other than printable ASCII");
   return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical(value[key], depth + 1)}`).join(",")}}`;
 }
 

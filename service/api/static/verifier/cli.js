@@ -12,7 +12,7 @@ import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 
 import { NotABundle, readFile } from "./bundle.js";
-import { distinct, readKeys, withLineFeeds } from "./notes.js";
+import { distinct, readKeys } from "./notes.js";
 import { authorOf, resultOf, verify } from "./verify.js";
 
 const USAGE = [
@@ -95,7 +95,7 @@ async function main() {
   const { values, files } = options();
   const witnessKeys = distinct((await Promise.all(values["witness-key"].map((key) => keysOf(key, true)))).flat());
   const outside = {
-    receipts: values.receipt.map((path) => withLineFeeds(new Uint8Array(readFileSync(path)))),
+    receipts: values.receipt.map((path) => new Uint8Array(readFileSync(path))),
     serverKeys: (await Promise.all(values["server-key"].map((key) => keysOf(key, false)))).flat(),
     witnessKeys,
     quorum: values.quorum ? Number(values.quorum) : witnessKeys.length,

@@ -80,7 +80,14 @@ class Course {
   end() {
     const last = this.log.events.at(-1);
     if (this.log.broken || !last) return;
-    if (this.isUnfinished(last.seq)) this.fail("incomplete");
+    if (this.isUnfinished(last.seq) || this.endsInMove(last)) this.fail("incomplete");
+  }
+
+  /** @param {Event} last @returns {boolean} whether an action that ends the hand is not followed by the end of its move */
+  endsInMove(last) {
+    if (/^game_(sealed|aborted)$/.test(last.type)) return false;
+    const move = this.log.events.slice(this.log.starts[last.seq]);
+    return move.some(({ type, data }) => PLAYS.has(type) && data.turn === null);
   }
 
   /** @param {number} seq @returns {boolean} whether a move that ends with this event is incomplete */

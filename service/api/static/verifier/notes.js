@@ -48,16 +48,6 @@ export function parseNote(bytes) {
   return { body: source.slice(0, split + 1), signatures };
 }
 
-/**
- * Return a note with LF for each CR LF, which browser forms and Windows editors write; a signed text has no CR.
- *
- * @param {Uint8Array} bytes
- */
-export function withLineFeeds(bytes) {
-  if (bytes.length > 2 * MAX_NOTE) return bytes; // no note is that long: not worth the memory
-  return bytes.filter((byte, i) => byte !== 13 || bytes[i + 1] !== 10);
-}
-
 /** @param {NoteKey[]} keys @returns {NoteKey[]} each key once */
 export const distinct = (keys) => [...new Map(keys.map((one) => [`${one.name}+${hex(one.key)}`, one])).values()];
 

@@ -1,8 +1,11 @@
 /** The checks with evidence beside the log: `receipts`, `anchor`, `witness`, `seal`, `sequence`. */
 
 import { hex, sha256 } from "./bytes.js";
+import { linesOf } from "./bundle.js";
+import { NotCanonical, parseCanonical } from "./canonical.js";
 import { Failure, Unanswered } from "./log.js";
 import { includes, keySigned, originSigned, parseNote, parseProof, parseReceipt, receiptBody } from "./notes.js";
+import { ATTEMPT, LONGEST_LINE, MAX_REFUSALS_PER_SEAT, wrongPlace } from "./shapes.js";
 
 /** @typedef {import("./log.js").Log} Log */
 /** @typedef {import("./bundle.js").Bundle} Bundle */
@@ -68,7 +71,7 @@ function confirmed(check, from, to, remark) {
 async function judgeReceipt(log, bytes, keys, bundled = false) {
   const note = parseNote(bytes);
   const receipt = note && parseReceipt(note.body);
-  if (!note || !receipt) return new Failure(null, "receipts.malformed");
+  if (!note || !receipt) return new Failure(null, bytes.includes(13) ? "receipts.carriage_return" : "receipts.malformed");
   const named = await Promise.all(keys.map((key) => keySigned(note, key)));
   const needed = bundled ? named.some((signed) => signed !== null) : keys.length > 0;
   if (needed && !(await originSigned(note, keys, receipt.origin))) return new Failure(null, "receipts.signature");
@@ -150,6 +153,32 @@ export async function checkSeal(log, bundle, _outside, remark) {
   if (!file) return;
   if (file.filter((byte) => byte === 10).length !== count || hex(await sha256(file)) !== sealed) {
     throw new Failure(log.seal.seq, "seal.refusals", { count });
+  }
+  const line = wrongAttempt(file, log.created.data.seats.length);
+  if (line) throw new Failure(log.seal.seq, "seal.attempt", { line });
+}
+
+/** @param {Uint8Array} file of refused attempts @param {number} seats @returns {number | null} the first line, from 1, that is no attempt or out of order */
+function wrongAttempt(file, seats) {
+  const lines = linesOf(file);
+  const ofSeat = Array(seats).fill(0);
+  let before = "";
+  for (const [i, line] of lines.entries()) {
+    const attempt = parsed(line);
+    if (wrongPlace("", ATTEMPT, attempt) !== null || attempt.seat >= seats || attempt.at < before) return i + 1;
+    if (++ofSeat[attempt.seat] > MAX_REFUSALS_PER_SEAT) return i + 1;
+    before = attempt.at;
+  }
+  return file.length && file[file.length - 1] !== 10 ? lines.length : null;
+}
+
+/** @param {Uint8Array} line @returns {any} undefined if it is not canonical JSON */
+function parsed(line) {
+  try {
+    return line.length > LONGEST_LINE ? undefined : parseCanonical(line);
+  } catch (error) {
+    if (error instanceof NotCanonical) return undefined;
+    throw error;
   }
 }
 

@@ -9,10 +9,10 @@ import { CARD, RANKS } from "./cards.js";
 export const MAX_EVENTS = 100_000;
 export const MAX_SEATS = 64;
 export const LONGEST_LINE = 2 ** 20;
-const LONGEST_TEXT = 300;
 const MAX_CARDS = 2 ** 16;
 const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
-const MAX_REFUSALS = 200 * MAX_SEATS;
+export const MAX_REFUSALS_PER_SEAT = 200;
+const MAX_REFUSALS = MAX_REFUSALS_PER_SEAT * MAX_SEATS;
 
 /** A value has the wrong shape; the message is its path. */
 export class Misshapen extends Error {}
@@ -60,8 +60,8 @@ export const record = (fields, optional = {}) => (value, path) => {
 
 export const HASH = matching(/^[0-9a-f]{64}$/);
 export const UUID = matching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-const FREE_TEXT = satisfying((value) => typeof value === "string" && [...value].length <= LONGEST_TEXT);
-export const TEXT = satisfying((value) => typeof value === "string" && value !== "" && [...value].length <= LONGEST_TEXT);
+const FREE_TEXT = matching(/^[ -~]{0,300}$/); // printable ASCII: the normal form of other characters depends on the version of Unicode
+export const TEXT = matching(/^[ -~]{1,300}$/);
 const CODE = matching(CARD);
 const CARDS = listOf(CODE);
 const SEAT = integer(0, MAX_SEATS - 1);
@@ -216,6 +216,9 @@ const move = (value, path) => {
   if (!isObject(value) || !Object.hasOwn(MOVES, value.type)) throw new Misshapen(`${path}/type`);
   MOVES[value.type](value, path);
 };
+
+/** A line of `refusals.jsonl`; `move` is the move as it was posted. */
+export const ATTEMPT = record({ at: TIME, move: object, rule: TEXT, seat: SEAT });
 
 const AUTH = record({
   intent: record({

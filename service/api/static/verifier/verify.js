@@ -173,7 +173,7 @@ export function resultOf(findings, outside = NOTHING_FROM_OUTSIDE) {
 }
 
 /** Failures of evidence beside the log that also a wrong file or key of the user can cause. */
-const WRONG_EVIDENCE = /^(?:receipts\.(?:malformed|signature|game)|anchor\.(?:malformed|other|proof|signature)|witness\.signature)$/;
+const WRONG_EVIDENCE = /^(?:receipts\.(?:malformed|carriage_return|signature|game)|anchor\.(?:malformed|other|proof|signature)|witness\.signature)$/;
 
 /**
  * Return the key of the text that states who can have caused a failure, and what to do next.
