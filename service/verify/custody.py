@@ -27,7 +27,7 @@ def check_deal(log: Log, cursor: Cursor) -> None:
     Raises Failed if the deal breaks a rule, Unanswered if nothing was dealt.
     """
     cursor.seq = 0
-    ruleset = _ruleset(log)
+    ruleset = log.known_ruleset
     if ruleset is not None:
         with cursor.collecting_failures():
             _check_deck(log, ruleset)
@@ -91,14 +91,6 @@ def positions_obtained(log: Log, seat: int) -> frozenset[int]:
     except CardMisplaced as error:
         raise Failed(None, error.reason) from None
     return frozenset() if zones is None else frozenset(zones.obtained[seat])
-
-
-def _ruleset(log: Log) -> Ruleset | None:
-    """Return the ruleset; None if it is unknown, which the check `legality` reports."""
-    try:
-        return log.ruleset
-    except Failed:
-        return None
 
 
 def _deal_of(log: Log) -> tuple[int, Mapping[str, Any]] | None:

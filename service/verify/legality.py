@@ -186,16 +186,16 @@ class _Judge:
         """
         if game.status is not SWAPPING:
             return
-        seat, steps = _seat(move), range(move.action, move.last + 1)
-        made = [(seq, step) for seq in steps if (step := move_behind(self.events[seq])) is not None]
-        due = default_moves(game, seat)
-        for step, expected in zip_longest(made, due):
-            seq, command = step or (move.last, None)
-            if command == expected or (not self.deck_known and type(command) is type(expected)):
+        steps = range(move.action, move.last + 1)
+        seqs = [seq for seq in steps if move_behind(self.events[seq]) is not None]
+        made = [move_behind(self.events[seq]) for seq in seqs]
+        due = default_moves(game, _seat(move))
+        for seq, step, expected in zip_longest(seqs, made, due):
+            if step == expected or (not self.deck_known and type(step) is type(expected)):
                 continue
             rule = game.ruleset.cite("model.time_out")
             reason = "after a time-out in the exchange the seat is made ready with the cards dealt"
-            raise Failed(seq, f"{NOT_ALLOWED}{reason}", rule)
+            raise Failed(move.last if seq is None else seq, f"{NOT_ALLOWED}{reason}", rule)
 
     def _instead(self, game: Game, command: Command) -> str:
         """Return the playable cards, only for the first such move, because this can take long."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -20,7 +21,9 @@ from service.shx.canonical import RecordError, custom_ruleset_id
 from service.shx.chain import decode_event, head
 from service.shx.shuffle import Shuffle, derive
 from service.shx.validators import MAX_EVENTS
-from service.verify.finding import Check, Failed, Finding, Result
+from service.verify.finding import Check, Failed, Finding, Result, Unanswered, missing
+
+_CATALOGUE_ID: Final = re.compile(r"(?!custom-)[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
 
 def pinned_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
@@ -28,9 +31,9 @@ def pinned_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     Return the ruleset that `game_created` names; `hand` is the number of the hand.
 
     For an id of the catalogue the settings in the event are ignored: a game with a known id is
-    verified by the known rules. Raises Failed for an unknown id, for options that the ruleset does
-    not have or that repeat a default, and for the id of a custom ruleset that is not the hash of
-    its settings.
+    verified by the known rules. Raises Unanswered for an id that a newer catalogue may have. Raises
+    Failed for any other unknown id, for options that the ruleset does not have or that repeat a
+    default, and for the id of a custom ruleset that is not the hash of its settings.
     """
     identity, options, settings = pinned["id"], pinned["options"], pinned["settings"]
     known = catalogue().get(identity)
@@ -39,6 +42,9 @@ def pinned_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
             if known.chosen(options) != options:
                 raise Failed(0, "the options name a default, or are not in canonical form")
             return read_ruleset({"id": identity, "options": options, "settings": None}, hand)
+        if _CATALOGUE_ID.fullmatch(identity):
+            reason = f"this verifier does not know the ruleset {identity}; a newer one may"
+            raise missing(reason)
         if settings is None or identity != custom_ruleset_id(settings):
             reason = f"{identity} is no ruleset of the catalogue, nor the id of its settings"
             raise Failed(0, reason)
@@ -137,9 +143,25 @@ class Log:
 
     @cached_property
     def ruleset(self) -> Ruleset:
-        """Return the ruleset by which the game is verified; raises Failed if it is invalid."""
+        """
+        Return the ruleset by which the game is verified.
+
+        Raises Failed if it is invalid, and Unanswered if this release does not know it.
+        """
         created = self.created
         return pinned_ruleset(created["ruleset"], created["hand"])
+
+    @cached_property
+    def known_ruleset(self) -> Ruleset | None:
+        """Return the ruleset; None without a readable one, which the check `legality` reports."""
+        try:
+            return self.ruleset
+        except (Failed, Unanswered):
+            return None
+
+    def cite(self, *settings: str) -> str | None:
+        """Return the statement behind settings (`Ruleset.cite`); None if the ruleset is unknown."""
+        return None if self.known_ruleset is None else self.known_ruleset.cite(*settings)
 
     @cached_property
     def decoded(self) -> tuple[Event, ...]:

@@ -252,7 +252,7 @@ def _own_faults(log: Log) -> Iterator[_Fault]:
     if created["prev_game"] == str(log.game):
         yield _Fault(games=(log,), reason="the game names itself as the previous game")
     if hand == 1 and created["dealer"] is not None:
-        rule = log.ruleset.cite("end.next_dealer")
+        rule = log.cite("end.next_dealer")
         text = f"seat {created['dealer']} deals the first hand without a draw"
         yield _Fault(games=(log,), reason=text, rule=rule)
     if hand != 1 and created["prev_game"] is None:
@@ -313,14 +313,14 @@ def _succession(before: Log, after: Log, played: Log | None) -> Iterator[_Fault]
         yield _Fault(games=both, reason=reason, rule=_dealer_rule(before))
 
 
-def _dealer_rule(log: Log) -> str:
+def _dealer_rule(log: Log) -> str | None:
     """Return the statement on the next dealer: of the model if the ruleset has none."""
     ended = next((e["data"] for e in log.events if e["type"] == "game_ended"), None)
     if ended is None or ended["reason"] in ("stalemate", "forfeit"):
-        return log.ruleset.cite("model.next_dealer")
+        return log.cite("model.next_dealer")
     rotates = log.ruleset.end.next_dealer is NextDealer.ROTATE
     by_ruleset = rotates or ended["shithead"] is not None
-    return log.ruleset.cite("end.next_dealer" if by_ruleset else "model.next_dealer")
+    return log.cite("end.next_dealer" if by_ruleset else "model.next_dealer")
 
 
 def _notes(games: Sequence[Log]) -> list[str]:

@@ -44,7 +44,7 @@ class Substitution:
     kind: str  # the type of the event
     actual: str
     due: str
-    rule: str  # the statement by which cards are drawn or dealt there
+    rule: str | None  # the statement by which cards are drawn or dealt there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,7 @@ class CardNotHeld:
     def _explained(self) -> str:
         ways = [
             f"{one.actual} in place of {one.due} at the {_NAMES[one.kind]} at seq {one.seq}"
-            f" [{one.rule}]"
+            + (f" [{one.rule}]" if one.rule else "")
             for one in self.substitutions
         ]
         if not self.tried:
@@ -158,7 +158,7 @@ def _searched(log: Log, found: CardNotHeld, draws: list[tuple[int, Draw]]) -> Ca
                 kind=kind,
                 actual=found.card,
                 due=deck[draw.place],
-                rule=log.ruleset.cite(*_RULES[kind]),
+                rule=log.cite(*_RULES[kind]),
             )
         )
     return CardNotHeld(

@@ -207,7 +207,7 @@ def options_that_name_a_default(f: Forgery) -> int | None:
     return 0
 
 
-@attack("shithead", Check.LEGALITY, Family.EDIT)
+@attack("shithead", Check.COMMITMENTS, Family.EDIT)
 def an_unknown_ruleset(f: Forgery) -> int | None:
     f.data(0)["ruleset"]["id"] = "house-rules"
     return 0

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
+from service.domain.ruleset import Ruleset
 from service.replay.history import MoveKind, RecordedMove
 from service.rulesets.catalogue import catalogue
-from service.verify.finding import Check, Failed
+from service.verify.files import status_of
+from service.verify.finding import Check, Failed, Result
 from service.verify.legality import TurnTimes
 from service.verify.log import pinned_ruleset
 from service.verify.report import Report
@@ -41,7 +46,6 @@ def test_a_custom_game_is_judged_by_its_settings_which_must_fit_its_id() -> None
 @pytest.mark.parametrize(
     "pinned",
     [
-        {"id": "unheard-of", "options": {}, "settings": None},
         {"id": "../shithead", "options": {}, "settings": None},
         {"id": "shithead", "options": {"unknown": 1}, "settings": None},
         {"id": "shithead", "options": {"next_dealer": "loser"}, "settings": None},
@@ -52,6 +56,40 @@ def test_unknown_rules_fail_at_the_first_event(pinned: dict[str, object]) -> Non
     with pytest.raises(Failed) as failed:
         pinned_ruleset(pinned, 1)
     assert failed.value.seq == 0
+
+
+def game_of_a_newer_release(monkeypatch: pytest.MonkeyPatch, **plan: Any) -> Forgery:
+    """Return an honest game by the rules of `shithead` under an id that this release lacks."""
+
+    def known(pinned: Mapping[str, Any], hand: int) -> Ruleset:
+        return pinned_ruleset({**pinned, "id": "shithead"}, hand)
+
+    with monkeypatch.context() as newer:
+        newer.setattr("tests.random_games.pinned_ruleset", known)
+        return Forgery(made_game(Plan(name="newer", ruleset="zzz", **plan)))
+
+
+@pytest.mark.parametrize("stop", [None, 20])
+def test_a_ruleset_that_a_newer_release_may_have_accuses_nobody(
+    monkeypatch: pytest.MonkeyPatch, stop: int | None
+) -> None:
+    report = report_on(game_of_a_newer_release(monkeypatch, stop=stop).lines())
+    assert not failing(report)
+    found = {finding.check: finding for finding in report.findings}
+    unknown = "this verifier does not know the ruleset zzz; a newer one may"
+    assert found[Check.LEGALITY].result is Result.MISSING
+    assert found[Check.LEGALITY].text == unknown
+    assert found[Check.CUSTODY].result is Result.PASS
+    assert (report.result, status_of(report)) == (Result.MISSING, 2)
+
+
+def test_other_faults_of_a_game_by_unknown_rules_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forgery = game_of_a_newer_release(monkeypatch)
+    seq = forgery.find("cards_played", lambda e: e["data"]["zone"] == "hand", 3)
+    forgery.data(seq)["cards"] = [forgery.events[-1]["data"]["deck"][-1]]  # the last of the stock
+    assert failing(report_on(forgery.lines())) == {Check.CUSTODY: seq}
 
 
 @pytest.mark.heavy
