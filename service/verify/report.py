@@ -159,10 +159,18 @@ class Report:
         reach = "" if self.up_to in (None, self.version - 1) else f" up to seq {self.up_to}"
         so_far = "" if self.sealed else " so far"
         witnessed = ", witnessed (+W)" if self.witnessed else ""
+        judged = all(
+            finding.result is not Result.MISSING
+            for finding in self.findings
+            if finding.check is Check.LEGALITY
+        )
         if any(finding.unfinished for finding in self.findings):
-            held = f"; no evidence of tampering, level {self.level}" if self.level else ""
+            known = self.level and judged
+            held = f"; no evidence of tampering, level {self.level}" if known else ""
             return f"not finished within the budget{held}"
         level = f"level {self.level}{reach}{so_far}{witnessed}"
+        if not judged:
+            return f"record intact, {level}; whether the moves were legal was not checked"
         return "; ".join([f"no evidence of tampering, {level}", *self._made_for()])
 
     def _made_for(self) -> Iterator[str]:
@@ -222,14 +230,17 @@ def level_of(findings: Sequence[Finding], *, up_to: int | None, signed: bool) ->
     """
     Return the level that the findings reach, None if the log cannot be read.
 
-    L0: the log can be read. L1: no check fails. L2: also a receipt from outside confirms the log
-    up to the seq `up_to`. L3: also `signed`, which means that each human seat has a key from
-    outside and signed a move of this hand. The moves made after time-outs need no signature.
+    L0: the log can be read. L1: no check fails, and the moves were judged. L2: also a receipt
+    from outside confirms the log up to the seq `up_to`. L3: also `signed`, which means that each
+    human seat has a key from outside and signed a move of this hand. The moves made after
+    time-outs need no signature.
     """
     results = {finding.check: finding.result for finding in findings}
     if results[Check.BYTES] is not Result.PASS:
         return None
     if Result.FAIL in results.values() or any(finding.unfinished for finding in findings):
+        return "L0"
+    if results[Check.LEGALITY] is Result.MISSING:
         return "L0"
     if up_to is None:
         return "L1"

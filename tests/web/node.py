@@ -30,6 +30,10 @@ NO_NODE: Final = (
 NEED_THE_RULES: Final = {Check.LEGALITY, Check.HIDDEN}
 """The checks that the JavaScript verifier leaves out: it does not know the rules of the game."""
 
+INTACT: Final = "Record intact. Whether the moves were legal was not checked here"
+INTACT_SO_FAR: Final = "Record intact so far. Whether the moves were legal was not checked here"
+"""The results of a verifier that leaves these checks out; it never says more."""
+
 Answer = dict[str, tuple[str, int | None]]
 """For each check its result, and for a fail the seq."""
 

@@ -55,7 +55,7 @@ from tests.unit.verify.test_anchoring import (
     receipt,
 )
 from tests.unit.verify.test_exchange_time_outs import laid_for_the_silent, silent_layout
-from tests.web.node import ROOT, VERIFIER, Case, answer_of, differences, in_node, node
+from tests.web.node import INTACT, ROOT, VERIFIER, Case, answer_of, differences, in_node, node
 
 OTHER = NoteSigner(name="other.example", key=private_key("other"))
 
@@ -687,6 +687,11 @@ def test_every_failure_has_a_text_without_technical_terms() -> None:
     assert len(codes) > 80
     for code in codes:
         assert code in english, code
+    for lang in ("en", "sv", "ja"):
+        said = json.loads((VERIFIER.parent / f"app/strings/verify/{lang}.json").read_text())
+        for status in ("0", "2"):
+            unjudged = "not checked|kontrollerades inte|検証していません"
+            assert re.search(unjudged, said[f"verdict.{status}"])
     for key in json.loads((VERIFIER.parent / "app/strings/verify/en.json").read_text()):
         for word in ("SHA-256", "hash", "JSON.", "null", "boolean", "HMAC"):
             assert word not in english[key], (word, key)
@@ -705,7 +710,7 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
     keys.write_text(f"{SERVER.verifier}\n")
     passed = run_cli(good, "--receipt", note, "--server-key", keys)
     assert passed.returncode == 0, passed.stderr
-    assert passed.stdout.splitlines()[-1].endswith("No evidence of tampering")
+    assert passed.stdout.splitlines()[-1].endswith(INTACT)
     failed = run_cli(bad, "--json")
     assert failed.returncode == 1
     chain = next(one for one in json.loads(failed.stdout)["findings"] if one["check"] == "chain")

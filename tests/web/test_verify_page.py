@@ -16,6 +16,7 @@ from tests.running import Running, wait_for
 from tests.tamper import Forgery
 from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
 from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_both_schemes
+from tests.web.node import INTACT, INTACT_SO_FAR
 
 pytestmark = pytest.mark.heavy
 
@@ -49,7 +50,7 @@ def log_of(lines: tuple[bytes, ...]) -> bytes:
 def test_a_valid_bundle_passes_every_check(visits: Visits) -> None:
     page = visits.open("/verify")
     choose_file(page, "game.shx", write_bundle(LINES))
-    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+    expect(page.locator("#verdict h2")).to_have_text(INTACT)
     assert page.locator("#checks li").count() == CHECKS
     assert page.locator("#checks li.fail").count() == 0
     for check in ("bytes", "chain", "order", "shuffle", "openings", "deal", "custody", "seal"):
@@ -166,14 +167,14 @@ def test_a_dropped_file_is_checked(visits: Visits) -> None:
         }""",
         log_of(LINES).decode(),
     )
-    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+    expect(page.locator("#verdict h2")).to_have_text(INTACT)
 
 
 def test_a_game_of_this_server_is_fetched_by_its_id(visits: Visits, service: Running) -> None:
     host = register(service.port, "Ada")
     game = open_table([host], ruleset="shithead", bots=("lowest",))
     page = visits.open(f"/verify?game={game}")
-    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering so far")
+    expect(page.locator("#verdict h2")).to_have_text(INTACT_SO_FAR)
     expect(page.locator("#check-seal")).to_have_class("missing")
     expect(page.locator("#check-chain")).to_have_class("pass")
     expect(page.get_by_role("link", name="Save this file")).to_have_attribute(
@@ -211,7 +212,7 @@ def test_the_page_works_with_the_server_switched_off(visits: Visits, service: Ru
     try:
         page.reload()
         choose_file(page, "game.shx", write_bundle(LINES))
-        expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+        expect(page.locator("#verdict h2")).to_have_text(INTACT)
         page.locator("#game").fill("6f1c2b3a-0000-4000-8000-00000000abcd")
         page.get_by_role("button", name="Fetch and check").click()
         expect(page.locator("#verdict")).to_contain_text("The server does not answer")
@@ -241,7 +242,7 @@ def test_signatures_do_not_pass_if_the_browser_cannot_check_them(visits: Visits)
     signatures = page.locator("#check-signatures")
     expect(signatures).to_have_class("missing")
     expect(signatures).to_contain_text("cannot be checked in this browser")
-    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering so far")
+    expect(page.locator("#verdict h2")).to_have_text(INTACT_SO_FAR)
 
 
 def test_axe_finds_nothing(visits: Visits) -> None:
@@ -294,7 +295,7 @@ def test_a_language_that_cannot_be_loaded_leaves_the_page_as_it_is(visits: Visit
     page.evaluate("localStorage.setItem('shithead.language', 'sv')")
     page.reload()
     choose_file(page, "game.shx", write_bundle(LINES))
-    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+    expect(page.locator("#verdict h2")).to_have_text(INTACT)
     expect(page.locator("html")).to_have_attribute("lang", "en")
 
 

@@ -81,6 +81,8 @@ def test_a_ruleset_that_a_newer_release_may_have_accuses_nobody(
     assert found[Check.LEGALITY].text == unknown
     assert found[Check.CUSTODY].result is Result.PASS
     assert (report.result, status_of(report)) == (Result.MISSING, 2)
+    assert report.wording.startswith("record intact, level L0")
+    assert report.wording.endswith("; whether the moves were legal was not checked")
 
 
 def test_other_faults_of_a_game_by_unknown_rules_are_found(

@@ -3,8 +3,8 @@
  *
  *     node cli.js game.shx --receipt mine.note --server-key keys.json
  *
- * Exit status: 0 no evidence of tampering, 1 a check failed, 2 evidence for a required check is missing,
- * 3 a file is neither a bundle nor a log, 64 a wrong command line; for several files the highest.
+ * It does not check whether the moves were legal. Exit status: 0 the record is intact, 1 a check failed,
+ * 2 evidence for a required check is missing, 3 a file is neither a bundle nor a log, 64 a wrong command line; for several files the highest.
  */
 
 import { webcrypto } from "node:crypto";

@@ -161,7 +161,7 @@ export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
  *
  * @param {Finding[]} findings
  * @param {Outside} [outside]
- * @returns {0 | 1 | 2} no evidence of tampering, a check failed, evidence for a required check is missing
+ * @returns {0 | 1 | 2} the record is intact, a check failed, evidence for a required check is missing
  */
 export function resultOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const results = new Map(findings.map((finding) => [finding.check, finding.result]));
