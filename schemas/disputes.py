@@ -224,7 +224,7 @@ class VoteSchema(Closed):
 
 class RulingSchema(Closed):
     """
-    A ruling; `superseded_by` is the ruling that replaced it after an appeal.
+    A ruling.
 
     `cad`: against the accused seat, in a final dispute only; `proven`: against the server;
     `cleared`: not against the accused.
@@ -232,11 +232,6 @@ class RulingSchema(Closed):
 
     verdict = Chosen(*Verdict, **described("the verdict"))
     at = time_field(**described("the time of the ruling"))
-    superseded_by = fields.Nested(
-        "RulingSchema",
-        allow_none=True,
-        **described("the ruling after an appeal, or null"),
-    )
 
 
 class StandingRulingSchema(Closed):
@@ -330,7 +325,12 @@ class DisputeSchema(Closed):
     receipts = list_of(DisputeReceiptSchema, "the receipts that the sides handed in, oldest first")
     referees = list_of(RefereeSchema, "the referees, in order of their numbers")
     votes = list_of(VoteSchema, "the votes; empty until all are revealed")
-    ruling = fields.Nested(RulingSchema, allow_none=True, **described("the ruling, or null"))
+    ruling = fields.Nested(
+        RulingSchema,
+        allow_none=True,
+        **described("the newest ruling, or null; after an appeal was judged, that of the appeal"),
+    )
+    earlier = list_of(RulingSchema, "the rulings that `ruling` replaced, oldest first")
     rulings = list_of(StandingRulingSchema, "all rulings with their states, oldest first")
     periods = fields.Nested(
         PeriodsSchema, **described("the periods in seconds, as of the opening of the dispute")

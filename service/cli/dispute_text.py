@@ -66,6 +66,13 @@ class Case:
         return [r for r in every if r["state"] != "recused" and r["referee"] not in ruled]
 
     @property
+    def earlier_panel(self) -> frozenset[int]:
+        """Return the numbers of the referees whose ruling was appealed."""
+        rulings = self.dispute["rulings"]
+        appealed = [one for one in rulings if one["state"] in ("appealed", "superseded")]
+        return frozenset(number for one in appealed for number in one["referees"])
+
+    @property
     def may(self) -> frozenset[str]:
         """Return the actions that the service allows the reader now."""
         return frozenset((self.dispute["you"] or {"may": ()})["may"])
@@ -225,7 +232,8 @@ def _referee(case: Case, one: Mapping[str, Any], vote: str | None) -> str:
     """Return what a referee has done, and when."""
     sealed = f"on {when(one['voted_at'])}" if one["voted_at"] else ""
     if vote is not None:
-        return f"voted: {vote}, sealed {sealed}, revealed on {when(one['revealed_at'])}"
+        panel = "before the appeal, " if one["referee"] in case.earlier_panel else ""
+        return f"{panel}voted: {vote}, sealed {sealed}, revealed on {when(one['revealed_at'])}"
     by = " by the server" if one["sealed_by"] == "server" else ""
     match one["state"]:
         case "committed":
@@ -244,18 +252,20 @@ def _referee(case: Case, one: Mapping[str, Any], vote: str | None) -> str:
 _RULINGS: Final = {
     "appealable": "It is not final: the side that lost can appeal",
     "appealed": "It was appealed: other referees judge now",
-    "superseded": "It was appealed, and the next ruling replaces it",
+    "superseded": "It was appealed, and the ruling above replaces it",
     "final": "It is final",
 }
 
 
 def _ruling(case: Case) -> Iterator[str]:
-    """Yield the rulings with their states; a ruling after an appeal replaces the first."""
+    """Yield the rulings with their states, newest first: one after an appeal replaces the first."""
     dispute = case.dispute
     if dispute["state"] == "final" and not dispute["rulings"]:
         yield from ("", "Ruling: none; no panel was complete in time.")
-    for number, ruling in enumerate(dispute["rulings"]):
-        title = "Ruling after the appeal" if number else "Ruling"
+    for ruling in reversed(dispute["rulings"]):
+        title = "Earlier ruling" if ruling["state"] == "superseded" else "Ruling"
+        if ruling["state"] != "superseded" and len(dispute["rulings"]) > 1:
+            title = "Ruling after the appeal"
         outcome = f"not against {case.accused}: the referees did not all vote `cheated`"
         if ruling["against"]:
             outcome = f"against {case.accused}: all referees voted `cheated`"

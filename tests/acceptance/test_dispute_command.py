@@ -136,9 +136,11 @@ def test_a_dispute_is_opened_judged_and_appealed(terminal: Terminal) -> None:
     others = ["Fay", "Gil", "Hana"]
     final = judged_by(terminal, dispute, others, "cheated", "not-proven", "cheated")
     assert "State: closed." in final
-    assert re.search(f"Ruling, {against}\n  It was appealed, and the next ruling", final)
-    assert "Ruling after the appeal" in final
-    assert "not against Bob" in final
+    ruling, earlier = final.split("\nEarlier ruling, ")
+    assert re.search(f"\nRuling after the appeal, {TIME}: not against Bob", ruling)
+    assert re.match(f"{against}\n  It was appealed, and the ruling above", earlier)
+    votes = re.findall(r"(\w+): (before the appeal, )?voted: ", final)
+    assert votes == [(name, "before the appeal, ") for name in first] + [(n, "") for n in others]
     assert shown(terminal, dispute)["state"] == "final"
     assert "What you can do now" not in terminal.types("Bob", "show", game)
 

@@ -114,6 +114,36 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     assert faults_of(accuser) == []
 
 
+def test_the_ruling_after_an_appeal_comes_before_the_one_that_it_replaced(
+    visits: Visits, service: Running, hand: tuple[list[Client], str]
+) -> None:
+    (ada, bob), game = hand
+    accusation = {"accused": 1, "charge": "time", "statement": "Too slow."}
+    dispute = ada.post(f"/v1/games/{game}/disputes", {**accusation, "seq": move_of(ada, game, 1)})
+    path = f"/disputes/{dispute['id']}"
+    for last in ("cheated", "not_proven"):
+        judges = [register(service.port, f"{last} {number}") for number in range(3)]
+        for judge in judges:
+            judge.post(f"/v1{path}/referees", {})
+        for judge, vote in zip(judges, ("cheated", "cheated", last), strict=True):
+            judge.post(f"/v1{path}/votes", {"vote": vote})
+        if last == "cheated":
+            bob.post(f"/v1{path}/appeal", {})
+    page = page_of(visits, bob, path)
+    rulings = page.locator("section", has=page.get_by_role("heading", name="Ruling"))
+    expect(rulings.locator("p.verdict")).to_contain_text("Not proven: cleared")
+    texts = rulings.locator("p").all_inner_texts()
+    assert [text.split(" · ")[0] for text in texts] == [
+        "Not proven: cleared",
+        "All referees voted “Cheated”: against Bob",
+    ]
+    assert "replaced by the ruling above" in texts[1]
+    votes = [one.inner_text() for one in rulings.locator("ul").all()]
+    assert "Referee 6: Not proven" in votes[0]
+    assert votes[1].count("Cheated") == 3
+    assert faults_of(page) == []
+
+
 def test_the_list_names_the_dispute_and_leads_to_it(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:

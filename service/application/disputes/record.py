@@ -197,6 +197,7 @@ def dispute_json(
     """
     dispute, opened = record.dispute, record.dispute.opened
     opens = voting_opens_at(dispute, record.outside.sealed_at)
+    shown = shown_rulings(dispute)
     return {
         "id": str(record.identity),
         "game": opened.game,
@@ -214,7 +215,8 @@ def dispute_json(
         "receipts": _receipts(dispute),
         "referees": _referees(dispute, named=words is not None),
         "votes": _votes(dispute),
-        "ruling": _ruling(shown_rulings(dispute)),
+        "ruling": _ruling(shown[-1]) if shown else None,
+        "earlier": [_ruling(ruling) for ruling in shown[:-1]],
         "rulings": _rulings(dispute),
         "periods": plain_data(opened.periods),
         "you": None if player is None else _role_of(dispute, str(player)),
@@ -223,7 +225,9 @@ def dispute_json(
 
 def shown_rulings(dispute: Dispute) -> tuple[Ruling, ...]:
     """
-    Return the rulings whose verdict is shown: none while one is `cad` and the dispute is not final.
+    Return the rulings whose verdict is shown, oldest first.
+
+    There are none while one is `cad` and the dispute is not final.
 
     Such a ruling can still be appealed or superseded. Meanwhile `rulings` shows only its result.
     """
@@ -327,13 +331,5 @@ def _votes(dispute: Dispute) -> list[dict[str, Any]]:
     ]
 
 
-def _ruling(rulings: Sequence[Ruling]) -> dict[str, Any] | None:
-    """Return the first ruling; `superseded_by` contains the next one."""
-    if not rulings:
-        return None
-    first, *later = rulings
-    return {
-        "verdict": first.verdict.value,
-        "at": text_of(first.at),
-        "superseded_by": _ruling(later),
-    }
+def _ruling(ruling: Ruling) -> dict[str, Any]:
+    return {"verdict": ruling.verdict.value, "at": text_of(ruling.at)}

@@ -130,6 +130,7 @@ def test_a_dispute_from_the_accusation_to_the_appeal(
     ruled = settle(judges, dispute, "cheated", "cheated", "cheated")
     assert ruled["state"] == "ruled"
     assert ruled["ruling"] is None, "no player is a cad before the dispute is final"
+    assert ruled["earlier"] == []
     assert ruled["deadline"] is not None
     assert [vote["vote"] for vote in ruled["votes"]] == ["cheated"] * 3
     assert cad(world, bob) is False
@@ -141,7 +142,9 @@ def test_a_dispute_from_the_accusation_to_the_appeal(
     others = [world.person(f"Other {n}") for n in range(3)]
     final = settle(others, dispute, "cheated", "not_proven", "cheated")
     assert final["state"] == "final"
-    assert final["ruling"]["superseded_by"]["verdict"] == "cleared"
+    assert final["ruling"]["verdict"] == "cleared", "the ruling is the one that stands"
+    assert [ruling["verdict"] for ruling in final["earlier"]] == ["cad"]
+    assert final["ruling"]["at"] > final["earlier"][0]["at"]
     assert cad(world, bob) is False
     assert ada.get("/v1/players/me").json["accusations"] == {"made": 1, "upheld": 0}
     assert refused(ada, dispute, "appeal") == "forbidden"

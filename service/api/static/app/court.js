@@ -273,16 +273,19 @@ const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.a
   ...Object.fromEntries(["referee_account", "referee_seated", "vote", "appeal", "dispute"].map((one) => [one, durationText(of[`${one}_seconds`])])),
 });
 
-/** @param {Api["Dispute"]} dispute */
+/** The rulings with their votes, newest first: one after an appeal replaces the first. @param {Api["Dispute"]} dispute */
 function ruling(dispute) {
   const present = ["appealable", "final"];
   const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : dispute.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(dispute.accused) });
+  const vote = (/** @type {Api["Dispute"]["votes"][number]} */ one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`]);
   return section("court.ruling",
-    dispute.rulings.map((one) => h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
-      verdict(one), ` · ${moment(one.at)} · `, t(`ruling.${one.state}`, { until: dispute.deadline && moment(dispute.deadline) }),
-    ])),
+    [...dispute.rulings].reverse().map((one) => [
+      h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
+        verdict(one), ` · ${moment(one.at)} · `, t(`ruling.${one.state}`, { until: dispute.deadline && moment(dispute.deadline) }),
+      ]),
+      h("ul", { class: present.includes(one.state) ? "" : "quiet" }, dispute.votes.filter(({ referee }) => one.referees.includes(referee)).map(vote)),
+    ]),
     dispute.rulings.length ? null : quiet(t(dispute.state === "final" ? "court.no_ruling" : "court.unruled", { who: who(dispute.accused) })),
-    dispute.votes.length ? h("ul", null, dispute.votes.map((one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`]))) : null,
     may("appeal") ? h("p", null, [button("court.appeal", () => confirm(t("court.appeal.sure")) && call("appeal"))]) : null,
   );
 }
