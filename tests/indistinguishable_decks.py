@@ -29,7 +29,7 @@ from service.domain.decide import decide
 from service.domain.events import Event
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
-from service.shx.bundle import read_zip
+from service.shx.archives import read_zip
 from service.shx.shuffle import Shuffle, derive
 from tests.changed import replace
 from tests.memory.directory import MemoryDirectory

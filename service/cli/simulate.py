@@ -446,10 +446,13 @@ def _write_ndjson(rows: Iterable[Json], file: BinaryIO) -> None:
 
 def _of_files(logs: Sequence[Path]) -> Iterator[dict[str, Any]]:
     from service.labs.dataset import rows
-    from service.shx.bundle import read_log
+    from service.shx.bundle import NotABundle, read_log
 
     for path in logs:
-        yield from rows(read_log(path.read_bytes()).lines)
+        bundle = read_log(path.read_bytes())
+        if bundle.changed:
+            raise NotABundle(bundle.changed[0])
+        yield from rows(bundle.lines)
 
 
 def _simulated(plan: Plan) -> Iterator[dict[str, Any]]:

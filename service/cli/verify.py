@@ -218,7 +218,8 @@ def verify(
     html: Path | None,
 ) -> int:
     """
-    Check evidence bundles (.shx) or plain logs (events.jsonl) of games.
+    Check evidence bundles (.shx) or plain logs (events.jsonl) of games. A bundle may be an
+    unpacked folder, or an archive that another program made of its files.
 
     No server, database or network is needed, and nothing that a file claims about itself
     is trusted. Several logs of one table are also checked as a sequence: no hand missing,

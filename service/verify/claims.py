@@ -195,7 +195,8 @@ def _where(finding: Finding) -> str:
 
 def _as_far(findings: Sequence[Finding]) -> str:
     """Return a note if only a part of the log could be read, else ''."""
-    unread = any(f.check is Check.BYTES and f.result is Result.FAIL for f in findings)
+    failed = [f for f in findings if f.check is Check.BYTES and f.result is Result.FAIL]
+    unread = any(one.seq is not None for one in failed)
     return " as far as the log can be read" if unread else ""
 
 

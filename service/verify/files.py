@@ -10,7 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, TextIO
 
-from service.shx.bundle import Bundle, NotABundle, read_log
+from service.shx.archives import MAX_ENTRIES, MAX_INFLATED, write_zip
+from service.shx.bundle import MANIFEST, Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyChange
 from service.verify.anchoring import proof_game
@@ -151,14 +152,38 @@ def _severity(status: int) -> int:
 
 
 def contents(path: Path) -> bytes:
-    """Return the bytes of a file; raises NotABundle for a folder or a file that is too large."""
+    """
+    Return the bytes of a file; of a folder with the files of a bundle, those of an archive of it.
+
+    Raises NotABundle for another folder, or a file that is too large.
+    """
     if path.is_dir():
-        raise NotABundle(f"{path} is a folder: name the file in it")
+        return _packed(path)
     with path.open("rb") as file:
         data = file.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:
         raise NotABundle(f"{path}: more than {MAX_FILE} bytes")
     return data
+
+
+def _packed(folder: Path) -> bytes:
+    """Return an archive with the files of an unpacked bundle, in a folder of their own."""
+    if not (folder / MANIFEST).is_file():
+        raise NotABundle(f"{folder} is a folder: name the file in it")
+    files: dict[str, bytes] = {}
+    left = MAX_INFLATED
+    for path in folder.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            continue
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink() or not path.is_file() or not name.isascii():
+            raise NotABundle(f"{path}: not a file that a bundle may contain")
+        with path.open("rb") as file:
+            files[f"unpacked/{name}"] = content = file.read(left + 1)
+        left -= len(content)
+        if left < 0 or len(files) > MAX_ENTRIES:
+            raise NotABundle(f"{folder}: more than {MAX_INFLATED} bytes or {MAX_ENTRIES} files")
+    return write_zip(files)
 
 
 def _names(paths: Sequence[Path]) -> list[str]:

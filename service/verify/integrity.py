@@ -22,10 +22,23 @@ from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missi
 from service.verify.log import SEALS, Log, linked
 
 
-def check_bytes(log: Log, cursor: Cursor) -> None:
-    """Check that every line is the canonical encoding of an event of a known version and type."""
+def check_bytes(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
+    """
+    Check that every line is the canonical encoding of an event of a known version and type.
+
+    Also check that the files of the bundle are those that its manifest lists.
+    """
     for broken in log.unreadable:
         cursor.note(broken.seq, broken.reason)
+    remarks = (_REPACKED,) if bundle.repacked else ()
+    if log.unreadable:  # their places say more than the file that has them
+        return Answer(remarks=(*remarks, *bundle.changed))
+    for change in bundle.changed:
+        cursor.note(None, change)
+    return Answer(remarks=remarks)
+
+
+_REPACKED: Final = "packed again: another program than the server packed these files"
 
 
 def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:

@@ -331,7 +331,9 @@ def _damage(log: Log, findings: Sequence[Finding]) -> str | None:
     """
     failed = {f.check: f.seq for f in findings if f.result is Result.FAIL}
     if Check.BYTES in failed:
-        return f"line {failed[Check.BYTES]} of it is not an event"
+        line = failed[Check.BYTES]
+        changed = "it is not what its manifest lists"
+        return changed if line is None else f"line {line} of it is not an event"
     seq = failed.get(Check.CHAIN)
     if seq == 0 or (seq and not all(linked(log, each) for each in range(1, len(log.events)))):
         return f"its chain is broken at seq {seq}"

@@ -17,7 +17,7 @@ MAX_WORDS: Final = 30
 """Maximum number of words of a sentence in a summary or a finding."""
 
 FAILS: Final[Mapping[Check, str]] = {
-    Check.BYTES: "This line was edited or damaged: the server never writes a line like this.",
+    Check.BYTES: "This was edited or damaged: the server never writes a line or file like this.",
     Check.CHAIN: "The record was changed here after it was written, or is put together from parts.",
     Check.ORDER: "Events are missing here, were inserted, or are in the wrong order.",
     Check.COMMITMENTS: "A secret number is not the one that was fixed before the deal.",
@@ -330,6 +330,10 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     (r".+ is of another game, ", "One of the receipts belongs to another game."),
     (r".+ is invalid: ", "One of the receipts is damaged, or not signed with the server's key."),
     (r"an invalid log proof", "The file with the proof from the public log is damaged."),
+    (
+        r"the file (\S+) was (changed or damaged|removed|added) after",
+        "The file {a} of the bundle was {b} after the bundle was made.",
+    ),
     (
         r"the public log has another game",
         "The server published another game, or another course of this one.",

@@ -97,6 +97,12 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
                 " If the same check fails then, this file is not the record that the server signed."
             ),
         )
+    if first.check is Check.BYTES:
+        return Summary(
+            changed=f"{detail or text} Which event was changed is not shown.",
+            author=_CHANGED_LATER.format(_MISFIT),
+            proof=_from_others(game),
+        )
     return Summary(
         changed=f"{text} Which event was changed is not shown.",
         author=f"{_TWO} This file does not show which.",
@@ -220,14 +226,15 @@ def _author(explanation: Explanation, authorship: Authorship) -> str:
             " file: then it made two records."
         )
     if authorship.denied is not None:
-        why = _DAMAGED.get(explanation.check, "the parts of the file do not fit together any more")
-        return (
-            f"A person who had this file and changed it after the server wrote it: {why}."
-            " That may be anybody, also a player or the operator. This file does not show who."
-        )
+        return _CHANGED_LATER.format(_DAMAGED.get(explanation.check, _MISFIT))
     return f"{_TWO} This file does not show which. {_why_no_player(explanation)}"
 
 
+_CHANGED_LATER: Final = (
+    "A person who had this file and changed it after the server wrote it: {}."
+    " That may be anybody, also a player or the operator. This file does not show who."
+)
+_MISFIT: Final = "the parts of the file do not fit together any more"
 _DAMAGED: Final = {Check.BYTES: "the server never writes such a line"}
 
 

@@ -138,7 +138,7 @@ def _runs(
         supplied=outside.receipts, bundled=bundle.receipts, files={**own, **outside.files}
     )
     return {
-        Check.BYTES: lambda at: check_bytes(log, at),
+        Check.BYTES: lambda at: check_bytes(log, bundle, at),
         Check.CHAIN: lambda at: check_chain(log, bundle, at),
         Check.ORDER: lambda at: check_order(log, at),
         Check.COMMITMENTS: lambda at: check_commitments(log, at),

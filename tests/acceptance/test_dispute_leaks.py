@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from service.domain.dispute import Charge
-from service.shx.bundle import read_zip
+from service.shx.archives import read_zip
 from tests.acceptance.test_leaks import people_at, viewers_of
 from tests.indistinguishable_decks import (
     DIGITS,

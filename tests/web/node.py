@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import pytest
 
-from service.shx.bundle import Bundle, write_zip
+from service.shx.archives import write_zip
+from service.shx.bundle import Bundle
 from service.shx.canonical import canonical
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result

@@ -17,6 +17,7 @@ from urllib.parse import quote
 import pytest
 
 from service.api.pages import loaded_assets, strings
+from service.shx.archives import read_zip, write_zip
 from service.shx.bundle import (
     OPENINGS,
     PROOF,
@@ -24,9 +25,7 @@ from service.shx.bundle import (
     NotABundle,
     read_bundle,
     read_log,
-    read_zip,
     write_bundle,
-    write_zip,
 )
 from service.shx.canonical import canonical
 from service.shx.chain import head
@@ -42,6 +41,7 @@ from tests.attacks.catalogue import ATTACKS
 from tests.attacks.registry import Kind
 from tests.attacks.rule_attacks import swap_for_a_silent_seat
 from tests.examples import stride
+from tests.packed_again import never_accepted, packed, packed_again
 from tests.random_games import private_key
 from tests.tamper import LOGS, Forgery, sample, sample_bundle, sample_lines
 from tests.unit.verify.test_anchoring import (
@@ -608,14 +608,56 @@ def test_a_manifest_that_does_not_fit_its_log_is_judged_as_in_python(
 def test_archives_are_refused_as_in_python() -> None:
     cases = [Case(name=name, bundle=data) for name, data in archives()]
     for case, report in zip(cases, in_node(cases), strict=True):
-        try:
-            read_log(case.content)
-            refused = False
-        except NotABundle:
-            refused = True
-        assert ("refused" in report) is refused, case.name
-        assert refused is (case.name != "good")
+        accepted = case.name in ("good", "a byte of the log")
+        if not accepted:
+            with pytest.raises(NotABundle):
+                read_log(case.content)
+        assert ("refused" not in report) is accepted, case.name
     assert read_bundle(next(archives())[1]).lines == LINES
+
+
+def test_archives_packed_again_are_read_as_in_python() -> None:
+    bundle = write_bundle(LINES, files={"receipts/a.note": receipt(LAST)})
+    good = [Case(name=name, bundle=data) for name, data in packed_again(bundle)]
+    bad = [Case(name=name, bundle=data) for name, data in never_accepted(bundle)]
+    [plain, *reports] = in_node([Case(name="plain", bundle=bundle), *good, *bad])
+    for case, report in zip(good, reports, strict=False):
+        assert "refused" not in report, (case.name, report)
+        assert by_check(report["findings"])["bytes"]["remarks"] == [
+            {"code": "bytes.repacked", "values": {}}
+        ]
+        assert answer_of(report) == answer_of(plain), case.name
+    for case, report in zip(bad, reports[len(good) :], strict=True):
+        assert "refused" in report, case.name
+
+
+def test_a_file_that_is_not_the_listed_one_is_judged_as_in_python() -> None:
+    """The log inside is judged nevertheless, so that the report names the changed event."""
+    sealed = sample_bundle("shithead-v2")
+    files = read_zip(write_bundle(sealed.lines, files=sealed.files))
+    log, refusals = files["events.jsonl"], files["refusals.jsonl"]
+    card = log.index(b'"cards":["', log.index(b'"type":"play_started"')) + len(b'"cards":["')
+    edited = log[:card] + (b"2" if log[card : card + 1] != b"2" else b"3") + log[card + 1 :]
+    changes: dict[str, dict[str, bytes | None]] = {
+        "a card": {"events.jsonl": edited},
+        "the line end": {"events.jsonl": log.removesuffix(b"\n")},
+        "a refusal": {"refusals.jsonl": refusals.replace(b'"at":"2', b'"at":"3', 1)},
+        "no refusals": {"refusals.jsonl": None},
+        "a note": {"receipts/a.note": receipt(LAST)},
+    }
+    cases = []
+    for name, change in changes.items():
+        kept = {n: data for n, data in {**files, **change}.items() if data is not None}
+        cases.append(Case(name=name, bundle=packed(kept)))
+    for case, report in zip(cases, in_node(cases), strict=True):
+        found = verify_bundle(read_log(case.content), OutsideEvidence()).findings
+        python = {
+            one.check.value: (one.result.value, one.seq if one.result == "fail" else None)
+            for one in found
+        }
+        for check, answer in answer_of(report).items():
+            assert answer == python[check], (case.name, check)
+        assert by_check(report["findings"])["bytes"]["result"] == "fail"
 
 
 def by_check(findings: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -626,8 +668,7 @@ def codes_of(finding: dict[str, Any]) -> list[str]:
     return [finding["code"], *(remark["code"] for remark in finding["remarks"])]
 
 
-def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
-    """The other files of the bundle are listed, but prove nothing for a changed log."""
+def test_the_range_of_each_check_ends_at_the_changed_event() -> None:
     seq = next(i for i, line in enumerate(LINES) if b'"type":"cards_played"' in line)
     entry = LINES[seq]
     good = write_bundle(LINES, files={PROOF: proof()})
@@ -646,27 +687,17 @@ def test_a_changed_bundle_lists_its_files_and_the_range_of_each_check() -> None:
         lines=(*LINES[:seq], entry.replace(b'"direction":1', b'"direction":-1'), *LINES[seq + 1 :]),
         evidence=last_receipt,
     )
-    sealed = sample_bundle("shithead-v2")
-    archive = write_bundle(sealed.lines, files=sealed.files)
-    turn = archive.index(b'"turn":', archive.index(b'"type":"deck_committed"')) + len(b'"turn":')
-    other = archive[:turn] + bytes([archive[turn] ^ 1]) + archive[turn + 1 :]
-    reports = in_node([unknown, unread, beside, changed, Case(name="a turn", bundle=other)])
-    assert {one.get("refused") for one in (*reports[:3], reports[4])} == {"file.changed"}
-    seal = by_check(reports[4]["rest"])["seal"]
-    assert codes_of(seal) == [None, "seal.unused", "part.chain"]
-    assert seal["part"]["to"] == by_check(reports[4]["rest"])["chain"]["seq"] - 1
-    for found in (by_check(reports[0]["rest"]), by_check(reports[1]["rest"])):
+    reports = in_node([unknown, unread, beside, changed])
+    for found in map(by_check, (reports[0]["findings"], reports[1]["findings"])):
         assert (found["bytes"]["result"], found["bytes"]["seq"]) == ("fail", seq)
-        assert codes_of(found["anchor"]) == ["open.proof_changed"]
-        assert found["anchor"]["values"] == {"seq": seq}
         assert found["seal"]["code"] == "open.unread"
         assert found["order"]["part"] == {"from": 0, "to": seq - 1}
         assert codes_of(found["order"]) == [None, "part.unread"]
         assert found["bytes"]["advice"] == "next.damaged"
         assert found["receipts"]["part"] == {"from": LAST, "to": LAST}
-    whole = by_check(reports[2]["rest"])
-    assert whole["anchor"]["code"] == "open.proof_unused"
-    assert {one["part"] and one["check"] for one in reports[2]["rest"]} == {None}
+    whole = by_check(reports[2]["findings"])
+    assert (whole["bytes"]["code"], whole["bytes"]["values"]) == ("bytes.changed", {"name": PROOF})
+    assert (whole["anchor"]["result"], whole["anchor"]["code"]) == ("fail", "anchor.malformed")
     broken = by_check(reports[3]["findings"])
     assert (broken["chain"]["result"], broken["chain"]["seq"]) == ("fail", seq)
     assert broken["bytes"]["part"] is None
@@ -721,6 +752,28 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
     assert run_cli(tmp_path / "no-such-file").returncode == 3
     assert run_cli().returncode == 64
     assert run_cli(good, "--no-such-option").returncode == 64
+
+
+def test_the_command_line_reads_a_folder_and_reports_a_file_edited_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "game"
+    files = read_zip(write_bundle(LINES, files={"receipts/a.note": receipt(LAST)}))
+    for name, content in {**files, ".DS_Store": b"Bud1"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    done = run_cli(folder)
+    assert done.returncode == 0, done.stderr
+    assert strings()["bytes.repacked"] in done.stdout
+    events = folder / "events.jsonl"
+    events.write_bytes(events.read_bytes().replace(b'"direction":1', b'"direction":-1', 1))
+    done = run_cli(folder)
+    assert done.returncode == 1, done.stderr
+    changed = strings()["bytes.changed"].replace("{name}", "events.jsonl")
+    assert changed in done.stdout
+    assert re.search(r"^chain +fail +seq \d+:", done.stdout, re.MULTILINE)
+    (folder / "receipts" / "link.note").symlink_to("/etc/passwd")
+    assert run_cli(folder).returncode == 3
+    (folder / "manifest.json").unlink()
+    assert run_cli(folder).returncode == 3
 
 
 def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
+from service.shx.archives import read_zip
 from service.shx.bundle import write_bundle
 from tests.client import open_table, register
+from tests.packed_again import in_folder, packed
 from tests.running import Running, wait_for
 from tests.tamper import Forgery
 from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
@@ -95,10 +97,10 @@ def test_one_changed_byte_of_a_bundle_is_found_and_its_entry_shown(visits: Visit
     at = bundle.index(entry) + entry.index(b'"direction":1') + len(b'"direction":')
     page = visits.open("/verify")
     choose_file(page, "game.shx", bundle[:at] + b"2" + bundle[at + 1 :])
-    expect(page.locator("#verdict h2")).to_have_text("This file was changed")
-    expect(page.locator("#verdict")).to_contain_text("The file events.jsonl in the bundle")
+    expect(page.locator("#verdict h2")).to_have_text("This record is invalid")
     failed = page.locator("#check-bytes")
-    expect(failed.locator(".reason")).to_contain_text(f"Event {seq}.")
+    expect(failed).to_contain_text("The file events.jsonl of the bundle was changed or damaged")
+    expect(failed.locator(".reason").first).to_contain_text(f"Event {seq}.")
     expect(failed.locator(".next")).to_contain_text("get the record from its server again")
     expect(failed.locator("pre").first).to_contain_text('"direction": 2')
     link = failed.get_by_role("link", name=f"Show event {seq} in this server’s replay")
@@ -128,6 +130,22 @@ def test_a_changed_entry_is_explained_in_one_sentence_and_shown(visits: Visits) 
     verdict = page.locator("#verdict")
     expect(verdict).to_contain_text("a person who had this file and changed it after the server")
     expect(verdict).to_contain_text("ask another player, or the server, for their file")
+
+
+def test_a_bundle_packed_again_and_edited_is_judged_by_its_log(visits: Visits) -> None:
+    """Compressed and in a folder, as an ordinary program packs it."""
+    files = read_zip(write_bundle(LINES))
+    page = visits.open("/verify")
+    choose_file(page, "game.zip", packed(in_folder(files)))
+    expect(page.locator("#verdict h2")).to_have_text("No evidence of tampering")
+    expect(page.locator("#check-bytes")).to_contain_text("Packed again: another program")
+    log = files["events.jsonl"].replace(b'"direction":1', b'"direction":-1', 1)
+    choose_file(page, "game.zip", packed(in_folder({**files, "events.jsonl": log})))
+    expect(page.locator("#verdict h2")).to_have_text("This record is invalid")
+    changed = page.locator("#check-bytes .reason").first
+    expect(changed).to_contain_text("The file events.jsonl of the bundle was changed or damaged")
+    expect(page.locator("#check-chain")).to_have_class("fail")
+    expect(page.locator("#verdict")).to_contain_text("a person who had this file and changed it")
 
 
 def test_a_card_not_held_is_named_even_if_all_hashes_are_recomputed(visits: Visits) -> None:

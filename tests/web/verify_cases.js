@@ -8,7 +8,8 @@ import { webcrypto } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
-import { NotABundle, readFile } from "../../service/api/static/verifier/bundle.js";
+import { NotABundle } from "../../service/api/static/verifier/archive.js";
+import { readFile } from "../../service/api/static/verifier/bundle.js";
 import { readKeys } from "../../service/api/static/verifier/notes.js";
 import { adviceOf, authorOf, verify } from "../../service/api/static/verifier/verify.js";
 
@@ -38,7 +39,7 @@ async function findingsOf(bundle, outside) {
 
 /**
  * @param {{file: string, receipts: string[], server_keys: string, witness_keys: string, quorum: number}} one
- * @returns {Promise<object>} of a refused bundle `rest` are the findings on its log alone
+ * @returns {Promise<object>} its findings, or why it is refused
  */
 async function answer({ file, receipts, server_keys, witness_keys, quorum }) {
   const outside = {
@@ -51,7 +52,7 @@ async function answer({ file, receipts, server_keys, witness_keys, quorum }) {
     return { findings: await findingsOf(await readFile(bytes(file)), outside) };
   } catch (error) {
     if (!(error instanceof NotABundle)) throw error;
-    return { refused: error.code, rest: error.rest && (await findingsOf(error.rest, outside)) };
+    return { refused: error.code };
   }
 }
 

@@ -6,19 +6,23 @@ import io
 import json
 import stat
 import struct
+import tracemalloc
 import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from service.shx import bundle
-from service.shx.bundle import NotABundle, read_bundle, read_log, read_zip, write_bundle, write_zip
+from service.shx import archives
+from service.shx.archives import read_zip, write_zip
+from service.shx.bundle import NotABundle, read_bundle, read_log, write_bundle
 from service.shx.canonical import RecordError, canonical, sha256
+from tests.packed_again import never_accepted, packed, packed_again
 
 SAMPLE = Path(__file__).parents[2] / "golden" / "samples" / "shithead-aborted.jsonl"
 LOG = SAMPLE.read_bytes()
@@ -152,16 +156,26 @@ def test_links_and_special_files_are_refused(mode: int) -> None:
 
 
 def test_unlisted_and_missing_files_are_refused() -> None:
-    refused(zipped(lambda archive: archive.writestr("dispute/a", b"")), "does not list the files")
+    added = zipped(lambda archive: archive.writestr("dispute/a", b""))
+    refused(added, "file dispute/a was added after")
+    assert read_log(added).changed == ("the file dispute/a was added after the bundle was made",)
     only = manifest({"events.jsonl": LOG, "dispute/a": b""})
-    refused(write_zip({"events.jsonl": LOG, "manifest.json": only}), "does not list the files")
+    removed = write_zip({"events.jsonl": LOG, "manifest.json": only})
+    refused(removed, "file dispute/a was removed after")
+    assert read_log(removed).lines == LINES
+    listed = manifest({"events.jsonl": LOG, "a.exe": b""})
+    with pytest.raises(NotABundle, match=r"'a\.exe': not a file"):
+        read_log(write_zip({"events.jsonl": LOG, "manifest.json": listed}))
 
 
 def test_a_file_with_another_hash_than_listed_is_refused() -> None:
     other = LOG.replace(b"02:46", b"02:47")
     listed = manifest({"events.jsonl": LOG})
-    refused(write_zip({"events.jsonl": other, "manifest.json": listed}), "hash differs")
-    refused(write_zip({"events.jsonl": LOG + b"\n", "manifest.json": listed}), "hash differs")
+    for content in (other, LOG + b"\n"):
+        changed = write_zip({"events.jsonl": content, "manifest.json": listed})
+        refused(changed, "events.jsonl was changed")
+        assert len(read_log(changed).changed) == 1
+        assert read_log(changed).lines == tuple(content.removesuffix(b"\n").split(b"\n"))
 
 
 @pytest.mark.parametrize(
@@ -250,7 +264,40 @@ def test_times_and_owners_in_extra_fields_change_nothing() -> None:
 
 def test_a_damaged_entry_is_refused() -> None:
     good = write_bundle(LINES)
-    refused(good.replace(b"no_entropy", b"no_Entropy"), "damaged")
+    damaged = good.replace(b"no_entropy", b"no_Entropy")
+    refused(damaged, "damaged")
+    assert len(read_log(damaged).changed) == 1
+    assert not read_log(good).repacked
+    with pytest.raises(NotABundle, match=r"manifest\.json: damaged"):
+        read_log(good.replace(b'"profile"', b'"profilE"'))
+
+
+def test_a_bundle_packed_again_is_read_with_the_same_content() -> None:
+    listed = write_bundle(LINES, files=FILES)
+    content = read_log(listed)
+    assert not content.repacked
+    for name, data in packed_again(listed):
+        assert read_log(data) == replace(content, repacked=True), name
+        with pytest.raises(NotABundle):
+            read_bundle(data)
+
+
+@pytest.mark.heavy
+def test_an_archive_that_another_reader_reads_differently_is_refused() -> None:
+    for name, data in never_accepted(write_bundle(LINES, files=FILES)):
+        with pytest.raises(NotABundle):
+            read_log(data)
+            pytest.fail(name)
+
+
+@pytest.mark.heavy
+def test_a_small_archive_of_many_bytes_is_refused_before_it_is_unpacked() -> None:
+    data = packed({"manifest.json": bytes(40 << 20)})
+    tracemalloc.start()
+    with pytest.raises(NotABundle, match="without compression"):
+        read_log(data)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
 
 
 def test_two_entries_over_the_same_bytes_are_refused() -> None:
@@ -280,11 +327,11 @@ def test_cut_archives_are_refused_and_changed_headers_never_change_the_content()
 
 def test_too_many_entries_and_too_many_bytes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     good = write_bundle(LINES, files=FILES)
-    monkeypatch.setattr(bundle, "MAX_ENTRIES", 4)
+    monkeypatch.setattr(archives, "MAX_ENTRIES", 4)
     refused(good, "more than 4 entries")
     with pytest.raises(NotABundle):
         write_bundle(LINES, files=FILES)
-    monkeypatch.setattr(bundle, "MAX_TOTAL", 100)
+    monkeypatch.setattr(archives, "MAX_TOTAL", 100)
     with pytest.raises(NotABundle, match="more than 100 bytes"):
         read_zip(good)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from service.shx.archives import read_zip, write_zip
 from service.shx.bundle import write_bundle
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
@@ -17,6 +18,7 @@ from service.verify.finding import Check, Finding, Result
 from service.verify.log import Log
 from service.verify.report import NOTHING_FROM_OUTSIDE, report_text
 from tests.changed import replace
+from tests.packed_again import in_folder, packed, packed_again
 from tests.random_games import private_key
 from tests.tamper import SAMPLES, failing, report_on, sample, sample_lines
 
@@ -52,6 +54,70 @@ def test_a_bundle_is_read_like_a_log(tmp_path: Path) -> None:
     path = tmp_path / "game.shx"
     path.write_bytes(write_bundle(sample_lines("threes")))
     assert run(path)[0] == 0
+
+
+def edited(name: str) -> tuple[dict[str, bytes], int]:
+    """Return the files of a bundle, and an event in which a card was edited afterwards."""
+    lines = sample_lines(name)
+    files = read_zip(write_bundle(lines))
+    seq = next(i for i, line in enumerate(lines) if b'"type":"cards_played"' in line)
+    card = json.loads(lines[seq])["data"]["cards"][0].encode()
+    other = lines[seq].replace(card, b"2c" if card != b"2c" else b"3c")
+    return {**files, "events.jsonl": files["events.jsonl"].replace(lines[seq], other)}, seq
+
+
+def test_an_event_edited_under_an_untouched_manifest_fails_bytes_and_is_named(
+    tmp_path: Path,
+) -> None:
+    files, seq = edited("threes")
+    path = tmp_path / "game.shx"
+    for data in (write_zip(files), packed(in_folder(files))):
+        path.write_bytes(data)
+        status, out, errors = run(path)
+        assert (status, errors) == (1, "")
+        assert out.startswith(f"What was changed: Event {seq}, in turn ")
+        changed = "the file events.jsonl was changed or damaged after the bundle was made"
+        assert changed in next(line for line in out.splitlines() if line.startswith("bytes"))
+        assert "as far as the log can be read" not in out
+
+
+def test_a_file_changed_beside_an_intact_log_fails_bytes_and_is_named(tmp_path: Path) -> None:
+    """Without the manifest's hash no check would see a note that was removed or added."""
+    lines = sample_lines("threes")
+    files = read_zip(write_bundle(lines, files={"dispute/1.json": b"{}"}))
+    path = tmp_path / "game.shx"
+    for name, change in (("removed", None), ("changed or damaged", b"[]")):
+        left = {**files, "dispute/1.json": change}
+        path.write_bytes(write_zip({n: data for n, data in left.items() if data is not None}))
+        status, out, _ = run(path)
+        assert status == 1
+        sentence = f"The file dispute/1.json of the bundle was {name} after the bundle was made."
+        assert out.startswith(f"What was changed: {sentence}")
+        assert "A person who had this file and changed it after the server wrote it" in out
+
+
+@pytest.mark.heavy
+def test_a_bundle_packed_again_or_unpacked_is_verified_with_a_remark(tmp_path: Path) -> None:
+    bundle = write_bundle(sample_lines("threes"))
+    path = tmp_path / "game.shx.zip"
+    for name, data in packed_again(bundle):
+        path.write_bytes(data)
+        status, out, errors = run(path)
+        assert (status, errors) == (0, ""), name
+        assert "packed again" in out, name
+    folder = tmp_path / "unpacked"
+    for name, content in {**read_zip(bundle), ".DS_Store": b"Bud1"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    status, out, errors = run(folder)
+    assert (status, errors) == (0, "")
+    assert "packed again" in out
+    (folder / "receipts").mkdir()
+    (folder / "receipts" / "a.note").symlink_to("/etc/passwd")
+    assert run(folder)[0] == 3
+    (folder / "manifest.json").unlink()
+    status, out, errors = run(folder)
+    assert (status, "is a folder: name the file in it" in errors) == (3, True)
 
 
 def test_a_failed_check_gives_exit_status_1_and_names_the_event(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 /** The page /verify: runs all checks on a file or a game and shows each result. */
 
-import { looseText, NotABundle, readFile } from "../verifier/bundle.js";
+import { NotABundle } from "../verifier/archive.js";
+import { looseText, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
 import { distinct, readKeys } from "../verifier/notes.js";
 import { LEFT_OUT, NAMES, adviceOf, authorOf, resultOf, verify } from "../verifier/verify.js";
@@ -45,7 +46,7 @@ async function check(file, name) {
   const own = ++run;
   reset(name);
   try {
-    const { refused, bundle } = await readOrRefuse(await bytesOf(file));
+    const bundle = await readFile(await bytesOf(file));
     game = /(?<="game":")[0-9a-f-]{36}/.exec(looseText(bundle.lines[0] ?? new Uint8Array()))?.[0] ?? "";
     const outside = await fromOutside();
     const rows = new Map();
@@ -60,31 +61,14 @@ async function check(file, name) {
       },
     });
     if (own !== run) return;
-    const author = refused ? "damaged" : authorOf(findings, outside);
+    const author = authorOf(findings, outside);
     for (const finding of findings) if (finding.result === "fail") explain(rows.get(finding.check), finding, author, log);
-    if (refused) return refuse(refused, findings);
     verdict(resultOf(findings, outside), findings, author);
   } catch (error) {
     if (own !== run) return;
     if (!(error instanceof NotABundle)) throw error;
     replace(find("#checks"));
     refuse(error);
-  }
-}
-
-/**
- * Return the content of a file. A bundle with a changed file is refused, but its log is checked
- * nevertheless, because the checks show the changed event.
- *
- * @param {Uint8Array} data
- * @returns {Promise<{refused: NotABundle | null, bundle: import("../verifier/bundle.js").Bundle}>} throws NotABundle
- */
-async function readOrRefuse(data) {
-  try {
-    return { refused: null, bundle: await readFile(data) };
-  } catch (error) {
-    if (!(error instanceof NotABundle && error.rest)) throw error;
-    return { refused: error, bundle: error.rest };
   }
 }
 
@@ -248,12 +232,10 @@ function firstFailure(findings) {
   return first ? h("p", null, [h("a", { href: `#check-${first.check}` }, [t("page.first")])]) : null;
 }
 
-/** Show why a file is refused. @param {{code: string, values?: Record<string, any>}} reason @param {Finding[]} [findings] on its log */
-function refuse({ code, values }, findings = []) {
+/** Show why a file is refused. @param {{code: string, values?: Record<string, any>}} reason */
+function refuse({ code, values }) {
   find("#progress").value = 1;
-  const heading = code === "file.changed" ? "page.changed" : "page.refused";
-  showVerdict("status-3", h("h2", null, [t(heading)]), h("p", null, [t(code, values)]),
-    code === "file.changed" ? authorship("damaged") : null, firstFailure(findings));
+  showVerdict("status-3", h("h2", null, [t("page.refused")]), h("p", null, [t(code, values)]));
 }
 
 /** Fetch the evidence of a game of this server, and verify it unless another file was chosen meanwhile. @param {string} address or id */

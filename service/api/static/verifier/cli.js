@@ -1,5 +1,5 @@
 /**
- * The verifier on the command line, for Node.js 18 or newer:
+ * The verifier on the command line, for Node.js 18 or newer (20 for compressed archives):
  *
  *     node cli.js game.shx --receipt mine.note --server-key keys.json
  *
@@ -8,15 +8,17 @@
  */
 
 import { webcrypto } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join, relative, sep } from "node:path";
 import { parseArgs } from "node:util";
 
-import { NotABundle, readFile } from "./bundle.js";
+import { MAX_ENTRIES, MAX_INFLATED, NotABundle } from "./archive.js";
+import { readFile, readFolder } from "./bundle.js";
 import { distinct, readKeys } from "./notes.js";
 import { authorOf, resultOf, verify } from "./verify.js";
 
 const USAGE = [
-  "usage: node cli.js FILE… [options]",
+  "usage: node cli.js FILE… [options]     (a FILE may be the folder of an unpacked bundle)",
   "  --receipt FILE       a receipt that you stored (repeatable)",
   "  --server-key KEY     the server's key (name+id+key), a file with it, or a saved answer of /v1/keys",
   "  --witness-key KEY    the key of a witness (name+id+key), or a file with it (repeatable)",
@@ -69,9 +71,36 @@ function options() {
   }
 }
 
+/** Return the content of a file, or of a folder with the files of a bundle. @param {string} path @returns {Promise<import("./bundle.js").Bundle>} */
+const contentOf = async (path) => (statSync(path).isDirectory() ? readFolder(filesIn(path)) : readFile(readFileSync(path)));
+
+/** @param {string} folder @returns {Map<string, Uint8Array>} its files by name, also those of its folders */
+function filesIn(folder) {
+  /** @type {Map<string, Uint8Array>} */
+  const files = new Map();
+  let left = MAX_INFLATED;
+  const folders = [folder];
+  for (let own = folders.pop(); own !== undefined; own = folders.pop()) {
+    for (const entry of readdirSync(own, { withFileTypes: true })) {
+      const path = join(own, entry.name);
+      if (entry.isDirectory()) {
+        folders.push(path);
+        continue;
+      }
+      const name = relative(folder, path).split(sep).join("/");
+      if (!entry.isFile()) throw new NotABundle("extra", { name });
+      left -= lstatSync(path).size;
+      if (left < 0 || files.size >= MAX_ENTRIES) throw new NotABundle("large");
+      files.set(name, readFileSync(path));
+    }
+  }
+  if (!files.has("manifest.json")) throw new NotABundle("folder");
+  return files;
+}
+
 /** @param {string} file @param {import("./outside.js").Outside} outside @param {boolean} json @returns {Promise<number>} */
 async function report(file, outside, json) {
-  const { log, findings } = await verify(await readFile(readFileSync(file)), outside);
+  const { log, findings } = await verify(await contentOf(file), outside);
   const status = resultOf(findings, outside);
   if (json) {
     console.log(JSON.stringify({ file, game: log.events[0]?.game ?? null, status, findings }));

@@ -6,10 +6,15 @@ import { EXCHANGES, Failure, isForfeit, PLAYS } from "./log.js";
 
 /** @typedef {import("./log.js").Log} Log @typedef {import("./log.js").Event} Event */
 
-/** @param {Log} log */
-export function checkBytes(log) {
-  if (log.broken) throw log.broken;
-  if (!log.lines.length) throw new Failure(0, "bytes.empty");
+/** @param {Log} log @param {import("./bundle.js").Bundle} bundle @param {unknown} _outside @param {import("./outside.js").Remark} remark */
+export function checkBytes(log, { changed, repacked }, _outside, remark) {
+  if (repacked) remark("bytes.repacked");
+  const fault = log.broken ?? (log.lines.length ? null : new Failure(0, "bytes.empty"));
+  for (const { code, name } of changed) {
+    if (!fault) throw new Failure(null, `bytes.${code}`, { name });
+    remark(`bytes.${code}`, { name }); // the place of the fault says more than the file that has it
+  }
+  if (fault) throw fault;
 }
 
 /** @param {Log} log @param {import("./bundle.js").Bundle} bundle */

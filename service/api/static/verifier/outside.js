@@ -89,12 +89,6 @@ const REFUSALS = "refusals.jsonl";
 /** @param {Bundle} bundle */
 const proofIn = (bundle) => bundle.files.get(PROOF);
 
-/** @param {Bundle} bundle @param {Log} log @returns {Unanswered} why there is no proof to check */
-function withoutProof({ unused }, log) {
-  if (!unused.includes(PROOF)) return new Unanswered("missing", "not_anchored");
-  return log.doubt === null ? new Unanswered("missing", "proof_unused") : new Unanswered("missing", "proof_changed", { seq: log.doubt });
-}
-
 /**
  * Return the log proof and the seq of its event, after all checks that need no key.
  *
@@ -103,7 +97,7 @@ function withoutProof({ unused }, log) {
  */
 async function anchored(log, bundle) {
   const bytes = proofIn(bundle);
-  if (!bytes) throw withoutProof(bundle, log);
+  if (!bytes) throw new Unanswered("missing", "not_anchored");
   const proof = parseProof(bytes);
   if (!proof) throw new Failure(null, "anchor.malformed");
   const last = log.events.length - 1;
@@ -149,7 +143,7 @@ export async function checkSeal(log, bundle, _outside, remark) {
   const { count, sha256: sealed } = log.seal.data.refusals;
   const empty = hex(await sha256(new Uint8Array()));
   if ((count === 0) !== (sealed === empty)) throw new Failure(log.seal.seq, "seal.count");
-  if (!file && count) remark(bundle.unused.includes(REFUSALS) ? "seal.unused" : "seal.missing", { count });
+  if (!file && count) remark("seal.missing", { count });
   if (!file) return;
   if (file.filter((byte) => byte === 10).length !== count || hex(await sha256(file)) !== sealed) {
     throw new Failure(log.seal.seq, "seal.refusals", { count });
