@@ -65,6 +65,10 @@ class RefusedSchema(Closed):
     at = time_field(**described("the time of the attempt"))
     move = fields.Nested(MoveSchema, **described("the move that was attempted"))
     rule = fields.String(**described("the statement that forbids it"))
+    text = fields.String(
+        allow_none=True,
+        **described("the reason in words, cards not held by name; null if the log shows none"),
+    )
 
 
 class DecisionQuery(Closed):

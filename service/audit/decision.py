@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
 from schemas.events import type_of
-from schemas.moves import move_json
+from schemas.moves import move_json, move_of
 from schemas.views import Json, ViewFacts, view_json
 from service.domain.cards import HIDDEN, Card, in_code_order
 from service.domain.commands import (
@@ -29,7 +30,7 @@ from service.domain.legal import legal_moves
 from service.domain.plays import check_play, source_cards
 from service.domain.ruleset import Layout
 from service.domain.view import ALL, Viewer, seen_by
-from service.replay.captions import EXPLAINING, caption
+from service.replay.captions import EXPLAINING, caption, listed, spelled
 from service.replay.history import History, Known, RecordedMove, move_behind
 from service.rulesets.statements import SHARED, cited, rules_allowing, rules_behind
 from service.shx.canonical import parse_time
@@ -311,10 +312,51 @@ def _attempts(history: History, move: RecordedMove, refused: Iterable[Attempt]) 
             since = history.log[earlier.first].at
             break
     return [
-        {"at": row["at"], "move": row["move"], "rule": row["rule"]}
+        {
+            "at": row["at"],
+            "move": row["move"],
+            "rule": row["rule"],
+            "text": _objection(history, move, row),
+        }
         for row in refused
         if row["seat"] == move.seat and since < row["at"] <= until
     ]
+
+
+def _objection(history: History, move: RecordedMove, attempt: Attempt) -> str | None:
+    """
+    Return why an attempt before a move was refused, None if the position does not show it.
+
+    The refusal of a card that is not held cites the same statement as other refusals, so that it
+    reveals nothing during the game. Here the seat's own cards are known, so the card is named.
+    """
+    seq = bisect_right(history.log, attempt["at"], hi=move.first, key=lambda record: record.at) - 1
+    seat = int(attempt["seat"])
+    if seq < 0 or history.known[seq] is not Known.DECK:
+        return None
+    game, attempted = history.games[seq], move_of(attempt["move"], seat)
+    state = game.seats[seat]
+    unheld = [c for c in _cards_of(attempted) if c not in (*state.hand, *state.up_cards)]
+    if unheld:
+        return f"not held in the hand or face up: {listed(map(spelled, unheld))}"
+    try:
+        decide(attempted, game)
+    except CommandRefused as refused:
+        return str(refused)
+    return None
+
+
+def _cards_of(move: Move) -> tuple[Card, ...]:
+    """Return the cards that a move names."""
+    match move:
+        case Play(cards=cards) | PickUp(along=cards):
+            return cards
+        case Swap(up=up, hand=hand):
+            return up + hand
+        case Lay(stacks=stacks):
+            return tuple(card for stack in stacks for card in stack)
+        case _:
+            return ()
 
 
 def effects(history: History, move: RecordedMove) -> list[Json]:

@@ -271,7 +271,7 @@ def _effect(row: Json) -> tuple[str, ...]:
 
 
 def _refused(row: Json) -> tuple[str, ...]:
-    return row["at"], move_text(row["move"]), row["rule"]
+    return row["at"], move_text(row["move"]), row["rule"], row["text"] or ""
 
 
 def _objection(row: Objection) -> tuple[str, ...]:

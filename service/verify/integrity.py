@@ -20,6 +20,7 @@ from service.shx.moves import (
 )
 from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
 from service.verify.log import SEALS, Log, linked
+from service.verify.plain import REMOVED
 
 
 def check_bytes(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
@@ -82,11 +83,12 @@ def _break(log: Log, seq: int) -> Failed:
 
     If the link from the next event is intact, this event was not changed, so the previous
     one was. If only these two links are broken, one changed event explains both: this one.
-    Otherwise either may have been changed, and the failure is at the previous one.
+    Otherwise events may have been removed and the later ones renumbered, or either of the two
+    may have been changed, and the failure is at the previous one.
     """
     next_linked = seq < log.end and linked(log, seq + 1)
     only_this = seq < log.end and not next_linked and (seq + 1 == log.end or linked(log, seq + 2))
-    which = f"seq {seq - 1}" if next_linked else f"seq {seq - 1} or {seq}"
+    which = f"seq {seq - 1}" if next_linked else f"{REMOVED}, or seq {seq - 1} or {seq}"
     text = f"not the event that seq {seq} names as the one before it: {which} was changed"
     more = f", or what follows from seq {seq} on is of another history" if next_linked else ""
     if only_this:

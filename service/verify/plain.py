@@ -13,6 +13,9 @@ from service.verify.finding import BUDGET, Check
 NOT_ALLOWED: Final = "not allowed: "
 """Begins the reason of a failure at an action that a rule forbids."""
 
+REMOVED: Final = "events between them were removed"
+"""In the reason of a broken link that no single changed event explains."""
+
 MAX_WORDS: Final = 30
 """Maximum number of words of a sentence in a summary or a finding."""
 
@@ -216,7 +219,7 @@ _REASONS: Final[tuple[tuple[str, str], ...]] = (
     ),
     (
         r"not the event that seq (\d+) names",
-        "This event or event {a} was changed after it was written.",
+        "Events between this one and event {a} were removed, or one of these two was changed.",
     ),
     (
         r"the manifest is of a log that ends",

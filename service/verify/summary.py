@@ -14,7 +14,7 @@ from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.verify.claims import Claim, Explanation
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
-from service.verify.plain import FAILS, MAX_WORDS, in_words, sentences
+from service.verify.plain import FAILS, MAX_WORDS, REMOVED, in_words, sentences
 
 FILE: Final = "FILE"
 """Placeholder for the name of the file in commands."""
@@ -66,10 +66,12 @@ def _order(explanation: Explanation) -> tuple[bool, int, bool]:
     Return the sort key of an explanation; the summary is about the first one.
 
     A seed other than the committed one comes first, because it changes all cards. A fault of an
-    event comes before a receipt or proof of another history, because it explains more.
+    event comes before a receipt or proof of another history, because it explains more. A gap
+    comes before a fault of the event before it, which it explains.
     """
     outside = explanation.check in (Check.RECEIPTS, Check.ANCHOR)
-    return explanation.check is not Check.COMMITMENTS, explanation.seq, outside
+    seq = explanation.seq - (2 if _removal(explanation) else 0)
+    return explanation.check is not Check.COMMITMENTS, seq, outside
 
 
 def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
@@ -118,9 +120,31 @@ def _changed(explanation: Explanation) -> str:
     stated = (
         [] if explanation.happened is None else [f"It states: {_in_short(explanation.happened)}."]
     )
+    if removal := _removal(explanation):
+        return " ".join([removal, *stated, _COUNTED])
     detail = _detail(explanation)
     general = "" if detail and explanation.check in _SELF_EXPLAINING else FAILS[explanation.check]
     return " ".join([place, *stated, *filter(None, (general, detail)), _COUNTED])
+
+
+def _removal(explanation: Explanation) -> str | None:
+    """Return what a gap in the record shows, None if its reason is none: removal comes first."""
+    if explanation.check is not Check.CHAIN:
+        return None
+    line = f"is in line {explanation.seq + 1} of the record."
+    gap = re.match(r"seq is (\d+), not (\d+)", explanation.reason)
+    if gap is not None and int(gap[1]) > int(gap[2]):
+        named, due = int(gap[1]), int(gap[2])
+        missing = f"Events {due} to {named - 1} are missing: they were removed"
+        if named == due + 1:
+            missing = f"Event {due} is missing: it was removed"
+        return f"{missing}, or event {named} has a wrong number. Event {named} {line}"
+    broken = re.match(rf"not the event that seq (\d+) names .*{REMOVED}", explanation.reason)
+    if broken is None:
+        return None
+    before, after = int(broken[1]) - 1, int(broken[1])
+    why = "were removed, or one of these two was changed."
+    return f"Events between event {before} and event {after} {why} Event {before} {line}"
 
 
 _COUNTED: Final = "The first event has number 0, the first seat is seat 0."

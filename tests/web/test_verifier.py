@@ -707,6 +707,19 @@ def test_the_range_of_each_check_ends_at_the_changed_event() -> None:
     assert broken["anchor"]["code"] == "open.not_anchored"
 
 
+def test_a_removed_move_is_not_explained_by_a_change_of_the_event_before_it() -> None:
+    entry = LINES[40]
+    numbered = [json.loads(line) for line in (*LINES[:40], *LINES[42:])]
+    removed = tuple(canonical({**event, "seq": seq}) for seq, event in enumerate(numbered))
+    other = canonical({**json.loads(entry), "at": json.loads(LINES[41])["at"][:-2] + "9Z"})
+    cases = [
+        Case(name="renumbered", lines=removed),
+        Case(name="changed", lines=(*LINES[:40], other, *LINES[41:])),
+    ]
+    codes = [by_check(report["findings"])["chain"]["code"] for report in in_node(cases)]
+    assert codes == ["chain.removed", "chain.changed"]
+
+
 def test_every_failure_has_a_text_without_technical_terms() -> None:
     sources = "".join(path.read_text() for path in VERIFIER.glob("*.js"))
     english = strings()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from schemas.audit import CustodySchema, DecisionSchema, KnowledgeSchema
+from service.domain.cards import Card
+from service.replay.captions import listed, spelled
 from service.store.database import Database
 from tests.releases.make import grow_log
 from tests.worlds.api_world import Person, World, problem_of
@@ -67,11 +69,14 @@ def test_a_bot_judges_the_moves_of_a_turn_only_after_the_seal(
 def test_a_refused_move_is_shown_to_its_player_and_after_the_seal_to_all(
     world: World, ada: Person, bob: Person, game: str
 ) -> None:
-    move = {"type": "swap", "up": own_hand(bob, game)[:1], "hand": own_hand(ada, game)[:1]}
+    theirs = own_hand(bob, game)
+    move = {"type": "swap", "up": theirs[:1], "hand": theirs[1:2]}
     assert problem_of(ada.post(f"{game}/moves", move)) == "rule-refused"
     seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
     [attempt] = ada.get(f"{game}/audit/moves/{seq}").json["refused"]
     assert (attempt["move"], attempt["rule"]) == (move, "P4")
+    unheld = listed(spelled(Card(card)) for card in (*move["up"], *move["hand"]))
+    assert attempt["text"] == f"not held in the hand or face up: {unheld}"
     assert bob.get(f"{game}/audit/moves/{seq}").json["refused"] is None
     bob.post(f"{game}/moves", {"type": "forfeit"})
     assert world.get(f"{game}/audit/moves/{seq}").json["refused"] == [attempt]

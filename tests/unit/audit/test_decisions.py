@@ -13,6 +13,7 @@ from service.audit.decision import decision
 from service.domain.game import Status
 from service.domain.plays import source_cards
 from service.domain.ruleset import Layout, Ruleset
+from service.replay.captions import spelled
 from service.replay.history import History
 from service.rulesets.catalogue import Definition, catalogue, definition
 from service.rulesets.statements import SHARED
@@ -148,7 +149,40 @@ def test_a_refused_attempt_is_listed_before_the_next_move_of_its_seat() -> None:
     attempt = {"at": at, "seat": 1, "move": {"type": "try_stock"}, "rule": "P9"}
     other = {**attempt, "seat": 0}
     attempts = [decision(history, d.first, refused=[attempt, other])["refused"] for d in moves]
-    assert attempts == [[], [{"at": at, "move": {"type": "try_stock"}, "rule": "P9"}], []]
+    [shown] = attempts[1]
+    assert (attempts[0], attempts[2]) == ([], [])
+    assert (shown["at"], shown["move"], shown["rule"]) == (at, {"type": "try_stock"}, "P9")
+
+
+def test_a_refused_attempt_is_explained_by_the_position_in_which_it_was_made() -> None:
+    """A card that is not held is named, although its refusal cites another statement."""
+    history = sample("leeds")
+    move = next(
+        d
+        for d in history.moves
+        if d.command is not None
+        and decision(history, d.first)["not_legal"]
+        and history.games[d.first - 1].status is Status.PLAYING
+    )
+    assert move.seat is not None
+    [unfit, *_] = decision(history, move.first)["not_legal"]
+    state = history.games[move.first - 1].seats[move.seat]
+    elsewhere = next(
+        card
+        for seat in history.games[move.first - 1].seats
+        for card in seat.hand
+        if card not in (*state.hand, *state.up_cards)
+    )
+    at = history.log[move.first].at
+    rows = [
+        {"at": at, "seat": move.seat, "move": {"type": "play", "cards": [card]}, "rule": "L12"}
+        for card in (unfit["card"], elsewhere)
+    ]
+    shown = decision(history, move.first, refused=rows)["refused"]
+    assert [one["text"] for one in shown] == [
+        unfit["text"],
+        f"not held in the hand or face up: {spelled(elsewhere)}",
+    ]
 
 
 def test_a_card_that_is_too_high_for_a_seven_cites_the_statement_on_sevens() -> None:

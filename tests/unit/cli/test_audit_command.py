@@ -121,7 +121,7 @@ def test_refused_attempts_of_a_bundle_are_printed(
     path.write_bytes(write_bundle(lines, files=files))
     status, out, _ = shithead("audit", path, "--move", "60")
     assert status == 0
-    assert f"refused before\n  {at}  pick up  L10\n" in out
+    assert f"refused before\n  {at}  pick up  L10" in out
 
 
 def test_the_audit_of_a_running_game_prints_only_public_facts(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 from uuid import UUID
 
@@ -13,13 +14,14 @@ import pytest
 
 from service.domain.cards import Card
 from service.replay.captions import spelled
+from service.shx.canonical import canonical
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
 from service.verify import anchoring, receipts, signatures
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
-from service.verify.log import Authorship
+from service.verify.log import Authorship, Log
 from service.verify.plain import in_words
 from service.verify.summary import Summary, summary_of
 from tests.attacks.record_attacks import (
@@ -28,7 +30,7 @@ from tests.attacks.record_attacks import (
 )
 from tests.attacks.registry import game_at
 from tests.random_games import private_key
-from tests.tamper import Forgery, report_on, sample
+from tests.tamper import Forgery, report_on, sample, sample_lines
 
 EXPLAINED = (signatures, receipts, anchoring)
 """The modules whose reasons must all have a plain sentence."""
@@ -86,6 +88,38 @@ def test_each_reason_of_a_failure_has_a_plain_sentence(module: ModuleType) -> No
 )
 def test_a_receipt_or_a_broken_link_names_the_event(reason: str, words: str) -> None:
     assert words in (in_words(reason) or "")
+
+
+def renumbered(lines: Sequence[bytes]) -> tuple[bytes, ...]:
+    """Return lines whose `seq` counts without gaps, with their old links."""
+    return tuple(canonical({**json.loads(line), "seq": seq}) for seq, line in enumerate(lines))
+
+
+def test_a_removed_move_is_named_before_the_events_beside_it() -> None:
+    """The event before the gap and the one after it are as the server wrote them."""
+    lines = sample_lines("leeds")
+    move = next(move for move in Log(lines).moves if move.first > 40 and move.last > move.first)
+    first, last, end = move.first, move.last, len(lines)
+    whole = report_on((*lines[:first], *lines[last + 1 :])).summary
+    part = report_on((*lines[: first + 1], *lines[first + 2 :])).summary
+    hidden = report_on(renumbered((*lines[:first], *lines[last + 1 :]))).summary
+    cut = report_on((*lines[:first], *lines[end - 1 :])).summary
+    assert whole is not None and part is not None and hidden is not None and cut is not None
+    assert whole.changed.startswith(
+        f"Events {first} to {last} are missing: they were removed, or event {last + 1} has a wrong"
+    )
+    assert part.changed.startswith(f"Event {first + 1} is missing: it was removed, or event ")
+    between = f"Events between event {first - 1} and event {first} were removed, or one of"
+    assert hidden.changed.startswith(between)
+    assert cut.changed.startswith(f"Events {first} to {end - 2} are missing: they were removed")
+
+
+def test_events_put_in_are_not_called_removed() -> None:
+    lines = sample_lines("leeds")
+    summary = report_on((*lines[:44], *lines[41:])).summary
+    assert summary is not None
+    assert summary.changed.startswith("Event 44, in turn ")
+    assert "events are missing, or were put in" in summary.changed
 
 
 def test_the_shithead_that_a_record_claims_is_named() -> None:

@@ -94,7 +94,7 @@ function attempts({ unproven }, refused, saw, replay) {
   return section(
     t("replay.refused", { n: refused.length }),
     h("ul", { class: "refused" }, refused.map((one) =>
-      h("li", null, [h("b", null, [moveInWords(one.move, saw)]), ...statements([one.rule], replay)]),
+      h("li", null, [h("b", null, [moveInWords(one.move, saw)]), one.text && h("span", { lang: "en" }, [` ${one.text}`]), ...statements([one.rule], replay)]),
     )),
     unproven ? h("p", { class: "quiet", lang: "en" }, [unproven]) : null,
   );

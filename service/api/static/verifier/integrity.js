@@ -27,14 +27,20 @@ export async function checkChain(log, { manifest }) {
     if (event.named !== seq) throw new Failure(seq, "chain.seq", { named: event.named });
     if (event.game !== game) throw new Failure(seq, "chain.game");
     if (!seq && event.prev !== hex(await genesis(game))) throw new Failure(seq, "chain.genesis");
-    // Reported at the previous event, because a change of it is the usual cause.
-    if (seq && event.prev !== log.headHex(seq - 1)) throw new Failure(seq - 1, "chain.changed", { next: seq });
+    // Reported at the previous event, because a change of it is the usual cause if later links hold.
+    if (seq && event.prev !== log.headHex(seq - 1)) throw new Failure(seq - 1, isOneChange(log, seq) ? "chain.changed" : "chain.removed", { next: seq });
     if (seq && event.at < log.events[seq - 1].at) throw new Failure(seq, "chain.earlier");
     const start = log.starts[seq];
     if (event.at !== log.events[start].at) throw new Failure(seq, "chain.time", { start });
   }
   const last = log.events.length - 1;
   if (manifest && !log.broken && manifest.made_at !== log.events[last].at) throw new Failure(last, "chain.made_at");
+}
+
+/** Return whether one changed event explains a broken link: the one before `seq`, or the one at it. @param {Log} log @param {number} seq */
+function isOneChange(log, seq) {
+  const isLinked = (/** @type {number} */ at) => at >= log.events.length || log.events[at].prev === log.headHex(at - 1);
+  return seq + 1 < log.events.length && (isLinked(seq + 1) || isLinked(seq + 2));
 }
 
 /** Events that follow from a move and never begin one. */
