@@ -14,7 +14,7 @@ from service.application.access import AccessLog
 from service.application.calls import Caller, Player
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache
-from service.application.games.entry import GameEntry
+from service.application.games.record import GameRecord
 from service.application.quotas import Slots
 from service.audit.statistics import (
     FALSE_ALARM,
@@ -99,7 +99,8 @@ class Statistics:
         entry = self._game_cache.fresh(game)
         if entry is None or not entry.record.sealed:
             raise StoreError(f"game {game} is to be counted but is not over")
-        self._directory.keep_facts(self._facts(entry))
+        lines = self._game_cache.lines(game)
+        self._directory.keep_facts(statistics_input(entry.record, lines, entry.players))
 
     def shuffles(self) -> dict[str, Any]:
         """
@@ -163,40 +164,6 @@ class Statistics:
             "cannot_tell": OF_CHOICES,
         }
 
-    def _facts(self, entry: GameEntry) -> StatisticsInput:
-        record, seats = entry.record, entry.record.game.setup.seats
-        log = decode_log(self._game_cache.lines(record.identity))
-        players = {s: player for s, player in enumerate(entry.players) if player is not None}
-        people = [seat for seat in players if seats[seat].bot is None]
-        deck, ended_at = sealed_deck(log), parse_time(record.at)
-        deal = deal_fact(log, deck, people)
-        return StatisticsInput(
-            game=record.identity,
-            deck=None
-            if deal is None
-            else ShuffledDeck(
-                game=record.identity,
-                ruleset=record.created["ruleset"]["id"],
-                aborted=record.game.status is Status.ABORTED,
-                cards=deal.deck,
-                dealt=deal.dealt,
-                to_people=deal.to_people,
-                ended_at=ended_at,
-            ),
-            choices=tuple(
-                BlindChoice(
-                    game=record.identity,
-                    seq=fact.seq,
-                    player=players[fact.seat],
-                    slots=fact.choice.slots,
-                    playable=fact.choice.playable,
-                    fitted=fact.choice.fitted,
-                )
-                for fact in blind_facts(log, deck, people)
-            ),
-            ended_at=ended_at,
-        )
-
     def _read_new(self) -> None:
         """
         Add the decks stored since the last call, and those stored late.
@@ -227,6 +194,43 @@ class Statistics:
             tally.add(row.cards, aborted=row.aborted, dealt=row.dealt, to_people=row.to_people)
             seen[row.game] = row.ended_at
             self._latest[public] = max(self._latest.get(public, row.ended_at), row.ended_at)
+
+
+def statistics_input(
+    record: GameRecord, lines: Sequence[bytes], players: Sequence[UUID | None]
+) -> StatisticsInput:
+    """Return what statistics need of a finished game; `players` are those of its seats."""
+    seats, log = record.game.setup.seats, decode_log(lines)
+    seated = {s: player for s, player in enumerate(players) if player is not None}
+    people = [seat for seat in seated if seats[seat].bot is None]
+    deck, ended_at = sealed_deck(log), parse_time(record.at)
+    deal = deal_fact(log, deck, people)
+    return StatisticsInput(
+        game=record.identity,
+        deck=None
+        if deal is None
+        else ShuffledDeck(
+            game=record.identity,
+            ruleset=record.created["ruleset"]["id"],
+            aborted=record.game.status is Status.ABORTED,
+            cards=deal.deck,
+            dealt=deal.dealt,
+            to_people=deal.to_people,
+            ended_at=ended_at,
+        ),
+        choices=tuple(
+            BlindChoice(
+                game=record.identity,
+                seq=fact.seq,
+                player=seated[fact.seat],
+                slots=fact.choice.slots,
+                playable=fact.choice.playable,
+                fitted=fact.choice.fitted,
+            )
+            for fact in blind_facts(log, deck, people)
+        ),
+        ended_at=ended_at,
+    )
 
 
 def _choice(row: BlindChoice) -> Choice:

@@ -16,16 +16,19 @@ from schemas.tables import table_event_of
 from service.application.disputes.record import DISPUTES, dispute_append
 from service.application.games.commits import game_summary
 from service.application.games.record import GameRecord, load
-from service.application.games.refused_moves import opened
 from service.application.tables.record import TABLES, table_summary
 from service.atomic_files import write_whole
+from service.backup.check_attached import (
+    attached_to_dispute,
+    choices_of_game,
+    refusals_of_game,
+)
 from service.domain.dispute import DisputeState
 from service.domain.table import HandDealt, Table, fold_table
-from service.keys import KeyringError, Keys
+from service.keys import Keys
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import genesis, head
-from service.shx.moves import refusals_file, seal_of, sealed_refusals
 from service.shx.receipts import receipt_body
 from service.shx.tlog.checkpoint import open_checkpoint, parse_checkpoint
 from service.shx.tlog.notes import NoteVerifier, parse_note
@@ -33,7 +36,6 @@ from service.shx.tlog.tiles import EMPTY, TreeEdge, grow
 from service.shx.tlog.tree import leaf_hash
 from service.store.archive import Bundles
 from service.store.database import Database, as_json
-from service.store.directory import Directory
 from service.store.events import EventStore, StoreError, StoreUnavailable, StreamKind, StreamSlice
 from service.store.postgres_events import PostgresStore
 from service.verify.finding import Result
@@ -231,6 +233,9 @@ class LogCheck:
 
     def _end(self, progress: Progress) -> Iterator[Fault]:
         """Yield faults of heads beyond the last leaf, and of games whose end has no leaf."""
+        size = progress.edge.size
+        if not self._database.fetch("check_heads", size - 1, size):
+            yield Fault(where=f"head of {size} leaves", check="root", reason="it is missing")
         for size, _, _ in self._database.fetch("check_heads", progress.edge.size, 2**62):
             reason = f"the log has only {progress.edge.size} leaves"
             yield Fault(where=f"head of {size} leaves", check="root", reason=reason)
@@ -383,7 +388,12 @@ STREAM_BATCH: Final = 50
 
 
 def check_streams(
-    database: Database, store: PostgresStore, progress: Progress, keyring: Keys | None = None
+    database: Database,
+    store: PostgresStore,
+    progress: Progress,
+    keyring: Keys | None = None,
+    *,
+    refusals_after: datetime | None = None,
 ) -> Iterator[Progress]:
     """
     Check all streams after the last one of `progress`; yield the new state after each.
@@ -394,7 +404,17 @@ def check_streams(
     while rows := database.fetch("check_streams", progress.stream, STREAM_BATCH):
         for stream, kind, version, shown in rows:
             where = f"{kind} {stream}"
-            faults = list(_stream(database, store, stream, where, keyring, deep=progress.deep))
+            faults = list(
+                _stream(
+                    database,
+                    store,
+                    stream,
+                    where,
+                    keyring,
+                    deep=progress.deep,
+                    refusals_after=refusals_after,
+                )
+            )
             if shown != version:
                 row = "it has no row" if shown is None else f"its row has version {shown}"
                 reason = f"{row}; the stream has version {version}"
@@ -412,6 +432,7 @@ def _stream(
     keyring: Keys | None,
     *,
     deep: bool,
+    refusals_after: datetime | None,
 ) -> Iterator[Fault]:
     try:
         found = store.read(stream)
@@ -433,9 +454,39 @@ def _stream(
         yield Fault(where=where, check="row", reason=reason)
     if deep and found.kind is StreamKind.GAME:
         yield from _verified(bundle or Bundle(lines=found.events), where)
-        yield from refusal_faults(database, stream, found.events, keyring, where)
+        due = None if bundle is not None else refusals_after
+        for reason in refusals_of_game(database, stream, found.events, keyring, after=due):
+            yield Fault(where=where, check="refusals", reason=reason)
     if deep:
         yield from row_faults(database, found.kind, stream, found.events, where)
+    if deep and broken is None:
+        yield from _attached(database, store, stream, found, keyring, where)
+
+
+def _attached(
+    database: Database,
+    store: PostgresStore,
+    stream: UUID,
+    found: StreamSlice,
+    keyring: Keys | None,
+    where: str,
+) -> Iterator[Fault]:
+    """Yield a fault for data beside a stream that does not follow from it."""
+    reasons: list[str] = []
+    try:
+        if found.kind is StreamKind.DISPUTE:
+            reasons = list(attached_to_dispute(database, stream, found.events, keyring))
+        elif found.kind is StreamKind.GAME:
+            reasons = list(choices_of_game(database, stream, found.events))
+    except StoreError:
+        raise
+    except Exception:  # noqa: BLE001 - a changed event can cause any error; its row is reported
+        return
+    if not reasons:
+        return
+    present = store.read(stream)
+    if present is not None and present.version == found.version:  # else it changed meanwhile
+        yield from (Fault(where=where, check="row", reason=reason) for reason in reasons)
 
 
 def broken_chain(stream: UUID, lines: Sequence[bytes]) -> str | None:
@@ -524,47 +575,19 @@ def whole_check(
     keys: Sequence[NoteVerifier] | None,
     progress: Progress,
     keyring: Keys | None = None,
+    *,
+    refusals_after: datetime | None = None,
 ) -> Iterator[Progress]:
     """
     Run a check to its end, from `progress` on; yield the new state after each step.
 
-    With a keyring the stored refused attempts are decrypted and compared with the seals.
+    With a keyring the stored refused attempts are decrypted and compared with the seals. Those of
+    games that ended after `refusals_after` are not deleted yet; None: they may all be deleted.
     """
     store = PostgresStore(database, Bundles(archive))
-    for step in check_streams(database, store, progress, keyring):
+    for step in check_streams(
+        database, store, progress, keyring, refusals_after=refusals_after
+    ):
         yield (progress := step)
     progress = progress.with_faults(*_missing_streams(database, progress.faults))
     yield from LogCheck(database, store, keys).run(progress)
-
-
-_SEALS: Final = ("game_sealed", "game_aborted")
-
-
-def refusal_faults(
-    database: Database, game: UUID, lines: Sequence[bytes], keyring: Keys | None, where: str
-) -> Iterator[Fault]:
-    """
-    Yield a fault if the stored refused attempts of a game are not those that its seal names.
-
-    A game without stored attempts passes: their retention period may be over, and those of
-    an archived game are in its bundle. Without a keyring only their number is compared.
-    """
-    stored = Directory(database).refusals(game)
-    if not stored or not lines:
-        return
-    last = orjson.loads(lines[-1])
-    sealed = sealed_refusals(last) if last["type"] in _SEALS else None
-    if keyring is None:
-        if sealed is not None and len(stored) < sealed.count:
-            reason = f"{len(stored)} refused attempts are stored, and the seal names {sealed.count}"
-            yield Fault(where=where, check="refusals", reason=reason)
-        return
-    try:
-        found = seal_of(refusals_file(opened(keyring, game, stored)))
-    except KeyringError as error:
-        reason = f"a refused attempt is not as it was recorded: {error}"
-        yield Fault(where=where, check="refusals", reason=reason)
-        return
-    if sealed not in (None, found):
-        reason = f"{found.count} refused attempts are stored, not those that the seal names"
-        yield Fault(where=where, check="refusals", reason=reason)

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -348,6 +348,13 @@ SAVE_EVERY = 5.0
     show_default=True,
     help="The name of the service in its signatures.",
 )
+@click.option(
+    "--keep-refusals-days",
+    envvar="SHITHEAD_KEEP_REFUSALS_DAYS",
+    show_envvar=True,
+    type=click.IntRange(min=0),
+    help="With --deep: the days for which refused attempts are retained, 0: forever.",
+)
 @click.option("--deep", is_flag=True, help="Verify every game as `shithead verify` does.")
 @click.option(
     "--state",
@@ -363,6 +370,7 @@ def check(
     origin: str,
     state: Path | None,
     *,
+    keep_refusals_days: int | None,
     deep: bool,
     as_json: bool,
 ) -> int:
@@ -373,10 +381,13 @@ def check(
     Prints a line for each fault, up to a thousand:
       chain, head        the events of a stream are not chained, or end in another head
       row                a summary has another version than its stream; with --deep:
-                         or differs from the state that its events lead to
+                         or differs from the state that its events lead to, or the
+                         statements, evidence or findings of a dispute, or the blind
+                         choices of a game, are not those of its stream
       bundle             the bundle of an archived game is missing or has another hash
       refusals           with --deep: the stored refused attempts of a game are not those
-                         named by its seal, or cannot be decrypted with the keys
+                         named by its seal, cannot be decrypted with the keys, or are
+                         missing before their retention ends
       leaf, tile, root   the public log contradicts the games or its own leaves
       signature          a checkpoint is not signed by the service, or is of another tree
     If the keys are available, missing keys that running games need are reported too.
@@ -399,7 +410,8 @@ def check(
         progress = None if state is None else load_progress(state, deep=deep)
         with database_of(database_url, data) as url:
             folder = data / "archive" if archive is None and database_url is None else archive
-            done = _run(url, folder, keys, available.keyring, progress, state, deep=deep)
+            after = _refusals_after(keep_refusals_days)
+            done = _run(url, folder, keys, available.keyring, progress, state, after, deep=deep)
             missing = available.lacking(_needed(url)) if available.keyring else []
     except (StateError, StoreUnavailable) as error:
         raise click.ClickException(str(error)) from None
@@ -411,6 +423,16 @@ def check(
     return FOUND if done.faults or missing else 0
 
 
+def _refusals_after(days: int | None) -> datetime:
+    """Return the time after whose game ends refused attempts are retained; None: the default."""
+    from service.config import Settings
+
+    retained = Settings(database_url="").keep_refusals_days if days is None else days
+    if retained == 0:
+        return datetime.min.replace(tzinfo=UTC)
+    return datetime.now(UTC) - timedelta(days=retained)
+
+
 def _run(
     url: str,
     archive: Path | None,
@@ -418,6 +440,7 @@ def _run(
     keyring: Keyring | None,
     progress: Progress | None,
     state: Path | None,
+    refusals_after: datetime,
     *,
     deep: bool,
 ) -> Progress:
@@ -430,7 +453,9 @@ def _run(
         streams = bars.add_task("streams", total=extent.streams)
         leaves = bars.add_task("public log", total=extent.leaves)
         try:
-            for current in whole_check(database, archive, keys, start, keyring):
+            for current in whole_check(
+                database, archive, keys, start, keyring, refusals_after=refusals_after
+            ):
                 bars.update(streams, completed=current.streams)
                 bars.update(leaves, completed=current.edge.size)
                 if state is not None and time.monotonic() - saved > SAVE_EVERY:

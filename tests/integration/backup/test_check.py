@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from uuid import UUID
 
@@ -23,6 +24,7 @@ from service.backup.check import (
 from service.cli.__main__ import shithead
 from service.domain.events import Entropy
 from service.domain.game import Status
+from service.keys import Keys
 from service.shx.bundle import write_bundle
 from service.shx.canonical import sha256
 from service.shx.tlog.notes import NoteVerifier
@@ -51,9 +53,10 @@ def checked(
     deep: bool = False,
     archive: Path | None = None,
     key: NoteVerifier = SIGNER.verifier,
+    keyring: Keys | None = None,
 ) -> Progress:
     """Return the result of a completed check."""
-    *_, last = whole_check(database, archive, [key], Progress(deep=deep))
+    *_, last = whole_check(database, archive, [key], Progress(deep=deep), keyring)
     return last
 
 
@@ -283,6 +286,75 @@ def test_the_summary_of_a_dispute_is_compared_as_well(database_url: str) -> None
     database.close()
 
 
+@pytest.fixture
+def dispute(database_url: str) -> tuple[UUID, Keys]:
+    """Return the id of a dispute with a statement and findings, and the keys of its service."""
+    world = make_world(database_url)
+    ada, bob = world.person("Ada"), world.person("Bob")
+    table = two_seats(ada, bob)
+    game = UUID(table["game"])
+    some_moves((ada, bob), f"/v1/games/{game}", 6)
+    events = [json.loads(line) for line in world.services.game_cache.lines(game)]
+    seq = next(event["seq"] for event in events if event["by"] == 1)
+    accusation = {"accused": 1, "seq": seq, "charge": "other", "statement": "It was not so."}
+    answer = ada.post(f"/v1/games/{game}/disputes", accusation)
+    assert answer.status_code == 201, answer.text
+    world.services.dispute_jobs.process(UUID(answer.json["id"]))
+    world.services.close()
+    return UUID(answer.json["id"]), world.services.keyring
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("UPDATE dispute_texts SET words = 'It was so.'", "statement of seq 1 is not the one"),
+        ("UPDATE dispute_texts SET words = NULL", "statement of seq 1 lacks its text"),
+        ("DELETE FROM dispute_texts", "the statement of seq 1 is missing"),
+        ("UPDATE dispute_texts SET seq = 9", "a statement is stored for seq 9"),
+        ("UPDATE dispute_bundles SET bundle = 'PK'", "evidence is not that of its first event"),
+        ("DELETE FROM dispute_bundles", "its frozen evidence is missing"),
+        ("DELETE FROM dispute_findings", "its findings are missing"),
+        ("UPDATE dispute_findings SET found_at = 3", "its findings are of version 3"),
+        (
+            "UPDATE dispute_findings SET sealed = set_byte(sealed, 40, get_byte(sealed, 40) # 1)",
+            "its findings are not as they were made",
+        ),
+        ("UPDATE dispute_texts SET words = NULL, salt = NULL", None),
+    ],
+)
+def test_data_of_a_dispute_that_its_stream_does_not_commit_to_is_named(
+    database_url: str, dispute: tuple[UUID, Keys], change: str, reason: str | None
+) -> None:
+    """A statement erased with its author keeps its row, and is no fault."""
+    identity, keys = dispute
+    with closing(Database(database_url, size=2)) as database:
+        assert checked(database, deep=True, keyring=keys).faults == ()
+        with psycopg.connect(database_url) as owner:
+            for table in ("dispute_texts", "dispute_bundles", "dispute_findings"):
+                owner.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL".encode())
+            owner.execute(change.encode())
+        faults = checked(database, deep=True, keyring=keys).faults
+    if reason is None:
+        assert faults == ()
+        return
+    assert {fault.where for fault in faults} == {f"dispute {identity}"}
+    assert any(reason in fault.reason for fault in faults), faults
+
+
+def test_changed_blind_choices_are_found(stored_games: StoredGames, database: Database) -> None:
+    services = stored_games.services
+    while waiting := services.statistics.uncounted(limit=9):
+        for game in waiting:
+            services.statistics.count(game)
+    assert checked(database, deep=True).faults == ()
+    game = stored_games.finished
+    invented = f"('{game}', 7, {OTHER_PLAYER}, 3, 1, true, now())"
+    as_superuser(stored_games.url, f"INSERT INTO blind_choices VALUES {invented}")
+    [fault] = checked(database, deep=True).faults
+    assert (fault.where, fault.check) == (f"game {game}", "row")
+    assert "blind choices are not" in fault.reason
+
+
 def test_a_truncated_game_is_found_by_its_stream_and_by_the_public_log(
     stored_games: StoredGames, database: Database, sealed: UUID
 ) -> None:
@@ -359,6 +431,12 @@ def test_a_head_that_contradicts_its_leaves_is_named(
         stored_games.url,
         f"UPDATE log_heads SET root = sha256('x'), note = NULL WHERE size = {size}",
     )
+    assert found(checked(database)) == {(f"head of {size} leaves", "root")}
+
+
+def test_a_deleted_newest_head_is_found(stored_games: StoredGames, database: Database) -> None:
+    size = stored_games.log.head().size
+    as_superuser(stored_games.url, f"DELETE FROM log_heads WHERE size = {size}")
     assert found(checked(database)) == {(f"head of {size} leaves", "root")}
 
 

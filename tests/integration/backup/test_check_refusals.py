@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from uuid import UUID
 
 import psycopg
@@ -35,9 +36,17 @@ def game(stored_games: StoredGames) -> UUID:
     return game
 
 
-def reasons(database: Database, keyring: Keyring | None = KEYS, *, deep: bool = True) -> list[str]:
+def reasons(
+    database: Database,
+    keyring: Keyring | None = KEYS,
+    *,
+    deep: bool = True,
+    after: datetime | None = None,
+) -> list[str]:
     """Return the reasons of the faults that a check finds in refused attempts."""
-    *_, last = whole_check(database, None, [SIGNER.verifier], Progress(deep=deep), keyring)
+    *_, last = whole_check(
+        database, None, [SIGNER.verifier], Progress(deep=deep), keyring, refusals_after=after
+    )
     return [fault.reason for fault in last.faults if fault.check == "refusals"]
 
 
@@ -49,6 +58,23 @@ def test_unchanged_attempts_and_fully_deleted_attempts_are_valid(
     with psycopg.connect(stored_games.url) as owner:
         owner.execute("DELETE FROM refusals WHERE game_id = %s", (game,))
     assert reasons(database, keyring) == []
+
+
+@pytest.mark.parametrize("keyring", [KEYS, None])
+def test_attempts_that_are_all_gone_before_their_retention_ends_are_missed(
+    stored_games: StoredGames, database: Database, game: UUID, keyring: Keyring | None
+) -> None:
+    with psycopg.connect(stored_games.url) as owner:
+        owner.execute("DELETE FROM refusals WHERE game_id = %s", (game,))
+        [ended] = owner.execute(
+            "SELECT ended_at FROM games WHERE game_id = %s", (game,)
+        ).fetchone() or (None,)
+    assert ended is not None
+    second = timedelta(seconds=1)
+    assert reasons(database, keyring, after=ended - second) == [
+        "0 refused attempts are stored, and the seal names 3"
+    ]
+    assert reasons(database, keyring, after=ended + second) == []
 
 
 @pytest.mark.parametrize("keyring", [KEYS, None])

@@ -1,0 +1,132 @@
+"""Deep check of data beside streams: of disputes, blind choices, and refused attempts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+import orjson
+
+from service.application.disputes.files import findings_associated
+from service.application.disputes.record import DISPUTES
+from service.application.games.record import load
+from service.application.games.refused_moves import opened
+from service.application.statistics import statistics_input
+from service.domain.dispute import Dispute
+from service.keys import KeyringError, Keys
+from service.shx.canonical import parse_time, sha256
+from service.shx.moves import refusals_file, seal_of, sealed_refusals
+from service.shx.receipts import statement_commitment
+from service.store.database import Database
+from service.store.directory import Directory
+from service.store.disputes import DisputeRepository
+
+
+def attached_to_dispute(
+    database: Database, stream: UUID, lines: Sequence[bytes], keyring: Keys | None
+) -> Iterator[str]:
+    """
+    Yield why the data stored with a dispute is not what its stream commits to.
+
+    The text of a statement may be erased with its author, the row remains. Without a keyring it
+    is checked only that findings are stored.
+    """
+    dispute = DISPUTES.load(stream, lines).dispute
+    stored = DisputeRepository(database)
+    yield from _statements(stored, stream, dispute)
+    bundle = stored.dispute_bundle(stream)
+    if bundle is None:
+        yield "its frozen evidence is missing"
+    elif sha256(bundle).hex() != dispute.opened.bundle:
+        yield "its frozen evidence is not that of its first event"
+    yield from _findings(stored, stream, lines, keyring)
+
+
+def _statements(stored: DisputeRepository, stream: UUID, dispute: Dispute) -> Iterator[str]:
+    texts = stored.dispute_texts(stream)
+    made = {statement.seq: statement.commit for statement in dispute.statements}
+    for seq in sorted(texts.keys() | made.keys()):
+        if seq not in made:
+            yield f"a statement is stored for seq {seq}, where none was made"
+        elif seq not in texts:
+            yield f"the statement of seq {seq} is missing"
+        elif (salt := texts[seq].salt) is not None and (text := texts[seq].text) is not None:
+            if statement_commitment(stream, seq, text, salt).hex() != made[seq]:
+                yield f"the statement of seq {seq} is not the one that was made"
+        elif texts[seq].salt is not None or texts[seq].text is not None:
+            yield f"the statement of seq {seq} lacks its text or its salt"
+
+
+def _findings(
+    stored: DisputeRepository, stream: UUID, lines: Sequence[bytes], keyring: Keys | None
+) -> Iterator[str]:
+    events = map(orjson.loads, lines)
+    made = [event["data"] for event in events if event["type"] == "findings_made"]
+    found = stored.dispute_findings(stream)
+    if not made:
+        return
+    if found is None:
+        yield "its findings are missing"
+        return
+    if found.version != made[-1]["version"]:
+        yield f"its findings are of version {found.version}, not {made[-1]['version']}"
+    elif keyring is not None:
+        try:
+            content = keyring.open(found.key_id, found.sealed, findings_associated(stream))
+        except KeyringError as error:
+            yield f"its findings are not as they were made: {error}"
+            return
+        if sha256(content).hex() != made[-1]["digest"]:
+            yield "its findings are not those that were made"
+
+
+def choices_of_game(database: Database, game: UUID, lines: Sequence[bytes]) -> Iterator[str]:
+    """Yield why the blind choices counted for a finished game are not those of its log."""
+    [(stored, players)] = database.fetch("check_blind_choices", game)
+    if stored is None:
+        return
+    record = load(game, lines, seed=None)
+    made = statistics_input(record, lines, players).choices
+    expected = [[c.seq, str(c.player), c.slots, c.playable, c.fitted] for c in made]
+    if record.sealed and stored != expected:
+        yield f"its {len(stored)} blind choices are not the {len(expected)} in its log"
+
+
+_SEALS: Final = ("game_sealed", "game_aborted")
+
+
+def refusals_of_game(
+    database: Database,
+    game: UUID,
+    lines: Sequence[bytes],
+    keyring: Keys | None,
+    *,
+    after: datetime | None,
+) -> Iterator[str]:
+    """
+    Yield why the stored refused attempts of a game are not those that its seal names.
+
+    A game without stored attempts passes, unless it ended later than `after`: their retention
+    period may be over, and those of an archived game are in its bundle. Without a keyring only
+    their number is compared.
+    """
+    stored = Directory(database).refusals(game)
+    if not lines:
+        return
+    last = orjson.loads(lines[-1])
+    sealed = sealed_refusals(last) if last["type"] in _SEALS else None
+    if not stored and (after is None or parse_time(last["at"]) < after):
+        return
+    if keyring is None or not stored:
+        if sealed is not None and len(stored) < sealed.count:
+            yield f"{len(stored)} refused attempts are stored, and the seal names {sealed.count}"
+        return
+    try:
+        found = seal_of(refusals_file(opened(keyring, game, stored)))
+    except KeyringError as error:
+        yield f"a refused attempt is not as it was recorded: {error}"
+        return
+    if sealed not in (None, found):
+        yield f"{found.count} refused attempts are stored, not those that the seal names"
