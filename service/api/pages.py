@@ -18,7 +18,6 @@ from markupsafe import Markup, escape
 
 from service.api.context import services
 from service.api.http import PAGE_POLICY, SCRIPT_POLICY, immutable, revalidated
-from service.api.minify import minify_json, minify_scripts, minify_style
 from service.application.errors import not_found
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
@@ -299,7 +298,11 @@ CONTENT_TYPES = {
     ".json": "application/json",
 }
 
-MINIFIERS = {".css": minify_style, ".json": minify_json}
+GUARD = "app/guard.js"
+"""The classic script that handles the failures of a page with scripts."""
+
+OF_ANY_BUILD = frozenset((STYLE, GUARD))
+"""Files that are also served under the address of another build: nothing is imported into them."""
 
 assets = Blueprint("assets", __name__)
 
@@ -320,21 +323,14 @@ class Assets:
 @cache
 def loaded_assets() -> Assets:
     """
-    Return the files as this process serves them.
+    Return the files as they are written, which is how this process serves them.
 
-    One hash covers all of them and is a part of every address. So a module that imports
-    `./cards.js` gets the file of its own build, and imports need not be rewritten. Comments,
-    spaces and long names are removed (`minify.py`): they are half of the scripts.
+    One hash covers the content of all of them and is a part of every address. So a module that
+    imports `./cards.js` gets the file of its own build, and imports need not be rewritten.
     """
     paths = sorted(path for path in FOLDER.rglob("*") if path.suffix in CONTENT_TYPES)
     paths.remove(FOLDER / "package.json")  # for Node.js
-    texts = {path.relative_to(FOLDER).as_posix(): path.read_text("utf-8") for path in paths}
-    scripts = [name for name in texts if name.endswith(".js")]
-    minified = dict(zip(scripts, minify_scripts([texts[name] for name in scripts]), strict=True))
-    for name, text in texts.items():
-        if name not in minified:
-            minified[name] = MINIFIERS[Path(name).suffix](text)
-    files = {name: minified[name].encode() for name in texts}
+    files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in paths}
     build = hashlib.sha256()
     for name, content in files.items():
         build.update(f"{name}\n{len(content)}\n".encode() + content)
@@ -356,29 +352,43 @@ def translatable(key: str) -> Markup:
     return Markup('<span data-t="{}">{}</span>').format(key, strings()[key])
 
 
+@cache
+def guard_texts() -> str:
+    """Return the texts of `guard.js` in each language as JSON; it loads no files."""
+    languages = sorted(path.stem for path in (FOLDER / STRINGS).glob("*.json"))
+    texts = {
+        language: {
+            key: text for key, text in strings(language).items() if key.startswith("guard.")
+        }
+        for language in languages
+    }
+    return orjson.dumps(texts).decode()
+
+
 def register_assets(app: Flask) -> None:
-    """Serve the files; templates get `asset(path)`, `t(key)` and `plain(key)`."""
+    """Serve the files; templates get `asset(path)`, `t(key)`, `plain(key)` and `guard_texts()`."""
     app.add_template_global(lambda path: loaded_assets().address(path), "asset")
     app.add_template_global(translatable, "t")
     app.add_template_global(lambda key: escape(strings()[key]), "plain")
+    app.add_template_global(guard_texts, "guard_texts")
     app.register_blueprint(assets)
 
 
 @assets.get("/static/<build>/<path:path>")
 def asset(build: str, path: str) -> Response:
     """
-    Return a script, style sheet or text file; caches store that of the present build permanently.
+    Return a script, style sheet or text file of the present build, which caches store permanently.
 
     During an upgrade, a page of one build can request its files from a process of another build.
-    It gets the present file, which caches revalidate.
+    A module of another build could lack what the page imports from it, so there is none: the page
+    loads itself again (`guard.js`). Only the files in OF_ANY_BUILD are returned, and revalidated.
     """
     content = loaded_assets().files.get(path)
-    if content is None:
+    is_present = build == loaded_assets().build
+    if content is None or not (is_present or path in OF_ANY_BUILD):
         raise not_found("file")
     response = Response(content, content_type=CONTENT_TYPES[Path(path).suffix])
-    if build == loaded_assets().build:
-        return immutable(response, public=True)
-    return revalidated(response)
+    return immutable(response, public=True) if is_present else revalidated(response)
 
 
 @assets.get("/style.css")

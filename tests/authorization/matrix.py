@@ -128,7 +128,7 @@ ANYWHERE = {
     "level": "0",
     "rest": "000.p/1",
     "build": "0123456789abcdef",
-    "path": "app/cards.js",
+    "path": "style.css",
     "tag": "games",
     "example": "games.game.200.json",
 }

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from service.api.pages import loaded_assets
 from tests.worlds.api_world import make_world
 
 pytestmark = pytest.mark.heavy
@@ -134,26 +133,6 @@ def test_a_page_that_contradicts_the_document_is_found(document: Any, tmp_path: 
     ):
         lines = [line for line in found.splitlines() if f"/{file}.js(" in line]
         assert any(word in line for line in lines for word in fault.split("|")), (file, found)
-
-
-def test_every_name_of_the_scripts_as_they_are_served_is_declared(tmp_path: Path) -> None:
-    """Shortened local names must not collide with other names."""
-    for name, content in loaded_assets().files.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    options = json.loads((WEB / "tsconfig.app.json").read_text())["compilerOptions"]
-    options |= {"module": "nodenext", "moduleResolution": "nodenext", "types": ["node"]}
-    options["strict"] = False  # the comments with the types are not served
-    options["skipLibCheck"] = True
-    config = {"compilerOptions": options, "include": ["**/*.js"]}
-    (tmp_path / "tsconfig.json").write_text(json.dumps(config))
-    (tmp_path / "package.json").write_text('{"type": "module"}')
-    (tmp_path / "wrong.js").write_text("const first = 1;\nconsole.log(frist);\n")
-    faults = check(tmp_path / "tsconfig.json").splitlines()
-    # Without the types of the comments other faults are found, none of which is about names.
-    undeclared = ("TS1", "TS2304", "TS2305", "TS2451", "TS2552", "TS18004")
-    found = [one for one in faults if one.partition("error ")[2].startswith(undeclared)]
-    assert len(found) == 1 and "wrong.js(2,13)" in found[0], found
 
 
 def test_the_javascript_types_are_correct_and_a_wrong_one_is_found(tmp_path: Path) -> None:

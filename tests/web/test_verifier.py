@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
 import subprocess
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -16,7 +15,7 @@ from urllib.parse import quote
 
 import pytest
 
-from service.api.pages import loaded_assets, strings
+from service.api.pages import strings
 from service.shx.archives import read_zip, write_zip
 from service.shx.bundle import (
     OPENINGS,
@@ -69,15 +68,6 @@ Patterns of mutations for which the two verifiers name different events as the f
 One seat more or fewer in the first event contradicts many later ones. Python first checks the
 seats that all events name, then follows the game; the script takes the events in their order.
 """
-
-
-PARSE = """
-const { readFileSync } = require("node:fs");
-const { SourceTextModule } = require("node:vm");
-for (const identifier of process.argv.slice(1))
-  new SourceTextModule(readFileSync(identifier, "utf8"), { identifier });
-"""
-"""A script that ends with an error if a module among its arguments has a syntax error."""
 
 
 def sample_case(name: str) -> Case:
@@ -812,25 +802,6 @@ def test_a_failed_file_names_possible_authors_and_further_evidence(tmp_path: Pat
         assert done.returncode == 1, done.stderr
         for part in ("who", "more"):
             assert words[f"verdict.{part}.{author}"] in done.stdout.splitlines()
-
-
-def test_the_served_scripts_behave_like_the_source(tmp_path: Path) -> None:
-    """The server removes comments and spaces, and shortens names."""
-    for name, content in loaded_assets().files.items():
-        assert not re.search(rb"^ *(?:/\*\*?\n|//)", content, re.MULTILINE), name
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(content)
-    shutil.copy(VERIFIER.parent / "package.json", tmp_path)
-    scripts = [str(script) for script in tmp_path.rglob("*.js")]
-    assert len(scripts) > 20
-    subprocess.run([node(), "--experimental-vm-modules", "-e", PARSE, *scripts], check=True)
-    log = ROOT / "tests/golden/samples/shithead-keyed.jsonl"
-    served = [
-        subprocess.run([node(), folder / "cli.js", log], capture_output=True, check=True).stdout
-        for folder in (VERIFIER, tmp_path / "verifier")
-    ]
-    assert served[0] == served[1]
-    assert b"signatures   pass" in served[0]
 
 
 def test_several_files_end_with_the_worst_status(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@
  */
 
 import { has, t } from "./i18n.js";
+import { readJson, remove, write } from "./storage.js";
 
 const IDENTITY = "shithead.player";
 const ATTEMPTS = 5;
@@ -33,18 +34,12 @@ export class Problem extends Error {
 /** @typedef {{id: string, name: string, token: string, recovery: string | null}} Identity */
 
 /** @returns {Identity | null} the player of this browser */
-export function identity() {
-  try {
-    return JSON.parse(localStorage.getItem(IDENTITY) ?? "null");
-  } catch {
-    return null;
-  }
-}
+export const identity = () => readJson(IDENTITY);
 
 /** @param {Identity | null} player */
 export function setIdentity(player) {
-  if (player) localStorage.setItem(IDENTITY, JSON.stringify(player));
-  else localStorage.removeItem(IDENTITY);
+  if (player) write(IDENTITY, JSON.stringify(player));
+  else remove(IDENTITY);
 }
 
 /** The invite of a private table, from the fragment of the page's address, which browsers do not send. */

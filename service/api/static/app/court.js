@@ -8,8 +8,9 @@ import { announce, find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { canHash, receiptsOf } from "./record.js";
+import { isLasting, readJson, remove, write } from "./storage.js";
 
-const VOTE = "shithead.vote."; // prefix in localStorage: a vote and its salt, until they are revealed
+const VOTE = "shithead.vote."; // prefix of a key in the storage: a vote and its salt, until they are revealed
 const PAGE = 20; // disputes that are fetched at once
 const BEFORE = 30; // events in the form, up to the selected one
 const LONGEST = 4000; // characters of a statement
@@ -378,26 +379,29 @@ function panel(dispute) {
   );
 }
 
+/** Whether this browser can hash a vote, and stores it until it is revealed. */
+const canSeal = () => canHash() && isLasting();
+
 /** The form for a referee's vote, which this browser or the server seals. @param {Api["Dispute"]} dispute @param {Api["Referee"]} referee */
 function ballot(dispute, referee) {
-  const stored = JSON.parse(localStorage.getItem(VOTE + id) ?? "null");
+  const stored = readJson(VOTE + id);
   if (dispute.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {
     const reveal = async () => {
       await call("votes", stored);
-      if (!find("#fault").textContent) localStorage.removeItem(VOTE + id);
+      if (!find("#fault").textContent) remove(VOTE + id);
     };
     return h("p", { class: "notice" }, stored ? [button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
   }
   if (dispute.state !== "voting" || referee.state !== "seated") return null;
   const radio = (/** @type {string} */ value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);
-  const sealing = h("input", { type: "checkbox", checked: canHash(), disabled: !canHash() });
+  const sealing = h("input", { type: "checkbox", checked: canSeal(), disabled: !canSeal() });
   const vote = async () => {
     const chosen = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
     if (!chosen) return find("input[name=vote]").focus();
     if (!sealing.checked) return call("votes", { vote: /** @type {Api["PlainVote"]["vote"]} */ (chosen) });
     const salt = randomHex(32);
     // Stored before the commitment is sent: without the salt the vote could not be revealed.
-    localStorage.setItem(VOTE + id, JSON.stringify({ vote: chosen, salt }));
+    write(VOTE + id, JSON.stringify({ vote: chosen, salt }));
     const commit = await taggedHash("shx/1/vote", uuidBytes(id), uint(referee.referee, 1), chosen, unhex(salt));
     await call("votes", { commit: hex(commit) });
   };

@@ -95,5 +95,18 @@ export function announce(text, options = {}) {
   while (region.childElementCount > 8) region.firstElementChild?.remove();
 }
 
+/**
+ * Return a module that a page imports while it runs; if it cannot be loaded, `guard.js` shows a sentence.
+ *
+ * @template Module
+ * @param {Promise<Module>} importing
+ * @returns {Promise<Module>} without an end after a failure
+ */
+export const later = (importing) =>
+  importing.catch(() => {
+    dispatchEvent(new Event("file-missing"));
+    return new Promise(() => {});
+  });
+
 /** @returns {boolean} whether the reader prefers reduced motion */
 export const reducesMotion = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

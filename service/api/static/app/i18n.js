@@ -7,6 +7,7 @@
  */
 
 import { find, h } from "./dom.js";
+import { read, write } from "./storage.js";
 
 /** Languages by code, each with its name in that language. */
 const LANGUAGES = { en: "English", sv: "Svenska", ja: "日本語" };
@@ -17,13 +18,14 @@ let strings = {};
 
 /** The language of the page: a key of LANGUAGES. */
 export let language =
-  [localStorage.getItem(CHOICE), ...navigator.languages]
+  [read(CHOICE), ...navigator.languages]
     .map((one) => (one ?? "").slice(0, 2))
     .find((one) => one in LANGUAGES) ?? "en";
 
 /** @param {string} code a language @param {string} [part] a folder of texts; without one, the texts of all pages */
 async function load(code, part = "") {
   const answer = await fetch(address(code, part));
+  if (answer.status === 404) dispatchEvent(new Event("file-missing")); // a server of another build: see guard.js
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   return answer.json();
 }
@@ -83,6 +85,10 @@ export async function start(...parts) {
     language = code;
     break;
   }
+  if (!Object.keys(strings).length) {
+    dispatchEvent(new Event("file-missing"));
+    await new Promise(() => {}); // without texts the page stays as the server sent it
+  }
   document.documentElement.lang = language;
   for (const element of document.querySelectorAll("[data-t]")) {
     element.textContent = t(element.getAttribute("data-t") ?? "");
@@ -91,6 +97,7 @@ export async function start(...parts) {
     element.setAttribute("aria-label", t(element.getAttribute("data-t-label") ?? ""));
   }
   offerLanguages(parts);
+  dispatchEvent(new Event("page-started"));
   return ["", ...parts.map((part) => `${part}/`)].map((part) => address(language, part));
 }
 
@@ -109,7 +116,7 @@ function offerLanguages(parts) {
       document.getElementById("no-language")?.remove();
       return find("main").prepend(fault);
     }
-    localStorage.setItem(CHOICE, select.value);
+    write(CHOICE, select.value);
     location.reload();
   });
   select.hidden = false;

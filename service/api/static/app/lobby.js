@@ -8,6 +8,7 @@ import { listed, moment, start, t } from "./i18n.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
+import { read, write } from "./storage.js";
 
 const KNOWN = "shithead.known-ruleset";
 const FIRST_BOT = "greedy"; // the default: stronger bots think longer
@@ -86,12 +87,12 @@ async function describe() {
   const id = rulesets.value;
   find("#rules-link").setAttribute("href", `/rules/${id}`);
   const ruleset = await get(`/v1/rulesets/${id}`);
-  const from = localStorage.getItem(KNOWN) ?? "shithead";
+  const from = read(KNOWN) ?? "shithead";
   const differs = from === id ? [] : (await get(`/v1/rulesets/${id}/differences?from=${from}`)).items;
   if (own !== descriptions) return;
   replace(find("#options"), ...Object.entries(ruleset.options).map(([name, option]) => optionField(name, option)));
   const known = h("select", { "aria-label": t("start.known"), "data-key": "known", onchange: () => {
-    localStorage.setItem(KNOWN, known.value);
+    write(KNOWN, known.value);
     describe();
   } }, [...rulesets.options].map((option) => h("option", { value: option.value, selected: option.value === from || null }, [option.text])));
   replace(

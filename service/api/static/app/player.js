@@ -5,6 +5,7 @@
 import { Problem, get, identity, post, setIdentity } from "./api.js";
 import { find, h, replace } from "./dom.js";
 import { canSign, setSigning, signing } from "./signing.js";
+import { isLasting, read, readJson, write } from "./storage.js";
 import { t } from "./i18n.js";
 
 const ME = "/v1/players/me";
@@ -14,9 +15,10 @@ const NAME = "shithead.name";
  * rejected the token, for example after a recovery in another browser.
  */
 const FORMER = "shithead.former";
+const UNSTORED = "shithead.unstored";
 
 /** @returns {string} the name under which this browser's player is, or will be, registered */
-export const playerName = () => identity()?.name ?? localStorage.getItem(NAME) ?? t("account.guest");
+export const playerName = () => identity()?.name ?? read(NAME) ?? t("account.guest");
 
 /**
  * Return this browser's player; without one a player is registered first.
@@ -34,9 +36,10 @@ export async function ensurePlayer() {
 
 /** Forget the player and show a notice if the server rejects the token; the pages work without a player. */
 export async function checkPlayer() {
+  showUnstored();
   const known = identity();
   if (!known) {
-    const former = JSON.parse(localStorage.getItem(FORMER) ?? "null");
+    const former = readJson(FORMER);
     if (former?.lost) showLost(former);
     return;
   }
@@ -44,19 +47,34 @@ export async function checkPlayer() {
     const { id, name } = await get(ME);
     if (name !== known.name) setIdentity({ ...known, id, name: name ?? known.name });
   } catch (problem) {
-    if (!(problem instanceof Problem) || problem.status !== 401) throw problem;
-    localStorage.setItem(FORMER, JSON.stringify({ ...known, lost: true }));
+    if (!(problem instanceof Problem)) throw problem;
+    if (problem.status !== 401) return; // the next calls of the page report it
+    write(FORMER, JSON.stringify({ ...known, lost: true }));
     setIdentity(null);
     showAccount();
     showLost(known);
   }
 }
 
+/** Show that the player lasts only as long as the tab, if this browser stores nothing, until the reader closes it. */
+function showUnstored() {
+  if (isLasting() || read(UNSTORED)) return;
+  const close = () => {
+    write(UNSTORED, "seen");
+    notice.remove();
+  };
+  const notice = h("div", { class: "notice lost", role: "status", id: "unstored" }, [
+    h("p", null, [t("account.unstored")]),
+    h("p", { class: "buttons" }, [h("button", { onclick: close }, [t("close")])]),
+  ]);
+  find("main").prepend(notice);
+}
+
 /** Show why this browser has lost its player, and how to continue. @param {import("./api.js").Identity} former */
 function showLost({ name, recovery: code }) {
   const fault = h("p", { class: "fault", role: "alert", lang: "en" });
   const close = () => {
-    localStorage.setItem(FORMER, JSON.stringify({ name, recovery: code }));
+    write(FORMER, JSON.stringify({ name, recovery: code }));
     notice.remove();
   };
   const notice = h("div", { class: "notice lost", role: "status" }, [
@@ -130,7 +148,7 @@ function nameField(fault) {
     if (!value) return;
     const player = identity();
     if (player) setIdentity({ ...player, name: (await post(ME, { name: value }, { method: "PATCH", once: true })).name ?? value });
-    else localStorage.setItem(NAME, value);
+    else write(NAME, value);
     name.closest("dialog")?.close();
   };
   return [name, h("p", null, [h("button", { class: "main", onclick: () => attempt(fault, save) }, [t("account.save")])])];
@@ -171,7 +189,7 @@ function playerFields(player, fault) {
 /** Forget the player: the next game registers another one. The recovery code restores this one. */
 function leave() {
   if (!confirm(t("account.leave.sure"))) return;
-  localStorage.setItem(FORMER, JSON.stringify(identity()));
+  write(FORMER, JSON.stringify(identity()));
   setIdentity(null);
   location.assign("/");
 }

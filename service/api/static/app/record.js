@@ -9,6 +9,7 @@
 import { NoEd25519, base64, headOf, hex, taggedHash, uint, unhex, utf8, uuidBytes } from "../verifier/bytes.js";
 import { keySigned, parseNote, readKeys } from "../verifier/notes.js";
 import { Problem, get, post, randomHex } from "./api.js";
+import { read, readJson, remove, write } from "./storage.js";
 
 const RECEIPTS = "shithead.receipts.";
 const ENTROPY = "shithead.entropy.";
@@ -23,30 +24,20 @@ export const canHash = () => Boolean(globalThis.crypto?.subtle);
 export const entropyMode = () => (canHash() ? "commit" : "value");
 
 /** @param {string} game @returns {string[]} the stored receipts of a game */
-export function receiptsOf(game) {
-  try {
-    return JSON.parse(localStorage.getItem(RECEIPTS + game) ?? "[]");
-  } catch {
-    return [];
-  }
-}
+export const receiptsOf = (game) => readJson(RECEIPTS + game) ?? [];
 
 /** Store a receipt; if there are too many, the first one and the newest ones remain. @param {string} game @param {string} note */
 export function storeReceipt(game, note) {
   const notes = receiptsOf(game).filter((one) => one !== note);
   notes.push(note);
   if (notes.length > NOTES) notes.splice(1, notes.length - NOTES);
-  try {
-    localStorage.setItem(RECEIPTS + game, JSON.stringify(notes));
-    /** @type {string[]} */
-    const stored = JSON.parse(localStorage.getItem(`${RECEIPTS}games`) ?? "[]");
-    const games = stored.filter((one) => one !== game);
-    games.push(game);
-    for (const old of games.splice(0, games.length - GAMES)) localStorage.removeItem(RECEIPTS + old);
-    localStorage.setItem(`${RECEIPTS}games`, JSON.stringify(games));
-  } catch {
-    // The storage is full: the game continues without the newest receipt.
-  }
+  write(RECEIPTS + game, JSON.stringify(notes));
+  /** @type {string[]} */
+  const stored = readJson(`${RECEIPTS}games`) ?? [];
+  const games = stored.filter((one) => one !== game);
+  games.push(game);
+  for (const old of games.splice(0, games.length - GAMES)) remove(RECEIPTS + old);
+  write(`${RECEIPTS}games`, JSON.stringify(games));
 }
 
 /** Fetch and store the receipt of the present head. @param {string} game */
@@ -58,11 +49,11 @@ export async function fetchReceipt(game) {
 let serverKeys;
 
 /** @returns {string} the newest answer of /v1/keys to this browser, "" before the first */
-export const storedKeys = () => localStorage.getItem(KEYS) ?? "";
+export const storedKeys = () => read(KEYS) ?? "";
 
 async function fetchKeys() {
   const keys = await get("/v1/keys", { as: "text" });
-  localStorage.setItem(KEYS, keys);
+  write(KEYS, keys);
   return readKeys(keys);
 }
 
@@ -139,7 +130,7 @@ export class Chain {
   /** Report if the log has another entropy value than this browser contributed. @param {Api["Event"]} event */
   checkEntropy(event) {
     if (event.type !== "entropy_revealed") return;
-    const own = localStorage.getItem(`${ENTROPY}${this.game}.${event.data.seat}`);
+    const own = read(`${ENTROPY}${this.game}.${event.data.seat}`);
     if (own !== null && own !== event.data.value) this.#fault("entropy", event.seq);
   }
 
@@ -167,8 +158,8 @@ export async function contribute(view) {
   const key = `${ENTROPY}${view.id}.${seat}`;
   const path = /** @type {const} */ (`/v1/games/${view.id}/entropy`);
   const committed = view.setup?.every((one) => one.entropy !== "commit" || one.state !== "waiting");
-  if (own.state === "waiting" && !localStorage.getItem(key)) localStorage.setItem(key, randomHex(32));
-  const value = localStorage.getItem(key);
+  if (own.state === "waiting" && !read(key)) write(key, randomHex(32));
+  const value = read(key);
   if (value === null) return null; // another browser of the same player has it
   if (own.entropy === "value" && own.state === "waiting") return post(path, { value });
   if (own.state === "waiting") {

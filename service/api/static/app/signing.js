@@ -8,15 +8,16 @@
 import { base64, utf8 } from "../verifier/bytes.js";
 import { canonical } from "../verifier/canonical.js";
 import { randomHex } from "./api.js";
+import { read, write } from "./storage.js";
 
 const SIGNING = "shithead.sign";
 const ALGORITHM = { name: "Ed25519" };
 
 /** @returns {boolean} whether the player has turned on signing */
-export const signing = () => localStorage.getItem(SIGNING) === "yes";
+export const signing = () => read(SIGNING) === "yes";
 
 /** @param {boolean} on */
-export const setSigning = (on) => localStorage.setItem(SIGNING, on ? "yes" : "no");
+export const setSigning = (on) => write(SIGNING, on ? "yes" : "no");
 
 const done = (/** @type {IDBRequest} */ request) =>
   new Promise((resolve, reject) => {
@@ -44,10 +45,11 @@ async function keyPair() {
   return pair;
 }
 
-/** @returns {Promise<boolean>} whether this browser can create such a key */
+/** @returns {Promise<boolean>} whether this browser can create and store such a key */
 export async function canSign() {
   try {
     await crypto.subtle.generateKey(ALGORITHM, false, ["sign"]);
+    await store("readonly");
     return true;
   } catch {
     return false;

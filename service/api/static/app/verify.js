@@ -312,4 +312,4 @@ if (requested) {
   find("#game").value = requested;
   find("#by-id").requestSubmit();
 }
-await store(addresses);
+await store(addresses).catch(() => {}); // a browser may store nothing: then the page does not claim that it works offline

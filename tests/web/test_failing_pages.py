@@ -1,0 +1,98 @@
+"""Pages whose files cannot be loaded, or whose browser lacks what they need: they say so."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.web.browsing import Visits
+
+pytestmark = pytest.mark.heavy
+
+BLOCKED = """
+const get = () => { throw new DOMException("blocked", "SecurityError"); };
+for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get });
+"""
+"""A script for each load: a browser whose user has blocked the storage of all sites."""
+
+NOTICE = "#guard"
+SENTENCE = "This page did not load completely"
+
+
+def served_by_another_build(page: Page, files: str, *, times: int | None = None) -> list[str]:
+    """Answer requests of these files with 404, and return a list of the pages that are loaded."""
+    loaded: list[str] = []
+    page.on("framenavigated", lambda frame: loaded.append(frame.url))
+
+    def missing(route: Route) -> None:
+        route.fulfill(status=404, json={"type": "not-found"})
+
+    page.route(files, missing, times=times)
+    return loaded
+
+
+@pytest.mark.parametrize("files", ["**/app/captions.js", "**/app/app.css", "**/strings/en.json"])
+def test_a_page_whose_files_are_of_another_build_loads_itself_once_again(
+    visits: Visits, files: str
+) -> None:
+    """The second load meets a server of the same build: the page works as if nothing had been."""
+    visits.expect("404|Failed to load")
+    page = visits.visitor().new_page()  # which has no stored file
+    loaded = served_by_another_build(page, files, times=1)
+    with page.expect_event("framenavigated", lambda frame: "reloaded" in frame.url):
+        page.goto("/?next=1#invite=abc")
+    page.locator("#deal:enabled").wait_for()
+    paths = [url.partition("/?")[2] for url in loaded]
+    assert paths[:2] == ["next=1#invite=abc", "next=1&reloaded#invite=abc"], loaded
+    assert page.url.endswith("/?next=1#invite=abc")
+    expect(page.locator(NOTICE)).to_have_count(0)
+
+
+def test_a_page_that_fails_twice_shows_a_sentence_and_a_button(visits: Visits) -> None:
+    """Without any storage: that the page was loaded again is in its address."""
+    visits.expect("404|Failed to load")
+    context = visits.visitor(locale="sv-SE")
+    context.add_init_script(BLOCKED)
+    page = context.new_page()
+    loaded = served_by_another_build(page, "**/app/dom.js")
+    page.goto("/statistics")
+    expect(page.locator(NOTICE)).to_contain_text("Sidan laddades inte helt")
+    page.wait_for_timeout(200)
+    assert len(loaded) == 2, loaded
+    page.unroute_all()
+    page.get_by_role("button", name="Ladda den igen").click()
+    page.locator("#account:not([hidden])").wait_for()
+    assert page.url.endswith("/statistics")
+
+
+def test_a_page_whose_server_does_not_answer_is_not_replaced_by_an_error_page(
+    visits: Visits,
+) -> None:
+    visits.expect("ERR_FAILED|no answer")
+    page = visits.visitor().new_page()
+    page.route("**/app/dom.js", lambda route: route.abort())
+    page.route("**/", lambda r: r.abort() if r.request.method == "HEAD" else r.fallback())
+    page.goto("/")
+    expect(page.locator(NOTICE)).to_contain_text(SENTENCE)
+    expect(page.locator("h1")).to_be_visible()
+
+
+def test_a_browser_is_named_what_it_lacks(visits: Visits) -> None:
+    visits.expect("exception")
+    context = visits.visitor()
+    context.add_init_script("delete Array.prototype.at; delete Intl.ListFormat;")
+    page = context.new_page()
+    page.goto("/")
+    expect(page.locator(NOTICE)).to_have_text(
+        "This browser is too old for this page: it lacks Array.prototype.at, Intl.ListFormat. "
+    )
+
+
+def test_an_error_that_no_script_handles_is_shown(visits: Visits) -> None:
+    """The page would stand still without a word."""
+    visits.expect("exception|status 500|Failed to load")
+    page = visits.page()
+    page.route("**/v1/bots", lambda route: route.fulfill(status=200, json={"items": []}))
+    page.goto("/")
+    expect(page.locator(NOTICE)).to_contain_text("This page met a fault and may not go on: ")
+    expect(page.get_by_role("button", name="Load it again")).to_be_visible()
