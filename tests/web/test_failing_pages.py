@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page, Route, expect
 
+from service.api.pages import FOLDER
 from tests.web.browsing import Visits
+from tests.web.test_table import TURN
 
 pytestmark = pytest.mark.heavy
 
@@ -14,6 +18,24 @@ const get = () => { throw new DOMException("blocked", "SecurityError"); };
 for (const name of ["localStorage", "sessionStorage"]) Object.defineProperty(window, name, { get });
 """
 """A script for each load: a browser whose user has blocked the storage of all sites."""
+
+FULL = """
+Storage.prototype.setItem = () => { throw new DOMException("full", "QuotaExceededError"); };
+"""
+"""A script for each load: a browser whose storage is full."""
+
+OLD = """
+for (const name of ["any", "timeout"]) delete AbortSignal[name];
+for (const name of ["findLast", "findLastIndex", "toReversed", "toSorted", "toSpliced", "with"])
+  delete Array.prototype[name];
+delete Object.groupBy;
+delete Promise.withResolvers;
+delete HTMLFormElement.prototype.requestSubmit;
+delete Crypto.prototype.randomUUID;
+for (const name of ["TextDecoderStream", "TextEncoderStream", "DecompressionStream", "URLPattern"])
+  delete globalThis[name];
+"""
+"""A script for each load: what the oldest browsers that the README names do not have."""
 
 NOTICE = "#guard"
 SENTENCE = "This page did not load completely"
@@ -96,3 +118,41 @@ def test_an_error_that_no_script_handles_is_shown(visits: Visits) -> None:
     page.goto("/")
     expect(page.locator(NOTICE)).to_contain_text("This page met a fault and may not go on: ")
     expect(page.get_by_role("button", name="Load it again")).to_be_visible()
+
+
+@pytest.mark.parametrize("limits", [BLOCKED, FULL], ids=["blocked", "full"])
+def test_a_hand_is_played_in_a_browser_that_stores_nothing(visits: Visits, limits: str) -> None:
+    """The player lasts as long as the tab, also when it is loaded again, and the page says so."""
+    context = visits.visitor()
+    context.add_init_script(limits)
+    page = context.new_page()
+    page.goto("/")
+    expect(page.locator("#unstored")).to_contain_text("your player is lost when you close this tab")
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="Ready").click()
+    page.locator(TURN).first.wait_for()
+    page.locator("#unstored").get_by_role("button", name="Close").click()
+    page.reload()
+    expect(page.locator("#hand button").first).to_be_visible()
+    expect(page.locator("#table.seated")).to_be_visible()
+    expect(page.locator("#unstored")).to_have_count(0)
+
+
+def test_a_hand_is_played_and_verified_in_the_oldest_browser(visits: Visits) -> None:
+    context = visits.visitor()
+    context.add_init_script(OLD)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="Ready").click()
+    page.locator(TURN).first.wait_for()
+    game = page.url.rpartition("/")[2]
+    page.goto(f"/verify?game={game}")
+    expect(page.locator("#check-chain")).to_have_class("pass")
+    expect(page.locator(NOTICE)).to_have_count(0)
+
+
+def test_what_the_pages_need_is_older_than_the_oldest_browser_named() -> None:
+    """Syntax cannot be removed from a browser for a test: these two are newer."""
+    for path in (FOLDER / "app").rglob("*.js"):
+        assert not re.search(r"\(\?<[=!]|\bstatic \{", path.read_text("utf-8")), path.name

@@ -1,21 +1,18 @@
 /**
- * Calls of the public API: token, errors, retries with an idempotency key, live events.
+ * Calls of the public API: token, errors, retries with an idempotency key.
  *
  * The token is in this browser's storage and in the Authorization header, never in a URL.
  */
 
+import { heard } from "./clock.js";
 import { has, t } from "./i18n.js";
 import { readJson, remove, write } from "./storage.js";
 
 const IDENTITY = "shithead.player";
 const ATTEMPTS = 5;
 const TIMEOUT = 20_000; // milliseconds
-/** Milliseconds without data after which a connection counts as lost; the server sends a comment every 15 s. */
-const SILENCE = 40_000;
 /** Milliseconds between the attempts of a call while the browser reports that it has no network. */
 const OFFLINE = 10_000;
-/** The types of the last event of a game. */
-const SEALS = new Set(["game_sealed", "game_aborted"]);
 
 /** An error response of the server (RFC 9457); the status 0 means no response. */
 export class Problem extends Error {
@@ -45,8 +42,8 @@ export function setIdentity(player) {
 /** The invite of a private table, from the fragment of the page's address, which browsers do not send. */
 const invite = () => new URLSearchParams(location.hash.slice(1)).get("invite");
 
-/** @param {Record<string, string>} [more] */
-function headers(more) {
+/** @param {Record<string, string>} [more] @returns {Record<string, string>} with the token and the invite of this page */
+export function headers(more) {
   const found = { ...more };
   const player = identity();
   if (player) found["Authorization"] = `Bearer ${player.token}`;
@@ -55,22 +52,58 @@ function headers(more) {
   return found;
 }
 
-const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
+export const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
 
 /**
+ * Wait some milliseconds, or until the browser is online again or the page is shown or hidden.
+ *
+ * @param {number} ms
+ * @param {AbortSignal} [signal]
+ */
+export async function idle(ms, signal) {
+  const over = new AbortController();
+  const woken = new Promise((done) => {
+    const options = { once: true, signal: over.signal };
+    addEventListener("online", done, options);
+    document.addEventListener("visibilitychange", done, options);
+    signal?.addEventListener("abort", done, options);
+  });
+  await Promise.race([pause(ms), woken]);
+  over.abort(); // removes the listeners
+}
+
+/**
+ * Return a signal that ends a call and the reading of its answer after `timeout`, or with another signal. The static
+ * functions of AbortSignal do the same, and are missing in browsers of 2023.
+ *
+ * @param {number} timeout
+ * @param {AbortSignal} [other]
+ */
+function limit(timeout, other) {
+  const own = new AbortController();
+  const stop = () => own.abort();
+  if (other?.aborted) stop();
+  other?.addEventListener("abort", stop, { signal: own.signal });
+  setTimeout(stop, timeout);
+  return own.signal;
+}
+
+/**
+ * Make a call once; throws Problem.
+ *
  * @param {string} method
  * @param {string} path
  * @param {{body?: object, signal?: AbortSignal, more?: Record<string, string>, timeout?: number}} how
  */
-async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
-  const limits = [AbortSignal.timeout(timeout), ...(signal ? [signal] : [])];
+export async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
+  const sent = Date.now();
   let answer;
   try {
     answer = await fetch(path, {
       method,
       headers: headers(body === undefined ? more : { "Content-Type": "application/json", ...more }),
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal: AbortSignal.any(limits),
+      signal: limit(timeout, signal),
       keepalive: method === "DELETE", // completes even if the page is closed
       credentials: "omit",
     });
@@ -78,12 +111,13 @@ async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
     if (signal?.aborted) throw error;
     throw new Problem({ type: "no-answer", detail: has("no.answer") ? t("no.answer") : String(error) }, 0);
   }
+  if (answer.headers.get("Cache-Control")?.includes("no-store")) heard(answer.headers.get("Date"), sent);
   if (answer.ok) return answer;
   throw await problemOf(answer);
 }
 
-/** @param {Response} answer */
-async function problemOf(answer) {
+/** @param {Response} answer @returns {Promise<Problem>} the problem that it reports */
+export async function problemOf(answer) {
   const body = await answer.json().catch(() => ({}));
   const problem = new Problem(body, answer.status);
   problem.retryAfter = Number(answer.headers.get("Retry-After")) || 0;
@@ -105,7 +139,7 @@ async function repeated(attempt, signal) {
     } catch (problem) {
       if (attempts >= ATTEMPTS || !(problem instanceof Problem) || !isTemporary(problem) || signal?.aborted) throw problem;
       if (navigator.onLine) await pause(Math.max(problem.retryAfter * 1000, 250 * 2 ** attempts));
-      else await Promise.race([pause(OFFLINE), woken(signal)]);
+      else await idle(OFFLINE, signal);
     }
   }
 }
@@ -151,120 +185,4 @@ export async function post(path, body, how = {}) {
 export function randomHex(bytes) {
   const random = crypto.getRandomValues(new Uint8Array(bytes));
   return Array.from(random, (one) => one.toString(16).padStart(2, "0")).join("");
-}
-
-/**
- * @typedef {{seq: number, type: string, line: string}} Live an event with its exact text
- */
-
-/**
- * Yield the events of a game as they happen, from seq `after` until the seal.
- *
- * A lost connection is opened again from the next event (`Last-Event-ID`). If the server has no
- * slot for another stream (503), the log is fetched every few seconds instead.
- *
- * @param {string} game
- * @param {number} after
- * @param {{signal: AbortSignal, onstate?: (live: boolean) => void}} how
- * @returns {AsyncGenerator<Live>}
- */
-export async function* live(game, after, { signal, onstate = () => {} }) {
-  let next = after;
-  let failures = 0;
-  while (!signal.aborted) {
-    try {
-      for await (const event of connection(game, next, signal, () => onstate(true))) {
-        failures = 0;
-        if (event.type === "end") return;
-        next = event.seq + 1;
-        yield event;
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      if (error instanceof Problem && [401, 403, 404].includes(error.status)) throw error;
-      const isBusy = error instanceof Problem && error.status === 503;
-      const events = isBusy ? await missed(game, next).catch(() => null) : null;
-      onstate(Boolean(events));
-      for (const event of events ?? []) {
-        next = event.seq + 1;
-        yield event;
-        if (SEALS.has(event.type)) return;
-      }
-    }
-    failures += 1;
-    await Promise.race([pause(Math.min(8000, 300 * 2 ** failures)), woken(signal)]);
-  }
-}
-
-/** Resolve when the browser is online again, or the page is shown or hidden. */
-const woken = (/** @type {AbortSignal | undefined} */ signal) =>
-  new Promise((done) => {
-    const options = { once: true, signal };
-    addEventListener("online", done, options);
-    document.addEventListener("visibilitychange", done, options);
-  });
-
-/** Fetch the events from seq `after` on. @param {string} game @param {number} after */
-async function missed(game, after) {
-  const text = await (
-    await call("GET", `/v1/games/${game}/events?after=${after}`, {
-      more: { Accept: "application/x-ndjson" },
-    })
-  ).text();
-  return text
-    .split("\n")
-    .filter(Boolean)
-    .map((line) => {
-      const { seq, type } = JSON.parse(line);
-      return { seq, type, line };
-    });
-}
-
-/** @param {string} game @param {number} after @param {AbortSignal} signal @param {() => void} onopen */
-async function* connection(game, after, signal, onopen) {
-  const own = new AbortController();
-  const stop = () => own.abort();
-  signal.addEventListener("abort", stop, { once: true });
-  addEventListener("offline", stop); // else the loss would be noticed only after SILENCE
-  let watch = setTimeout(stop, SILENCE);
-  try {
-    /** @type {Record<string, string>} */
-    const more = { Accept: "text/event-stream" };
-    if (after > 0) more["Last-Event-ID"] = String(after - 1);
-    const answer = await fetch(`/v1/games/${game}/stream`, {
-      headers: headers(more),
-      signal: own.signal,
-      credentials: "omit",
-      cache: "no-store",
-    });
-    if (!answer.ok || !answer.body) throw await problemOf(answer);
-    onopen();
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = "";
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      clearTimeout(watch);
-      watch = setTimeout(stop, SILENCE);
-      const parts = (rest + value).split("\n\n");
-      rest = parts.pop() ?? "";
-      yield* parts.map(parsed).filter((event) => event.type !== "");
-    }
-  } finally {
-    clearTimeout(watch);
-    signal.removeEventListener("abort", stop);
-    removeEventListener("offline", stop);
-    stop();
-  }
-}
-
-/** @param {string} part @returns {Live} one event of a stream; comments and `retry` have no type */
-function parsed(part) {
-  const event = { seq: -1, type: "", line: "" };
-  for (const line of part.split("\n")) {
-    if (line.startsWith("id: ")) event.seq = Number(line.slice(4));
-    else if (line.startsWith("event: ")) event.type = line.slice(7);
-    else if (line.startsWith("data:")) event.line = line.slice(5).trimStart();
-  }
-  return event;
 }

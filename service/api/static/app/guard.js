@@ -13,6 +13,7 @@
   var NEEDED = [
     ["JavaScript modules", "noModule" in HTMLScriptElement.prototype],
     ["Array.prototype.at", typeof [].at === "function"],
+    ["Object.hasOwn", "hasOwn" in Object],
     ["<dialog>", typeof HTMLDialogElement === "function" && "showModal" in HTMLDialogElement.prototype],
     ["fetch with streams", typeof ReadableStream === "function" && typeof AbortController === "function"],
     ["crypto.getRandomValues", typeof crypto === "object" && "getRandomValues" in crypto],

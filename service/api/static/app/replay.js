@@ -5,7 +5,7 @@
  * from the audit, for the visible rows of the list.
  */
 
-import { Problem, get, live } from "./api.js";
+import { Problem, get } from "./api.js";
 import { middle, outcome, plaque, sides, sizeClass } from "./board.js";
 import { caption, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
@@ -13,6 +13,7 @@ import { cardPanel, decisionPanel, statements } from "./decision.js";
 import { announce, find, h, later, replace } from "./dom.js";
 import { eventList } from "./events.js";
 import { start, t } from "./i18n.js";
+import { live } from "./live.js";
 import { flightsOf, fly, places } from "./motion.js";
 import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";

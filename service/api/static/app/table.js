@@ -1,11 +1,13 @@
 /** The page of a table: the hand being played, its result, and waiting between hands. */
 
-import { Problem, get, identity, live, post } from "./api.js";
+import { Problem, get, identity, idle, post } from "./api.js";
 import { middle, outcome, plaque, sides, sizeClass, spread } from "./board.js";
 import { caption, recentActions, resultText, seatName } from "./captions.js";
 import { brief, spelled } from "./cards.js";
+import { now } from "./clock.js";
 import { announce, find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
+import { live } from "./live.js";
 import { seatKey, signed } from "./signing.js";
 import { flightsOf, fly, places } from "./motion.js";
 import { ownSeat } from "./moves.js";
@@ -13,6 +15,7 @@ import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation,
 import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { Chain, contribute, entropyMode, fetchReceipt, receiptsOf, storeReceipt } from "./record.js";
 
+const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
 const LOGGED = 80; // number of the newest events that the log shows
 const root = find("#table");
 
@@ -145,7 +148,9 @@ async function nextHand(signal) {
     const { version, game: next } = game.table;
     if (next && next !== game.view?.id) return openGame(next);
     try {
-      game.table = await get(`/v1/tables/${game.table.id}?after=${version}&wait=25`, { signal, timeout: 40_000 });
+      if (document.hidden) await idle(HIDDEN_POLL, signal); // a long poll would hold one of the browser's few connections
+      const wait = document.hidden ? 0 : 25;
+      game.table = await get(`/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal, timeout: 40_000 });
     } catch (problem) {
       if (signal.aborted) return;
       if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) throw problem;
@@ -506,7 +511,7 @@ function announceEvents(before) {
 /** Show the time left. */
 function tick() {
   const deadline = game.view?.deadline;
-  const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - Date.now()) / 1000)) : null;
+  const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - now()) / 1000)) : null;
   const text = left === null || !game.view.clock ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
   for (const clock of document.querySelectorAll("[data-clock]")) {
     clock.textContent = text;

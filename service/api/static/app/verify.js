@@ -47,7 +47,7 @@ async function check(file, name) {
   reset(name);
   try {
     const bundle = await readFile(await bytesOf(file));
-    game = /(?<="game":")[0-9a-f-]{36}/.exec(looseText(bundle.lines[0] ?? new Uint8Array()))?.[0] ?? "";
+    game = /"game":"([0-9a-f-]{36})/.exec(looseText(bundle.lines[0] ?? new Uint8Array()))?.[1] ?? "";
     const outside = await fromOutside();
     const rows = new Map();
     const { log, findings } = await verify(bundle, outside, {
@@ -271,6 +271,12 @@ function take(file) {
   again();
 }
 
+/** Fetch the game whose id is in the field, and verify it. */
+function fetchRequested() {
+  again = () => void fetchGame(find("#game").value);
+  again();
+}
+
 function listen() {
   const drop = find("#drop");
   find("#file").addEventListener("change", () => find("#file").files[0] && take(find("#file").files[0]));
@@ -287,8 +293,7 @@ function listen() {
   });
   find("#by-id").addEventListener("submit", (event) => {
     event.preventDefault();
-    again = () => void fetchGame(find("#game").value);
-    again();
+    fetchRequested();
   });
   find("#outside").addEventListener("change", () => again?.());
 }
@@ -310,6 +315,6 @@ find("#app").hidden = false;
 const requested = new URLSearchParams(location.search).get("game");
 if (requested) {
   find("#game").value = requested;
-  find("#by-id").requestSubmit();
+  fetchRequested();
 }
 await store(addresses).catch(() => {}); // a browser may store nothing: then the page does not claim that it works offline

@@ -1,0 +1,159 @@
+/**
+ * The events of a game as they happen: from a stream, or polled where a stream cannot be used.
+ *
+ * The log is polled if the server has no slot for another stream (503), while the page is hidden, because a browser
+ * opens only six connections to a server over HTTP/1.1, and if a proxy holds the stream back.
+ */
+
+import { Problem, call, headers, idle, problemOf } from "./api.js";
+
+/** Milliseconds without data after which a connection counts as lost; the server sends a comment every 15 s. */
+const SILENCE = 40_000;
+/** Milliseconds in which a stream has to begin; the server sends its first line at once. */
+const OPENING = 10_000;
+/** Openings without a byte after which the page only polls. */
+const MUTE_OPENINGS = 2;
+/** Milliseconds between polls, while the page is seen and while it is hidden. */
+const POLL = 2000;
+const HIDDEN_POLL = 10_000;
+/** Milliseconds after which a hidden page ends its stream: a glance at another tab does not. */
+const HIDDEN_STREAM = 5000;
+/** The types of the last event of a game. */
+const SEALS = new Set(["game_sealed", "game_aborted"]);
+
+/** @typedef {{seq: number, type: string, line: string}} Live an event with its exact text */
+
+/** A stream of which no byte arrived in time. */
+class Mute extends Error {}
+
+/**
+ * Yield the events of a game as they happen, from seq `after` until the seal.
+ *
+ * A lost connection is opened again from the next event (`Last-Event-ID`).
+ *
+ * @param {string} game
+ * @param {number} after
+ * @param {{signal: AbortSignal, onstate?: (live: boolean) => void}} how
+ * @returns {AsyncGenerator<Live>}
+ */
+export async function* live(game, after, { signal, onstate = () => {} }) {
+  let next = after;
+  let failures = 0;
+  let mutes = 0;
+  while (!signal.aborted) {
+    let polls = document.hidden || mutes >= MUTE_OPENINGS;
+    try {
+      if (!polls) {
+        for await (const event of connection(game, next, signal, () => onstate(true))) {
+          failures = 0;
+          mutes = 0;
+          if (event.type === "end") return;
+          next = event.seq + 1;
+          yield event;
+        }
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof Problem && [401, 403, 404].includes(error.status)) throw error;
+      if (error instanceof Mute) mutes += 1;
+      polls = error instanceof Mute || (error instanceof Problem && error.status === 503);
+      if (!polls) onstate(false);
+    }
+    if (polls) {
+      const events = await missed(game, next).catch(() => null);
+      onstate(Boolean(events));
+      if (events) failures = 0;
+      for (const event of events ?? []) {
+        next = event.seq + 1;
+        yield event;
+        if (SEALS.has(event.type)) return;
+      }
+    }
+    failures += 1;
+    const rest = polls && failures === 1 ? POLL : Math.min(8000, 300 * 2 ** failures);
+    await idle(document.hidden ? HIDDEN_POLL : rest, signal);
+  }
+}
+
+/** Fetch the events from seq `after` on. @param {string} game @param {number} after */
+async function missed(game, after) {
+  const more = { Accept: "application/x-ndjson" };
+  const text = await (await call("GET", `/v1/games/${game}/events?after=${after}`, { more })).text();
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => {
+      const { seq, type } = JSON.parse(line);
+      return { seq, type, line };
+    });
+}
+
+/**
+ * Yield the events of one stream, until it ends or the page has been hidden for a while; throws Mute.
+ *
+ * @param {string} game @param {number} after @param {AbortSignal} signal @param {() => void} onopen
+ */
+async function* connection(game, after, signal, onopen) {
+  const own = new AbortController();
+  let isMute = false;
+  let hides = 0;
+  const stop = () => own.abort();
+  const hide = () => {
+    clearTimeout(hides);
+    if (document.hidden) hides = setTimeout(stop, HIDDEN_STREAM);
+  };
+  signal.addEventListener("abort", stop, { once: true });
+  addEventListener("offline", stop); // else the loss would be noticed only after SILENCE
+  document.addEventListener("visibilitychange", hide);
+  let watch = setTimeout(() => {
+    isMute = true;
+    stop();
+  }, OPENING);
+  try {
+    /** @type {Record<string, string>} */
+    const more = { Accept: "text/event-stream" };
+    if (after > 0) more["Last-Event-ID"] = String(after - 1);
+    const answer = await fetch(`/v1/games/${game}/stream`, {
+      headers: headers(more),
+      signal: own.signal,
+      credentials: "omit",
+      cache: "no-store",
+    });
+    if (!answer.ok || !answer.body) throw await problemOf(answer);
+    const reader = answer.body.getReader();
+    const decoder = new TextDecoder();
+    let rest = "";
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      clearTimeout(watch);
+      watch = setTimeout(stop, SILENCE);
+      onopen();
+      const parts = (rest + decoder.decode(value, { stream: true })).split("\n\n");
+      rest = parts.pop() ?? "";
+      yield* parts.map(parsed).filter((event) => event.type !== "");
+    }
+  } catch (error) {
+    if (isMute) throw new Mute();
+    if (document.hidden && own.signal.aborted) return;
+    throw error;
+  } finally {
+    clearTimeout(watch);
+    clearTimeout(hides);
+    signal.removeEventListener("abort", stop);
+    removeEventListener("offline", stop);
+    document.removeEventListener("visibilitychange", hide);
+    stop();
+  }
+}
+
+/** @param {string} part @returns {Live} one event of a stream; comments and `retry` have no type */
+function parsed(part) {
+  const event = { seq: -1, type: "", line: "" };
+  for (const line of part.split("\n")) {
+    if (line.startsWith("id: ")) event.seq = Number(line.slice(4));
+    else if (line.startsWith("event: ")) event.type = line.slice(7);
+    else if (line.startsWith("data:")) event.line = line.slice(5).trimStart();
+  }
+  return event;
+}
