@@ -1,4 +1,4 @@
-"""A hand is followed in hidden tabs, behind a proxy that holds streams back, and by the server's clock."""
+"""A hand is followed in hidden tabs, behind a buffering proxy, and by the clock of the server."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.client import Client, open_table
-from tests.web.browsing import Visits
+from tests.web.browsing import Visits, faults_of
 
 pytestmark = pytest.mark.heavy
 
@@ -118,3 +118,63 @@ def test_the_time_left_is_counted_by_the_clock_of_the_server(visits: Visits, err
     minutes, seconds = (clock.text_content() or "").split(":")
     left = datetime.fromisoformat(game["deadline"]).timestamp() - time.time()
     assert abs(int(minutes) * 60 + int(seconds) - left) <= 3, json.dumps(game["deadline"])
+
+
+KEPT = """() => [...document.querySelectorAll("*")]
+    .filter((one) => one.closest("[translate=no]") && !one.parentElement.closest("[translate=no]"))
+    .map((one) => one.textContent)"""
+"""The texts that a browser's translator leaves as they are."""
+
+
+def test_a_translator_leaves_names_and_cards_as_they_are(visits: Visits) -> None:
+    page = visits.page()
+    port = int(visits.address.rpartition(":")[2])
+    host = Client(port=port)
+    player = host.call("POST", "/v1/players", {"name": "Mark (the [first])"}).json
+    host.token = player["token"]
+    game = open_table([host], ruleset="leeds", bots=("lowest",) * 2, window_seconds=0)
+    host.call("POST", f"/v1/games/{game}/moves", {"type": "ready"})
+    visits.open_as(player, f"/play/{game}", page=page)
+    page.locator("#own.turn").wait_for()
+    kept = set(page.evaluate(KEPT))
+    assert {"Mark (the [first])", "Mark (the [first]) · ", "Lowest 2", "Lowest 3"} <= kept
+    cards = page.locator("#felt .card, #felt .chip, #log li")
+    plain = cards.evaluate_all(
+        "(all) => all.map((one) => { const copy = one.cloneNode(true); "
+        "if (copy.closest('[translate=no]')) return ''; "
+        "copy.querySelectorAll('[translate=no]').forEach((part) => part.remove()); "
+        "return copy.textContent; })"
+    )
+    assert len(plain) > 20
+    assert [text for text in plain if re.search(r"[♣♦♥♠]|Mark|Lowest", text)] == []
+
+
+def test_the_page_asks_once_to_save_the_recovery_code(visits: Visits) -> None:
+    """After the first hand with another person; a hand against bots alone is no reason."""
+    clients = [Client(port=int(visits.address.rpartition(":")[2])) for _ in range(2)]
+    players = [
+        one.call("POST", "/v1/players", {"name": f"Guest {at}"}).json
+        for at, one in enumerate(clients)
+    ]
+    for client, player in zip(clients, players, strict=True):
+        client.token = player["token"]
+    page = visits.page()
+    alone = open_table(clients[:1], ruleset="leeds", bots=("lowest",), window_seconds=0)
+    clients[0].call("POST", f"/v1/games/{alone}/moves", {"type": "forfeit"})
+    visits.open_as(players[0], f"/play/{alone}", page=page)
+    page.locator(".result").wait_for()
+    page.wait_for_function("(key) => localStorage.getItem(key)", arg=f"shithead.receipts.{alone}")
+    expect(page.locator("#keep")).to_have_count(0)
+    game = open_table(clients, ruleset="leeds", window_seconds=0)
+    clients[1].call("POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
+    page.goto(f"/play/{game}")
+    keep = page.locator("#keep")
+    expect(keep).to_contain_text(players[0]["recovery"])
+    assert faults_of(page) == []
+    with page.expect_download() as saved:
+        keep.get_by_role("button", name="Save as a file").click()
+    assert players[0]["recovery"] in saved.value.path().read_text()
+    page.reload()
+    page.locator(".result").wait_for()
+    page.wait_for_timeout(200)
+    expect(keep).to_have_count(0)

@@ -63,7 +63,7 @@ function slot(seat, at, small) {
 
 /** @param {string} card @returns {HTMLElement} the card as a short text */
 export const chip = (card) =>
-  h("span", { class: `chip ${"dh".includes(card[1]) && card[0] !== "X" ? "red" : ""}`, "data-card": card }, [brief(card)]);
+  h("span", { class: `chip ${"dh".includes(card[1]) && card[0] !== "X" ? "red" : ""}`, translate: "no", "data-card": card }, [brief(card)]);
 
 /** @param {Api["SeatView"]} seat @param {Scene} scene @returns {string} a seat in words, for screen readers */
 export function seatInWords(seat, scene) {
@@ -114,7 +114,7 @@ export function plaque(seat, scene, small) {
     [
       h("span", { class: "unseen" }, [seatInWords(seat, scene)]),
       h("span", { class: "who", "aria-hidden": "true" }, [
-        h("span", { class: "name" }, [seatName(seat)]),
+        h("span", { class: "name", translate: "no" }, [seatName(seat)]),
         ...badges(seat, scene),
         mark ? h("span", { class: "badge" }, [mark]) : null,
         turn ? h("span", { class: "clock", "data-clock": "" }) : null,
@@ -151,7 +151,7 @@ export const outcome = ({ result, seats }, heading) =>
     h("h2", null, [heading]),
     result
       ? h("ol", { class: "places" }, result.places.map((seat) =>
-          h("li", { class: seat === result.shithead ? "last" : "" }, [seatName(seats[seat])]),
+          h("li", { class: seat === result.shithead ? "last" : "", translate: "no" }, [seatName(seats[seat])]),
         ))
       : null,
   ]);
@@ -194,7 +194,7 @@ function demand(view) {
   const all = view.demand.kind === "anything";
   return h("p", { class: "demand", "aria-hidden": "true" }, [
     h("strong", null, [demandText(view.demand)]),
-    all ? null : h("span", { class: "ranks" }, [ranks.map((card) => printed(card[0])).join(" ")]),
+    all ? null : h("span", { class: "ranks", translate: "no" }, [ranks.map((card) => printed(card[0])).join(" ")]),
   ]);
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { brief, spelled } from "./cards.js";
+import { h } from "./dom.js";
 import { has, listed, t } from "./i18n.js";
 
 /**
@@ -31,6 +32,18 @@ export function seatName(seat) {
  */
 export function demandText({ kind, rank }) {
   return rank === null ? t("demand.anything") : t(`demand.${kind}`, { rank: t(`rank.${rank}`) });
+}
+
+/**
+ * Return a text in parts, of which those with a name or a card are left as they are by a browser's translator.
+ *
+ * @param {string} text
+ * @param {string[]} names
+ */
+export function marked(text, names) {
+  const exact = names.filter((name) => name.length > 1).map((name) => name.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"));
+  const parts = text.split(new RegExp(`(${[...exact, "(?:10|[2-9JQKA])[♣♦♥♠]"].join("|")})`, "u"));
+  return parts.map((part, at) => (at % 2 ? h("span", { translate: "no" }, [part]) : part));
 }
 
 /** @typedef {Record<string, any> & {name: (card: string) => string, names: (cards: string[]) => string}} Values */

@@ -120,7 +120,7 @@ function back() {
 export function picture(card, more = {}) {
   const label = more.label ?? (card ? spelled(card) : t("card.down"));
   const named = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
-  return h("span", { class: `card ${more.class ?? ""}`, ...named, "data-card": card ?? "" }, [
+  return h("span", { class: `card ${more.class ?? ""}`, translate: "no", ...named, "data-card": card ?? "" }, [
     drawing(card ?? ""),
   ]);
 }
@@ -137,6 +137,7 @@ export function button(card, more) {
     "button",
     {
       class: `card ${more.class ?? ""}`,
+      translate: "no",
       "aria-label": more.label ?? (card ? spelled(card) : t("card.down")),
       "aria-pressed": more.pressed === undefined ? null : String(more.pressed),
       "data-card": card ?? "",

@@ -255,7 +255,7 @@ function show(dispute) {
     ["court.voting", dispute.voting_from && moment(dispute.voting_from)],
     ["court.deadline", dispute.deadline && moment(dispute.deadline)],
     ["court.periods", periods(dispute.periods)],
-    ["court.bundle", [h("code", { class: "code" }, [dispute.bundle_sha256]), h("br"), h("span", { class: "quiet" }, [t("court.bundle.about", { file: `dispute/${dispute.id}.shx` })]), " ", h("a", { href: `/v1/games/${dispute.game}/evidence`, download: "" }, [t("court.evidence")])]],
+    ["court.bundle", [h("code", { class: "code", translate: "no" }, [dispute.bundle_sha256]), h("br"), h("span", { class: "quiet" }, [t("court.bundle.about", { file: `dispute/${dispute.id}.shx` })]), " ", h("a", { href: `/v1/games/${dispute.game}/evidence`, download: "" }, [t("court.evidence")])]],
   ];
   replace(root,
     h("dl", { class: "facts-list" }, facts.filter(([, value]) => value).map(([key, value]) => [h("dt", null, [t(String(key))]), h("dd", null, [value])])),

@@ -95,6 +95,13 @@ export function announce(text, options = {}) {
   while (region.childElementCount > 8) region.firstElementChild?.remove();
 }
 
+/** Let the reader save a file. @param {Blob} content @param {string} name */
+export function download(content, name) {
+  const link = h("a", { href: URL.createObjectURL(content), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
 /**
  * Return a module that a page imports while it runs; if it cannot be loaded, `guard.js` shows a sentence.
  *

@@ -6,7 +6,7 @@
  */
 
 import { get } from "./api.js";
-import { caption } from "./captions.js";
+import { caption, marked } from "./captions.js";
 import { ruleLink } from "./decision.js";
 import { find, h, replace } from "./dom.js";
 import { t } from "./i18n.js";
@@ -15,6 +15,7 @@ import { t } from "./i18n.js";
  * @typedef {Object} Page the data and functions of the page that the list uses
  * @property {string} game
  * @property {(seat: number) => string} who the name of a seat
+ * @property {() => string[]} names the names of all seats
  * @property {() => import("./decision.js").Replay} replay
  * @property {(version: number) => void} onpick called after a click on a row
  * @property {() => void} onvisible called after other rows became visible
@@ -22,7 +23,7 @@ import { t } from "./i18n.js";
  */
 
 /** @param {Page} page */
-export function eventList({ game, who, replay, onpick, onvisible, ondecision }) {
+export function eventList({ game, who, names, replay, onpick, onvisible, ondecision }) {
   /** Decisions by event. @type {Map<number, Api["Decision"]>} */
   const decisions = new Map();
   /** @type {Map<number, Promise<Api["Decision"]>>} */
@@ -47,7 +48,7 @@ export function eventList({ game, who, replay, onpick, onvisible, ondecision }) 
       return h("li", { value: event.seq, class: same ? "same" : "" }, [
         h("button", { type: "button", class: "event", tabindex: -1, "data-key": `row ${event.seq}`, onclick: () => onpick(version) }, [
           h("span", { class: "n" }, [event.seq]),
-          h("span", null, [caption(event, { who })]),
+          h("span", null, marked(caption(event, { who }), names())),
         ]),
         h("span", { class: "rules", lang: "en" }),
       ]);

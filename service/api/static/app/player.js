@@ -3,7 +3,7 @@
  */
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
-import { find, h, replace } from "./dom.js";
+import { download, find, h, replace } from "./dom.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, write } from "./storage.js";
 import { t } from "./i18n.js";
@@ -16,6 +16,7 @@ const NAME = "shithead.name";
  */
 const FORMER = "shithead.former";
 const UNSTORED = "shithead.unstored";
+const ASKED = "shithead.asked-to-save";
 
 /** @returns {string} the name under which this browser's player is, or will be, registered */
 export const playerName = () => identity()?.name ?? read(NAME) ?? t("account.guest");
@@ -70,6 +71,26 @@ function showUnstored() {
   find("main").prepend(notice);
 }
 
+/**
+ * Ask the reader once to save the recovery code: token and code are lost together with the storage of the browser.
+ */
+export function askToSave() {
+  const player = identity();
+  if (!player?.recovery || read(ASKED)) return;
+  write(ASKED, "yes");
+  const { name, recovery } = player;
+  const file = () => download(new Blob([`${location.origin}\n${name}\n${recovery}\n`], { type: "text/plain" }), "shithead-recovery.txt");
+  const notice = h("div", { class: "notice lost", role: "status", id: "keep" }, [
+    h("p", null, [t("account.keep", { name })]),
+    h("p", null, [h("code", { class: "code", translate: "no" }, [recovery])]),
+    h("p", { class: "buttons" }, [
+      h("button", { class: "main", onclick: file }, [t("account.keep.file")]),
+      h("button", { onclick: () => notice.remove() }, [t("close")]),
+    ]),
+  ]);
+  find("main").prepend(notice);
+}
+
 /** Show why this browser has lost its player, and how to continue. @param {import("./api.js").Identity} former */
 function showLost({ name, recovery: code }) {
   const fault = h("p", { class: "fault", role: "alert", lang: "en" });
@@ -99,6 +120,7 @@ async function recover(code) {
 /** Show the player's name in the bar; a click opens the dialog. */
 export function showAccount() {
   const button = find("#account");
+  button.translate = false;
   button.textContent = playerName();
   button.setAttribute("aria-label", t("account.open", { name: playerName() }));
   button.onclick = openDialog;
@@ -168,7 +190,7 @@ async function attempt(fault, work) {
 function playerFields(player, fault) {
   const code = h("div");
   const show = (/** @type {string | null} */ recovery) => replace(code, h("p", null, [t(recovery ? "account.code" : "account.codeless")]),
-    recovery ? h("p", null, [h("code", { class: "code" }, [recovery])]) : null);
+    recovery ? h("p", null, [h("code", { class: "code", translate: "no" }, [recovery])]) : null);
   const renew = async () => {
     const { recovery } = await post(`${ME}/recovery`, {}, { once: true });
     setIdentity({ ...(identity() ?? player), recovery });

@@ -7,7 +7,7 @@
 
 import { Problem, get } from "./api.js";
 import { middle, outcome, plaque, sides, sizeClass } from "./board.js";
-import { caption, recentActions, resultText, seatName } from "./captions.js";
+import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
 import { announce, find, h, later, replace } from "./dom.js";
@@ -65,6 +65,7 @@ const tape = playback({
 const list = eventList({
   game: id,
   who: name,
+  names: () => page.game.seats.map(seatName),
   replay: () => panelContext(),
   onpick: pick,
   onvisible: () => updateLater(),
@@ -414,7 +415,7 @@ function now() {
   const time = new Date(at).toLocaleTimeString(document.documentElement.lang);
   replace(
     find("#now"),
-    h("p", { class: "what" }, [h("strong", null, [caption(event, voice())]), h("span", { class: "quiet" }, [time])]),
+    h("p", { class: "what" }, [h("strong", null, marked(caption(event, voice()), page.game.seats.map(seatName))), h("span", { class: "quiet" }, [time])]),
     h("div", { class: "by" }, statements(list.rulesOf(event.seq).slice(0, 1), panelContext())),
     h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(page.why), "aria-controls": "why", onclick: () => toggle(!page.why) }, [t("replay.why")]),
   );

@@ -2,17 +2,17 @@
 
 import { Problem, get, identity, idle, post } from "./api.js";
 import { middle, outcome, plaque, sides, sizeClass, spread } from "./board.js";
-import { caption, recentActions, resultText, seatName } from "./captions.js";
+import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { brief, spelled } from "./cards.js";
 import { now } from "./clock.js";
-import { announce, find, h, replace } from "./dom.js";
+import { announce, download, find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
 import { live } from "./live.js";
 import { seatKey, signed } from "./signing.js";
 import { flightsOf, fly, places } from "./motion.js";
 import { ownSeat } from "./moves.js";
 import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation, slots } from "./own.js";
-import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
+import { askToSave, checkPlayer, ensurePlayer, showAccount } from "./player.js";
 import { Chain, contribute, entropyMode, fetchReceipt, receiptsOf, storeReceipt } from "./record.js";
 
 const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
@@ -137,6 +137,8 @@ function forget(view) {
 async function finish(signal) {
   if (ownSeat(game.view)) await fetchReceipt(game.view.id).catch(report);
   await chain.compare();
+  const people = game.view.seats.filter((seat) => seat.kind === "human").length;
+  if (ownSeat(game.view) && people > 1) askToSave();
   game.table = await get(`/v1/tables/${game.view.table}`, { signal });
   render();
   await nextHand(signal);
@@ -359,7 +361,7 @@ function ownStatus() {
   const text = over() ? "" : situation(game);
   return [
     h("p", { class: "now" }, [
-      own ? h("strong", { class: "name" }, [seatName(own), text ? " · " : ""]) : null,
+      own ? h("strong", { class: "name", translate: "no" }, [seatName(own), text ? " · " : ""]) : null,
       text ? h("span", null, [text]) : null,
       h("span", { class: "clock", "data-clock": own && view.turn === view.as ? "" : null }),
     ]),
@@ -402,12 +404,8 @@ function more() {
   ]);
 }
 
-/** Let the reader save a file. @param {Blob} content @param {string} ending */
-function save(content, ending) {
-  const link = h("a", { href: URL.createObjectURL(content), download: `${game.view.id}.${ending}` });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
-}
+/** @param {Blob} content @param {string} ending */
+const save = (content, ending) => download(content, `${game.view.id}.${ending}`);
 
 const saveReceipt = () => save(new Blob(receiptsOf(game.view.id).slice(-1), { type: "text/plain" }), "note");
 
@@ -453,13 +451,14 @@ const voice = (aloud = false) => ({
 function showLog() {
   const shown = game.events.slice(-LOGGED).reverse();
   const fresh = ownSeat(game.view) ? game.lastMove : Infinity;
+  const names = game.view.seats.map(seatName);
   const open = round() || document.querySelector("#log details")?.hasAttribute("open");
   replace(
     find("#log"),
     h("details", { open: open || null }, [
       h("summary", { "data-key": "log" }, [t("table.log")]),
       h("ol", { reversed: "", tabindex: 0, "aria-label": t("table.log"), "data-key": "captions" }, shown.map((event) =>
-        h("li", { class: event.seq >= fresh ? "fresh" : "", value: event.seq }, [caption(event, voice())]),
+        h("li", { class: event.seq >= fresh ? "fresh" : "", value: event.seq }, marked(caption(event, voice()), names)),
       )),
     ]),
   );
@@ -553,7 +552,7 @@ function waitingRoom(signal) {
     h("h1", null, [t("wait.title", { ruleset: game.ruleset.name })]),
     h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
     h("ul", { class: "places" }, table.seats.map((seat) =>
-      h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seatName(seat), seat.seat === table.as ? ` (${t("you")})` : ""]),
+      h("li", { class: seat.kind === "open" ? "quiet" : "" }, [h("span", { translate: "no" }, [seatName(seat)]), seat.seat === table.as ? ` (${t("you")})` : ""]),
     )),
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
     open ? h("p", { class: "buttons" }, [h("button", { "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,

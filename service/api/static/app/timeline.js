@@ -134,7 +134,7 @@ export function plotTable(figures, seats) {
     const most = Math.max(...figures.hands[seat.seat]);
     const wait = longestOf(own(figures.waits));
     return h("tr", null, [
-      h("th", { scope: "row" }, [seatName(seat)]),
+      h("th", { scope: "row", translate: "no" }, [seatName(seat)]),
       cell(t("replay.at", { count: most, n: figures.hands[seat.seat].indexOf(most) })),
       ...[figures.burns, figures.picks].map((some) => cell(t("replay.times", { n: own(some).length, count: sum(own(some)) }))),
       cell(wait ? t("replay.at", { count: secondsText(wait.ms), n: wait.at }) : "–"),
