@@ -73,47 +73,40 @@ export async function idle(ms, signal) {
 }
 
 /**
- * Return a signal that ends a call and the reading of its answer after `timeout`, or with another signal. The static
- * functions of AbortSignal do the same, and are missing in browsers of 2023.
- *
- * @param {number} timeout
- * @param {AbortSignal} [other]
- */
-function limit(timeout, other) {
-  const own = new AbortController();
-  const stop = () => own.abort();
-  if (other?.aborted) stop();
-  other?.addEventListener("abort", stop, { signal: own.signal });
-  setTimeout(stop, timeout);
-  return own.signal;
-}
-
-/**
- * Make a call once; throws Problem.
+ * Return the body of the answer to a call, which is made once; null without a body. Throws Problem.
  *
  * @param {string} method
  * @param {string} path
- * @param {{body?: object, signal?: AbortSignal, more?: Record<string, string>, timeout?: number}} how
+ * @param {{body?: object, signal?: AbortSignal, more?: Record<string, string>, timeout?: number,
+ *   as?: "json" | "text" | "blob"}} how
+ * @returns {Promise<any>}
  */
-export async function call(method, path, { body, signal, more, timeout = TIMEOUT }) {
+export async function call(method, path, { body, signal, more, timeout = TIMEOUT, as = "json" }) {
+  const own = new AbortController(); // the static functions of AbortSignal are missing in browsers of 2023
+  const stop = () => own.abort();
+  const timer = setTimeout(stop, timeout);
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
   const sent = Date.now();
-  let answer;
   try {
-    answer = await fetch(path, {
+    const answer = await fetch(path, {
       method,
       headers: headers(body === undefined ? more : { "Content-Type": "application/json", ...more }),
       body: body === undefined ? undefined : JSON.stringify(body),
-      signal: limit(timeout, signal),
+      signal: own.signal,
       keepalive: method === "DELETE", // completes even if the page is closed
       credentials: "omit",
     });
+    if (answer.headers.get("Cache-Control")?.includes("no-store")) heard(answer.headers.get("Date"), sent);
+    if (!answer.ok) throw await problemOf(answer);
+    return answer.status === 204 ? null : await answer[as]();
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (signal?.aborted || error instanceof Problem) throw error;
     throw new Problem({ type: "no-answer", detail: has("no.answer") ? t("no.answer") : String(error) }, 0);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
   }
-  if (answer.headers.get("Cache-Control")?.includes("no-store")) heard(answer.headers.get("Date"), sent);
-  if (answer.ok) return answer;
-  throw await problemOf(answer);
 }
 
 /** @param {Response} answer @returns {Promise<Problem>} the problem that it reports */
@@ -129,7 +122,7 @@ const isTemporary = (/** @type {Problem} */ { status }) => status === 0 || statu
 /**
  * Make a call at most ATTEMPTS times: again after a temporary problem (no answer, 429 or 5xx).
  *
- * @param {() => Promise<Response>} attempt
+ * @param {() => Promise<any>} attempt
  * @param {AbortSignal} [signal]
  */
 async function repeated(attempt, signal) {
@@ -154,8 +147,7 @@ async function repeated(attempt, signal) {
  * @returns {Promise<As extends "text" ? string : As extends "blob" ? Blob : Answer<"GET", Path>>}
  */
 export async function get(path, how = {}) {
-  const answer = await repeated(() => call("GET", path, how), how.signal);
-  return answer[/** @type {"json"} */ (how.as ?? "json")]();
+  return repeated(() => call("GET", path, how), how.signal);
 }
 
 /**
@@ -177,8 +169,7 @@ export async function post(path, body, how = {}) {
   if (how.seen !== undefined) more["If-Match"] = `"v${how.seen}"`;
   const method = how.method ?? "POST";
   const attempt = () => call(method, path, { body: method === "DELETE" ? undefined : (body ?? {}), more });
-  const answer = await (how.once ? attempt() : repeated(attempt));
-  return answer.status === 204 ? /** @type {any} */ (null) : answer.json();
+  return how.once ? attempt() : repeated(attempt);
 }
 
 /** @param {number} bytes @returns {string} random bytes as hex */

@@ -78,7 +78,8 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
 /** Fetch the events from seq `after` on. @param {string} game @param {number} after */
 async function missed(game, after) {
   const more = { Accept: "application/x-ndjson" };
-  const text = await (await call("GET", `/v1/games/${game}/events?after=${after}`, { more })).text();
+  /** @type {string} */
+  const text = await call("GET", `/v1/games/${game}/events?after=${after}`, { more, as: "text" });
   return text
     .split("\n")
     .filter(Boolean)
