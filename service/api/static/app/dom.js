@@ -109,7 +109,7 @@ export function download(content, name) {
  * @param {Promise<Module>} importing
  * @returns {Promise<Module>} without an end after a failure
  */
-export const later = (importing) =>
+export const loaded = (importing) =>
   importing.catch(() => {
     dispatchEvent(new Event("file-missing"));
     return new Promise(() => {});

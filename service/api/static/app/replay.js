@@ -10,7 +10,7 @@ import { middle, outcome, plaque, sides, sizeClass } from "./board.js";
 import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
-import { announce, find, h, later, replace } from "./dom.js";
+import { announce, find, h, loaded, replace } from "./dom.js";
 import { eventList } from "./events.js";
 import { start, t } from "./i18n.js";
 import { live } from "./live.js";
@@ -345,7 +345,7 @@ async function loadOpinion({ currentTarget: details }) {
   if (!over()) return replace(place, h("p", { class: "quiet" }, [t("replay.opinion.later")]));
   details.dataset.loaded = "true";
   replace(place, h("progress"));
-  const { judge } = await later(import("./opinion.js"));
+  const { judge } = await loaded(import("./opinion.js"));
   await judge(id, page.frames, place, panelContext()).catch(report);
 }
 
