@@ -25,20 +25,25 @@
   var hasStarted = false;
   var hasFailed = false;
 
-  /** @param {string} key @returns {string} a text in the language of the reader */
-  function text(key) {
+  /** @returns {string} the language of the reader, if there are texts in it */
+  function language() {
     var chosen = null;
     try {
       chosen = localStorage.getItem("shithead.language");
     } catch (blocked) {
       // The language of the browser is used.
     }
-    var wanted = [chosen].concat(navigator.languages || [navigator.language], "en");
+    var wanted = [chosen].concat(navigator.languages || [navigator.language]);
     for (var at = 0; at < wanted.length; at += 1) {
-      var found = texts[(wanted[at] || "").slice(0, 2)];
-      if (found) return found[key];
+      var code = (wanted[at] || "").slice(0, 2);
+      if (code in texts) return code;
     }
-    return key;
+    return "en";
+  }
+
+  /** @param {string} key @returns {string} */
+  function text(key) {
+    return texts[language()][key];
   }
 
   /** Show a sentence, with a button that loads the page again. @param {string} sentence @param {boolean} again */
@@ -52,7 +57,8 @@
     }
     var notice = document.createElement("p");
     notice.id = "guard";
-    notice.className = "notice warning";
+    notice.className = "notice warning lost";
+    notice.lang = language();
     notice.setAttribute("role", "alert");
     notice.appendChild(document.createTextNode(sentence + " "));
     if (again) {
