@@ -11,6 +11,7 @@ from uuid import UUID
 from redis import Redis
 
 from service.application.access import AccessLog
+from service.application.availability import AlwaysAvailable, Availability
 from service.application.disputes.commands import DisputeCommands, DisputeOpening
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
@@ -107,6 +108,7 @@ class Services:
     purging: Purging
     erasures: Erasures
     readiness: Readiness
+    availability: Availability
     close: Callable[[], None]
 
     def wake(self, game: UUID) -> None:
@@ -149,6 +151,7 @@ def compose(
     ask_findings: Callable[[UUID], None] = lambda _dispute: None,
     idle_after: timedelta | None = None,
     clock_doubt: Doubt = no_doubt,
+    availability: Availability | None = None,
     erasure_list: Path | None = None,
     signed: SignedCheckpoints | None = None,
     record_version: int = LATEST,
@@ -159,7 +162,10 @@ def compose(
     world, notifier = world or RealWorld(), notifier or NoNotifier()
     rulebook = Rulebook(directory)
     combined = lookups or SeparateLookups(store, directory)
-    game_cache = GameCache(store, directory, combined, keyring, rulebook)
+    availability = availability or AlwaysAvailable()
+    game_cache = GameCache(
+        store, directory, combined, keyring, rulebook, able_since=availability.since
+    )
     histories = Histories(game_cache)
     names, receipts = Names(directory), Receipts(origin, keyring)
     answers = Answers(
@@ -353,6 +359,7 @@ def compose(
         ),
         erasures=Erasures(directory, erasure_list, now=world.now),
         readiness=readiness,
+        availability=availability,
         close=close,
     )
 
@@ -373,13 +380,15 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
     keyring = _keyring(settings)
     watch = ClockWatch(clocks=lambda: _clocks(database), now=RealWorld().now)
     store = PostgresStore(database, Bundles(settings.archive))
+    directory = Directory(database)
     return compose(
         store=store,
         lookups=PostgresLookups(database, store),
-        directory=Directory(database),
+        directory=directory,
         keyring=keyring,
         origin=settings.origin,
         notifier=notifier,
+        availability=Availability(directory),
         ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
         readiness=_readiness(settings, database, keyring, redis),
         trials=QueuedTrials(redis),

@@ -184,3 +184,10 @@ COMMENT ON COLUMN trail.act IS 'the command: rename, abort, archive, …';
 COMMENT ON COLUMN trail.target IS 'the player, table or game; null if there is none';
 COMMENT ON COLUMN trail.outcome IS 'done, or why it was refused';
 COMMENT ON INDEX refusals_by_age IS 'Refused moves are deleted by age.';
+
+COMMENT ON TABLE availability IS
+    'When the service could take moves, so that clocks give back the time of an outage: one row, '
+    'written every second by the sweepers. A gap in `seen_at` is an outage. All times are of the '
+    'clock of the database, so that sweepers on several machines agree.';
+COMMENT ON COLUMN availability.seen_at IS 'the last sign of life';
+COMMENT ON COLUMN availability.able_since IS 'the end of the last outage; null before the first one';

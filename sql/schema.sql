@@ -480,3 +480,14 @@ CREATE TABLE dispute_votes (
     sealed      bytea NOT NULL,
     CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
 );
+
+-- When the service could take moves, so that clocks give back the time of an outage: one row,
+-- written every second by the sweepers. A gap in `seen_at` is an outage. All times are of the clock
+-- of the database, so that sweepers on several machines agree.
+CREATE TABLE availability (
+    one         boolean NOT NULL DEFAULT true,
+    seen_at     timestamptz NOT NULL,  -- the last sign of life
+    able_since  timestamptz,        -- the end of the last outage; null before the first one
+    CONSTRAINT availability_pkey PRIMARY KEY (one),
+    CONSTRAINT availability_has_one_row CHECK (one)
+);

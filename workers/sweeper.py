@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 import time
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -83,6 +85,7 @@ class Sweeper:
 
     def sweep(self) -> int:
         """Wake a worker for each due game that was not woken recently; return how many."""
+        self._services.availability.note()  # first: an outage makes the deadlines of games later
         now, woken = time.monotonic(), 0
         present = self._services.world.now()
         since = now - AGAIN_AFTER.total_seconds()
@@ -174,6 +177,8 @@ class Sweeper:
 
     def run(self, stopped: Callable[[], bool]) -> None:
         """Run rounds until `stopped` returns true."""
+        life = threading.Thread(target=self._show_life, args=(stopped,), daemon=True)
+        life.start()
         while not stopped():
             try:
                 self.sweep()
@@ -182,4 +187,12 @@ class Sweeper:
             except StoreUnavailable as error:
                 self._log.warning("database does not answer", error=str(error))
                 time.sleep(1)
+            time.sleep(INTERVAL)
+        life.join(1.0)
+
+    def _show_life(self, stopped: Callable[[], bool]) -> None:
+        """Record that the service runs, beside the rounds: a long round is no outage."""
+        while not stopped():
+            with contextlib.suppress(StoreUnavailable):
+                self._services.availability.note()
             time.sleep(INTERVAL)

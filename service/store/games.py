@@ -233,6 +233,15 @@ class GameRepository(Repository):
         """Set the next action of a game and its time; return False if it has moved on."""
         return bool(self._write("put_off", game, version, wake_kind, wake_at))
 
+    def note_able(self, *, outage: timedelta) -> None:
+        """Record that the service can take moves; a longer gap than `outage` is an outage."""
+        self._write("note_able", outage)
+
+    def able_since(self, *, outage: timedelta) -> datetime | None:
+        """Return the end of the last outage, the present while it lasts; None if there was none."""
+        rows = self._database.fetch("able_since", outage)
+        return rows[0][0] if rows else None
+
     def record_refusal(self, game: UUID, refused: RefusedMove) -> bool:
         """
         Store a refused move of a running game; return False, and store nothing, if it is over.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from base64 import urlsafe_b64encode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -330,3 +331,20 @@ def test_a_cursor_of_another_list_is_refused() -> None:
     for one, other in permutations(ListName, 2):
         with pytest.raises(ValueError, match="no cursor"):
             Cursor.decode(cursor.encode(one), other)
+
+
+def test_a_gap_between_signs_of_life_is_an_outage(stores: Stores) -> None:
+    directory, gap = stores.directory, timedelta(seconds=0.1)
+    assert directory.able_since(outage=gap) is None
+    directory.note_able(outage=gap)
+    directory.note_able(outage=gap)
+    assert directory.able_since(outage=gap) is None
+    time.sleep(0.15)
+    while_away = directory.able_since(outage=gap)
+    directory.note_able(outage=gap)
+    since = directory.able_since(outage=gap)
+    assert while_away is not None
+    assert since is not None
+    assert while_away <= since
+    directory.note_able(outage=gap)
+    assert directory.able_since(outage=gap) == since

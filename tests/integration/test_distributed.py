@@ -43,6 +43,7 @@ ON_ONE_SERVER = {
     "log_heads": "the public log",
     "log_cosignatures": "the public log",
     "trail": "the operator log has one order",
+    "availability": "one row for the whole service",
 }
 """Tables that are not distributed, with the reason."""
 

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -172,6 +172,8 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         super().__init__(store)
         self._lock = threading.Lock()
         self._rulesets: dict[str, CustomRuleset] = {}
+        self._seen_at: datetime | None = None
+        self._able_since: datetime | None = None
         self._facts: dict[UUID, StatisticsInput] = {}
         self._readings: dict[UUID, list[_RecordedReading]] = {}
 
@@ -364,6 +366,17 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         wake = {"wake_kind": wake_kind, "wake_at": as_json(wake_at)}
         with self._store.summaries(StreamKind.GAME) as rows:
             return change_row(rows, game, version, wake)
+
+    def note_able(self, *, outage: timedelta) -> None:
+        now = datetime.now(UTC)
+        if self._seen_at is not None and now - self._seen_at > outage:
+            self._able_since = now
+        self._seen_at = now
+
+    def able_since(self, *, outage: timedelta) -> datetime | None:
+        now = datetime.now(UTC)
+        away = self._seen_at is not None and now - self._seen_at > outage
+        return now if away else self._able_since
 
     def record_refusal(self, game: UUID, refused: RefusedMove) -> bool:
         return self._store.record_refusal(game, refused)

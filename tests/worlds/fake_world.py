@@ -14,6 +14,7 @@ from uuid import UUID
 import orjson
 
 from schemas.moves import listed_moves
+from service.application.availability import AlwaysAvailable, Availability
 from service.application.calls import Answered, Caller, Idempotency, Player
 from service.application.games.entry import GameEntry
 from service.application.ports import GameVersion, Notifier
@@ -98,18 +99,20 @@ class Deployment:
     record_version: int = 2
     periods: Periods = Periods(referee_hands=0, referee_account_seconds=0)  # noqa: RUF009 - frozen
     world: SetWorld = field(default_factory=SetWorld)
+    availability: Callable[[Directory], Availability] = lambda _directory: AlwaysAvailable()
     notifier: Wakes = field(default_factory=Wakes)
     _open: dict[int, Database] = field(default_factory=dict)
 
     def process(self, *, notifier: Notifier | None = None) -> Services:
         """Return the services of one more process."""
         database = Database(self.url, size=2)
-        store = PostgresStore(database)
+        store, directory = PostgresStore(database), Directory(database)
         services = compose(
             log_store=MemoryLog(),
             store=store,
             lookups=PostgresLookups(database, store),
-            directory=Directory(database),
+            directory=directory,
+            availability=self.availability(directory),
             keyring=KEYS,
             origin="tests.example",
             world=self.world,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from enum import Enum
 from typing import Generic, Protocol, TypeVar
 from uuid import UUID
@@ -126,12 +127,14 @@ class GameCache:
         lookups: Lookups,
         keyring: Keys,
         rulebook: Rulebook,
+        able_since: Callable[[], datetime | None] = lambda: None,
     ) -> None:
         self._store = store
         self._directory = directory
         self._lookups = lookups
         self._keyring = keyring
         self._rulebook = rulebook
+        self._able_since = able_since
         self._games = CachedGames()
         self._tables = NewestVersions[TableRecord](MAX_TABLES)
 
@@ -172,10 +175,17 @@ class GameCache:
         else:
             with work(len(log.events)):
                 entry = self._loaded(game, log.events, found.metadata)
-        entry = _with_back(entry, found.back)
+        entry = self._with_outage(_with_back(entry, found.back))
         if entry is not known:
             self.keep(entry)
         return entry
+
+    def _with_outage(self, entry: GameEntry) -> GameEntry:
+        """Return the entry with the end of the last outage, for games that may wait for a time."""
+        if entry.record.game.over:
+            return entry
+        since = self._able_since()
+        return entry if entry.able_since == since else replace(entry, able_since=since)
 
     def with_events(self, entry: GameEntry, after: int, lines: Sequence[bytes]) -> GameEntry:
         """Return an entry with its missing events; `lines` are the events from seq `after` on."""

@@ -49,8 +49,12 @@ class Change:
     def wake(self) -> Wake | None:
         """Return the next scheduled action after the move, None if the game waits for people."""
         after = self.after
-        back = after.returned_seats
-        return next_wake(self.record, window_seconds=after.window_seconds, back=back)
+        return next_wake(
+            self.record,
+            window_seconds=after.window_seconds,
+            back=after.returned_seats,
+            able_since=after.able_since,
+        )
 
 
 def commit_of(change: Change) -> Commit:

@@ -17,6 +17,7 @@ from service.application.games.entropy import missing_entropy
 from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
 from service.application.games.queries import present_view
+from service.application.games.record import GameRecord
 from service.application.games.schedule import (
     BeginBeat,
     IdleGames,
@@ -128,23 +129,45 @@ class Turns:
         decision = tracing.span(Step.DECISION)  # exported once its interval has passed
         rest = self.begin_beat(_beats(entry)) if _has_people(entry) else no_beat()
         rest = decision.ends_after(rest)
-        back = entry.returned_seats
-        wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=back)
+        wake = next_wake(
+            entry.record,
+            window_seconds=entry.window_seconds,
+            back=entry.returned_seats,
+            able_since=entry.able_since,
+        )
         follow_up = self._follow_up(entry)
         if follow_up is not None:
             after = self.moves.server_move(entry, self._chosen(entry, follow_up), rest=rest)
             _count(WakeKind.BOT.value)
             return after
         if wake is None or wake.at > self.world.now():
+            self._postpone(entry, wake)
             return self._closed_if_idle(entry)
         done = self._due(entry, wake, rest)
         if done is not None:
             _count(wake.kind.value)
         return done
 
+    def _postpone(self, entry: GameEntry, wake: Wake | None) -> None:
+        """Set the time of an action in the game's row if an outage has made it later."""
+        if wake is None or entry.able_since is None:
+            return
+        window = entry.window_seconds
+        stored = next_wake(entry.record, window_seconds=window, back=entry.returned_seats)
+        if stored is not None and stored.at < wake.at:
+            self._set_next(entry.record, wake)
+
+    def _set_next(self, record: GameRecord, wake: Wake | None) -> None:
+        self.directory.set_next_action(
+            record.identity,
+            version=record.version,
+            wake_kind=wake.kind.value if wake else None,
+            wake_at=wake.at if wake else None,
+        )
+
     def _closed_if_idle(self, entry: GameEntry) -> GameEntry | None:
         """Close an abandoned game and return it; return None if it may continue to wait."""
-        if not self.idle.is_idle(entry.record):
+        if not self.idle.is_idle(entry.record, able_since=entry.able_since):
             return None
         _count("idle")
         return self.moves.apply(entry, (idle_end(entry.record.game),))
@@ -168,15 +191,10 @@ class Turns:
         The next action in the game's row is updated only now, when it is public that no bot has
         opened.
         """
-        clock, record = clock_wake(entry.record), entry.record
+        clock, record = clock_wake(entry.record, able_since=entry.able_since), entry.record
         if clock is not None and clock.at <= self.world.now():
             return self.moves.server_move(entry, TimeOut(seat=self._overdue_seat(entry)))
-        self.directory.set_next_action(
-            record.identity,
-            version=record.version,
-            wake_kind=clock.kind.value if clock else None,
-            wake_at=clock.at if clock else None,
-        )
+        self._set_next(record, clock)
         return self._closed_if_idle(entry)
 
     def _acting(self, entry: GameEntry) -> Seat | None:

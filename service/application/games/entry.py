@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from uuid import UUID
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ class GameEntry(Struct, frozen=True, kw_only=True):
     window_seconds: int
     players: tuple[UUID | None, ...]
     returned_seats: frozenset[Seat]  # seats whose players came back from a stand-in bot
+    able_since: datetime | None = None  # the end of the service's last outage
 
     @property
     def version(self) -> int:

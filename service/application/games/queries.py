@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -17,13 +16,7 @@ from service.application.calls import Caller, digest
 from service.application.errors import Refusal, invalid
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.entry import GameEntry
-from service.application.games.schedule import (
-    WakeKind,
-    entropy_time,
-    next_wake,
-    stands_in,
-    window_until,
-)
+from service.application.games.schedule import clock_wake, entropy_wake, stands_in, window_until
 from service.application.quotas import listing, work
 from service.application.signing import Receipts
 from service.application.tables.view import ruleset_json, table_json
@@ -33,7 +26,7 @@ from service.domain.legal import legal_moves, may_act
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.frames import frames_of, items_of, past_view, transcript_of
 from service.replay.history import History, Step
-from service.shx.canonical import format_time, parse_time
+from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
 from service.store.games import GameFilter, GameRow
@@ -52,7 +45,9 @@ def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, An
     if isinstance(viewer, int):
         with work(listing(game, viewer)):
             moves = legal_moves(game, viewer)
-    window = window_until(record, window_seconds=entry.window_seconds)
+    window = window_until(
+        record, window_seconds=entry.window_seconds, able_since=entry.able_since
+    )
     facts = ViewFacts(
         id=str(record.identity),
         head=record.head.hex(),
@@ -98,23 +93,18 @@ def stand_ins(entry: GameEntry) -> frozenset[Seat]:
 
 def deadline(entry: GameEntry) -> str | None:
     """
-    Return the next deadline, computed from the log of the game; None if there is none.
+    Return the next deadline; None if there is none. After an outage it is later than in the log.
 
     Before the deal it is the time limit for entropy, which applies also without a clock.
     """
     record, game = entry.record, entry.record.game
-    clock = game.setup.clock
-    if game.status is Status.SHUFFLING:
-        wake = next_wake(record, window_seconds=0, back=entry.returned_seats)
-        if wake is None or wake.kind is not WakeKind.ENTROPY:
-            return None
-        return format_time(parse_time(record.created_at) + entropy_time(clock))
-    if clock is None or game.over:
+    if game.over:
         return None
-    since, seconds = record.turn_since, clock.turn_seconds
-    if game.status is Status.SWAPPING:
-        since, seconds = record.dealt_at, clock.swap_seconds
-    return format_time(parse_time(since) + timedelta(seconds=seconds)) if since else None
+    if game.status is Status.SHUFFLING:
+        wake = entropy_wake(record, able_since=entry.able_since)
+    else:
+        wake = clock_wake(record, able_since=entry.able_since)
+    return None if wake is None else format_time(wake.at)
 
 
 def cursor_of(text: str | None, name: ListName) -> Cursor | None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Final
 
 from service.application.games.record import GameRecord
 from service.application.ports import Doubt, no_doubt
@@ -98,25 +99,47 @@ class Wake:
     at: datetime
 
 
-def next_wake(record: GameRecord, *, window_seconds: int, back: frozenset[Seat]) -> Wake | None:
+GIVEN_BACK: Final = timedelta(seconds=60)
+"""Most time that a clock has after an outage; the rest of a longer turn has passed."""
+
+
+def end_of_wait(since: str, wait: timedelta, able_since: datetime | None) -> datetime:
+    """
+    Return when a wait from an event at `since` ends.
+
+    After an outage, which ended at `able_since`, it lasts as long again, at most GIVEN_BACK: no
+    move could be made during the outage. A wait that began later is not changed by this.
+    """
+    end = parse_time(since) + wait
+    return end if able_since is None else max(end, able_since + min(wait, GIVEN_BACK))
+
+
+def next_wake(
+    record: GameRecord,
+    *,
+    window_seconds: int,
+    back: frozenset[Seat],
+    able_since: datetime | None = None,
+) -> Wake | None:
     """
     Return the next scheduled action; None if the game waits for people only.
 
-    `back` are the seats whose players came back from a stand-in bot. The result depends on
-    public data only, because it is stored in a database row and decides when jobs run: which
-    bot may open, or may follow up its play, is determined at the wake-up.
+    `back` are the seats whose players came back from a stand-in bot, `able_since` is the end of
+    the last outage. The result depends on public data only, because it is stored in a database
+    row and decides when jobs run: which bot may open, or may follow up its play, is determined at
+    the wake-up.
     """
     game = record.game
     match game.status:
         case Status.SHUFFLING:
-            return _entropy_wake(record)
+            return entropy_wake(record, able_since=able_since)
         case Status.SWAPPING:
             waiting = [s for s, seat in enumerate(game.seats) if not seat.ready]
             if any(played_by_bot(game, s, back=back) for s in waiting):
                 return Wake(kind=WakeKind.BOT, at=parse_time(record.at))
-            return _clock_wake(game, record.dealt_at, exchange=True)
+            return clock_wake(record, able_since=able_since)
         case Status.PLAYING:
-            return _turn_wake(record, window_seconds, back)
+            return _turn_wake(record, window_seconds, back, able_since)
         case Status.ENDED | Status.ABORTED:
             return None
 
@@ -132,7 +155,9 @@ def stands_in(game: Game, seat: Seat, *, back: frozenset[Seat]) -> bool:
     return person and game.seats[seat].time_outs >= STAND_IN_AFTER and seat not in back
 
 
-def window_until(record: GameRecord, *, window_seconds: int) -> datetime | None:
+def window_until(
+    record: GameRecord, *, window_seconds: int, able_since: datetime | None = None
+) -> datetime | None:
     """
     Return until when bots wait for people, computed from public data; None if they do not.
 
@@ -146,13 +171,15 @@ def window_until(record: GameRecord, *, window_seconds: int) -> datetime | None:
     if game.status is not Status.PLAYING or not (first_come or may_be_followed_up(game)):
         return None
     since = record.turn_since if first_come else record.at
-    return parse_time(since or record.at) + timedelta(seconds=window_seconds)
+    return end_of_wait(since or record.at, timedelta(seconds=window_seconds), able_since)
 
 
-def _turn_wake(record: GameRecord, window_seconds: int, back: frozenset[Seat]) -> Wake | None:
+def _turn_wake(
+    record: GameRecord, window_seconds: int, back: frozenset[Seat], able_since: datetime | None
+) -> Wake | None:
     game, now = record.game, parse_time(record.at)
-    wait = window_until(record, window_seconds=window_seconds)
-    clock = clock_wake(record)
+    wait = window_until(record, window_seconds=window_seconds, able_since=able_since)
+    clock = clock_wake(record, able_since=able_since)
     # At a first-come opening every bot tries, whatever its cards: the result is stored in a row.
     acting = game.in_play() if game.turn is None else (game.turn,)
     if not any(played_by_bot(game, s, back=back) for s in acting):
@@ -163,25 +190,26 @@ def _turn_wake(record: GameRecord, window_seconds: int, back: frozenset[Seat]) -
     return tries
 
 
-def clock_wake(record: GameRecord) -> Wake | None:
-    """Return the time-out of the seat on turn; None at a table without a clock."""
-    return _clock_wake(record.game, record.turn_since, exchange=False)
-
-
-def _clock_wake(game: Game, since: str | None, *, exchange: bool) -> Wake | None:
-    clock = game.setup.clock
+def clock_wake(record: GameRecord, *, able_since: datetime | None) -> Wake | None:
+    """Return the time-out of the exchange or the turn; None at a table without a clock."""
+    clock = record.game.setup.clock
+    since, seconds = record.turn_since, 0 if clock is None else clock.turn_seconds
+    if clock is not None and record.game.status is Status.SWAPPING:
+        since, seconds = record.dealt_at, clock.swap_seconds
     if clock is None or since is None:
         return None
-    seconds = clock.swap_seconds if exchange else clock.turn_seconds
-    return Wake(kind=WakeKind.TIME_OUT, at=parse_time(since) + timedelta(seconds=seconds))
+    at = end_of_wait(since, timedelta(seconds=seconds), able_since)
+    return Wake(kind=WakeKind.TIME_OUT, at=at)
 
 
-def _entropy_wake(record: GameRecord) -> Wake | None:
+def entropy_wake(record: GameRecord, *, able_since: datetime | None) -> Wake | None:
+    """Return the end of the time for entropy; None if no seat owes any."""
     missing = (EntropyState.WAITING, EntropyState.COMMITTED)
     if not any(seat.entropy in missing for seat in record.game.seats):
         return None
-    since = parse_time(record.created_at)
-    return Wake(kind=WakeKind.ENTROPY, at=since + entropy_time(record.game.setup.clock))
+    wait = entropy_time(record.game.setup.clock)
+    at = end_of_wait(record.created_at, wait, able_since)
+    return Wake(kind=WakeKind.ENTROPY, at=at)
 
 
 def entropy_time(clock: Clock | None) -> timedelta:
@@ -215,7 +243,7 @@ class IdleGames:
             after=None if beyond is None else Cursor(at=beyond.created_at, id=beyond.id),
         )
 
-    def is_idle(self, record: GameRecord) -> bool:
+    def is_idle(self, record: GameRecord, *, able_since: datetime | None) -> bool:
         """
         Return whether a game has waited for people longer than allowed.
 
@@ -224,6 +252,6 @@ class IdleGames:
         """
         if self.after is None or not waits_for_people(record.game):
             return False
-        if parse_time(record.at) + self.after > self.now():
+        if end_of_wait(record.at, self.after, able_since) > self.now():
             return False
         return self.clock_doubt() is None  # checked last: it takes a query

@@ -366,7 +366,12 @@ class TakeBack(StreamCommand[GameEntry, None]):
     def _come_back(self, entry: GameEntry) -> None:
         """Update the game's row; raises StreamConflict if the game has moved on."""
         game, back = entry.record.identity, entry.returned_seats
-        wake = next_wake(entry.record, window_seconds=entry.window_seconds, back=back)
+        wake = next_wake(
+            entry.record,
+            window_seconds=entry.window_seconds,
+            back=back,
+            able_since=entry.able_since,
+        )
         done = self.directory.come_back(
             game,
             version=entry.version,
