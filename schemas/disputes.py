@@ -15,6 +15,7 @@ from schemas.strict_fields import (
     Integer,
     OneOf,
     PageQuery,
+    Statement,
     Text,
     about,
     described,
@@ -73,7 +74,9 @@ class AccusationSchema(Closed):
     )
     seq = Integer(high=MAX_VERSION, **described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
-    statement = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement"))
+    statement = Statement(
+        shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement")
+    )
 
 
 class DisputesQuery(PageQuery):
@@ -89,7 +92,7 @@ class DisputesQuery(PageQuery):
 class DisputeWordsSchema(Closed):
     """A statement of the accuser or the accused."""
 
-    text = Text(shortest=1, longest=LONGEST_STATEMENT, **described("the statement"))
+    text = Statement(shortest=1, longest=LONGEST_STATEMENT, **described("the statement"))
 
 
 class ReceiptRequestSchema(Closed):

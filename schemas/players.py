@@ -14,13 +14,17 @@ from schemas.strict_fields import (
     time_field,
 )
 
+NAME_RULE = (
+    "1 to 40 characters (grapheme clusters), at most 160 bytes, none invisible; need not be unique"
+)
+
 
 class RegistrationSchema(Closed):
     """The registration of a player."""
 
     name = Name(
         required=True,
-        metadata={"description": "1 to 40 characters, need not be unique", "example": "Ada"},
+        metadata={"description": NAME_RULE, "example": "Ada"},
     )
 
 
@@ -29,7 +33,7 @@ class NameChangeSchema(Closed):
 
     name = Name(
         required=True,
-        metadata={"description": "1 to 40 characters, need not be unique", "example": "Ada L."},
+        metadata={"description": "as at the registration", "example": "Ada L."},
     )
 
 

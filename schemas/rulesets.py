@@ -146,7 +146,7 @@ DifferencePageSchema: type[Schema] = page_of(DifferenceSchema, order="by section
 class RulesetRequestSchema(Closed):
     """A custom ruleset: a base, and changes of its settings."""
 
-    name = Name(longest=80, **described("1 to 80 characters"))
+    name = Name(longest=80, **described("1 to 80 visible characters, at most 320 bytes"))
     base = name_field("ruleset", **described("the id of the ruleset that is changed"))
     changes = fields.Dict(
         keys=fields.String(),

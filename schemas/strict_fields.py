@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from marshmallow import RAISE, Schema, ValidationError, fields, validate
 from msgspec import convert
 
+from schemas.visible_text import BYTES_A_CHARACTER, INVISIBLE, is_visible, name_fault
 from service.shx.canonical import MAX_INTEGER
 from service.shx.curve import key_fault
 from service.shx.validators import MAX_SEATS, MAX_TEXT
@@ -111,27 +112,37 @@ class Text(fields.String):
         super().__init__(validate=[size, whole], **more)
 
 
+class Statement(Text):
+    """A text of several lines that other people read; at least one character is visible."""
+
+    def _validate(self, value: Any) -> None:
+        super()._validate(value)
+        if not is_visible(value):
+            raise ValidationError("is empty")
+
+
 class Name(fields.String):
     """A name chosen by a user: visible characters, normalised to NFC."""
 
     def __init__(self, *, longest: int = 40, **more: Any) -> None:
-        size = validate.Length(min=1, max=longest, error="is not 1 to {max} characters long")
-        super().__init__(validate=[size, validate.Regexp(NAME_PATTERN, error=_INVISIBLE)], **more)
+        self._longest = longest
+        # For the document of the API, whose lengths are in code points; `name_fault` decides.
+        size = validate.Length(min=1, max=BYTES_A_CHARACTER * longest)
+        super().__init__(validate=[size, validate.Regexp(NAME_PATTERN, error=INVISIBLE)], **more)
 
     def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> str:
-        text = unicodedata.normalize("NFC", super()._deserialize(value, *args, **kwargs))
-        if any(unicodedata.category(character) in _INVISIBLE_CATEGORIES for character in text):
-            raise ValidationError(_INVISIBLE)
-        if not text.strip():
-            raise ValidationError("is empty")
+        text = super()._deserialize(value, *args, **kwargs)
+        if len(text) <= MAX_TEXT:  # normalising a long text takes time
+            text = unicodedata.normalize("NFC", text)
+        if fault := name_fault(text, longest=self._longest):
+            raise ValidationError(fault)
         return text
 
 
 NAME_PATTERN = (
     r"^[^\u0000-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]*$"
 )
-_INVISIBLE = "has a control character, or an invisible one"
-_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cs", "Zl", "Zp"})
+"""A part of the rule for names, for the document of the API."""
 
 
 class Chosen(fields.String):

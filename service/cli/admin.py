@@ -282,8 +282,8 @@ def rename(options: AdminOptions, player: UUID, name: str) -> None:
 
     try:
         new_name = RegistrationSchema().load({"name": name})["name"]
-    except ValidationError:
-        raise click.UsageError("a name has 1 to 40 printable characters") from None
+    except ValidationError as error:
+        raise click.UsageError(f"the name {error.normalized_messages()['name'][0]}") from None
     _do(options, "rename", player, lambda session: session.operating.rename(player, new_name))
 
 

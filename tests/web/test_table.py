@@ -21,6 +21,9 @@ pytestmark = pytest.mark.heavy
 TURNS = 40
 """The turn limit of a hand that a test plays to its end, or leaves to the bots."""
 
+GUEST = re.compile(r"^You: [A-Z][a-z]+ [A-Z][a-z]+$")
+"""The button of a player who has not chosen a name."""
+
 TURN = "#own.turn[aria-busy=false], .result"
 CHOSEN = "[data-key=chosen]"
 PICK_UP = "[data-key=pick_up]"
@@ -138,7 +141,7 @@ def test_the_rows_of_a_hand_have_similar_lengths() -> None:
 
 def test_a_visitor_chooses_a_name_before_registration(visits: Visits) -> None:
     page = visits.open("/")
-    page.get_by_role("button", name="You: Guest").click()
+    page.get_by_role("button", name=GUEST).click()
     page.get_by_label("Name, as others see it").fill("Ada")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
@@ -146,11 +149,31 @@ def test_a_visitor_chooses_a_name_before_registration(visits: Visits) -> None:
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
 
 
+def test_a_name_is_counted_in_the_page_as_on_the_server(visits: Visits) -> None:
+    """Forty emoji are a name, and the page that made it can change it."""
+    page = play_now(visits)
+    page.goto("/")
+    page.get_by_role("button", name=GUEST).click()
+    name = page.get_by_label("Name, as others see it")
+    save = page.get_by_role("button", name="Save")
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    for wrong in ("\U0001f600" * 41, "e\u0301" * 41, family * 9):
+        name.fill(wrong)
+        save.click()
+        expect(page.locator("dialog .fault")).to_contain_text("1 to 40 characters")
+    name.fill("\U0001f600" * 40)
+    save.click()
+    page.get_by_role("button", name="You: \U0001f600").click()
+    name.fill("\U0001f600" * 39)
+    save.click()
+    expect(page.get_by_role("button", name="You: " + "\U0001f600" * 39, exact=True)).to_be_visible()
+
+
 def test_a_player_changes_name_and_recovery_code_in_the_lobby(visits: Visits) -> None:
     """With the keyboard alone, after the player was made in the background."""
     page = play_now(visits)
     page.goto("/")
-    page.get_by_role("button", name="You: Guest").focus()
+    page.get_by_role("button", name=GUEST).focus()
     page.keyboard.press("Enter")
     old = page.locator("dialog .code").inner_text()
     assert faults_of(page) == []
@@ -168,7 +191,7 @@ def test_a_player_changes_name_and_recovery_code_in_the_lobby(visits: Visits) ->
     page.reload()
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
     other = visits.open("/")
-    other.get_by_role("button", name="You: Guest").click()
+    other.get_by_role("button", name=GUEST).click()
     other.get_by_text("Continue as an existing player").click()
     other.get_by_label("Recovery code", exact=True).fill(code)
     other.get_by_role("button", name="Recover", exact=True).click()
@@ -178,7 +201,7 @@ def test_a_player_changes_name_and_recovery_code_in_the_lobby(visits: Visits) ->
 def test_a_player_goes_on_in_another_browser_with_the_recovery_code(visits: Visits) -> None:
     first, second = visits.open("/"), visits.open("/")
     made = call(first, "POST", "/v1/players", {"name": "Ada"})
-    second.get_by_role("button", name="You: Guest").click()
+    second.get_by_role("button", name=GUEST).click()
     second.get_by_text("Continue as an existing player").click()
     second.get_by_label("Recovery code").fill(made["recovery"])
     second.get_by_role("button", name="Recover").click()
@@ -247,7 +270,13 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     ada.get_by_label("Bots among them").select_option("0")
     ada.get_by_role("button", name="Start", exact=True).click()
     ada.get_by_text("Waiting for 1 more player").wait_for()
+    ada.get_by_role("button", name="Choose another name").click()
+    ada.get_by_label("Name, as others see it").fill("Ada")
+    ada.get_by_role("button", name="Save").click()
+    expect(ada.get_by_text("Others see you as")).to_have_count(0)
     bob.reload()
+    expect(bob.get_by_text(re.compile("Others see you as [A-Z][a-z]+ [A-Z][a-z]+"))).to_be_visible()
+    assert faults_of(bob) == []
     bob.get_by_role("button", name="Join").click()
     for page in (ada, bob):  # the shuffle needs both browsers, and asks neither person
         page.get_by_role("button", name="Ready").wait_for()
@@ -295,7 +324,7 @@ def test_moves_are_signed_in_another_language(visits: Visits) -> None:
     """The server checks each signature before it accepts the move."""
     page = visits.open("/", locale="sv-SE")
     shorten(page)
-    page.get_by_role("button", name="Du: Gäst").click()
+    page.get_by_role("button", name=re.compile("Du: [A-Z]")).click()
     page.get_by_label("Signera mina drag").check()
     page.get_by_role("button", name="Stäng").click()
     page.get_by_role("button", name="Spela en giv nu").click()

@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 
 from schemas.views import ViewFacts, view_json
+from schemas.visible_text import told_apart
 from service.application.access import AccessLog, visible, visible_table
 from service.application.calls import Caller, digest
 from service.application.errors import Refusal, invalid
@@ -52,7 +53,7 @@ def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, An
         id=str(record.identity),
         head=record.head.hex(),
         ruleset_hash=record.created["ruleset_hash"],
-        names=names.of(entry.players),
+        names=told_apart(names.of(entry.players), entry.players),
         stand_ins=stand_ins(entry),
         deadline=deadline(entry),
         window_until=format_time(window) if window else None,
@@ -426,6 +427,8 @@ class Lists:
         return items, page.following(ListName.TABLES)
 
     def _game(self, row: GameRow, caller: Caller) -> dict[str, Any]:
+        seats = row.seats
+        names = told_apart([seat.name for seat in seats], [seat.player for seat in seats])
         return {
             "id": str(row.id),
             "table": str(row.table),
@@ -438,11 +441,11 @@ class Lists:
             "seats": [
                 {
                     "seat": seat.seat,
-                    "name": seat.name,
+                    "name": name,
                     "kind": seat.kind,
                     "player": str(seat.player) if seat.player else None,
                 }
-                for seat in row.seats
+                for seat, name in zip(seats, names, strict=True)
             ],
             "result": {
                 "reason": row.reason,

@@ -10,6 +10,7 @@ from uuid import UUID
 import orjson
 
 from schemas.tables import table_event_of
+from schemas.visible_text import told_apart
 from service.application.access import AccessLog, visible_table
 from service.application.calls import Caller
 from service.application.errors import not_found
@@ -41,7 +42,8 @@ def table_json(
     `games` are its newest hands, `dealt` is the hand dealt by this request.
     """
     table, conditions = record.table, record.table.conditions
-    named = names.of([uuid_or_none(seat.player) for seat in table.seats])
+    ids = [uuid_or_none(seat.player) for seat in table.seats]
+    named = told_apart(names.of(ids), ids)
     return {
         "id": str(record.identity),
         "host": table.host,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from service.application.games import cache
@@ -55,7 +57,22 @@ def test_another_process_shows_a_new_name_within_seconds(
     wait_for(lambda: shown() == "Augusta", seconds=20)
 
 
-@pytest.mark.parametrize("name", ["", " ", "x" * 41, "a\u0000", "a\u202e", None, 7])
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+
+SCOTLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f"
+
+UNSEEN = ("\u3164", "\u115f", "\u2800", "\u180e", "\ufe0f", "\u00a0", "\u0301", "\u200d")
+HIDDEN = ("\u00ad", "\u034f", "\u200c", "\u200d", "\ufe0f", "\U000e0041", "\u2800", "\U0001d173")
+SPOILED = (f"{FAMILY}\u00ad", "\U0001f600\U000e0041\U000e007f", "\U0001f600\u200d")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("", " ", "x" * 41, "a\u0000", "a\u202e", None, 7),
+        *(*UNSEEN, *(f"Ada{one}" for one in HIDDEN), *SPOILED, FAMILY * 9, "\U0001f600" * 41),
+    ],
+)
 def test_a_name_that_registration_refuses_is_refused_as_a_new_name(
     world: World, ada: Person, name: object
 ) -> None:
@@ -101,3 +118,53 @@ def test_a_new_recovery_code_cannot_be_requested_with_an_idempotency_key(ada: Pe
     """The stored answer would contain the code."""
     key = {"Idempotency-Key": "twice"}
     assert problem_of(ada.post("/v1/players/me/recovery", headers=key)) == "malformed"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("\U0001f600" * 40, FAMILY * 8, "e\u0301" * 40, "\u2764\ufe0f", "1\ufe0f\u20e3 Ada"),
+        *("\U0001f1f8\U0001f1ea" * 20, SCOTLAND),
+        *("\u0e19\u0e49\u0e33", "\u0928\u092e\u0938\u094d\u0924\u0947", "Zo\u00eb \u2116 7"),
+    ],
+)
+def test_a_name_has_40_characters_as_its_reader_counts_them(world: World, name: str) -> None:
+    made = world.client.post("/v1/players", json={"name": name})
+    assert made.status_code == 201, made.text
+    assert made.json["name"] == unicodedata.normalize("NFC", name)
+
+
+def test_a_stored_name_of_an_earlier_release_is_still_shown(
+    world: World, ada: Person, database_url: str
+) -> None:
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute("UPDATE players SET name = 'A\u00adda' WHERE player_id = %s", (ada.id,))
+    assert world.get(f"/v1/players/{ada.id}").json["name"] == "A\u00adda"
+    assert world.get(ada.game()).json["seats"][0]["name"] == "A\u00adda"
+
+
+@pytest.mark.parametrize("second", ["Ada", "ADA", "\uff21da", " Ada"])
+def test_names_of_a_table_that_look_alike_have_a_short_id(
+    world: World, ada: Person, second: str
+) -> None:
+    other = world.person(second)
+    table = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", "open", {"bot": "lowest"}]})
+    alone = world.get(f"/v1/tables/{table.json['id']}").json["seats"]
+    assert [seat["name"] for seat in alone] == ["Ada", None, None]
+    sat = other.post(f"/v1/tables/{table.json['id']}/seats", {"seat": None})
+    shown = [f"Ada ({ada.id[:4]})", f"{second} ({other.id[:4]})", None]
+    assert [seat["name"] for seat in sat.json["seats"]] == shown
+    game = world.get(f"/v1/games/{sat.json['game']}").json
+    assert [seat["name"] for seat in game["seats"]] == shown
+    listed = world.get("/v1/games").json["items"][0]
+    assert [seat["name"] for seat in listed["seats"]] == shown
+    assert other.get("/v1/players/me").json["name"] == second
+
+
+def test_names_of_rulesets_and_statements_have_visible_characters(ada: Person) -> None:
+    ruleset = {"name": "My rules\u00ad", "base": "shithead", "changes": {"opening": {"first": 4}}}
+    assert ada.post("/v1/rulesets", ruleset).json["errors"][0]["at"] == "/name"
+    game = ada.game()
+    accusation = {"accused": None, "seq": 1, "charge": "wrong_deal", "statement": "\u3164 \u2800"}
+    refused = ada.post(f"{game}/disputes", accusation)
+    assert refused.json["errors"] == [{"at": "/statement", "message": "is empty"}]

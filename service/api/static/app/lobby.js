@@ -6,7 +6,7 @@ import { picture } from "./cards.js";
 import { find, h, replace } from "./dom.js";
 import { listed, moment, start, t } from "./i18n.js";
 import { seatKey } from "./signing.js";
-import { checkPlayer, ensurePlayer, showAccount } from "./player.js";
+import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
 import { read, write } from "./storage.js";
 
@@ -205,7 +205,7 @@ async function showTables() {
     const detail = t("tables.detail", { players: players(table.seats), n: open });
     return row(nameOf(table.ruleset.id), detail, link(`/rules/${table.ruleset.id}`, "tables.rules"), join(table));
   });
-  replace(find("#tables"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("tables.none")]));
+  replace(find("#tables"), rows.length ? guestLine() : null, rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("tables.none")]));
 }
 
 async function showOwn() {

@@ -7,6 +7,7 @@ import { download, find, h, replace } from "./dom.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, write } from "./storage.js";
 import { t } from "./i18n.js";
+import { fits, guestName } from "./names.js";
 
 const ME = "/v1/players/me";
 const NAME = "shithead.name";
@@ -18,8 +19,26 @@ const FORMER = "shithead.former";
 const UNSTORED = "shithead.unstored";
 const ASKED = "shithead.asked-to-save";
 
+/** The name of a guest who has not chosen one. */
+const GUEST = "shithead.guest";
+
+function guest() {
+  const name = read(GUEST) ?? guestName();
+  write(GUEST, name);
+  return name;
+}
+
 /** @returns {string} the name under which this browser's player is, or will be, registered */
-export const playerName = () => identity()?.name ?? read(NAME) ?? t("account.guest");
+export const playerName = () => identity()?.name ?? read(NAME) ?? guest();
+
+/** A line that shows a guest's name where others are met, with a button that changes it; null once a name was chosen. */
+export function guestLine() {
+  if (playerName() !== read(GUEST)) return null;
+  return h("p", { class: "quiet guest" }, [
+    t("account.guest", { name: playerName() }), " ",
+    h("button", { class: "plain", "data-key": "rename", onclick: openDialog }, [t("account.change")]),
+  ]);
+}
 
 /**
  * Return this browser's player; without one a player is registered first.
@@ -163,14 +182,15 @@ function signingBox() {
 
 /** A field for the name, with a button that saves it on the server, or before the registration in this browser. @param {HTMLElement} fault */
 function nameField(fault) {
-  const name = field(t("account.name"), { maxlength: 40, value: playerName(), autocomplete: "nickname" });
+  const name = field(t("account.name"), { value: playerName(), autocomplete: "nickname" });
   const save = async () => {
     const value = name.querySelector("input")?.value.trim() ?? "";
-    fault.textContent = value ? "" : t("account.nameless");
-    if (!value) return;
+    fault.textContent = fits(value) ? "" : t("account.nameless");
+    if (!fits(value)) return;
     const player = identity();
     if (player) setIdentity({ ...player, name: (await post(ME, { name: value }, { method: "PATCH", once: true })).name ?? value });
     else write(NAME, value);
+    document.querySelectorAll(".guest").forEach((line) => line.remove());
     name.closest("dialog")?.close();
   };
   return [name, h("p", null, [h("button", { class: "main", onclick: () => attempt(fault, save) }, [t("account.save")])])];

@@ -12,7 +12,7 @@ import { seatKey, signed } from "./signing.js";
 import { flightsOf, fly, places } from "./motion.js";
 import { ownSeat } from "./moves.js";
 import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation, slots } from "./own.js";
-import { askToSave, checkPlayer, ensurePlayer, showAccount } from "./player.js";
+import { askToSave, checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { Chain, contribute, entropyMode, fetchReceipt, receiptsOf, storeReceipt } from "./record.js";
 
 const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
@@ -554,6 +554,7 @@ function waitingRoom(signal) {
     h("ul", { class: "places" }, table.seats.map((seat) =>
       h("li", { class: seat.kind === "open" ? "quiet" : "" }, [h("span", { translate: "no" }, [seatName(seat)]), seat.seat === table.as ? ` (${t("you")})` : ""]),
     )),
+    guestLine(),
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
     open ? h("p", { class: "buttons" }, [h("button", { "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,
     game.refusal ? h("p", { class: "fault", role: "alert", lang: "en" }, [game.refusal.message]) : null,
