@@ -18,6 +18,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
@@ -47,8 +48,11 @@ from service.domain.decide import decide
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
 from service.keys import Keyring
+from service.rulesets.catalogue import Definition, definition
+from service.rulesets.custom import custom_definition
 from service.shx.canonical import format_time
 from service.shx.moves import NONE_REFUSED
+from service.store.directory import CustomRuleset
 from tests.changed import replace
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -56,6 +60,14 @@ from tests.memory.public_log import MemoryLog
 
 RESULTS = Path(__file__).parent / "results"
 RULESETS = ("shithead", "covered-queen", "guarducci")
+
+LARGE_HANDS = {
+    "players": {"min": 2, "max": 2},
+    "deal": {"hand": 60},
+    "deck": {"count": "fixed", "decks": 8},
+    "ranks": {rank: {"plays": "with_companion"} for rank in "3468"},
+}
+"""Changes of Leeds rules with up to a thousand legal moves: five ranks need a companion."""
 DEALS = 6
 """How often the hidden cards of a position are dealt."""
 
@@ -92,10 +104,11 @@ def main() -> None:
     parser.add_argument("--bot", choices=tuple(bots()), default=GREEDY.name)
     options = parser.parse_args()
     rows, interval = [], BEAT_SECONDS * 1e3 * bots()[options.bot].beats
-    for ruleset in RULESETS:
+    for ruleset in (*RULESETS, _large_hands().id):
         found = list(positions(ruleset, options.bot, options.positions))
         for name, begin in (("none", no_beat), (f"{interval:.0f} ms", ConstantTime().begin)):
-            rows.append(_row(ruleset, name, measured(found, begin)))
+            shown = ruleset if ruleset in RULESETS else "leeds, hands of 60 cards"
+            rows.append(_row(shown, name, measured(found, begin)))
             print(rows[-1])
     named = "" if options.bot == GREEDY.name else f"-{options.bot}"
     (RESULTS / f"bot-timing{named}.md").write_text(_page(rows, options.bot, options.positions))
@@ -226,14 +239,31 @@ the time reveals the number of moves.
 
 
 def _services() -> Services:
-    store = MemoryStore()
-    return compose(
+    store, made = MemoryStore(), _large_hands()
+    services = compose(
         log_store=MemoryLog(),
         store=store,
         directory=MemoryDirectory(store),
         keyring=Keyring.generate(),
         origin="bench.example",
     )
+    owner = UUID(services.players.register("Ruth")["id"])
+    services.directory.save_ruleset(
+        CustomRuleset(
+            id=made.id,
+            name=made.name,
+            owner=owner,
+            document=orjson.dumps({"base": "leeds", "settings": made.tree}).decode(),
+            created_at=datetime.now(UTC),
+        ),
+        most=1,
+    )
+    return services
+
+
+@cache
+def _large_hands() -> Definition:
+    return custom_definition(definition("leeds"), "Large hands", LARGE_HANDS)
 
 
 def _dealt(services: Services, ada: Player, ruleset: str, bot: str) -> UUID:

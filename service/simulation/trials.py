@@ -8,24 +8,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from schemas.moves import move_json, move_of
 from schemas.settings import Tree, ruleset_of
+from schemas.views import ViewFacts, view_json
+from service.application.games.schedule import BEAT_SECONDS, beats_at
+from service.bots.bot import with_settings
+from service.bots.registry import bots, quick_bots
 from service.domain.cards import Card
 from service.domain.commands import Command, CommandRefused, Lay, Move, Ready, Seat, Swap, TimeOut
 from service.domain.deal import dealt_hand, whole_deck
+from service.domain.decide import decide
 from service.domain.events import EndReason
 from service.domain.game import Game, Status
 from service.domain.legal import acting_seats, default_moves, default_opener, legal_moves
 from service.domain.ruleset import Layout, Ruleset
+from service.domain.view import seen_by
 from service.simulation.simulate import play_out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Limits of trial hands: actions in a hand per seat, cards in a deck, seconds for all hands."""
+    """
+    Limits of trial hands: actions in a hand per seat, cards in a deck, seconds for all hands.
+
+    `beat_seconds` is the length of a beat, in which a bot has to decide.
+    """
 
     actions_per_seat: int = 200
     cards: int = 640
     seconds: float = 4.0
+    beat_seconds: float = BEAT_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +53,20 @@ class TrialReport:
     def accepted(self) -> bool:
         """Return whether the ruleset can be played."""
         return self.refusal is None
+
+
+@dataclass(slots=True, kw_only=True)
+class _Widest:
+    """The position of the trial hands in which a seat had the most legal moves."""
+
+    game: Game | None = None
+    seat: Seat = 0
+    moves: int = 0
+
+    def add(self, game: Game, seat: Seat, moves: int) -> None:
+        """Keep the position if it has more legal moves than those before."""
+        if moves > self.moves:
+            self.game, self.seat, self.moves = game, seat, moves
 
 
 class _Unplayable(Exception):
@@ -64,18 +90,19 @@ def play_trials(
 
     The hands have in turn the fewest, the most and a middle number of seats; each number is played
     as the first and as the second hand of a table. A ruleset is refused if a hand cannot continue,
-    if a card is lost or duplicated, if every hand ends in a stalemate, or if no hand ends in the
-    time limit.
+    if a card is lost or duplicated, if every hand ends in a stalemate, if no hand ends in the
+    time limit, or if a bot would need longer than the constant time of its turn: the time in the
+    log would then depend on its cards.
 
     Raises SettingsError for settings that cannot be read.
     """
     played = stalemates = longest = 0
-    end = now() + limits.seconds
+    end, widest = now() + limits.seconds, _Widest()
     for number in range(hands):
         ruleset = ruleset_of("trial", {}, settings, hand=1 + number % 2)
         seats = _seats(ruleset, number // 2)
         try:
-            game = _play(ruleset, seats, number, limits, lambda: now() > end)
+            game = _play(ruleset, seats, number, limits, lambda: now() > end, widest)
         except _Unplayable as error:
             return _report(played, stalemates, longest, f"with {seats} players {error}")
         if game is None:
@@ -87,7 +114,7 @@ def play_trials(
         return _report(played, stalemates, longest, "no trial hand ended in the time limit")
     if played == stalemates:
         return _report(played, stalemates, longest, "every trial hand ended in a stalemate")
-    return _report(played, stalemates, longest, None)
+    return _report(played, stalemates, longest, _bot_fault(settings, widest, limits))
 
 
 def _report(played: int, stalemates: int, longest: int, refusal: str | None) -> TrialReport:
@@ -101,14 +128,19 @@ def _seats(ruleset: Ruleset, number: int) -> int:
 
 
 def _play(
-    ruleset: Ruleset, seats: int, seed: int, limits: Limits, late: Callable[[], bool]
+    ruleset: Ruleset,
+    seats: int,
+    seed: int,
+    limits: Limits,
+    late: Callable[[], bool],
+    widest: _Widest,
 ) -> Game | None:
     """Play a hand to its end with random moves and return it; None if the time ran out."""
     chance = random.Random(seed)  # noqa: S311 - trials need no secrets, and repeat
     game = _dealt(ruleset, seats, chance, limits)
     every = sorted(game.deck)
     try:
-        for _, game in play_out(game, lambda game: _command(game, chance)):
+        for _, game in play_out(game, lambda game: _command(game, chance, widest)):
             if sorted(_all_cards(game)) != every:
                 raise _Unplayable("a card is lost or duplicated")
             if late() and not game.over:
@@ -134,7 +166,7 @@ def _dealt(ruleset: Ruleset, seats: int, chance: random.Random, limits: Limits) 
     )
 
 
-def _command(game: Game, chance: random.Random) -> Command:
+def _command(game: Game, chance: random.Random, widest: _Widest) -> Command:
     """Return a random legal move, or now and then a time-out."""
     able = acting_seats(game)
     if not able:
@@ -147,7 +179,40 @@ def _command(game: Game, chance: random.Random) -> Command:
     moves = legal_moves(game, seat)
     if not moves:
         raise _Unplayable("a seat has no legal move")
+    widest.add(game, seat, len(moves))
     return _chosen(game, moves, seat, chance)
+
+
+def _bot_fault(settings: Tree, widest: _Widest, limits: Limits) -> str | None:
+    """
+    Return why bots cannot play in constant time; None if they can.
+
+    Every bot that does not search decides in the widest position; the shortest of three times
+    counts, so that a busy machine does not make rules fail.
+    """
+    game = widest.game
+    if game is None:
+        return None
+    allowed = beats_at(game) * limits.beat_seconds
+    for name in quick_bots():
+        taken = min(_decision_seconds(game, widest.seat, settings, name) for _ in range(3))
+        if taken > allowed:
+            return (
+                f"a bot takes too long to decide among {widest.moves} legal moves: the time of its"
+                " moves would reveal its cards"
+            )
+    return None
+
+
+def _decision_seconds(game: Game, seat: Seat, settings: Tree, name: str) -> float:
+    """Return how long a bot needs for a move, in seconds of processor time, as in `Turns`."""
+    begun, facts = time.process_time(), ViewFacts(id="", head="", ruleset_hash="")
+    view = view_json(seen_by(game, seat), seat, facts, legal_moves(game, seat))
+    chance = random.Random(0)  # noqa: S311 - as above
+    moves = [move_json(move) for move in legal_moves(game, seat)]
+    chosen = bots()[name].choose(with_settings(view, settings), moves, chance)
+    decide(move_of(chosen, seat), game)
+    return time.process_time() - begun
 
 
 def _overdue(game: Game, seat: Seat) -> Seat:

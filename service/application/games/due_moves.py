@@ -24,6 +24,7 @@ from service.application.games.schedule import (
     Rest,
     Wake,
     WakeKind,
+    beats_at,
     clock_wake,
     next_wake,
     no_beat,
@@ -34,7 +35,7 @@ from service.application.ports import World
 from service.bots.bot import bot_rng, with_settings
 from service.bots.registry import bots
 from service.domain.commands import Command, Move, Ready, Seat, TimeOut
-from service.domain.game import Status
+from service.domain.game import Game, Status
 from service.domain.legal import default_opener, idle_end, legal_moves, may_act
 from service.store.events import StreamConflict
 from service.store.games import GameRepository
@@ -92,7 +93,7 @@ class Turns:
         entry = self.game_cache.fresh(game)
         if entry is None or entry.record.version != version:
             return "stale"
-        searches = _beats(entry) > 1
+        searches = _bot_beats(entry.record.game) > 1
         if searches and not searching:
             return "searches"
         until = time.monotonic() + (SEARCH_SECONDS if searches else self.seconds)
@@ -127,7 +128,7 @@ class Turns:
 
     def _made(self, entry: GameEntry) -> GameEntry | None:
         decision = tracing.span(Step.DECISION)  # exported once its interval has passed
-        rest = self.begin_beat(_beats(entry)) if _has_people(entry) else no_beat()
+        rest = self.begin_beat(_beats(entry.record.game)) if _has_people(entry) else no_beat()
         rest = decision.ends_after(rest)
         wake = next_wake(
             entry.record,
@@ -255,14 +256,19 @@ def _count(kind: str) -> None:
     tracing.note(Attribute.DUE, kind)
 
 
-def _beats(entry: GameEntry) -> int:
-    """
-    Return the padded length, in beats, of a bot's move at a table: that of its slowest bot.
+def _beats(game: Game) -> int:
+    """Return the padded length, in beats, of a bot's move in a game."""
+    return beats_at(game, _bot_beats(game))
 
-    The length is public. All bots of the table use it, because at a first-come opening not
-    even the seat that acts is public.
+
+def _bot_beats(game: Game) -> int:
     """
-    seated = (bots().get(seat.bot or "") for seat in entry.record.game.setup.seats)
+    Return the beats of the slowest bot of a table.
+
+    All bots of the table use them, because at a first-come opening not even the seat that acts is
+    public.
+    """
+    seated = (bots().get(seat.bot or "") for seat in game.setup.seats)
     return max((bot.beats for bot in seated if bot is not None), default=1)
 
 

@@ -35,6 +35,20 @@ BeginBeat = Callable[[int], Rest]
 """Begins an interval; its length is a number of beats."""
 
 
+CARDS_A_BEAT: Final = 20
+"""Cards in the largest hand of a game for which an interval is one beat longer."""
+
+
+def beats_at(game: Game, beats: int = 1) -> int:
+    """
+    Return the number of beats of a bot's move: `beats`, and more in a game with large hands.
+
+    A decision takes longer with more legal moves, of which a large hand can have a thousand. The
+    sizes of hands are public, their cards and so their moves are not.
+    """
+    return beats + max(len(seat.hand) for seat in game.seats) // CARDS_A_BEAT
+
+
 class ConstantTime:
     """
     Pads the time of a bot's move, so that it reveals nothing about the bot's cards.

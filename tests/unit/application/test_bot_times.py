@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from service.application.calls import Player
-from service.application.games import due_moves
+from service.application.games import due_moves, schedule
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import ConstantTime, WakeKind, next_wake
 from service.bootstrap import Services, compose
@@ -128,6 +128,23 @@ def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
     }
     assert waits == {1.0}
     assert len(set(thought)) > 3, "the number of legal moves must vary"
+
+
+def test_the_interval_is_longer_by_the_public_size_of_the_largest_hand(
+    deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A large hand can have a thousand legal moves; its size is public, its cards are not."""
+    monkeypatch.setattr(schedule, "CARDS_A_BEAT", 2)
+    services = process_with_intervals(deployment)
+    ada = person(services)
+    game = open_game(services, ada, ("me", *BOTS), ruleset="shithead", window_seconds=0)
+    services.turns.take(game, entry_of(services, game).record.version)
+    waits = [
+        round((parse_time(now) - parse_time(before)) / timedelta(seconds=BEAT), 9)
+        for before, now in times_of_bots(services, game)
+    ]
+    assert waits
+    assert set(waits) == {2.0}, "one beat, and one for three cards"
 
 
 def at_the_opening(services: Services, ada: Player, ruleset: str, clock: Clock | None) -> GameEntry:

@@ -50,6 +50,15 @@ def test_a_trial_stops_at_its_time_limit() -> None:
     assert report.refusal == "no trial hand ended in the time limit"
 
 
+def test_rules_whose_bots_would_exceed_their_constant_time_are_refused() -> None:
+    """The time of their moves would reveal the number of legal moves, and so the cards."""
+    settings = definition("shithead").settings({})
+    report = play_trials(settings, 1, Limits(beat_seconds=1e-9))
+    assert report.refusal is not None
+    assert "a bot takes too long" in report.refusal
+    assert play_trials(settings, 1).accepted
+
+
 def test_a_deck_beyond_the_limit_is_refused() -> None:
     report = play_trials(definition("shithead").settings({}), 1, Limits(cards=51))
     assert report.refusal == "with 2 players the deck has more than 51 cards"
