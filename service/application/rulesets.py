@@ -308,9 +308,17 @@ class Rulebook:
         raise invalid(at, "there is no ruleset of this name: GET /v1/rulesets lists them")
 
     def text(self, identity: str, rule: str) -> str:
-        """Return the text of a statement of a ruleset, empty if it has none."""
+        """
+        Return the text of a statement of a ruleset, empty if it has none.
+
+        A stored refusal of an earlier release may cite a statement of the base that the page of a
+        custom ruleset no longer has.
+        """
         found = self.find(identity)
-        return (found.text_of(rule) if found else None) or ""
+        if found is None:
+            return ""
+        base = catalogue().get(found.base or "")
+        return found.text_of(rule) or (base.text_of(rule) if base else None) or ""
 
     def _read(self, row: CustomRuleset) -> Definition:
         document = orjson.loads(row.document)

@@ -283,7 +283,7 @@ def rename(options: AdminOptions, player: UUID, name: str) -> None:
     try:
         new_name = RegistrationSchema().load({"name": name})["name"]
     except ValidationError as error:
-        raise click.UsageError(f"the name {error.normalized_messages()['name'][0]}") from None
+        raise click.UsageError(f"the name {error.messages_dict['name'][0]}") from None
     _do(options, "rename", player, lambda session: session.operating.rename(player, new_name))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Container, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,7 @@ from schemas.settings import (
 from service.domain.ruleset import ALL_RANKS
 from service.rulesets.catalogue import Definition, Statement, custom_options
 from service.rulesets.labels import differences, label_of, value_in_words
+from service.rulesets.spoken_of import definition_of, spoken_of
 from service.rulesets.statements import model, rule_of, sections_of
 from service.rulesets.validation import Contradiction, contradictions
 from service.rulesets.without_effect import changes_without_effect, page_omits, with_neutral_values
@@ -121,14 +123,15 @@ def _described(base: Definition, settings: Tree) -> _Described:
     """
     Return the base's statements that still apply, and new sentences for the other settings.
 
-    A statement is dropped if one of its settings changed; its unchanged settings are then
-    described by a sentence each.
+    A statement is dropped if a setting changed that it states or speaks of; its unchanged settings
+    are then described by a sentence each. The sentences for statements that speak of a changed
+    setting come last, so that the others have the ids that refused moves of earlier releases cite.
     """
     changed = {d.setting: d.text for d in differences(base, settings)}
-    omits = page_omits(settings, base.settings({}))
-    gone = {
+    stated = {
         (base.rule_of(setting), section) for setting in changed for section in sections_of(setting)
     }
+    gone = stated | spoken_of(base, changed)
     statements = [
         s
         for s in base.statements
@@ -136,17 +139,35 @@ def _described(base: Definition, settings: Tree) -> _Described:
     ]
     lost = {s.id for s in base.statements if s not in statements}
     cites = dict(base.cites)
-    sentences = {path: text for path, text in changed.items() if not omits(path)}
-    for setting, value in leaves(settings):
-        places = {(base.rule_of(setting), section) for section in sections_of(setting)}
-        has_statement = any((s.id, s.section) in places for s in base.statements)
-        if setting not in changed and has_statement and places & gone and not omits(setting):
-            sentences[setting] = f"{label_of(setting)}: {value_in_words(setting, value)}."
-    for number, (setting, text) in enumerate(sentences.items(), 1):
-        section = sections_of(setting)[0]
-        statements.append(Statement(id=f"C{number}", section=section, text=text, reading=False))
-        cites[setting.removeprefix("second_hand.")] = f"C{number}"
+    values = dict(leaves(settings))
+    for number, (setting, text) in enumerate(_sentences(base, settings, changed, stated, gone), 1):
+        section, rule = sections_of(setting)[0], f"C{number}"
+        texts = (text, definition_of(setting, values.get(setting)))
+        statements += [
+            Statement(id=rule, section=section, text=one, reading=False) for one in texts if one
+        ]
+        cites[setting.removeprefix("second_hand.")] = rule
     return _Described(statements=tuple(statements), cites=_citations_kept(cites, statements, lost))
+
+
+def _sentences(
+    base: Definition,
+    settings: Tree,
+    changed: Mapping[str, str],
+    stated: AbstractSet[tuple[str, str]],
+    gone: AbstractSet[tuple[str, str]],
+) -> list[tuple[str, str]]:
+    """Return the settings that no statement describes any more, each with a sentence, in order."""
+    omits = page_omits(settings, base.settings({}))
+    sentences = {path: text for path, text in changed.items() if not omits(path)}
+    for dropped in (stated, gone):
+        for setting, value in leaves(settings):
+            places = {(base.rule_of(setting), section) for section in sections_of(setting)}
+            has_statement = any((s.id, s.section) in places for s in base.statements)
+            unsaid = setting not in changed and setting not in sentences
+            if unsaid and has_statement and places & dropped and not omits(setting):
+                sentences[setting] = f"{label_of(setting)}: {value_in_words(setting, value)}."
+    return list(sentences.items())
 
 
 def _citations_kept(

@@ -20,6 +20,7 @@ from service.domain.ruleset import (
 )
 from service.rulesets.catalogue import Definition, KnownByName, Option, definition
 from service.rulesets.labels import label_of
+from service.rulesets.spoken_of import USUAL_SET
 from service.rulesets.statements import SECTIONS, Statement, model
 
 TITLES: Final = {
@@ -176,7 +177,6 @@ def _block(title: str, statements: tuple[Statement, ...]) -> list[str]:
 
 
 FIRST_COME: Final = (Opener.FIRST_COME_HAND, Opener.FIRST_COME_TABLE)
-USUAL_SET: Final = 4
 
 
 def _companions(ruleset: Ruleset) -> bool:

@@ -99,6 +99,7 @@ class Statement:
     reading: bool
     goes_with: str = ""  # the statement that this one depends on
     applies: str = ""  # model only: the condition for a ruleset to have this statement
+    about: tuple[str, ...] = ()  # further settings that the text speaks of, as patterns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,6 +152,7 @@ def read_statements(document: Mapping[str, Any]) -> tuple[Statement, ...]:
             reading=table.get("reading", False),
             goes_with=table.get("goes_with", ""),
             applies=table.get("applies", ""),
+            about=tuple(table.get("about", ())),
         )
         for table in tables
     )

@@ -7,16 +7,22 @@ from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
+from msgspec.structs import replace
+
 from schemas.settings import Tree, full_tree, leaves, merged, ruleset_of
-from service.domain.cards import JOKER, Rank
+from service.domain.cards import JOKER, Card, Rank
+from service.domain.demand import Demand, demand_of, satisfies
 from service.domain.ruleset import (
     PLAIN_RANK,
     After,
     Asks,
     DeckCount,
     Layout,
+    NextDealer,
     OpeningSettings,
     PickUpSettings,
+    PlayedFor,
+    Plays,
     RefillTo,
     Ruleset,
 )
@@ -101,8 +107,10 @@ def _of(ruleset: Ruleset) -> Iterator[tuple[str, tuple[Any, str]]]:
     yield from _deck(ruleset)
     yield from _opening(ruleset)
     yield from _play(ruleset)
+    yield from _end(ruleset)
     for rank in ruleset.ranks:
         yield from _rank(ruleset, rank)
+        yield from _lists(ruleset, rank)
 
 
 def _deck(ruleset: Ruleset) -> Iterator[tuple[str, tuple[Any, str]]]:
@@ -145,6 +153,13 @@ def _play(ruleset: Ruleset) -> Iterator[tuple[str, tuple[Any, str]]]:
         yield "/pick_up/after", (After.NEXT.value, TWO_PLAYERS)
 
 
+def _end(ruleset: Ruleset) -> Iterator[tuple[str, tuple[Any, str]]]:
+    end = ruleset.end
+    if end.played_for is PlayedFor.WINNER and end.next_dealer is NextDealer.LOSER:
+        why = "a hand that is played for a winner has no loser"
+        yield "/end/next_dealer", (NextDealer.ROTATE.value, why)
+
+
 def _rank(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]:
     rule, at = ruleset.rank(rank), f"/ranks/{rank}"
     without_jokers = not _jokers(ruleset)
@@ -154,11 +169,6 @@ def _rank(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]
             if getattr(rule, field.name) != plain:
                 yield f"{at}/{field.name}", (_plain_value(plain), NO_JOKERS)
         return
-    if without_jokers:
-        for name in ("besides", "not_on"):
-            ranks = [*getattr(rule, name)]
-            if JOKER in ranks:
-                yield f"{at}/{name}", ([r for r in ranks if r != JOKER], NO_JOKERS)
     asks_nothing = rule.asks is Asks.ANYTHING or (
         rule.asks is Asks.TRANSPARENT and rule.alone is Asks.ANYTHING
     )
@@ -168,10 +178,43 @@ def _rank(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]
             yield f"{at}/asks_as", (None, why)
         if rule.besides:
             yield f"{at}/besides", ([], why)
+    elif rule.asks_as == rank:
+        yield f"{at}/asks_as", (None, "a rank asks as itself in any case")
     if rule.covers and rule.covers_with_two:
         yield f"{at}/covers_with_two", (False, "the rank has to be covered in any case")
     if rule.reverses and ruleset.seats_max == 2:
         yield f"{at}/reverses", (False, TWO_PLAYERS)
+
+
+def _lists(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]:
+    """Yield the lists of a rank with members without effect; the neutral value has the others."""
+    if rank == JOKER and not _jokers(ruleset):
+        return
+    rule, at = ruleset.rank(rank), f"/ranks/{rank}"
+    demand = replace(_demand_on(ruleset, rank), asked_by=None)
+    answers = demand.kind is not Asks.ANYTHING
+    useless = {
+        "besides": [r for r in rule.besides if answers and satisfies(ruleset, r, demand)],
+        "not_on": [r for r in rule.not_on if _never_on(ruleset, rank, r)],
+    }
+    for name, without in useless.items():
+        ranks = [*getattr(rule, name)]
+        if JOKER in ranks and not _jokers(ruleset):
+            yield f"{at}/{name}", ([r for r in ranks if r != JOKER], NO_JOKERS)
+        elif without:
+            why = "it is so in any case for " + " ".join(without)
+            yield f"{at}/{name}", ([r for r in ranks if r not in without], why)
+
+
+def _never_on(ruleset: Ruleset, rank: Rank, other: Rank) -> bool:
+    """Return whether a rank that is played by the normal rule fits nowhere on another rank."""
+    plain = ruleset.rank(rank).plays is Plays.NORMAL
+    return plain and not satisfies(ruleset, rank, _demand_on(ruleset, other))
+
+
+def _demand_on(ruleset: Ruleset, rank: Rank) -> Demand:
+    """Return what one card of a rank asks for on an empty table."""
+    return demand_of(ruleset, (Card("X1" if rank == JOKER else f"{rank}c"),))
 
 
 def _jokers(ruleset: Ruleset) -> bool:

@@ -130,3 +130,10 @@ def test_p34_5_no_card_of_a_run_before_the_last_may_complete_a_set() -> None:
     assert legal_runs(only(5), "5c 5d 5h", "5s 6s") == set()
     assert legal_runs(only(5), "6c 6d 6h", "5s 6s") == set()
     assert legal_runs(only(5), "5c 5d", "5s 6s") == {"5s 6s"}
+
+
+def test_p34_5_the_opening_play_may_be_a_run() -> None:
+    """P6: the opening play is any play; with switch 5 also a run."""
+    at = table(hands=["4d 5d 9c", "9s Js Qs"], first_turn=True)
+    scenario(only(5), given=at, when=play(0, "4d 5d"), then=[played(0, "4d 5d", turn=1)])
+    scenario(NONE, given=at, when=play(0, "4d 5d"), then=refused("P7"))

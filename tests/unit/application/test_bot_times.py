@@ -65,6 +65,7 @@ def thinking(deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch) -> l
         return moves
 
     monkeypatch.setattr(due_moves, "legal_moves", slowly)
+    monkeypatch.setattr(schedule, "CARDS_A_BEAT", 1000)  # no hand is so large: equal intervals
     return thought
 
 

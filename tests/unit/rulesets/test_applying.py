@@ -45,11 +45,30 @@ def test_the_page_of_a_custom_ruleset_follows_its_settings() -> None:
 
 
 def test_extensions_of_the_source_are_marked_as_readings() -> None:
-    extended = (("leeds", "L9", "for every zone"), ("morehead", "M4", "one rank from the hand"))
+    extended = (
+        ("leeds", "L5", "before anyone exchanges"),
+        ("leeds", "L9", "for every zone"),
+        ("leeds", "L11", "whatever may be played"),
+        ("leeds", "L14", "A last five"),
+        ("threes", "T4", "Some of several cards"),
+        ("shithead-six", "P20", "cancel out"),
+        ("guarducci", "P34", "opening play may be a run"),
+    )
     for identity, rule, words in extended:
         [found] = [s for s in definition(identity).statements if s.id == rule and words in s.text]
         assert found.reading
     assert any("It clears nothing" in s.text for s in definition("threes").statements)
+
+
+def test_sentences_of_the_source_are_not_marked_as_readings() -> None:
+    stated = (
+        ("morehead", "M1", "not fixed"),
+        ("morehead", "M4", "The opening play"),
+        ("leeds", "L17", "Other special cards"),
+    )
+    for identity, rule, words in stated:
+        [found] = [s for s in definition(identity).statements if s.id == rule and words in s.text]
+        assert not found.reading
 
 
 def test_l11_leaves_plays_on_an_empty_pile_to_the_general_statements() -> None:

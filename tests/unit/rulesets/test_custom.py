@@ -121,6 +121,70 @@ def test_a_changed_setting_replaces_the_statement_that_it_contradicts() -> None:
     assert own.rule_of("ranks.7.asks") == "L19"
 
 
+@pytest.mark.parametrize(
+    ("base", "changes", "dropped"),
+    [
+        ("shithead", {"ranks": {"Q": {"covers": True}}}, {"P9", "P10", "P15"}),
+        ("shithead", {"ranks": {"Q": {"covers_with_two": True}}}, {"P9", "P10", "P15"}),
+        ("shithead", {"ranks": {"7": {"asks": "at_most"}}}, {"P7"}),
+        ("shithead", {"ranks": {"5": {"plays": "with_companion"}}}, {"P7"}),
+        ("shithead", {"ranks": {"2": {"burns": True}}}, {"P11"}),
+        ("shithead", {"ranks": {"9": {"not_on": ["2"]}}}, {"P7", "P11"}),
+        ("shithead", {"turn": {"runs": True}}, {"P5", "P6", "P7"}),
+        ("shithead", {"turn": {"try_stock": "always"}}, {"P9"}),
+        ("shithead", {"turn": {"obligation": "must_play"}}, {"P9", "P14"}),
+        ("shithead", {"deal": {"starter": "any"}}, {"P5", "P6"}),
+        ("shithead", {"deck": {"decks": 2}}, {"P1/deal"}),
+        ("shithead", {"players": {"max": 4}}, {"P1/deal"}),
+        ("shithead", {"burn": {"flusher": True}}, {"P13"}),
+        ("shithead", {"end": {"played_for": "winner"}}, {"P16", "P2/end", "P2/deal"}),
+        ("leeds", {"ranks": {"7": {"asks": "anything"}}}, {"L8", "L18", "L19", "L21"}),
+        ("leeds", {"deal": {"hand": 4}}, {"L1", "L4"}),
+        ("covered-queen", {"ranks": {"T": {"not_on": ["7", "9"]}}}, {"S5", "S8", "S10", "S12"}),
+        ("threes", {"turn": {"runs": True}}, {"T3", "T4"}),
+        ("morehead", {"ranks": {"6": {"asks": "below"}}}, {"M5"}),
+    ],
+)
+def test_a_statement_is_dropped_if_a_setting_changes_that_it_speaks_of(
+    base: str, changes: Tree, dropped: set[str]
+) -> None:
+    """A page must not need its changes to override a sentence that they make false."""
+    own = custom_definition(definition(base), "Mine", changes)
+    here = {one for s in own.statements for one in (s.id, f"{s.id}/{s.section}")}
+    assert not dropped & here
+    known = {s.id for s in definition(base).statements}
+    assert {one.partition("/")[0] for one in dropped} <= known
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"turn": {"runs": True}}, "consecutive cards of one suit"),
+        ({"turn": {"follow_up": True}}, "turn up in refilling"),
+        ({"ranks": {"Q": {"covers": True}}}, "covered in the same turn"),
+        ({"ranks": {"Q": {"covers_with_two": True}}}, "covered in the same turn"),
+        ({"burn": {"set_size": 3}}, "when 3 or more cards of one rank"),
+    ],
+)
+def test_a_custom_ruleset_defines_what_its_base_does_not_have(changes: Tree, words: str) -> None:
+    own = custom_definition(definition("shithead"), "Mine", changes)
+    [(rule, text)] = [(s.id, s.text) for s in own.statements if words in s.text]
+    assert rule == "C1"
+    assert "yes" not in text
+    every = custom_definition(definition("shithead"), "Mine", {"ranks": {"8": {"skips": True}}})
+    assert not any(words in s.text for s in every.statements)
+
+
+def test_sentences_for_further_statements_come_last() -> None:
+    """A refused move of an earlier release cites C2 for the same sentence as before."""
+    changes = {"ranks": {"Q": {"covers": True}}, "refill": {"size": 4}}
+    own = custom_definition(definition("shithead"), "Mine", changes)
+    settings = [s.text for s in own.statements if s.id in ("C1", "C2", "C3")]
+    assert settings[0].startswith("Size of a refilled hand")
+    assert "A queen has to be covered" in settings[1]
+    assert settings[-1] == "A hand is refilled: to a size."
+
+
 def test_a_reading_is_removed_with_its_statement() -> None:
     own = custom_definition(definition("leeds"), "Mine", {"ranks": {"5": {"plays": "normal"}}})
     assert not {"L17", "L18"} & {statement.id for statement in own.statements}

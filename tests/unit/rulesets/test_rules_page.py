@@ -32,7 +32,7 @@ def test_a_page_has_every_statement_once_and_its_origin(identity: str) -> None:
 def test_readings_are_marked() -> None:
     text = as_text(rules_page(definition("leeds")))
     assert "L18  Reading: The companions" in text
-    assert len(rules_page(definition("leeds")).readings) == 7
+    assert len(rules_page(definition("leeds")).readings) == 10
 
 
 def test_sections_come_in_the_order_of_a_hand() -> None:

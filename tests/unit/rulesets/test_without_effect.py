@@ -36,6 +36,17 @@ def refusals(base: str, changes: dict[str, Any]) -> dict[str, str]:
         ("shithead", {"opening": {"suits": "cdhs"}}, "/opening/suits"),
         ("leeds", {"opening": {"ranks": ["3"]}}, "/opening/ranks"),
         ("leeds", {"refill": {"size": 4}}, "/refill/size"),
+        ("shithead", {"ranks": {"8": {"asks_as": "8"}}}, "/ranks/8/asks_as"),
+        ("shithead", {"ranks": {"8": {"besides": ["9"]}}}, "/ranks/8/besides"),
+        ("shithead", {"ranks": {"8": {"besides": ["4", "9"]}}}, "/ranks/8/besides"),
+        ("shithead", {"ranks": {"8": {"asks": "below", "besides": ["7"]}}}, "/ranks/8/besides"),
+        ("shithead", {"ranks": {"8": {"not_on": ["9"]}}}, "/ranks/8/not_on"),
+        ("leeds", {"ranks": {"9": {"not_on": ["7"]}}}, "/ranks/9/not_on"),
+        (
+            "shithead",
+            {"end": {"played_for": "winner", "next_dealer": "loser"}},
+            "/end/next_dealer",
+        ),
         ("shithead", {"ranks": {"2": {"asks_as": "7"}}}, "/ranks/2/asks_as"),
         ("covered-queen", {"ranks": {"Q": {"covers_with_two": True}}}, "/ranks/Q/covers_with_two"),
         (
@@ -106,3 +117,24 @@ def test_tries_are_refused_if_a_hand_can_be_empty_while_there_is_a_stock() -> No
 @pytest.mark.parametrize("identity", [i for i in catalogue() if i not in ("morehead", "reverse")])
 def test_rulesets_of_the_catalogue_have_no_settings_without_effect(identity: str) -> None:
     assert without_effect(definition(identity).settings({})) == {}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"ranks": {"8": {"asks_as": "7"}}},
+        {"ranks": {"8": {"besides": ["4"]}}},
+        {"ranks": {"8": {"asks": "at_most", "besides": ["9"]}}},
+        {"ranks": {"8": {"not_on": ["8"]}}},
+        {"ranks": {"T": {"not_on": ["K"]}}},
+        {"end": {"played_for": "winner", "next_dealer": "rotate"}},
+    ],
+)
+def test_settings_with_an_effect_are_accepted(changes: dict[str, Any]) -> None:
+    assert not without_effect(custom_definition(definition("shithead"), "Own", changes).tree)
+
+
+def test_an_inherited_loser_is_left_out_where_a_hand_has_a_winner() -> None:
+    own = custom_definition(definition("shithead"), "Own", {"end": {"played_for": "winner"}})
+    assert own.settings({})["end"]["next_dealer"] == "rotate"
+    assert not any("Dealer of the next hand: the loser" in s.text for s in own.statements)

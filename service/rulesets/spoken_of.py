@@ -1,0 +1,128 @@
+"""The settings that a statement speaks of, beside those that cite it; definitions of settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from schemas.settings import leaves
+from service.rulesets.catalogue import Definition
+from service.rulesets.statements import sections_of
+
+_COVERING: Final = ("ranks.*.covers", "ranks.*.covers_with_two")
+_DEMANDS: Final = ("plays", "not_on", "asks", "asks_as", "besides", "alone")
+
+SPOKEN_OF: Final[Mapping[str, tuple[str, ...]]] = {
+    "model.source_zone": (*_COVERING, "deal.down", "deal.up", "deal.layout"),
+    "model.normal_play": (
+        *("turn.runs", "order.low_to_high"),
+        *(f"ranks.*.{name}" for name in _DEMANDS),
+    ),
+    "model.blind": (*_COVERING, "pick_up.show_blind", "pick_up.taker", "deal.down"),
+    "model.going_out": ("end.*", "pick_up.taker"),
+    "players.*": ("players.*", "deck.*"),
+    "deck.*": ("players.*", "deck.*"),
+    "deal.down": ("deal.layout",),
+    "deal.up": ("deal.layout",),
+    "deal.hand": ("deal.layout",),
+    "deal.exchange": ("deal.layout", "deal.up"),
+    "opening.*": ("opening.*", "deal.up", "deal.layout", "deal.starter", "turn.runs"),
+    "refill.*": ("refill.*",),
+    "turn.obligation": ("turn.try_stock", "pick_up.taker", "pick_up.after", *_COVERING),
+    "pick_up.after": ("pick_up.taker",),
+    "pick_up.along": ("pick_up.taker", "turn.obligation", "deal.up", "deal.layout"),
+    "pick_up.show_blind": ("pick_up.taker", "deal.down"),
+    "burn.*": ("burn.*",),
+    "end.played_for": ("end.*",),
+    "end.next_dealer": ("end.played_for",),
+    "end.paper_bag": ("end.played_for",),
+}
+"""
+The settings that a statement behind a setting usually speaks of as well, as patterns.
+
+Statements of a rank speak of the whole rank, and of the ranks that are never played on it. What a
+single text speaks of beyond that is in its file, as `about`.
+"""
+
+_COVER: Final = (
+    "It is covered in the same turn, after the hand is filled up, by any card, which comes from the"
+    " next zone if the hand is empty and has its own effects. If the player is out, the next player"
+    " must beat what lies there."
+)
+_DEFINITIONS: Final[Mapping[str, str]] = {
+    "turn.runs": (
+        "A run is two or more consecutive cards of one suit, ascending, in one play. The first must"
+        " fit on the pile, and each following one on the card before it. No card before the last"
+        " may burn the pile, also not by completing a set."
+    ),
+    "turn.follow_up": (
+        "Cards of the rank just played that turn up in refilling may be played at once, also out of"
+        " turn, with another refill each time, until another player acts. All these cards count as"
+        " if they were played at once. After a burn, or a card that has to be covered, there is no"
+        " such play."
+    ),
+    "covers": _COVER,
+    "covers_with_two": _COVER,
+}
+
+
+def spoken_of(base: Definition, changed: Iterable[str]) -> set[tuple[str, str]]:
+    """Return id and section of the statements of `base` that speak of a changed setting."""
+    names = [setting.removeprefix("second_hand.") for setting in changed]
+    patterns = _patterns(base)
+    return {
+        (one.id, one.section)
+        for one in base.statements
+        if any(
+            fnmatchcase(name, pattern)
+            for pattern in (*one.about, *patterns.get((one.id, one.section), ()))
+            for name in names
+        )
+    }
+
+
+def definition_of(setting: str, value: Any) -> str | None:
+    """Return a sentence that defines what a setting in force means; None if its label does."""
+    setting = setting.removeprefix("second_hand.")
+    if setting == "burn.set_size":
+        return _set_of(value) if value and value != USUAL_SET else None
+    name = setting.rpartition(".")[2] if setting.startswith("ranks.") else setting
+    return _DEFINITIONS.get(name) if value is True else None
+
+
+USUAL_SET: Final = 4
+"""The size of a set that the statements of all rulesets describe."""
+
+
+def _set_of(size: int) -> str:
+    return (
+        f"A set burns when {size} or more cards of one rank lie directly on one another on top of"
+        " the pile, the starter included. The same player plays again."
+    )
+
+
+def _patterns(base: Definition) -> dict[tuple[str, str], set[str]]:
+    """Return the patterns of each statement by its id and section, from the settings behind it."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for setting, _ in leaves(base.settings({})):
+        for section in sections_of(setting):
+            found.setdefault((base.rule_of(setting), section), set()).update(_related(setting))
+    for setting, rule in base.cites.items():
+        if setting.startswith("model.") and setting in SPOKEN_OF:
+            for one in base.statements:
+                if one.id == rule:
+                    found.setdefault((rule, one.section), set()).update(SPOKEN_OF[setting])
+    return found
+
+
+def _related(setting: str) -> Iterator[str]:
+    setting = setting.removeprefix("second_hand.")
+    if setting.startswith("ranks."):
+        yield f"{setting.rpartition('.')[0]}.*"
+        if setting.endswith(".asks"):
+            yield "ranks.*.not_on"
+        return
+    for known, patterns in SPOKEN_OF.items():
+        if fnmatchcase(setting, known):
+            yield from patterns
