@@ -230,7 +230,7 @@ Made by `python -m ops.bench.bot_timing --bot {bot} --positions {count}`. At eac
 the cards that only the bot can know were dealt {DEALS} times. *most / fewest moves* is the median,
 over positions, of the ratio of the answer with the most legal moves to that with the fewest; *p* is
 that of a permutation test with {PERMUTATIONS} permutations within positions. A small p means that
-the time reveals the number of moves.
+the time reveals the number of moves. Each 20 cards in the largest hand make the beat 20 ms longer.
 
 | ruleset | beat | answers | median | most / fewest moves | p |
 | --- | --- | --- | --- | --- | --- |

@@ -21,8 +21,10 @@ from rich.table import Table
 from rich.text import Text
 
 from service.atomic_files import PUBLIC, whole_file
+from service.cli.connection import url_option
 
 if TYPE_CHECKING:
+    from service.rulesets.catalogue import Definition
     from service.simulation.simulate import Plan, Report
 
 FAILED = 1
@@ -66,7 +68,13 @@ def options_named(
 
 
 _SIMULATED: Final = (
-    click.option("--ruleset", default="shithead", show_default=True, help="The ruleset to play."),
+    click.option(
+        "--ruleset",
+        default="shithead",
+        show_default=True,
+        help="The ruleset to play: an id, a custom id at --url, or a .json file.",
+    ),
+    url_option,
     click.option(
         "--seats",
         type=click.IntRange(1, 64),
@@ -132,6 +140,7 @@ def simulated_options(command: Callable[..., int]) -> Callable[..., int]:
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def simulate(
     ruleset: str,
+    url: str,
     seats: int | None,
     games: int,
     bots: tuple[str, ...],
@@ -159,6 +168,8 @@ def simulate(
       shithead simulate --all --games 200
                                     every ruleset at every number of seats: the rate of
                                     stalemates and of invalid logs (takes long)
+      shithead simulate --ruleset mine.json
+                                    a custom ruleset: the body of POST /v1/rulesets
 
     Exit status: 0 all verified logs are valid, 1 at least one is invalid.
     """  # noqa: D301 - \b is click's mark for a block that keeps its lines
@@ -167,12 +178,7 @@ def simulate(
 
     if every and (seats is not None or options):
         raise click.UsageError("--all plays every number of seats, with the default options")
-    table: dict[str, Any] = {
-        "ruleset": ruleset,
-        "seats": seats_allowed(ruleset, seats),
-        "bots": bots,
-        "options": options,
-    }
+    table = _table(ruleset, url, seats, bots, options)
     plan = Plan(**table, games=games, hands=hands, turn_limit=turn_limit, seed=seed)
     plans = list(every_plan(plan)) if every else [plan]
     began = time.monotonic()
@@ -196,20 +202,29 @@ def _print(*parts: Table | Text) -> None:
         console.print(part, soft_wrap=isinstance(part, Text))
 
 
-def seats_allowed(ruleset: str, seats: int | None) -> int:
+def _table(
+    ruleset: str, url: str, seats: int | None, bots: tuple[str, ...], options: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the arguments of a plan that describe its tables; raises as `playable_ruleset`."""
+    from service.cli.ruleset_argument import playable_ruleset
+
+    rules = playable_ruleset(ruleset, url)
+    return {
+        "ruleset": rules.id,
+        "rules": rules,
+        "seats": seats_allowed(rules, seats),
+        "bots": bots,
+        "options": options,
+    }
+
+
+def seats_allowed(rules: Definition, seats: int | None) -> int:
     """
     Return `seats` if set, else the number nearest to 4 that the ruleset allows.
 
-    `seats` is returned unchecked. Raises UsageError if there is no such ruleset.
+    `seats` is returned unchecked.
     """
-    from service.rulesets.catalogue import definition
-
-    try:
-        players = definition(ruleset).settings({})["players"]
-    except KeyError:
-        raise click.UsageError(
-            f"there is no ruleset {ruleset!r} (shithead rulesets lists them)"
-        ) from None
+    players = rules.settings({})["players"]
     return seats or int(max(players["min"], min(4, players["max"])))
 
 
@@ -352,6 +367,7 @@ Json = dict[str, Any]
 def dataset(
     logs: tuple[Path, ...],
     ruleset: str,
+    url: str,
     seats: int | None,
     games: int,
     bots: tuple[str, ...],
@@ -385,14 +401,7 @@ def dataset(
     if described:
         return _describe()
     write = _writer(form or ("parquet" if output.suffix == ".parquet" else "ndjson"), output)
-    plan = Plan(
-        ruleset=ruleset,
-        seats=seats_allowed(ruleset, seats),
-        bots=bots,
-        options=options,
-        games=games,
-        seed=seed,
-    )
+    plan = Plan(**_table(ruleset, url, seats, bots, options), games=games, seed=seed)
     try:
         with _opened(output) as file:
             write(_of_files(logs) if logs else _simulated(plan), file)

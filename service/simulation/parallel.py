@@ -58,7 +58,7 @@ def every_plan(plan: Plan) -> Iterator[Plan]:
     for identity in catalogue():
         players = definition(identity).settings({})["players"]
         for seats in range(players["min"], players["max"] + 1):
-            yield replace(plan, ruleset=identity, seats=seats, options={})
+            yield replace(plan, ruleset=identity, rules=None, seats=seats, options={})
 
 
 def played(

@@ -31,7 +31,7 @@ from service.domain.table import (
     fold_table,
     hand_finished,
 )
-from service.rulesets.catalogue import definition
+from service.rulesets.catalogue import Definition, definition
 from service.shx.canonical import format_time
 from service.shx.moves import NONE_REFUSED
 
@@ -60,6 +60,7 @@ class Plan:
     options: Mapping[str, Any] = field(default_factory=dict)
     turn_limit: int | None = None  # None: the default of a table
     seed: int = 0
+    rules: Definition | None = None  # None: `ruleset` is in the catalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,7 +188,7 @@ def _opened(plan: Plan, names: Sequence[str]) -> TableOpened:
         turn_limit=plan.turn_limit,
         deal=True,
     )
-    return opened_by(NOBODY, request, definition(plan.ruleset))
+    return opened_by(NOBODY, request, plan.rules or definition(plan.ruleset))
 
 
 def _hand(

@@ -23,6 +23,9 @@ from service.client.local_log import Contradicted
 from service.client.player import Player
 from service.client.player_files import PlayerFolder, keep_seat_key, read_seat_key
 from service.client.signing import public_text
+from service.rulesets.catalogue import definition
+from service.rulesets.custom import custom_definition
+from service.rulesets.rules_page import as_text, rules_page
 from service.shx.bundle import read_bundle
 from service.shx.chain import head
 from service.shx.keys import read_key_changes
@@ -399,3 +402,27 @@ def test_a_token_of_another_service_names_its_file(service: Running, tmp_path: P
     answer = play(service, tmp_path, "--token", str(token))
     assert answer.returncode == 2
     assert f"the service does not know the token in {token}" in answer.stderr
+
+
+def test_a_custom_ruleset_of_a_service_is_printed_compared_and_simulated(
+    service: Running, tmp_path: Path, module_database_url: str
+) -> None:
+    made = custom_definition(definition("leeds"), "Sets of three", {"burn": {"set_size": 3}})
+    document = json.dumps({"base": "leeds", "settings": made.tree})
+    owner = player(service, tmp_path, keyed=False).api.get("/players/me")["id"]
+    with psycopg.connect(module_database_url) as connection:
+        connection.execute(
+            "INSERT INTO rulesets_custom (ruleset_id, name, owner, document, created_at)"
+            " VALUES (%s, %s, %s, %s, now())",
+            (made.id, made.name, owner, document),
+        )
+    listed = command(service, tmp_path, "rulesets").stdout
+    assert made.id in listed
+    assert "Sets of three" in listed
+    assert command(service, tmp_path, "rulesets", made.id).stdout == as_text(rules_page(made))
+    assert "1 setting differs" in command(service, tmp_path, "rulesets", "leeds", made.id).stdout
+    words = ("--ruleset", made.id, "--games", "1", "--jobs", "1", "--turn-limit", "40")
+    assert "verified: all 1" in command(service, tmp_path, "simulate", *words).stdout
+    unknown = command(service, tmp_path, "rulesets", "custom-0123456789abcdef")
+    assert unknown.returncode == 2
+    assert "refused" in unknown.stderr

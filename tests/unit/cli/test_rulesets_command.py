@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from service.cli.__main__ import MISUSED
 from service.rulesets.catalogue import catalogue, definition, known_by_name
+from service.rulesets.custom import custom_definition
 from service.rulesets.labels import differences, label_of
 from service.rulesets.rules_page import as_text, rules_page
 from tests.unit.cli.conftest import CommandOutput
@@ -64,3 +67,43 @@ def test_a_misspelt_ruleset_is_answered_with_the_nearest(
     status, _, err = shithead("rulesets", "leds")
     assert status == MISUSED
     assert "did you mean leeds?" in err
+
+
+MINE = {"name": "Mine", "base": "leeds", "changes": {"burn": {"set_size": 3}}}
+
+
+def test_a_custom_ruleset_is_read_from_a_file(
+    shithead: Callable[..., CommandOutput], tmp_path: Path
+) -> None:
+    """The body of a request, or the answer of a server: both are the same ruleset."""
+    made = custom_definition(definition("leeds"), "Mine", MINE["changes"])
+    answer = {"id": made.id, "name": "Mine", "base": "leeds", "settings": made.tree}
+    for name, document in (("request.json", MINE), ("answer.json", answer)):
+        file = tmp_path / name
+        file.write_text(json.dumps(document))
+        assert shithead("rulesets", file) == (0, as_text(rules_page(made)), "")
+    assert "1 setting differs" in shithead("rulesets", "leeds", file)[1]
+
+
+@pytest.mark.parametrize(
+    ("document", "reason"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "is not the id of a ruleset"),
+        ('{"base": "none"}', "is not the id of a ruleset"),
+        ('{"base": "leeds", "changes": {"deal": {"hand": "3"}}}', "/deal/hand"),
+        ('{"base": "leeds", "changes": {}}', "nothing is changed"),
+        ('{"base": "leeds", "settings": {"deal": {"hands": 3}}}', "cannot be read"),
+        ('{"base": "leeds", "settings": {"deal": 3}}', "cannot be read"),
+    ],
+)
+def test_a_file_without_a_playable_ruleset_is_refused_with_the_reason(
+    shithead: Callable[..., CommandOutput], tmp_path: Path, document: str, reason: str
+) -> None:
+    file = tmp_path / "mine.json"
+    file.write_text(document)
+    for command in (("rulesets", file), ("simulate", "--ruleset", file)):
+        status, _, errors = shithead(*command)
+        assert status == MISUSED
+        assert reason in " ".join(errors.split())
+    assert "No such file" in shithead("rulesets", tmp_path / "none.json")[2]

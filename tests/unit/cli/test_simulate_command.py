@@ -46,6 +46,21 @@ def test_the_table_names_each_bot_and_the_result_of_verifying(
     assert "verified: all 2, no evidence of tampering, level L1" in out
 
 
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_custom_ruleset_of_a_file_is_played_and_verified(
+    shithead: Callable[..., CommandOutput], tmp_path: Path, jobs: str
+) -> None:
+    file = tmp_path / "mine.json"
+    document = {"name": "Mine", "base": "leeds", "changes": {"burn": {"set_size": 3}}}
+    file.write_text(json.dumps(document))
+    words = ("--seats", "3", "--games", "2", "--hands", "1", "--jobs", jobs, "--turn-limit", "60")
+    status, out, _ = shithead("simulate", "--ruleset", file, *words, "--json")
+    counts = json.loads(out)
+    assert status == 0
+    assert counts["ruleset"].startswith("custom-")
+    assert (counts["games"], counts["failed"]) == (2, [])
+
+
 @pytest.mark.heavy
 def test_two_processes_play_the_same_games_as_one() -> None:
     one, two = (
