@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from marshmallow import fields
 
 from schemas.moves import MoveSchema
-from schemas.strict_fields import Closed, Integer, about, described
+from schemas.strict_fields import MAX_ERRORS, Closed, Integer, about, described
 
 _WHOLE = "_schema"
 _MESSAGES = tuple(
@@ -39,8 +40,9 @@ _MESSAGES = tuple(
 
 
 def pointers(messages: Any, at: str = "") -> list[dict[str, str]]:
-    """Return the messages of a ValidationError, each with the JSON pointer to its value."""
-    return [{"at": place, "message": message} for place, message in _walk(messages, at)]
+    """Return the first messages of a ValidationError, each with the JSON pointer to its value."""
+    first = islice(_walk(messages, at), MAX_ERRORS)
+    return [{"at": place, "message": message} for place, message in first]
 
 
 def _walk(messages: Any, at: str) -> Iterator[tuple[str, str]]:
@@ -90,7 +92,10 @@ class ProblemSchema(Closed):
     instance = fields.String(**described("the path of the request"))
     errors = fields.List(
         fields.Nested(FaultSchema),
-        **about("with `invalid-body`, `malformed`, `ruleset-refused`: at most 50 errors"),
+        **about(
+            "with `invalid-body`, `malformed`, `ruleset-refused`: the errors, of which the first "
+            f"{MAX_ERRORS} are found"
+        ),
     )
     rule = fields.String(**about("with `rule-refused`: the id of the statement"))
     rule_text = fields.String(

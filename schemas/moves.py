@@ -8,6 +8,7 @@ from typing import Any, assert_never
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
 from schemas.strict_fields import (
+    BoundedList,
     Chosen,
     Closed,
     Integer,
@@ -103,12 +104,32 @@ def _cards(codes: list[str]) -> tuple[Card, ...]:
     return tuple(Card(code) for code in codes)
 
 
-def _codes(*, least: int = 0, **more: Any) -> fields.List[Any]:
-    # Any short text is accepted: valid codes depend on the deck of the game, and
-    # `unknown-card` is the answer to others.
-    card = Text(shortest=1, longest=16, metadata={"example": "Th"})
-    size = validate.Length(min=least, max=MAX_MOVE_CARDS)
-    return fields.List(card, validate=size, **more)
+LONGEST_CODE = 16
+"""Maximum number of characters of a card code in a request."""
+
+
+class _Codes(BoundedList):
+    """
+    Card codes, of which each may be any short text.
+
+    Valid codes depend on the deck of the game, and `unknown-card` is the answer to others. A
+    list without a fault is found valid as a whole, because a field for each code takes 50 times as
+    long.
+    """
+
+    def __init__(self, *, least: int = 0, **more: Any) -> None:
+        card = Text(shortest=1, longest=LONGEST_CODE, metadata={"example": "Th"})
+        super().__init__(card, least=least, most=MAX_MOVE_CARDS, **more)
+
+    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(value, list) and len(value) <= MAX_MOVE_CARDS and all(map(_is_short, value)):
+            self.bounds(value)
+            return list(value)
+        return super()._deserialize(value, *args, **kwargs)
+
+
+def _is_short(code: Any) -> bool:
+    return isinstance(code, str) and 0 < len(code) <= LONGEST_CODE and "\0" not in code
 
 
 def _named(name: str) -> Chosen:
@@ -119,7 +140,7 @@ class PlayIntent(Closed):
     """Play these cards."""
 
     type = _named("play")
-    cards = _codes(
+    cards = _Codes(
         least=1, **described("cards of the zone played from, in the order in which they are laid")
     )
 
@@ -135,7 +156,7 @@ class PickUpIntent(Closed):
     """Pick up the pile, and these face-up cards with it."""
 
     type = _named("pick_up")
-    with_ = _codes(data_key="with", **described("face-up cards that go along with the pile"))
+    with_ = _Codes(data_key="with", **described("face-up cards that go along with the pile"))
 
 
 class TryStockIntent(Closed):
@@ -154,8 +175,8 @@ class SwapIntent(Closed):
     """Exchange the hand cards `up` for the face-up cards `hand`, pair by pair."""
 
     type = _named("swap")
-    up = _codes(least=1, **described("hand cards that are laid face-up"))
-    hand = _codes(least=1, **described("face-up cards taken for them, in the same order"))
+    up = _Codes(least=1, **described("hand cards that are laid face-up"))
+    hand = _Codes(least=1, **described("face-up cards taken for them, in the same order"))
 
     @validates_schema
     def check_pairs(self, data: Mapping[str, Any], **_more: Any) -> None:
@@ -168,9 +189,10 @@ class LayIntent(Closed):
     """Lay hand cards face up: for each slot the cards that are added to it."""
 
     type = _named("lay")
-    stacks = fields.List(
-        _codes(),
-        validate=validate.Length(min=1, max=MAX_SLOTS),
+    stacks = BoundedList(
+        _Codes(),
+        least=1,
+        most=MAX_SLOTS,
         **described("for each slot the cards added, in order"),
     )
 
@@ -250,7 +272,7 @@ def _move_schema(name: str, intent: type[Schema]) -> type[Schema]:
     """Return the schema of a move as it is listed and posted: `auth` and `with` are optional."""
     more: dict[str, Any] = {"__doc__": intent.__doc__}
     if name == "pick_up":
-        more["with_"] = _codes(
+        more["with_"] = _Codes(
             data_key="with",
             **about("face-up cards that go along; may be left out if none do"),
         )

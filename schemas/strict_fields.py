@@ -23,6 +23,9 @@ from service.shx.validators import MAX_SEATS, MAX_TEXT
 MAX_VERSION = 1_000_000
 """Highest version that a request can name; no game has as many events."""
 
+MAX_ERRORS = 20
+"""Number of errors after which a request is not examined further."""
+
 _DIGITS = re.compile(r"-?[0-9]{1,16}")
 
 
@@ -49,14 +52,31 @@ def described(text: str) -> dict[str, Any]:
 
 
 class BoundedList(fields.List[Any]):
-    """A JSON list whose length is checked before its items, so that a long list costs nothing."""
+    """
+    A JSON list of `least` to `most` items, as every list in a request has to be.
 
-    def _deserialize(self, value: Any, *args: Any, **kwargs: Any) -> list[Any]:
-        if isinstance(value, list):
-            for check in self.validators:
-                if isinstance(check, validate.Length):
-                    check(value)
-        found: list[Any] = super()._deserialize(value, *args, **kwargs)
+    The length is checked before the items, and the items until MAX_ERRORS of them are invalid:
+    the list of marshmallow validates each item first, and makes a message for each.
+    """
+
+    def __init__(self, item: fields.Field[Any], *, least: int = 0, most: int, **more: Any) -> None:
+        self.bounds = validate.Length(min=least, max=most)
+        super().__init__(item, validate=self.bounds, **more)
+
+    def _deserialize(self, value: Any, *_args: Any, **kwargs: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise self.make_error("invalid")
+        self.bounds(value)
+        found, errors = [], {}
+        for number, item in enumerate(value):
+            try:
+                found.append(self.inner.deserialize(item, **kwargs))
+            except ValidationError as error:
+                errors[number] = error.messages
+                if len(errors) == MAX_ERRORS:
+                    break
+        if errors:
+            raise ValidationError(errors)
         return found
 
 

@@ -90,7 +90,8 @@ class TableRequestSchema(Closed):
     seats = BoundedList(
         SeatRequestField(),
         required=True,
-        validate=validate.Length(min=2, max=MAX_SEATS),
+        least=2,
+        most=MAX_SEATS,
         metadata={
             "description": 'the seats from 0: `"me"` at most once, `"open"`, or `{"bot": name}`',
             "example": ["me", "open", {"bot": "greedy"}],

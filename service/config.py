@@ -184,7 +184,7 @@ class Settings:
     idle_days: int = field(default=30, metadata=_read_by(_number(0, 36_500)))
     statement_seconds: int = field(default=5, metadata=_read_by(_number(1, 600)))
     body_seconds: int = field(default=20, metadata=_read_by(_number(1, 600)))
-    max_body_bytes: int = field(default=256 * 1024, metadata=_read_by(_number(1024, 2**30)))
+    max_body_bytes: int = field(default=64 * 1024, metadata=_read_by(_number(1024, 2**30)))
     max_bundle_bytes: int = field(default=32 * 1024 * 1024, metadata=_read_by(_number(1024, 2**30)))
     verify_seconds: int = field(default=5, metadata=_read_by(_number(1, 3600)))
     rate_limits: bool = field(default=True, metadata=_read_by(_switch))
@@ -262,7 +262,7 @@ prepared_statements | | on or off | Off behind a pooler without support (PgBounc
 = Limits
 statement_seconds | | seconds | Time limit of a SQL statement
 body_seconds | | seconds | Time limit for receiving a body, plus one second for each 64 KiB
-max_body_bytes | | bytes | Largest request body
+max_body_bytes | | bytes | Largest JSON body of any operation; most accept 32 KiB at most
 max_bundle_bytes | | bytes | Largest bundle uploaded to `/v1/verify`
 verify_seconds | | seconds | Time limit for verifying an uploaded bundle
 rate_limits | | on or off | Whether calls are limited by token and by address

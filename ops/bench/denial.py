@@ -2,10 +2,11 @@
 """
 Load that one anonymous caller can cause: python -m ops.bench.denial > figures.json
 
-Two attacks on a service that is started for them: requests that stop in the middle of their
-bodies, with the calls of other callers at the same time, and reads of the longest possible hand.
-Takes about three minutes. `--page BEFORE.json NOW.json` prints the page that compares two of these
-files; to measure an earlier commit, copy this file and `long_hand.py` to a checkout of it.
+Three attacks on a service that is started for them: requests that stop in the middle of their
+bodies, with the calls of other callers at the same time; reads of the longest possible hand; and
+the largest and most expensive bodies of every operation. Takes about ten minutes. `--page
+BEFORE.json NOW.json` prints the page that compares two of these files; to measure an earlier
+commit, copy this file, `largest_bodies.py` and `long_hand.py` to a checkout of it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from uuid import UUID
 
+from ops.bench.largest_bodies import largest_bodies
 from ops.bench.long_hand import long_hand
 from service.application.calls import Player
 from service.bootstrap import services_from
@@ -67,6 +69,9 @@ def main() -> None:
             running(url, redis_url, logs, api_threads=64, rate_limits=False, workers=0)
         )
         figures: Figures = readings(service)
+        group = service.children["API"].pid
+        token = register(service.port, "Ada").token or ""
+        figures |= largest_bodies(service.port, token, partial(_processor, group))
         for name, attack in (("http/1", half_sent), ("http/2", half_sent_2)):
             with ExitStack() as attacking:
                 attack(service.port, attacking)
@@ -172,7 +177,7 @@ def _used(group: int) -> float:
 
 HEAD = f"""# Load that one anonymous caller can cause
 
-Made by `python -m ops.bench.denial`, before (commit 1fb86fa) and now, two API processes of 64
+Made by `python -m ops.bench.denial`, before (commit f3530cc) and now, two API processes of 64
 threads sharing two cores with other work.
 
 **Half-sent bodies.** {HALF_SENT} requests over HTTP/1.1 that stop after the first byte of their
@@ -189,6 +194,15 @@ LONG = """
 | reading | before: first | again | now: first | again |
 | --- | --- | --- | --- | --- |"""
 
+BODIES = """
+**The largest body of every operation.** Seconds of processor time of the API for the most
+expensive body that was found for an operation, with any token and an invented game, table or
+dispute, and the bytes of this body. Bodies of 256, 64 and 32 KiB with lists, objects, names and
+texts at every place:
+
+| operation | before | bytes | now | bytes |
+| --- | --- | --- | --- | --- |"""
+
 
 def page(before: Figures, now: Figures) -> Iterator[str]:
     """Yield the page."""
@@ -200,6 +214,13 @@ def page(before: Figures, now: Figures) -> Iterator[str]:
     for name in before:
         if "first" in before[name]:
             cells = [_of(one, name, which) for one in (before, now) for which in ("first", "again")]
+            yield f"| {name} | {' | '.join(cells)} |"
+    yield BODIES
+    for name in before:
+        if "processor" in before[name]:
+            cells = [
+                f"{_of(one, name, 'processor')} | {one[name]['bytes']}" for one in (before, now)
+            ]
             yield f"| {name} | {' | '.join(cells)} |"
 
 

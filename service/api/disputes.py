@@ -22,7 +22,17 @@ from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
 from service.api.context import services
 from service.api.http import change_response, json_response, page, private
-from service.api.operation import Call, F, InviteHeaders, Repeats, Token, blueprint, operation
+from service.api.operation import (
+    BODY_BYTES,
+    STATEMENT_BYTES,
+    Call,
+    F,
+    InviteHeaders,
+    Repeats,
+    Token,
+    blueprint,
+    operation,
+)
 from service.application.disputes.commands import Accusation, DisputeCall
 from service.domain.dispute import Charge, Vote
 
@@ -44,6 +54,7 @@ DISPUTE = "/disputes/<uuid:dispute_id>"
     refuses=("not-found", "not-seated", "dispute-open", "rate-limited"),
     headers=(InviteHeaders,),
     location="/v1/disputes/{id}",
+    most_bytes=STATEMENT_BYTES,
 )
 def open_dispute(call: Call, game_id: UUID) -> Response:
     """
@@ -115,7 +126,9 @@ def dispute(call: Call, dispute_id: UUID) -> Response:
     return private(json_response(services().disputes.view(call.caller, dispute_id)))
 
 
-def _command(part: str, body: type[Schema]) -> Callable[[F], F]:
+def _command(
+    part: str, body: type[Schema], *, most_bytes: int = BODY_BYTES
+) -> Callable[[F], F]:
     """Return the decorator of a command on a dispute, whose answer is the dispute."""
     return operation(
         disputes,
@@ -128,6 +141,7 @@ def _command(part: str, body: type[Schema]) -> Callable[[F], F]:
         repeats=Repeats.ANSWERED,
         refuses=("not-found", "forbidden"),
         headers=(InviteHeaders,),
+        most_bytes=most_bytes,
     )
 
 
@@ -135,7 +149,7 @@ def _called(call: Call, dispute: UUID) -> DisputeCall:
     return DisputeCall(caller=call.caller, player=call.by, dispute=dispute, request=call.repeat)
 
 
-@_command("statements", DisputeWordsSchema)
+@_command("statements", DisputeWordsSchema, most_bytes=STATEMENT_BYTES)
 def say(call: Call, dispute_id: UUID) -> Response:
     """Make a statement as accuser or accused, until the dispute is final."""
     return change_response(services().disputes.say(_called(call, dispute_id), call.body["text"]))

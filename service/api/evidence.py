@@ -28,7 +28,7 @@ from service.api.http import (
     shared,
     text_response,
 )
-from service.api.multipart import Part, receive_parts
+from service.api.multipart import MAX_PARTS, Part, receive_parts
 from service.api.operation import Call, InviteHeaders, Token, VersionHeaders, blueprint, operation
 from service.api.parsing import caller_address, check_encoding, copy_body, malformed
 from service.application.errors import Refusal, invalid, not_found
@@ -65,23 +65,27 @@ _UPLOAD = {
                     "file": _BINARY,
                     "receipt": {
                         "type": "array",
+                        "maxItems": MAX_PARTS,
                         "items": {"type": "string"},
                         "description": "receipts as the server sent them: the signed note of a "
                         "move, or the answer of /v1/games/{id}/receipt, for the whole hand",
                     },
                     "key": {
                         "type": "array",
+                        "maxItems": MAX_PARTS,
                         "items": {"type": "string", "pattern": VERIFIER_KEYS},
                         "description": "keys of the server and of witnesses, as verifier keys: "
                         "name+id+key; or a saved answer of /v1/keys",
                     },
                     "seat_key": {
                         "type": "array",
+                        "maxItems": MAX_PARTS,
                         "items": {"type": "string", "pattern": SEAT_KEY},
                         "description": "public keys of seats in base64, as 0=<key>",
                     },
                     "key_change": {
                         "type": "array",
+                        "maxItems": MAX_PARTS,
                         "items": {"type": "string"},
                         "description": "answers of /v1/tables/{id}/keys, or items of them",
                     },

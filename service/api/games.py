@@ -31,11 +31,17 @@ from service.api.operation import (
     operation,
 )
 from service.api.parsing import caller_address
+from service.application.calls import Caller
 
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 
 GAME = "/games/<uuid:game_id>"
 MOVE_REFUSALS = ("not-found", "not-seated", "game-over", "rate-limited")
+
+
+def _check_seat(caller: Caller, game_id: UUID) -> None:
+    """Raise Refusal `not-found` or `not-seated` before the body of a move is validated."""
+    services().moves.check_seat(caller, game_id)
 
 
 @operation(
@@ -101,6 +107,7 @@ def game(call: Call, game_id: UUID) -> Response:
     ),
     tagged=True,
     deferred=True,
+    admits=_check_seat,
 )
 def move(call: Call, game_id: UUID) -> Response:
     """
@@ -129,6 +136,7 @@ def move(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
     tagged=True,
     deferred=True,
+    admits=_check_seat,
 )
 def entropy(call: Call, game_id: UUID) -> Response:
     """Commit to the caller's entropy for the shuffle, or reveal it."""

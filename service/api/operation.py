@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
-from functools import wraps
+from functools import partial, wraps
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, TypeVar
@@ -47,7 +47,7 @@ from service.api.http import (
     negotiated_type,
     with_location,
 )
-from service.api.parsing import json_body, present_request, query_values
+from service.api.parsing import json_body, limit_body, present_request, query_values
 from service.application.calls import Caller, Idempotency, Player
 from service.application.errors import Refusal, invalid_body
 from service.application.quotas import limited_by
@@ -114,6 +114,15 @@ class InviteHeaders(Schema):
     )
 
 
+BODY_BYTES = 32 << 10
+"""Maximum size of a JSON body, if its operation needs no more."""
+
+STATEMENT_BYTES = 64 << 10
+"""The same for a statement: 4,000 characters, of which each may be escaped as twelve bytes."""
+
+Admits = Callable[..., None]
+"""Takes the caller and the parameters of the path; raises Refusal."""
+
 F = TypeVar("F", bound=Callable[..., Response])
 
 
@@ -173,6 +182,8 @@ def operation(
     doc: Mapping[str, Any] | None = None,
     deferred: bool = False,
     replica: bool = False,
+    most_bytes: int = BODY_BYTES,
+    admits: Admits = lambda _caller, **_path: None,
 ) -> Callable[[F], F]:
     """
     Return a decorator that registers and documents a view function as an API operation.
@@ -181,7 +192,8 @@ def operation(
     of api.md, section 1: media type, token, idempotency, query, body, then those that the
     view raises. With `deferred`, the token of a request that changes a game is checked by the
     commit, which saves a query. With `tagged` the answer to a change has the ETag of the new
-    version. With `replica` a replica of the database may answer the reads.
+    version. With `replica` a replica of the database may answer the reads. `most_bytes` limits a
+    JSON body; `admits` raises Refusal for callers whose body is not worth validating.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
@@ -201,11 +213,28 @@ def operation(
         **(doc or {}),
     }
 
+    def read_call(read: RequestRead, media_type: str, path: Mapping[str, Any]) -> Call:
+        caller = caller_of(read.player, read)
+        return Call(
+            player=read.player,
+            caller=caller,
+            repeat=read.request,
+            query=no_query
+            if no_query is not None and not present_request().query_string
+            else _query(query_schema),
+            body=None
+            if body_schema is None
+            else _body(body_schema, partial(admits, caller, **path)),
+            media_type=media_type,
+        )
+
     def decorate(view: F) -> F:
         @wraps(view)
         def answer_request(**path: Any) -> Response:
             if is_secret:
                 leave_uncompressed()
+            if body_schema is not None:
+                limit_body(most_bytes)
             # An answer without a body is acceptable in every media type.
             empty = status == HTTPStatus.NO_CONTENT
             media_type = produces[0] if empty else negotiated_type(produces)
@@ -215,16 +244,7 @@ def operation(
                     stored = read.first_answer() if read.confirmed else None
                     if stored is not None:
                         return with_location(change_response(stored, status), location)
-                    call = Call(
-                        player=read.player,
-                        caller=caller_of(read.player, read),
-                        repeat=read.request,
-                        query=no_query
-                        if no_query is not None and not present_request().query_string
-                        else _query(query_schema),
-                        body=None if body_schema is None else _body(body_schema),
-                        media_type=media_type,
-                    )
+                    call = read_call(read, media_type, path)
                     return with_location(_answer(view, call, path), location)
                 except (Refusal, HTTPException):
                     # An expired token, or the stored first answer, takes precedence over the fault.
@@ -295,8 +315,10 @@ def _query(schema: Schema) -> Mapping[str, Any]:
     return loaded
 
 
-def _body(schema: Schema) -> Any:
+def _body(schema: Schema, admit_caller: Callable[[], None]) -> Any:
+    """Return the validated body of a caller who is admitted; raises Refusal."""
     value = json_body(required=not _may_be_missing(type(schema)))
+    admit_caller()
     try:
         return schema.load(value)
     except ValidationError as error:

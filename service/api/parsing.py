@@ -74,6 +74,13 @@ def counted_address(text: str) -> str:
     return str(address)
 
 
+def limit_body(most: int) -> None:
+    """Limit the body of the present request to `most` bytes, or fewer if the settings say so."""
+    present = present_request()
+    configured = present.max_content_length
+    present.max_content_length = most if configured is None else min(most, configured)
+
+
 def body_bytes() -> bytes:
     """Return the raw body; raises `too-large` or `unsupported-media-type`."""
     notes = present_notes()

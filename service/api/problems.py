@@ -13,6 +13,7 @@ import orjson
 from flask import Flask, Response, current_app, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
+from schemas.strict_fields import MAX_ERRORS
 from service.api.http import JSON, PAGE_POLICY, private
 from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import quota_refused
@@ -20,9 +21,6 @@ from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, Stre
 
 MEDIA_TYPE = "application/problem+json"
 HTML = "text/html"
-MAX_ERRORS = 50
-"""Maximum number of errors that one problem lists."""
-
 RETRY_AFTER = 2
 """Default seconds of Retry-After."""
 
@@ -122,8 +120,8 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "too-large": _type(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "The body is too large",
-        "The limit is 256 KiB for a body and 32 MiB for evidence to be verified, unless the "
-        "operator has set others.",
+        "The limit is 32 KiB for a body, 64 KiB for one with a statement and 32 MiB for evidence "
+        "to be verified, unless the operator has set others.",
     ),
     "unsupported-media-type": _type(
         HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -239,7 +237,7 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
     """Return a problem as an answer; `extra` are further members of its object."""
     kind = PROBLEMS[code]
     members = dict(extra or {})
-    if "errors" in members:  # a body can have an error every few bytes
+    if "errors" in members:
         members["errors"] = list(members["errors"])[:MAX_ERRORS]
     retry_after = members.pop("retry_after", RETRY_AFTER)
     response = _answer(f"/problems/{code}", kind.title, int(kind.status), detail, members)

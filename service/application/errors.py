@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
+from schemas.strict_fields import MAX_ERRORS
+
 MAX_POINTER = 200
 """Maximum length of a JSON pointer in a detail; a pointer may be as long as the body."""
 
@@ -40,8 +42,10 @@ def invalid(at: str, message: str) -> Refusal:
 def invalid_body(errors: Sequence[Mapping[str, str]]) -> Refusal:
     """Return the refusal of a body with these errors; its detail is the first of them."""
     first, more = errors[0], len(errors) - 1
+    # The examination of a body ends at MAX_ERRORS.
+    how_many = f"at least {more}" if len(errors) == MAX_ERRORS else more
     place = first["at"] or "the body"
     if len(place) > MAX_POINTER:
         place = place[:MAX_POINTER] + "…"
-    others = "" if not more else f" (and {more} more)"
+    others = "" if not more else f" (and {how_many} more)"
     return Refusal("invalid-body", f"{place}: {first['message']}{others}", errors=errors)

@@ -22,6 +22,7 @@ import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.api.app import create_app
+from service.api.operation import BODY_BYTES
 from service.bootstrap import Services, compose
 from service.config import Settings
 from service.domain.dispute import Periods
@@ -46,7 +47,6 @@ PLAIN = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
 KEY = Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32)
 NEXT_KEY = Ed25519PrivateKey.from_private_bytes(bytes([2]) * 32)
 SALT = bytes([7]) * 32
-MAX_BODY = 100_000
 
 Json = Any
 
@@ -97,7 +97,6 @@ def service(database_url: str) -> Iterator[Recorder]:
         origin=ORIGIN,
         rate_limits=False,
         api_threads=2,
-        max_body_bytes=MAX_BODY,
     )
     yield Recorder(services=services, app=create_app(services, settings))
     services.close()
@@ -429,7 +428,7 @@ def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
     recorder.done("POST", "/v1/tables", PLAIN, by=eve, keep=False, **key)
     recorder.refused("idempotency-conflict", "POST", "/v1/tables", many, by=eve, **key)
     recorder.refused("unsupported-media-type", "POST", "/v1/players", b"name=Ada", media="text/csv")
-    recorder.refused("too-large", "POST", "/v1/players", {"name": "x" * MAX_BODY})
+    recorder.refused("too-large", "POST", "/v1/players", {"name": "x" * BODY_BYTES})
     table = recorder.done("POST", "/v1/tables", PLAIN, by=eve, keep=False)
     stream = f"/v1/games/{table['game']}/stream"
     client = recorder.app.test_client()

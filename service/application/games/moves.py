@@ -306,6 +306,10 @@ class Moves:
         self._changes.committed(change, wake=False)
         return change.after
 
+    def check_seat(self, caller: Caller, game: UUID) -> None:
+        """Raise Refusal `not-found` or `not-seated` if the caller has no seat in a game."""
+        self._seated(caller, game)
+
     def _seated(self, caller: Caller, game: UUID) -> Seat:
         found = _as_read(self._game_cache, game, caller.read, fresh=False)
         entry = visible(found, caller, self._game_cache.sits_or_judges)

@@ -76,7 +76,7 @@ def test_calls_that_answer_with_a_token_accept_no_idempotency_key(ada: Person, p
 
 
 def test_faults_are_reported_in_the_order_of_the_contract(ada: Person, bob: Person) -> None:
-    """The order: token, idempotency, body, seat, game over, …, If-Match, turn, rule."""
+    """The order: token, idempotency, seat, body, game over, …, If-Match, turn, rule."""
     game = ada.game()
     used = {"Idempotency-Key": "used"}
     assert ada.post(f"{game}/moves", READY, headers=used).status_code == 201
@@ -84,8 +84,8 @@ def test_faults_are_reported_in_the_order_of_the_contract(ada: Person, bob: Pers
     moves = f"{game}/moves"
     assert problem_of(ada.world.client.post(moves, json=bad, headers=used)) == "unauthorized"
     assert problem_of(ada.post(moves, bad, headers=used | late)) == "idempotency-conflict"
-    assert problem_of(bob.post(moves, bad, headers=late)) == "invalid-body"
-    assert problem_of(bob.post(moves, READY, headers=late)) == "not-seated"
+    assert problem_of(bob.post(moves, bad, headers=late)) == "not-seated"
+    assert problem_of(ada.post(moves, bad, headers=late)) == "invalid-body"
     assert problem_of(ada.post(moves, READY, headers=late)) == "stale-version"
     assert ada.post(moves, {"type": "forfeit"}).status_code == 201
     assert problem_of(ada.post(moves, READY, headers=late)) == "game-over"
