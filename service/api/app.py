@@ -26,7 +26,7 @@ from service.api.http import json_response
 from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
 from service.api.openapi import make_api
-from service.api.parsing import caller_address
+from service.api.parsing import caller_address, forwarded_address
 from service.api.players import players
 from service.api.rulesets import bots, rulesets
 from service.api.tables import tables
@@ -51,7 +51,7 @@ class NoSessions(SessionInterface):
 
 CACHED_ROUTES: Final = 4096
 MAX_CACHED_PATH: Final = 200
-"""Maximum number of characters of a path whose route is cached; each entry takes 1 KB or less."""
+"""Maximum number of characters of method and path of a cached route; an entry takes about 1 KB."""
 
 Route = tuple[Rule, Mapping[str, Any]]
 """The rule of a request, and the values of its parameters."""
@@ -75,10 +75,14 @@ class _Routes(MapAdapter):
 
     def match(self, *args: Any, **options: Any) -> Any:
         """Return the route of the request, or of the arguments, as `MapAdapter.match` does."""
-        if args or options != {"return_rule": True} or len(self.path_info) > MAX_CACHED_PATH:
+        if args or options != {"return_rule": True} or not self._is_cacheable():
             return super().match(*args, **options)
         rule, values = self._cached_route(self.default_method, self.path_info)
         return rule, dict(values)
+
+    def _is_cacheable(self) -> bool:
+        """Return whether method and path are short: callers choose both."""
+        return len(self.path_info) + len(self.default_method) <= MAX_CACHED_PATH
 
 
 class _Request(Request):
@@ -267,7 +271,25 @@ def _wrap(app: Application, settings: Settings, shares: ThreadShares) -> None:
     app.outermost = RequestBodies(app.outermost, slots, seconds=settings.body_seconds)
     if settings.trusted_proxies:
         count = settings.trusted_proxies
-        app.outermost = ProxyFix(app.outermost, x_for=count, x_proto=count, x_host=count)
+        inner = _Forwarded(app.outermost, count)
+        app.outermost = ProxyFix(inner, x_for=0, x_proto=count, x_host=count)
+
+
+class _Forwarded:
+    """WSGI middleware that sets the address of the caller as the trusted proxies saw it."""
+
+    def __init__(self, app: WsgiApplication, proxies: int) -> None:
+        self._app = app
+        self._proxies = proxies
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        """Answer a request; an empty address counts as one that cannot be read."""
+        header = environ.get("HTTP_X_FORWARDED_FOR")
+        if header is not None:
+            seen = forwarded_address(header, self._proxies)
+            if seen is not None:
+                environ["REMOTE_ADDR"] = seen
+        return self._app(environ, start_response)
 
 
 def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:

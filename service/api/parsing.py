@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -61,17 +62,54 @@ def caller_address() -> str:
     return counted_address(present_request().remote_addr or "")
 
 
-@lru_cache(maxsize=4096)
+UNREADABLE_ADDRESS = "unreadable"
+"""The key under which all callers are counted together whose address cannot be read."""
+
+MAX_ADDRESS = 64
+"""Maximum number of characters of an address; the longest one with scope and port has fewer."""
+
+
 def counted_address(text: str) -> str:
-    """Return the key under which an IP address is counted: itself, or its /64 network."""
+    """
+    Return the key under which an address is counted: itself, or its /64 network.
+
+    A port that a proxy added is left out. Addresses that cannot be read, such as `unknown`, have
+    one key in common, because a caller may be able to choose them.
+    """
+    return UNREADABLE_ADDRESS if len(text) > MAX_ADDRESS else _counted(text)
+
+
+@lru_cache(maxsize=4096)
+def _counted(text: str) -> str:
     try:
-        address = ip_address(text)
+        address = ip_address(_without_port(text.strip().strip('"')))
     except ValueError:
-        return text
+        return UNREADABLE_ADDRESS
     if isinstance(address, IPv6Address):
         mapped = address.ipv4_mapped
         return str(mapped) if mapped else f"{IPv6Address(int(address) >> 64 << 64)}/64"
     return str(address)
+
+
+def _without_port(text: str) -> str:
+    """Return the address of `address:port`, `[address]:port` and `[address]`."""
+    with_port = _IPV4_AND_PORT.fullmatch(text) or _BRACKETED.fullmatch(text)
+    return with_port[1] if with_port else text
+
+
+_IPV4_AND_PORT = re.compile(r"([0-9.]+):[0-9]{1,5}")
+_BRACKETED = re.compile(r"\[([^\[\]]+)\](?::[0-9]{1,5})?")
+
+
+def forwarded_address(header: str, proxies: int) -> str | None:
+    """
+    Return the address that the first of `proxies` trusted proxies saw; None if there are fewer.
+
+    Quotation marks have no meaning here: one that a caller opens would swallow the address that
+    the proxy appends.
+    """
+    addresses = header.rsplit(",", proxies)
+    return addresses[-proxies].strip() if len(addresses) >= proxies else None
 
 
 def limit_body(most: int) -> None:

@@ -78,7 +78,15 @@ class StreamServer:
 
         # a2wsgi decodes only a query in ASCII; the call gets the bytes of `_QUERY`.
         query = scope["query_string"]
-        extended_scope: Any = {**scope, HAND_OVER: hand_over, _QUERY: query, "query_string": b""}
+        # As WSGI variables, `X_Forwarded_For` of a client and the header of a proxy are the same.
+        headers = [(name, value) for name, value in scope["headers"] if b"_" not in name]
+        extended_scope: Any = {
+            **scope,
+            HAND_OVER: hand_over,
+            _QUERY: query,
+            "query_string": b"",
+            "headers": headers,
+        }
         is_opening = scope["path"].endswith("/stream")
         try:
             async with self._openings if is_opening else nullcontext():

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from service.api.app import Application
 from service.api.context import context
 from service.api.limits import REDIS_SLOTS
 from tests.worlds.api_world import World, make_world, problem_of
@@ -87,6 +88,49 @@ def test_recovery_attempts_are_limited_by_the_address_that_the_proxy_added(
             assert answer.status_code == 401
         answer = world.client.post("/v1/players/recover", json=guess, headers=forwarded_for)
         assert problem_of(answer) == "rate-limited"
+
+
+def test_an_address_with_a_port_is_counted_as_the_address(database_url: str) -> None:
+    """Some proxies append ports, which change with every connection."""
+    forms = (
+        *("203.0.113.7:{n}", '"203.0.113.8:{n}"', "[2001:db8::{n}]:443", "[2001:db8:0:1::7]:{n}"),
+        *("2001:db8:0:2::{n}", "[::ffff:203.0.113.9]:{n}", "2001:db8:0:3::7%{n}"),
+    )
+    with limited(database_url, calls_per_address=2, trusted_proxies=1) as world:
+        for form in forms:
+            headers = [{"X-Forwarded-For": f"10.0.0.{n}, {form.format(n=n)}"} for n in (1, 2, 3)]
+            statuses = [calls(world, 1, headers=header)[0] for header in headers]
+            assert statuses == [200, 200, 429], form
+
+
+def test_addresses_that_cannot_be_read_are_counted_together(database_url: str) -> None:
+    """Else a caller who can choose them evades every limit, and fills the memory with keys."""
+    unreadable = (
+        *("unknown", "_hidden1", "_hidden2", "", "1.2.3.4:port", "256.0.0.1", "x" * 5000),
+        *("[2001:db8::1", "for=203.0.113.7", "203.0.113.7:1:2"),
+    )
+    with limited(database_url, calls_per_address=len(unreadable), trusted_proxies=1) as world:
+        for seen in unreadable:
+            assert calls(world, 1, headers={"X-Forwarded-For": f"10.0.0.1, {seen}"}) == [200], seen
+        assert calls(world, 1, headers={"X-Forwarded-For": "_hidden3"}) == [429]
+        assert calls(world, 1, headers={"X-Forwarded-For": "203.0.113.7"}) == [200]
+
+
+def test_a_quotation_mark_does_not_swallow_the_address_that_the_proxy_added(
+    database_url: str,
+) -> None:
+    with limited(database_url, calls_per_address=2, trusted_proxies=1) as world:
+        headers = [{"X-Forwarded-For": f'"made up {n}, 203.0.113.7'} for n in range(2)]
+        assert [calls(world, 1, headers=header)[0] for header in headers] == [200, 200]
+        assert calls(world, 1, headers={"X-Forwarded-For": "203.0.113.7"}) == [429]
+
+
+def test_routes_of_long_methods_are_not_cached(world: World) -> None:
+    """The caller chooses the method too, of up to 30 KB."""
+    assert isinstance(world.app, Application)
+    before = world.app.cached_route.cache_info().currsize
+    assert world.client.open("/v1/bots", method="X" * 5000).status_code == 405
+    assert world.app.cached_route.cache_info().currsize == before
 
 
 def test_an_ipv6_address_is_counted_by_its_network(database_url: str) -> None:
