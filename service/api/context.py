@@ -8,6 +8,7 @@ from functools import partial
 
 from flask import Flask, Request
 
+from schemas.strict_fields import SEAT_OR_WORD
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
 from service.api.parsing import present_app, present_request
@@ -107,6 +108,26 @@ def caller_of(player: Player | None, read: RequestRead) -> Caller:
 
 
 def _path(present: Request) -> str:
-    """Return the path of a request with its query, as the access log records it."""
-    query = present.query_string.decode("utf-8", "replace")
-    return (f"{present.path}?{query}" if query else present.path)[:MAX_LOGGED_PATH]
+    """
+    Return what a request reads, as the access log records it: operation, seat and version.
+
+    Other parts of the query are left out: each different one would be a record of its own.
+    """
+    rule, values = present.url_rule, present.view_args or {}
+    path = _PARAMETER.sub(lambda name: str(values[name[1]]), rule.rule) if rule else present.path
+    query = "&".join(
+        f"{name}={value}"
+        for name, form in _LOGGED.items()
+        if form.fullmatch(value := present.args.get(name, ""))
+    )
+    return (f"{path}?{query}" if query else path)[:MAX_LOGGED_PATH]
+
+
+_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+_LOGGED = {
+    "at": re.compile(r"0|[1-9][0-9]{0,6}"),
+    "as": re.compile(SEAT_OR_WORD),
+    "seat": re.compile(SEAT_OR_WORD),
+    "profile": re.compile("public|seat"),
+}
+"""The parts of a query that name a seat or a version, with the forms of their values."""

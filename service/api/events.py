@@ -43,7 +43,7 @@ from service.api.parsing import caller_address, malformed
 from service.application.calls import Caller
 from service.application.errors import Refusal
 from service.application.games.entry import GameEntry
-from service.store.events import StoreUnavailable, StreamArchived
+from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
 
 events = blueprint("events", __name__, "The log of a game: stored events, openings and receipts.")
 
@@ -191,7 +191,7 @@ BATCH = 100
 MAX_TRACED = 32
 """Maximum number of events in a traced delivery; larger ones, to a late reader, are not traced."""
 
-FAULTS = (Refusal, StoreUnavailable, StreamArchived)
+FAULTS = (Refusal, QuotaFull, StoreUnavailable, StreamArchived)
 """Errors that end an open stream; its reader reconnects, and is answered with the problem."""
 
 _log = structlog.get_logger("api")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from service.application.calls import Answered, Idempotency, MadeMove, ReadOnce
 from service.application.errors import Refusal
-from service.application.quotas import quota_refused
+from service.application.quotas import of_answers, quota_refused
 from service.store.events import (
     AnswerConflict,
     Commit,
@@ -66,13 +66,15 @@ class Accepted(Struct, Generic[Made], frozen=True, kw_only=True):
     """
     An accepted command: `commit` is written, `made` is passed to `committed`, `answer` returned.
 
-    With `rebuilt` the answer is not stored: for a repeated request it is rebuilt from the log.
+    With `rebuilt` the answer is not stored: for a repeated request it is rebuilt from the log. Nor
+    is it stored if nothing was changed, neither by the commit nor by the decision (`changed`).
     """
 
     answer: Answered
     made: Made
     rebuilt: MadeMove | None = None
     commit: Commit = NO_CHANGE
+    changed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,11 +178,16 @@ class Handler:
         commit, answer = accepted.commit, accepted.commit.answer
         read, request = command.read, command.request
         token = None if read is None or read.confirmed else read.token
+        if token is None and not commit.appends and not accepted.changed:
+            return  # a repetition changes nothing either, so no answer is stored
+        quotas = commit.quotas
         if command.player is not None and request is not None:
             row = accepted.rebuilt or accepted.answer
             answer = self._answers.stored(command.player, request, row)
+            if accepted.rebuilt is None:
+                quotas = (*quotas, of_answers(command.player))
         if token is not None or answer is not commit.answer:
-            commit = replace(commit, token=token, answer=answer)
+            commit = replace(commit, token=token, answer=answer, quotas=quotas)
         if commit is not NO_CHANGE:
             self._store.commit(commit)
 

@@ -31,12 +31,17 @@ MAX_NEW_DISPUTES = 10
 
 NEW_FOR = timedelta(days=1)
 
+MAX_ANSWER_BYTES = 32 << 20
+"""Maximum size of the stored answers to one caller; they are deleted after a day or later."""
+
 _DETAILS = {
     QuotaKind.TABLES: "you host {most} open tables, the maximum: close one first",
     QuotaKind.GAMES: "you play in {most} running hands, the maximum: finish one first",
     QuotaKind.RULESETS: "you have the maximum number of rulesets",
     QuotaKind.DISPUTES: "you have {most} open disputes, the maximum: wait for a final ruling",
     QuotaKind.NEW_DISPUTES: "you have opened {most} disputes within a day, the maximum",
+    QuotaKind.ANSWERS: "the answers to your idempotency keys have {most} bytes, the maximum",
+    QuotaKind.READINGS: "you have read too much of this private game within an hour",
 }
 
 
@@ -48,6 +53,11 @@ def of_tables(player: UUID) -> Quota:
 def of_games(player: UUID) -> Quota:
     """Return the quota for one more hand."""
     return Quota(player=player, kind=QuotaKind.GAMES, most=MAX_GAMES)
+
+
+def of_answers(player: UUID) -> Quota:
+    """Return the quota for one more stored answer."""
+    return Quota(player=player, kind=QuotaKind.ANSWERS, most=MAX_ANSWER_BYTES)
 
 
 def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
@@ -66,6 +76,7 @@ def quota_refused(kind: QuotaKind) -> Refusal:
         QuotaKind.GAMES: MAX_GAMES,
         QuotaKind.DISPUTES: MAX_DISPUTES,
         QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
+        QuotaKind.ANSWERS: MAX_ANSWER_BYTES,
     }
     return Refusal("rate-limited", _DETAILS[kind].format(most=most.get(kind)))
 

@@ -129,10 +129,12 @@ class MakeRuleset(StreamCommand[NewStream, None]):
     def decide(self, _new: NewStream) -> Accepted[None]:
         """Save the ruleset, unless an equal one exists, and return it; raises Refusal."""
         # Saving has no effect if an equal ruleset exists, so deciding again is harmless.
-        if self.rulebook.find(self.made.id) is None:
+        is_new = self.rulebook.find(self.made.id) is None
+        if is_new:
             self.save()
         found = self.rulebook.definition(self.made.id)
-        return Accepted(answer=Answered(body=orjson.dumps(described(found))), made=None)
+        answer = Answered(body=orjson.dumps(described(found)))
+        return Accepted(answer=answer, made=None, changed=is_new)
 
 
 

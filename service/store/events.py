@@ -66,6 +66,8 @@ class QuotaKind(StrEnum):
     RULESETS = "rulesets"  # of the player's own
     DISPUTES = "disputes"  # opened by the player and not final
     NEW_DISPUTES = "new_disputes"  # opened by the player since a time
+    ANSWERS = "answers"  # bytes of stored answers to requests of the player
+    READINGS = "readings"  # records of the player's reads of a game within an hour
 
 
 class Quota(Struct, frozen=True, kw_only=True):

@@ -17,6 +17,9 @@ from service.store.summaries import OLDEST, START, Cursor, Page
 READ_AGAIN = timedelta(minutes=1)
 """Period in which an equal read is not recorded again, unless the game has moved on."""
 
+MAX_READINGS = 5000
+"""Records of the reads of a game by one reader within an hour, as `record_reading` counts them."""
+
 MAX_REFUSALS = MAX_REFUSALS_PER_SEAT
 """Maximum number of stored refused moves of a seat in a game; all of them go into its bundle."""
 
@@ -269,7 +272,7 @@ class GameRepository(Repository):
         Record that `reader` (None: a caller without a token) read private data of games.
 
         An equal read within READ_AGAIN of a game that has not moved on shows nothing new and is
-        not recorded.
+        not recorded. Raises QuotaFull if the reader has MAX_READINGS within an hour.
         """
         if games:
             self._write("record_readings", list(games), at, reader, what)

@@ -123,7 +123,9 @@ def check_commit(commit: Commit) -> None:
     streams = {append.stream for append in commit.appends}
     if len(streams) != len(commit.appends):
         raise ValueError("a commit appends to each stream once")
-    if not streams and commit != Commit(appends=(), answer=commit.answer, token=commit.token):
+    if not streams and commit != Commit(
+        appends=(), answer=commit.answer, token=commit.token, quotas=commit.quotas
+    ):
         raise ValueError("a commit without events can only store an answer")
     if not streams and commit.answer is None:
         raise ValueError("a commit without events has no answer to store")

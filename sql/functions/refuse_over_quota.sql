@@ -3,7 +3,7 @@
 -- Called in the transaction that adds one more. The player's row is locked first, so of two
 -- concurrent writes the second counts the first. The lock does not conflict with hold_players.
 --
---   [{player, kind: tables|games|rulesets|disputes|new_disputes, most, since: null or time}]
+--   [{player, kind: tables|games|rulesets|disputes|new_disputes|answers, most, since: null or time}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -36,6 +36,12 @@ BEGIN
                 );
             WHEN 'rulesets' THEN
                 taken := (SELECT count(*) FROM rulesets_custom r WHERE r.owner = quota.player);
+            WHEN 'answers' THEN  -- bytes of those that are not rebuilt from the log
+                taken := (
+                    SELECT sum(octet_length(a.sealed)) FROM answers a
+                    WHERE a.caller = quota.player
+                        AND substr(a.sealed, 1, 4) <> '\x6c6f673a'::bytea
+                );
             WHEN 'disputes' THEN
                 taken := (
                     SELECT count(*) FROM disputes d

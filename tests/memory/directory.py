@@ -18,6 +18,7 @@ from service.store.directory import CustomRuleset, Directory, Erasure, Player, S
 from service.store.disputes import DisputeRow, StatisticsInput
 from service.store.events import PlayerErased, QuotaFull, QuotaKind, StoreError, StreamKind
 from service.store.games import (
+    MAX_READINGS,
     READ_AGAIN,
     DueGame,
     GameFilter,
@@ -410,6 +411,14 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
                     and n.reading.created_at > at - READ_AGAIN
                     for n in recorded
                 ):
+                    in_an_hour = [
+                        n
+                        for n in recorded
+                        if n.reading.reader == reader
+                        and n.reading.created_at > at - timedelta(hours=1)
+                    ]
+                    if len(in_an_hour) >= MAX_READINGS:
+                        raise QuotaFull(QuotaKind.READINGS)
                     read = Reading(id=uuid4(), created_at=at, reader=reader, what=what)
                     recorded.append(_RecordedReading(reading=read, version=version))
 

@@ -256,8 +256,14 @@ class MemoryStore:
             case QuotaKind.NEW_DISPUTES:
                 since = quota.since or datetime.min.replace(tzinfo=UTC)
                 return sum(datetime.fromisoformat(row["opened_at"]) > since for row in disputes)
-            case QuotaKind.RULESETS:
-                raise ValueError("rulesets are not stored in streams")
+            case QuotaKind.ANSWERS:
+                return sum(
+                    len(answer.sealed)
+                    for (caller, _), (answer, _) in self._answers.items()
+                    if caller == quota.player and not answer.sealed.startswith(b"log:")
+                )
+            case QuotaKind.RULESETS | QuotaKind.READINGS:
+                raise ValueError("these are not stored in streams")
 
     def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:
         stream = self._streams.setdefault(append.stream, Stream(kind=append.kind, head=append.head))

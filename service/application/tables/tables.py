@@ -357,11 +357,13 @@ class TakeBack(StreamCommand[GameEntry, None]):
             raise Refusal("not-seated", "you do not sit in this game")
         if entry.record.sealed:
             raise Refusal("game-over", "the game is over")
-        if stands_in(entry.record.game, seat, back=entry.returned_seats):
+        comes_back = stands_in(entry.record.game, seat, back=entry.returned_seats)
+        if comes_back:
             entry = replace(entry, returned_seats=entry.returned_seats | {seat})
             self._come_back(entry)
         view = orjson.dumps(present_view(entry, seat, self.names))
-        return Accepted(answer=Answered(body=view, version=entry.version), made=None)
+        answer = Answered(body=view, version=entry.version)
+        return Accepted(answer=answer, made=None, changed=comes_back)
 
     def _come_back(self, entry: GameEntry) -> None:
         """Update the game's row; raises StreamConflict if the game has moved on."""
