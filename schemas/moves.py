@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, assert_never
 
-from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
 
 from schemas.strict_fields import (
     BoundedList,
@@ -81,7 +81,7 @@ def move_of(data: Mapping[str, Any], seat: Seat) -> Move:
         case "play":
             return Play(seat=seat, cards=_cards(data["cards"]))
         case "play_blind":
-            return PlayBlind(seat=seat, slot=data["slot"])
+            return PlayBlind(seat=seat, slot=int(data["slot"]))
         case "pick_up":
             return PickUp(seat=seat, along=_cards(data.get("with", [])))
         case "try_stock":
@@ -249,6 +249,22 @@ class IntentSchema(Closed):
     seen = fields.Nested(SeenSchema, **described("the latest event that the player has seen"))
     move = fields.Nested(SignedMove, **described("the move as it is posted"))
     nonce = hex_digits(32, **described("16 random bytes in hex, new for each move"))
+
+    @pre_load
+    def refuse_fractions(self, data: Any, **_more: Any) -> Any:
+        """Raise ValidationError for an integer written as `0.0` or `1e0`: the record has `0`."""
+        _refuse_fractions(data)
+        return data
+
+
+def _refuse_fractions(value: Any) -> None:
+    if isinstance(value, float):
+        raise ValidationError("has a number that is not written as an integer")
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value:
+            _refuse_fractions(item)
 
 
 class AuthSchema(Closed):

@@ -8,6 +8,7 @@ from schemas.strict_fields import (
     Boolean,
     Chosen,
     Closed,
+    FreeObject,
     Integer,
     Name,
     described,
@@ -148,7 +149,7 @@ class RulesetRequestSchema(Closed):
 
     name = Name(longest=80, **described("1 to 80 visible characters, at most 320 bytes"))
     base = name_field("ruleset", **described("the id of the ruleset that is changed"))
-    changes = fields.Dict(
+    changes = FreeObject(
         keys=fields.String(),
         **described("a tree of settings, as /v1/rulesets/schema describes it"),
     )

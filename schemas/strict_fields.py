@@ -81,15 +81,40 @@ class BoundedList(fields.List[Any]):
 
 
 class Integer(fields.Integer):
-    """A JSON integer; `true` and `"1"` are refused."""
+    """A JSON integer, also written as `1.0`, as in JSON Schema; `true` and `"1"` are refused."""
 
     def __init__(self, *, low: int = 0, high: int = MAX_INTEGER, **more: Any) -> None:
         super().__init__(strict=True, validate=validate.Range(min=low, max=high), **more)
 
     def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> int:
-        if type(value) is not int:
-            raise ValidationError("is not a whole number")
-        return value
+        return whole_number(value)
+
+
+def whole_number(value: Any) -> int:
+    """Return the integer that a number is; raises ValidationError for another value."""
+    if type(value) is float and value.is_integer() and abs(value) <= MAX_INTEGER:
+        return int(value)
+    if type(value) is not int:
+        raise ValidationError("is not a whole number")
+    return value
+
+
+class FreeObject(fields.Dict):
+    """A JSON object with any names, in which `1.0` is the integer 1."""
+
+    def deserialize(self, value: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return the object with integers for such numbers."""
+        return _with_integers(super().deserialize(value, *args, **kwargs))
+
+
+def _with_integers(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _with_integers(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_with_integers(item) for item in value]
+    if isinstance(value, float) and value.is_integer() and abs(value) <= MAX_INTEGER:
+        return int(value)
+    return value
 
 
 class QueryInteger(fields.Integer):

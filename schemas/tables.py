@@ -12,6 +12,7 @@ from schemas.strict_fields import (
     BoundedList,
     Chosen,
     Closed,
+    FreeObject,
     Integer,
     PageQuery,
     QueryBoolean,
@@ -97,7 +98,7 @@ class TableRequestSchema(Closed):
             "example": ["me", "open", {"bot": "greedy"}],
         },
     )
-    options = fields.Dict(
+    options = FreeObject(
         keys=fields.String(),
         load_default=dict,
         **about("options of the ruleset, by name"),

@@ -314,6 +314,9 @@ TRIAL_SECONDS: Final = 60
 MAX_TRIALS: Final = 5
 """Maximum number of trials queued or running for all players; each takes up to four CPU seconds."""
 
+MAX_TRIALS_OF_ADDRESS: Final = 2
+"""Maximum number of them from one address, which may have any number of players."""
+
 MAX_WAITING: Final = 8
 """Maximum number of requests of a process that wait for trials."""
 
@@ -326,62 +329,70 @@ KEPT_SECONDS: Final = 600
 _RUNNING: Final = "shithead.trials"  # sorted set: trials by their expiry time
 _BEGIN: Final = """
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[1])
+redis.call('ZINTERSTORE', KEYS[3], 2, KEYS[3], KEYS[1], 'AGGREGATE', 'MAX')
 local own = redis.call('GET', KEYS[2])
 if own and own ~= ARGV[3] and redis.call('ZSCORE', KEYS[1], own) then return 'own' end
 local known = redis.call('ZSCORE', KEYS[1], ARGV[3])
 if not known and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[4]) then return 'full' end
+if not known and redis.call('ZCARD', KEYS[3]) >= tonumber(ARGV[6]) then return 'share' end
 redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[5])
 if known then return 'known' end
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[3])
+redis.call('ZADD', KEYS[3], ARGV[2], ARGV[3])
+redis.call('EXPIRE', KEYS[3], ARGV[5])
 return 'new'
 """
 """
 Script that registers a trial: `new` if it has to be enqueued, `known` if it is running already.
 
-`own`: the player has another running trial. `full`: too many trials are running. KEYS: all running
-trials, the player's trial. ARGV: now, the time at which the new trial counts as lost, its id,
-MAX_TRIALS, LOST_SECONDS.
+`own`: the player has another running trial. `full`: too many trials are running. `share`: too many
+of them are from this address. KEYS: all running trials, the player's trial, those of the address.
+ARGV: now, the time at which the new trial counts as lost, its id, MAX_TRIALS, LOST_SECONDS,
+MAX_TRIALS_OF_ADDRESS.
 """
 
 
 class QueuedTrials:
-    """Runs trials of rulesets: one at a time per player, a few in total."""
+    """Runs trials of rulesets: one at a time per player, two per address, a few in total."""
 
     def __init__(self, client: redis.Redis | None) -> None:
         self._client = client
         self._slots = Slots("trials", MAX_WAITING, per_address=1)  # by player, not address
+        self._shares = Slots("trials of an address", MAX_WAITING)
 
-    def refusal(self, settings: Tree, by: UUID) -> str | None:
+    def refusal(self, settings: Tree, by: UUID, address: str) -> str | None:
         """
         Return why the rules cannot be played, None if the trial hands show no reason.
 
-        Raises Refusal `rate-limited` while another trial of the player `by` runs, `unavailable` if
-        there are too many trials, no workers, or no outcome in time. A repeated request returns
-        the outcome of the same trial.
+        Raises Refusal `rate-limited` while another trial of the player `by` runs or too many from
+        the address, `unavailable` if there are too many trials, no workers, or no outcome in time.
+        A repeated request returns the outcome of the same trial.
         """
         if self._client is None:
             raise _no_worker()
         try:
-            return self._tried(self._client, settings, by)
+            return self._tried(self._client, settings, by, address)
         except redis.RedisError:
             raise _no_worker() from None
 
-    def _tried(self, client: redis.Redis, settings: Tree, by: UUID) -> str | None:
+    def _tried(self, client: redis.Redis, settings: Tree, by: UUID, address: str) -> str | None:
         trial = trial_of(settings)
-        with self._slot(by):
+        with self._slot(by, address):
             outcome = client.get(_outcome(trial))
             if outcome is None:
-                _begin(client, trial, settings, by)
+                _begin(client, trial, settings, by, address)
                 outcome = _awaited(client, trial)
         refusal: str | None = orjson.loads(outcome)["refusal"]
         return refusal
 
     @contextmanager
-    def _slot(self, by: UUID) -> Iterator[None]:
-        """Occupy a slot for a waiting request; a player has one at a time."""
-        with self._slots.slot(str(by)) as free:
+    def _slot(self, by: UUID, address: str) -> Iterator[None]:
+        """Occupy a slot for a waiting request: one for a player, half of all for an address."""
+        with self._slots.slot(str(by)) as free, self._shares.slot(address) as free_for_address:
             if not free:
                 raise _one_at_a_time() if self._slots.held(str(by)) else _too_many()
+            if not free_for_address:
+                raise _share_taken()
             yield
 
 
@@ -401,19 +412,26 @@ def note_outcome(client: redis.Redis, settings: Tree, refusal: str | None) -> No
     client.zrem(_RUNNING, trial)
 
 
-def _begin(client: redis.Redis, trial: str, settings: Tree, by: UUID) -> None:
+def _begin(
+    client: redis.Redis, trial: str, settings: Tree, by: UUID, address: str
+) -> None:
     """Enqueue a trial unless it is running; raises Refusal at a limit."""
     queue = Queue(TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
     now = time.time()
     begun = client.register_script(_BEGIN)(
-        keys=[_RUNNING, f"{_RUNNING}.of.{by}"],
-        args=[now, now + LOST_SECONDS, trial, MAX_TRIALS, LOST_SECONDS],
+        keys=[_RUNNING, f"{_RUNNING}.of.{by}", f"{_RUNNING}.from.{address}"],
+        args=[
+            *(now, now + LOST_SECONDS, trial, MAX_TRIALS, LOST_SECONDS),
+            MAX_TRIALS_OF_ADDRESS,
+        ],
     )
     match begun:
         case b"own":
             raise _one_at_a_time()
         case b"full":
             raise _too_many()
+        case b"share":
+            raise _share_taken()
         case b"new":
             queue.enqueue(
                 TRY_RULESET,
@@ -450,6 +468,11 @@ def _no_worker() -> Refusal:
 def _too_many() -> Refusal:
     detail = f"the limit of {MAX_TRIALS} rulesets in trial is reached: try again later"
     return Refusal("unavailable", detail, retry_after=10)
+
+
+def _share_taken() -> Refusal:
+    detail = f"{MAX_TRIALS_OF_ADDRESS} rulesets from your address are in trial, the maximum"
+    return Refusal("rate-limited", detail, retry_after=5)
 
 
 def _one_at_a_time() -> Refusal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -33,6 +34,20 @@ class CannotStart(Exception):
     """The process must not start; the message states the fault and what to do."""
 
 
+LEAST_DESCRIPTORS = 256
+"""File descriptors that a process needs for its database, Redis, files and a few callers."""
+
+
+def check_descriptors() -> None:
+    """Raise CannotStart if this process can have fewer than LEAST_DESCRIPTORS file descriptors."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if most != resource.RLIM_INFINITY and most < LEAST_DESCRIPTORS:
+        raise CannotStart(
+            f"this process can open {most} files at a time, and {LEAST_DESCRIPTORS} are needed: "
+            "raise the limit (ulimit -n, LimitNOFILE of systemd, --ulimit of a container)"
+        )
+
+
 def check_start(settings: Settings, now: datetime | None = None) -> None:
     """
     Raise CannotStart if this process must not serve with these settings.
@@ -42,6 +57,7 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
     and serves as soon as the database answers. But if the key file is missing, no new keys are
     created before the database shows that no games need the old ones.
     """
+    check_descriptors()
     database = Database(settings.database_url, size=1, prepared=settings.prepared_statements)
     try:
         keyring = _check_keys(settings, database)

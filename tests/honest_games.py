@@ -40,7 +40,7 @@ MAX_STEPS = 4000
 class FewTrials:
     """Runs few trial hands in this process."""
 
-    def refusal(self, settings: dict[str, Any], _by: UUID) -> str | None:
+    def refusal(self, settings: dict[str, Any], _by: UUID, _address: str) -> str | None:
         """Return why rules cannot be played; None if the trial hands succeeded."""
         return play_trials(settings, 4, Limits(seconds=600)).refusal
 

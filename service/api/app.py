@@ -33,7 +33,10 @@ from service.api.tables import tables
 from service.application.quotas import Slots
 from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
+from service.rulesets.catalogue import catalogue, known_by_name
+from service.rulesets.statements import model
 from service.startup_checks import check_start, warn_of_redis
+from service.store.database import read_queries
 from service.telemetry import configure_logs, configure_traces
 
 health = Blueprint("health", __name__)
@@ -231,6 +234,7 @@ def create_app(
         configure_logs(settings)
         configure_traces(process)
         check_start(settings)
+        read_files()
         warn_of_redis(settings)
     shares = shares_of(settings)
     if services is None:
@@ -255,6 +259,14 @@ def create_app(
     docs.register(app, document)
     pages.register(app)
     return app
+
+
+def read_files() -> None:
+    """Read the queries and rulesets, so that requests are answered without file descriptors."""
+    read_queries()
+    catalogue()
+    known_by_name()
+    model()
 
 
 def create_stream_app() -> Flask:

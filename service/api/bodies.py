@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import IO, Any
 
-from service.api.parsing import caller_address
+from service.api.parsing import counted_address
 from service.application.errors import Refusal
 from service.application.quotas import Slots
 
@@ -23,6 +23,12 @@ BYTES_A_SECOND = 1 << 16
 
 FLUSH_SECONDS = 0.05
 """Time for the server to send a refusal before the connection is closed."""
+
+MAX_DISCARDED = 1 << 20
+"""Maximum number of bytes of a body that are read although the application does not need them."""
+
+_WITH_BODIES = frozenset({"POST", "PUT", "PATCH"})
+"""Methods whose bodies are left unread if the request is refused first, so that no thread waits."""
 
 MAX_IDLE_READERS = 64
 
@@ -63,7 +69,9 @@ class RequestBodies:
         length = environ.get("CONTENT_LENGTH") or None
         if length in (None, "0") and "HTTP_TRANSFER_ENCODING" not in environ:
             return _buffered(self._app, environ, start_response)
-        body = _Body(environ["wsgi.input"], length, self._slots, self._readers, self._seconds)
+        address = counted_address(environ.get("REMOTE_ADDR") or "")
+        stream = environ["wsgi.input"]
+        body = _Body(stream, length, self._slots, self._readers, self._seconds, address)
         environ["wsgi.input"] = body
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
@@ -71,6 +79,8 @@ class RequestBodies:
 
         try:
             answer = _buffered(self._app, environ, start)
+            if environ["REQUEST_METHOD"] not in _WITH_BODIES:
+                body.discard()
         finally:
             body.release()
         return _ended_early(answer) if body.abandoned else answer
@@ -86,8 +96,10 @@ class _Body(io.RawIOBase):
         slots: BodySlots,
         readers: _Readers,
         seconds: float,
+        address: str,
     ) -> None:
         super().__init__()
+        self._address = address
         self._stream = stream
         self._left = int(length) if length and length.isascii() and length.isdigit() else None
         self._slots = slots
@@ -126,6 +138,19 @@ class _Body(io.RawIOBase):
         buffer[: len(data)] = data
         return len(data)
 
+    def discard(self) -> None:
+        """
+        Read a body that the application did not need, such as one of a GET.
+
+        The server resets a connection with unread bytes, and the client loses the answer.
+        """
+        if self._left is not None and self._left > MAX_DISCARDED:
+            return
+        discarded = 0
+        with suppress(Refusal):  # it arrives too slowly, or no slot is free
+            while discarded < MAX_DISCARDED and (data := self.read(BYTES_A_SECOND)):
+                discarded += len(data)
+
     def release(self) -> None:
         """Release the slots; a read that still runs releases its own when it ends."""
         while self._held:
@@ -160,11 +185,10 @@ class _Body(io.RawIOBase):
             raise
 
     def _take(self, slots: Slots) -> None:
-        address = caller_address()
-        if not slots.acquire(address):
+        if not slots.acquire(self._address):
             detail = "too many request bodies are arriving at the same time"
             raise Refusal("unavailable", detail, retry_after=1)
-        self._held.append((slots, address))
+        self._held.append((slots, self._address))
 
 
 class _Read:

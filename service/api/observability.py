@@ -163,14 +163,17 @@ def _log_request(
         level = log.debug
     level(
         "request",
-        method=present.method,
+        method=present.method[:MAX_LOGGED],
         path=rule,
-        ids={name: str(value) for name, value in (present.view_args or {}).items()},
+        ids={name: str(value)[:MAX_LOGGED] for name, value in (present.view_args or {}).items()},
         status=status,
         problem=problem,
         milliseconds=None if seconds is None else round(seconds * 1e3, 1),
     )
 
+
+MAX_LOGGED = 100
+"""Maximum number of characters of a logged value that the caller chose."""
 
 _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 _METHODS = frozenset({"GET", "HEAD", "POST", "PATCH", "DELETE", "OPTIONS", "PUT"})

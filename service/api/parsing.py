@@ -259,11 +259,9 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _float(text: str) -> float | int:
-    """Return a number; 1.0 is the integer 1, as in JSON Schema."""
+def _float(text: str) -> float:
+    """Return a number, also for `1.0`: a signed move has to be the one that the record states."""
     value = float(text)
-    if value.is_integer() and abs(value) <= MAX_INTEGER:
-        return int(value)
     if not math.isfinite(value):
         raise ValueError("a number is too large")
     return value

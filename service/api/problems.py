@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import re
 from collections.abc import Mapping
@@ -224,6 +225,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(PlayerErased, _erased)
     app.register_error_handler(QuotaFull, _quota_full)
     app.register_error_handler(InvalidHistory, _unreadable)
+    app.register_error_handler(OSError, _of_system)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _unforeseen)
 
@@ -301,6 +303,14 @@ def _unreadable(error: StreamArchived | InvalidHistory) -> Response:
 def _quota_full(error: QuotaFull) -> Response:
     """Answer for a player with too many tables, hands, rulesets or disputes at the commit."""
     return _refused(quota_refused(error.kind))
+
+
+def _of_system(error: OSError) -> Response:
+    """Answer for a process without free file descriptors: another one, or a later try, has some."""
+    if error.errno not in (errno.EMFILE, errno.ENFILE):
+        return _unforeseen(error)
+    logging.getLogger("shithead.api").error("no file descriptor is free: %s", error.strerror)
+    return problem("unavailable", "the service has too many open files and connections")
 
 
 def _erased(_error: PlayerErased) -> Response:

@@ -17,6 +17,7 @@ from schemas.strict_fields import PageQuery
 from service.api.context import services
 from service.api.http import change_response, json_response, page, shared
 from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.api.parsing import caller_address
 from service.application.errors import invalid
 from service.bots.registry import bots as registered
 
@@ -86,6 +87,7 @@ def make_ruleset(call: Call) -> Response:
             name=body["name"],
             base=body["base"],
             changes=body["changes"],
+            address=caller_address(),
             request=call.repeat,
         )
     )

@@ -31,11 +31,12 @@ MAX_PER_PLAYER = 50  # custom rulesets
 class Trials(Protocol):
     """Plays trial hands outside the request."""
 
-    def refusal(self, settings: Tree, by: UUID) -> str | None:
+    def refusal(self, settings: Tree, by: UUID, address: str) -> str | None:
         """
         Return why a ruleset cannot be played; None if its trial hands show no reason.
 
-        `by` is the player. Raises Refusal `rate-limited` while another trial of the player runs,
+        `by` is the player, `address` counts the trials of all players there. Raises Refusal
+        `rate-limited` while another trial of the player or too many from the address run,
         `unavailable` if trials cannot be played now.
         """
 
@@ -57,6 +58,7 @@ class Rulemaking:
         name: str,
         base: str,
         changes: Mapping[str, Any],
+        address: str = "",
         request: Idempotency | None = None,
     ) -> Answered:
         """
@@ -80,7 +82,7 @@ class Rulemaking:
             request=request,
             rulebook=self.rulebook,
             made=made,
-            save=partial(self._save, player, name, root, made),
+            save=partial(self._save, player, name, root, made, address),
         )
         return self.handler.handle(command)
 
@@ -95,10 +97,12 @@ class Rulemaking:
             return found, changes  # custom_definition refuses them, with pointers into the request
         return catalogue()[found.base], merged(found.own, changes)
 
-    def _save(self, player: Player, name: str, root: Definition, made: Definition) -> None:
+    def _save(
+        self, player: Player, name: str, root: Definition, made: Definition, address: str
+    ) -> None:
         if self.directory.standing(player.id).rulesets >= MAX_PER_PLAYER:
             raise Refusal("rate-limited", "you have the maximum number of rulesets")
-        refusal = self.trials.refusal(made.tree, player.id)
+        refusal = self.trials.refusal(made.tree, player.id, address)
         if refusal is not None:
             raise Refusal("ruleset-refused", refusal)
         document = orjson.dumps({"base": root.id, "settings": made.tree}).decode()

@@ -43,6 +43,12 @@ def query(name: str) -> bytes:
     return (SQL / "queries" / f"{name}.sql").read_bytes()
 
 
+def read_queries() -> None:
+    """Read all queries, so that no request needs a file descriptor for one."""
+    for path in (SQL / "queries").glob("*.sql"):
+        query(path.stem)
+
+
 for _kind in (UUID, datetime):
     # psycopg loads the dumper of a type at its first use, which is not thread-safe: load it now.
     for _format in PyFormat:

@@ -54,7 +54,7 @@ Json = Any
 class Accepted:
     """Trial hands that accept every ruleset; other tests play real ones."""
 
-    def refusal(self, settings: Any, by: UUID) -> str | None:
+    def refusal(self, settings: Any, by: UUID, address: str) -> str | None:
         """Return no refusal."""
         return None
 

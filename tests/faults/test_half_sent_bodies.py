@@ -155,6 +155,18 @@ def test_large_heads_are_refused_before_they_are_parsed(service: Running) -> Non
             assert client.recv(100).split()[1] == status, length
 
 
+def test_a_body_that_is_not_needed_is_received_before_the_answer(service: Running) -> None:
+    """Otherwise the connection is reset, and the client loses the answer."""
+    for call, size in (("GET /v1/bots", 100_000), ("DELETE /v1/bots", 500_000)):
+        with socket.create_connection(("127.0.0.1", service.port), timeout=20) as client:
+            head = f"{call} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+            client.sendall(f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * size)
+            status = client.recv(65536).split()[1]
+            assert status == {"GET": b"200", "DELETE": b"405"}[call.split()[0]]
+            client.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            assert b"HTTP/1.1 200" in answered_to_the_end(client), call
+
+
 def test_idle_connections_of_one_address_leave_room_for_others(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:

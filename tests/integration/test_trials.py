@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import Any
+from uuid import UUID
 
 import pytest
 import redis
@@ -40,8 +42,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(job_queue, "WITHIN_SECONDS", 0.3)
 
 
-def post(person: Person, size: int) -> Answer:
-    return person.post("/v1/rulesets", body(size))
+def post(person: Person, size: int, *, address: str = "127.0.0.1") -> Answer:
+    origin = {"REMOTE_ADDR": address}
+    return person.post("/v1/rulesets", body(size), environ_base=origin)
 
 
 def run_trials(monkeypatch: pytest.MonkeyPatch, database_url: str, redis_url: str) -> redis.Redis:
@@ -100,7 +103,8 @@ def test_trials_over_the_total_limit_are_refused_at_once(
 ) -> None:
     people = [world.person(f"P{n}") for n in range(job_queue.MAX_TRIALS + 1)]
     for number, person in enumerate(people[:-1]):
-        assert problem_of(post(person, 5 + number)) == "unavailable"
+        late = post(person, 5 + number, address=f"192.0.2.{number // 2}")
+        assert problem_of(late) == "unavailable"
     began = time.monotonic()
     refused = post(people[-1], 20)
     assert (problem_of(refused), refused.status_code) == ("unavailable", 503)
@@ -110,12 +114,44 @@ def test_trials_over_the_total_limit_are_refused_at_once(
     assert "still being played" in post(people[-1], 20).json["detail"], "a trial can begin again"
 
 
+@pytest.mark.usefixtures("impatient")
+def test_the_players_of_one_address_leave_trials_for_others(
+    world: World, database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address can register any number of players: six held all five trials."""
+    most = job_queue.MAX_TRIALS_OF_ADDRESS
+    people = [world.person(f"P{n}") for n in range(most + 2)]
+    for number, person in enumerate(people[:most]):
+        assert problem_of(post(person, 5 + number)) == "unavailable"
+    refused = post(people[most], 20)
+    assert problem_of(refused) == "rate-limited"
+    assert "from your address" in refused.json["detail"]
+    other = post(people[-1], 20, address="192.0.2.7")
+    assert "still being played" in other.json["detail"]
+    assert problem_of(post(people[most], 5)) == "unavailable", "the same rules join a trial"
+    run_trials(monkeypatch, database_url, redis_url)
+    assert "still being played" in post(people[most], 21).json["detail"], "ended ones do not count"
+
+
+def test_the_players_of_one_address_hold_half_of_the_waiting_requests(world: World) -> None:
+    trials: Any = world.services.rulemaking.trials
+    with ExitStack() as stack:
+        for number in range(job_queue.MAX_WAITING // 2):
+            stack.enter_context(trials._slot(UUID(int=number), "192.0.2.1"))
+        refused = post(world.person(), 5, address="192.0.2.1")
+        assert problem_of(refused) == "rate-limited"
+        stack.enter_context(trials._slot(UUID(int=99), "192.0.2.2"))
+
+
 def test_waiting_for_trials_holds_few_threads_of_a_process(world: World) -> None:
     people = [world.person(f"P{n}") for n in range(job_queue.MAX_WAITING + 4)]
     trials: Any = world.services.rulemaking.trials
-    with trials._slot(people[0].id):
+    with trials._slot(people[0].id, "192.0.2.1"):
         pass
-    held = [trials._slot(person.id) for person in people[: job_queue.MAX_WAITING]]
+    held = [
+        trials._slot(person.id, f"192.0.2.{number}")
+        for number, person in enumerate(people[: job_queue.MAX_WAITING])
+    ]
     for slot in held:
         slot.__enter__()
     began = time.monotonic()

@@ -266,6 +266,17 @@ def test_the_public_metrics_are_gauges_that_reveal_no_single_call(ada: Person) -
         assert not any(part in name for name in after), part
 
 
+def test_a_value_of_the_caller_has_at_most_100_characters_in_the_log(ada: Person) -> None:
+    """Methods and parameters of paths may have 30 KB."""
+    with structlog.testing.capture_logs() as lines:
+        ada.call("X" * 5000, "/v1/bots")
+        ada.get(f"/v1/log/tile/entries/{'x' * 5000}")
+        ada.get(f"{ada.game()}/audit/cards/{'x' * 5000}")
+        ada.get(f"/v1/rulesets/{'x' * 5000}")
+    assert len(lines) >= 4
+    assert max(len(json.dumps(line, default=str)) for line in lines) < 600
+
+
 def test_the_request_log_holds_no_secret(ada: Person) -> None:
     with structlog.testing.capture_logs() as lines:
         ada.get("/v1/tables?cursor=SECRET")
@@ -279,7 +290,7 @@ def test_the_request_log_holds_no_secret(ada: Person) -> None:
 class AcceptingTrials:
     """Trials that accept every ruleset."""
 
-    def refusal(self, settings: Any, by: Any) -> str | None:
+    def refusal(self, settings: Any, by: Any, address: str) -> str | None:
         return None
 
 

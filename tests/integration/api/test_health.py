@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from service import startup_checks
+from service.api.app import read_files
+from service.rulesets.catalogue import catalogue
+from service.rulesets.statements import model
+from service.store.database import SQL, query
 from tests.servers import DatabaseServer
-from tests.worlds.api_world import World, make_world
+from tests.worlds.api_world import World, make_world, problem_of
 
 
 def test_a_healthy_service_reports_every_part_as_ready(world: World) -> None:
@@ -40,3 +46,28 @@ def test_a_clock_that_went_back_is_reported_and_calls_are_still_answered(
     answer = world.get("/readyz")
     assert answer.status_code == 200
     assert answer.json["parts"]["clock"] == "failed: ClockWrong"
+
+
+def test_queries_and_rulesets_are_read_before_the_first_request() -> None:
+    """A request that opened a file failed if all descriptors were taken."""
+    query.cache_clear()
+    read_files()
+    assert query.cache_info().currsize == len(list((SQL / "queries").glob("*.sql")))
+    before = query.cache_info().misses
+    query("look_up")
+    assert query.cache_info().misses == before
+    assert catalogue.cache_info().currsize == 1
+    assert model.cache_info().currsize == 1
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE])
+def test_without_free_file_descriptors_a_request_is_answered_with_retry_later(
+    world: World, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def fails(*_all: object, **_more: object) -> None:
+        raise OSError(number, "Too many open files")
+
+    monkeypatch.setattr("service.api.rulesets.page", fails)
+    answer = world.get("/v1/rulesets")
+    assert (answer.status_code, problem_of(answer)) == (503, "unavailable")
+    assert answer.headers["Retry-After"]

@@ -28,7 +28,7 @@ HAND = LARGE_HAND + 20
 class Accepting:
     """Trials that accept every ruleset."""
 
-    def refusal(self, _settings: object, _by: UUID) -> str | None:
+    def refusal(self, _settings: object, _by: UUID, _address: str) -> str | None:
         """Return no reason."""
         return None
 
