@@ -29,10 +29,12 @@ from service.api.openapi import make_api
 from service.api.parsing import caller_address, forwarded_address
 from service.api.players import players
 from service.api.rulesets import bots, rulesets
+from service.api.stream_slots import StreamSlots
 from service.api.tables import tables
 from service.application.quotas import Slots
 from service.bootstrap import Services, services_from
 from service.config import Settings, settings_from
+from service.job_queue import client_of, giving_up_after
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.rulesets.statements import model
 from service.startup_checks import check_start, warn_of_redis
@@ -307,11 +309,23 @@ class _Forwarded:
 def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:
     rate_limits = limits.RateLimits(settings)
     listener = RedisListener(settings.redis_url) if settings.redis_url else None
+    waiting = Waiting(shares.waiting, listener)
     return Context(
         services=services,
         settings=settings,
-        waiting=Waiting(shares.waiting, listener),
+        waiting=waiting,
+        streams=_stream_slots(settings, waiting.slots),
         uploads=Slots("verifications", MAX_VERIFICATIONS),
         long_games=LongGames(caller_address, rate_limits),
         rate_limits=rate_limits,
     )
+
+
+def _stream_slots(settings: Settings, slots: Slots) -> StreamSlots:
+    """Return the slots for streams; without rate limits an address has its share of the process."""
+    if not settings.rate_limits:
+        return StreamSlots(slots, None, most=slots.size)
+    client = None
+    if settings.redis_url:
+        client = client_of(settings.redis_url, **giving_up_after(limits.COUNTER_SECONDS))
+    return StreamSlots(slots, client)

@@ -12,6 +12,7 @@ from schemas.strict_fields import SEAT_OR_WORD
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
 from service.api.parsing import present_app, present_request
+from service.api.stream_slots import StreamSlots
 from service.application.calls import Caller, Player
 from service.application.errors import Refusal
 from service.application.quotas import Slots
@@ -29,6 +30,7 @@ class Context:
     services: Services
     settings: Settings
     waiting: Waiting
+    streams: StreamSlots
     uploads: Slots  # for the verification of uploaded evidence
     long_games: LongGames
     rate_limits: RateLimits

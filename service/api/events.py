@@ -219,13 +219,14 @@ def follow(call: Call, game_id: UUID) -> Response:
     if request.method == "HEAD":
         return _response(iter(()))
     first, address = _first_seq(call.query["after"]), caller_address()
-    if not parts.waiting.slots.acquire(address):
+    slot = parts.streams.acquire(address)
+    if slot is None:
         raise Refusal(
             "unavailable",
             "too many streams at once: poll GET /v1/games/{id}/events instead",
             retry_after=5,
         )
-    follower = Follower(parts, call.caller, entry, first, address)
+    follower = Follower(parts, call.caller, entry, first, slot)
     hand_over: HandOver | None = request.environ.get(HAND_OVER)
     if hand_over is not None:
         hand_over.follower = follower
@@ -300,7 +301,7 @@ class Follower:
     """
 
     def __init__(
-        self, parts: Context, caller: Caller, entry: GameEntry, first: int, address: str
+        self, parts: Context, caller: Caller, entry: GameEntry, first: int, slot: str
     ) -> None:
         self.game = entry.record.identity
         self.public = entry.public
@@ -313,15 +314,13 @@ class Follower:
         self._caller = replace(caller, read=None, what=lambda: path)
         self._first = first
         self._is_over = entry.record.sealed and first >= entry.version
-        self._address = address
-        self._open = True
+        self._slots = parts.streams
+        self._slot = slot
         self._deliveries: list[_Delivery] = []  # not yet traced
 
     def release(self) -> None:
         """Release the slot, once."""
-        if self._open:
-            self._open = False
-            self._waiting.slots.release(self._address)
+        self._slots.release(self._slot)
 
     def close(self) -> None:
         """Release the slot, and trace the last deliveries."""
