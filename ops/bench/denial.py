@@ -177,7 +177,7 @@ def _used(group: int) -> float:
 
 HEAD = f"""# Load that one anonymous caller can cause
 
-Made by `python -m ops.bench.denial`, before (commit f3530cc) and now, two API processes of 64
+Made by `python -m ops.bench.denial`, before (commit 1fb86fa) and now, two API processes of 64
 threads sharing two cores with other work.
 
 **Half-sent bodies.** {HALF_SENT} requests over HTTP/1.1 that stop after the first byte of their
@@ -195,10 +195,11 @@ LONG = """
 | --- | --- | --- | --- | --- |"""
 
 BODIES = """
-**The largest body of every operation.** Seconds of processor time of the API for the most
-expensive body that was found for an operation, with any token and an invented game, table or
-dispute, and the bytes of this body. Bodies of 256, 64 and 32 KiB with lists, objects, names and
-texts at every place:
+**The largest body of every operation**, before (commit f3530cc) and now. Seconds of processor
+time of the API for the most expensive body that was found for an operation, with any token and
+an invented game, table or dispute, and the bytes of this body. Bodies of 256, 64 and 32 KiB with
+lists, objects, names and texts at every place. An upload, of up to 32 MiB, is received in one of
+the slots for bodies and verified in one of the slots for verifications:
 
 | operation | before | bytes | now | bytes |
 | --- | --- | --- | --- | --- |"""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
 import redis
@@ -58,6 +59,11 @@ def test_the_streams_of_a_killed_process_are_forgotten_and_those_of_others_renew
     assert alive.acquire(HERE) is None
     client = redis.Redis.from_url(redis_url)
     key = f"shithead.streams.{HERE}"
-    first = client.zrange(key, -1, -1, withscores=True)[0][1]
-    wait_for(lambda: client.zrange(key, -1, -1, withscores=True)[0][1] > first, seconds=3)
+
+    def longest_lease() -> float:
+        found: Any = client.zrange(key, -1, -1, withscores=True)
+        return float(found[0][1])
+
+    first = longest_lease()
+    wait_for(lambda: longest_lease() > first, seconds=3)
     wait_for(lambda: alive.acquire(HERE) is not None, seconds=4)
