@@ -43,6 +43,9 @@ Viewer = Seat | None
 WINDOW = 3
 """Seconds that bots wait in a first-come opening."""
 
+_OF_BODY = re.compile(r'(?<=[".])[0-9a-f]{32}(?=")')
+"""The hash in an ETag: of the body, which is compared itself."""
+
 DIGITS = re.compile(rb"[0-9a-f]{64}|[A-Za-z0-9+/]{43,}={0,2}")
 """Hashes, salts and commitments in hexadecimal; heads and signatures in base64."""
 
@@ -306,4 +309,5 @@ def masked(
     elif "/tile/0/" in response.to:
         parts = [("", b"#" * len(response.body))]
     hidden = [(name, DIGITS.sub(lambda m: b"#" * len(m[0]), part)) for name, part in parts]
-    return response.to, response.status, response.headers, hidden
+    headers = tuple((name, _OF_BODY.sub("#", value)) for name, value in response.headers)
+    return _OF_BODY.sub("#", response.to), response.status, headers, hidden

@@ -61,7 +61,8 @@ def _of_the_game(
     ):
         yield service.ask("GET", game + path, viewer)
     yield service.ask("GET", f"{game}/events", viewer, {"Accept": "application/x-ndjson"})
-    yield service.ask("GET", game, viewer, {"If-None-Match": f'"v{version}"'})
+    seen = dict(service.ask("GET", game, viewer).headers)
+    yield service.ask("GET", game, viewer, {"If-None-Match": seen["ETag"]})
     yield service.ask("GET", game, viewer, {"Accept-Encoding": "gzip"})
     for path in ("", "/events", "/openings", "/replay", "/evidence?profile=public"):
         yield service.ask("HEAD", game + path, viewer)

@@ -226,7 +226,8 @@ _TEXTS: Mapping[str, str] = {
     ),
     "play": (
         "The view of a seat has its own cards and, in `moves`, legal moves that can be posted "
-        "unchanged; post `ready` to end the exchange of cards. With `If-Match` a move is refused "
+        "unchanged; post `ready` to end the exchange of cards. With `If-Match`, the ETag "
+        'of the view or "v<version>", a move is refused '
         "if any seat has acted in between; in the exchange only your own actions count. The "
         "answer contains a receipt, the server's signature of the game so far."
     ),

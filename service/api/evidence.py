@@ -24,12 +24,11 @@ from service.api.http import (
     json_response,
     page,
     private,
-    revalidated,
     shared,
     text_response,
 )
 from service.api.multipart import MAX_PARTS, Part, receive_parts
-from service.api.operation import Call, InviteHeaders, Token, VersionHeaders, blueprint, operation
+from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.api.parsing import caller_address, check_encoding, copy_body, malformed
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
@@ -243,7 +242,6 @@ def _single(raw: bytes) -> Upload:
     "/keys",
     answer=ServerKeysSchema,
     token=Token.IGNORED,
-    headers=(VersionHeaders,),
 )
 def keys(_call: Call) -> Response:
     """
@@ -254,7 +252,7 @@ def keys(_call: Call) -> Response:
     this answer at each use.
     """
     listed = page(services().keys(), None, retirements=services().retirements())
-    return revalidated(json_response(listed))
+    return shared(json_response(listed))
 
 
 def _parts(received: list[Part], file: IO[bytes]) -> dict[str, list[bytes]]:

@@ -13,12 +13,12 @@ from schemas.views import GameViewSchema
 from service.api.context import context, services
 from service.api.http import (
     change_response,
-    conditional,
     expected_versions,
     immutable,
     json_response,
     page,
     private,
+    versioned,
 )
 from service.api.operation import (
     Call,
@@ -26,7 +26,6 @@ from service.api.operation import (
     MatchHeaders,
     Repeats,
     Token,
-    VersionHeaders,
     blueprint,
     operation,
 )
@@ -77,7 +76,8 @@ def list_games(call: Call) -> Response:
     query=GameQuery,
     answer=GameViewSchema,
     refuses=("not-found", "sealed"),
-    headers=(InviteHeaders, VersionHeaders),
+    headers=(InviteHeaders,),
+    tagged=True,
 )
 def game(call: Call, game_id: UUID) -> Response:
     """Return a game as the caller's seat or the public sees it, at present or at a past version."""
@@ -87,7 +87,7 @@ def game(call: Call, game_id: UUID) -> Response:
     if call.query["wait"]:
         _wait(call, game_id, as_)
     body, version = services().games.view(call.caller, game_id, as_)
-    return conditional(private(json_response(body)), version)
+    return versioned(private(json_response(body)), version)
 
 
 @operation(
@@ -175,7 +175,7 @@ def _past(call: Call, game_id: UUID, at: int) -> Response:
     response = json_response(services().games.view_at(call.caller, game_id, at, as_))
     is_final = as_ is not None and entry.record.sealed
     cached = immutable(response, public=entry.public) if is_final else private(response)
-    return conditional(cached, at)
+    return versioned(cached, at)
 
 
 def _wait(call: Call, game_id: UUID, as_: str | None) -> None:

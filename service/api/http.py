@@ -62,11 +62,16 @@ _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 _TAGS = re.compile(rf"[ \t,]*{_TAG}(?:[ \t]*,[ \t,]*{_TAG})*[ \t,]*")
 """A list of ETags (RFC 9110, 8.8.3 and 5.6.1), which may have empty elements."""
 
-PRECONDITION = r'^(?:\*|"v[0-9]{1,9}"(?:, ?"v[0-9]{1,9}")*)$'
+_DOCUMENTED_TAG = r'(?:W/)?"v[0-9]{1,9}(?:\.[0-9a-f]{32})?"'
+PRECONDITION = rf"^(?:\*|{_DOCUMENTED_TAG}(?:, ?{_DOCUMENTED_TAG})*)$"
 """The format of If-Match in the API description; other ETags are parsed too (RFC 9110, 13.1.1)."""
 
-_VERSION_TAG = re.compile(r'(?<!W/)"v(0|[1-9][0-9]{0,8})"')
-"""A strong ETag of a version: If-Match uses strong comparison."""
+_VERSION_TAG = re.compile(r'"v(0|[1-9][0-9]{0,8})(?:\.[0-9a-f]{1,64})?"')
+"""
+An ETag of a version, as `versioned` makes it or without the hash.
+
+If-Match compares versions, not bytes, so it also accepts a tag that a proxy has weakened.
+"""
 
 IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
 EVENT_ID = r"^[0-9]{1,9}$"
@@ -178,7 +183,7 @@ def expected_versions() -> tuple[int, ...] | None:
     """
     Return the versions in If-Match; None if it is missing or `*`.
 
-    One match is enough. Weak ETags and unknown ETags match no version (RFC 9110, 13.1.1).
+    One match is enough. Of `"v4.<hash>"` the version counts, and ETags without one match none.
     `request.if_match` of werkzeug is not used: it accepts `v5` without quotes, and the valid
     elements of a malformed list.
 
@@ -261,7 +266,7 @@ def change_response(answer: Answered, status: int = 201) -> Response:
     """Return the answer to a request that changed something, or to its repetition."""
     response = private(json_response(answer.body, status))
     if answer.version is not None:
-        with_etag(response, answer.version)
+        versioned(response, answer.version)
     if answer.replayed:
         response.headers["Idempotency-Replayed"] = "true"
     return response
@@ -274,35 +279,44 @@ def with_location(response: Response, location: str | None) -> Response:
     return response
 
 
-def with_etag(response: Response, version: int) -> Response:
-    """Return the answer with the ETag of a version."""
-    response.headers.add("ETag", f'"v{version}"')
+def versioned(response: Response, version: int) -> Response:
+    """
+    Return the answer with the ETag of a version of a game or table: `"v<version>.<hash>"`.
+
+    The body also depends on the caller, on names and on stand-ins, which change without an event,
+    so the version alone would be the tag of many bodies. If-Match compares the version only.
+    """
+    response.headers.add("ETag", f'"v{version}.{_hash(response)}"')
     return response
 
 
-def conditional(response: Response, version: int) -> Response:
-    """Return the answer with its ETag, or 304 if the caller has that version."""
-    return _conditional(response, f"v{version}")
-
-
-def revalidated(response: Response) -> Response:
+def conditional(response: Response) -> Response:
     """
-    Return an answer that caches store and revalidate at each use, or 304 if it is unchanged.
+    Return the answer to a GET with its ETag, or 304 if the caller has these bytes.
 
-    Its ETag is a hash of its bytes. If-Match is for changes and is ignored here.
+    Without an ETag it gets a hash of its bytes. If-Match is for changes and is ignored here.
     """
-    response.headers["Cache-Control"] = "no-cache"
-    return _conditional(response, hashlib.sha256(response.get_data()).hexdigest()[:32])
-
-
-def _conditional(response: Response, tag: str) -> Response:
-    response.headers.add("ETag", f'"{tag}"')
+    if "ETag" not in response.headers:
+        response.headers.add("ETag", f'"{_hash(response)}"')
     present = present_request()
-    if "HTTP_IF_NONE_MATCH" in present.environ and present.if_none_match.contains_weak(tag):
+    if "HTTP_IF_NONE_MATCH" not in present.environ:
+        return response
+    tag, _ = response.get_etag()
+    if tag is not None and present.if_none_match.contains_weak(tag):
         response.status_code = 304
         response.set_data(b"")
         del response.headers["Content-Type"]
     return response
+
+
+def revalidated(response: Response) -> Response:
+    """Return an answer that caches store and revalidate at each use, or 304 if it is unchanged."""
+    response.headers["Cache-Control"] = "no-cache"
+    return conditional(response)
+
+
+def _hash(response: Response) -> str:
+    return hashlib.sha256(response.get_data()).hexdigest()[:32]
 
 
 def private(response: Response) -> Response:
@@ -421,11 +435,7 @@ def _compressed(data: bytes, encoding: str) -> bytes:
 
 
 def _weaken(response: Response) -> None:
-    """
-    Make the ETag weak if it is a hash of the bytes, because compression changes them.
-
-    `"v<version>"` names a state, not bytes, and clients send it back in If-Match.
-    """
+    """Make the ETag weak: it is a hash of the bytes, and compression changes them."""
     tag, is_weak = response.get_etag()
-    if tag is not None and not is_weak and not tag.startswith("v"):
+    if tag is not None and not is_weak:
         response.set_etag(tag, weak=True)

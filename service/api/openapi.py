@@ -97,7 +97,8 @@ DESCRIPTION = (
     "The card game Shithead, with a verifiable public record of every game. Errors are problems "
     "(RFC 9457), each type documented at its address. Unknown fields are refused. Lists are "
     '{"items", "next"}, newest first unless `items` states another order. Games and tables have '
-    'the ETag "v<version>". SHX/1, the format of the record, is specified at `/docs/shx-1.md`.'
+    'the ETag "v<version>.<hash>". SHX/1, the format of the record, is specified at '
+    "`/docs/shx-1.md`."
 )
 
 

@@ -41,6 +41,7 @@ from service.api.http import (
     PRECONDITION,
     ZIP,
     change_response,
+    conditional,
     idempotency_key,
     idempotency_of,
     leave_uncompressed,
@@ -62,15 +63,15 @@ class MatchHeaders(Schema):
         data_key="If-Match",
         validate=validate.Regexp(PRECONDITION),
         metadata={
-            "description": 'the version that the caller has seen, "v<version>"; one match in a '
-            "list is enough, otherwise 412 `stale-version`",
+            "description": "the version that the caller has seen: the ETag of an answer, or "
+            '"v<version>"; one match in a list is enough, otherwise 412 `stale-version`',
             "example": '"v17"',
         },
     )
 
 
-class VersionHeaders(Schema):
-    """Conditional GET: the versions that the caller has."""
+class ConditionalHeaders(Schema):
+    """Conditional GET: the answers that the caller has."""
 
     if_none_match = fields.String(
         data_key="If-None-Match",
@@ -190,20 +191,24 @@ def operation(
 
     The view gets a `Call` and the parameters of the path. Errors are reported in the order
     of api.md, section 1: media type, token, idempotency, query, body, then those that the
-    view raises. With `deferred`, the token of a request that changes a game is checked by the
-    commit, which saves a query. With `tagged` the answer to a change has the ETag of the new
-    version. With `replica` a replica of the database may answer the reads. `most_bytes` limits a
-    JSON body; `admits` raises Refusal for callers whose body is not worth validating.
+    view raises. Every GET except a stream is answered with an ETag, or with 304. With
+    `deferred`, the token of a request that changes a game is checked by the commit, which saves
+    a query. With `tagged` the answer to a change has the ETag of the new version. With `replica`
+    a replica of the database may answer the reads. `most_bytes` limits a JSON body; `admits`
+    raises Refusal for callers whose body is not worth validating.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
     no_query = _loaded_empty(query_schema)
-    sent = _answer_headers(headers, repeats, location, tagged=tagged)
+    is_conditional = method == "GET" and EVENT_STREAM not in produces
+    finished = conditional if is_conditional else partial(with_location, location=location)
+    sent = _answer_headers(repeats, location, tagged=tagged or is_conditional)
+    headers = _headers(headers, repeats, is_conditional=is_conditional)
     described = {
         "security": _SECURITY[token],
         "parameters": [
             {"in": "query", "schema": query},
-            *({"in": "headers", "schema": header} for header in _headers(headers, repeats)),
+            *({"in": "headers", "schema": header} for header in headers),
         ],
         "responses": {
             **_successes(answer, status, produces, headers, sent),
@@ -243,15 +248,15 @@ def operation(
                 try:
                     stored = read.first_answer() if read.confirmed else None
                     if stored is not None:
-                        return with_location(change_response(stored, status), location)
+                        return finished(change_response(stored, status))
                     call = read_call(read, media_type, path)
-                    return with_location(_answer(view, call, path), location)
+                    return finished(_answer(view, call, path))
                 except (Refusal, HTTPException):
                     # An expired token, or the stored first answer, takes precedence over the fault.
                     first = None if read.confirmed else read.first_answer()
                     if first is None:
                         raise
-                    return with_location(change_response(first, status), location)
+                    return finished(change_response(first, status))
 
         name = f"{blueprint.name}.{view.__name__}"
         answered = from_replica()(answer_request) if replica else answer_request
@@ -335,8 +340,11 @@ def _answer(view: Callable[..., Response], call: Call, path: Mapping[str, Any]) 
         raise
 
 
-def _headers(headers: tuple[type[Schema], ...], repeats: Repeats) -> tuple[type[Schema], ...]:
-    return (*headers, RepeatHeaders) if repeats is Repeats.ANSWERED else headers
+def _headers(
+    headers: tuple[type[Schema], ...], repeats: Repeats, *, is_conditional: bool
+) -> tuple[type[Schema], ...]:
+    repeated = (RepeatHeaders,) if repeats is Repeats.ANSWERED else ()
+    return (*headers, *((ConditionalHeaders,) if is_conditional else ()), *repeated)
 
 
 def _request_body(body: type[Schema]) -> dict[str, Any]:
@@ -361,17 +369,16 @@ def _successes(
         success["content"] = content
     if answer_headers:
         success["headers"] = answer_headers
-    if VersionHeaders not in headers:
+    if ConditionalHeaders not in headers:
         return {status: success}
     unchanged = {
-        "description": "The caller has this version already",
+        "description": "The caller has this answer already",
         "headers": {"ETag": _HEADERS["ETag"]},
     }
     return {status: success, 304: unchanged}
 
 
 def _answer_headers(
-    headers: tuple[type[Schema], ...],
     repeats: Repeats,
     location: str | None,
     *,
@@ -379,7 +386,7 @@ def _answer_headers(
 ) -> dict[str, Any]:
     """Return the headers of a successful answer for the OpenAPI document, by name."""
     present = {
-        "ETag": tagged or VersionHeaders in headers,
+        "ETag": tagged,
         "Location": location is not None,
         "Idempotency-Replayed": repeats is Repeats.ANSWERED,
     }
@@ -449,7 +456,8 @@ _SECURITY: Mapping[Token, list[dict[str, list[str]]]] = {
 _STRING = {"type": "string"}
 _HEADERS: Mapping[str, Mapping[str, Any]] = {
     "ETag": {
-        "description": 'the version of the game or table: "v<version>"; of other answers a hash',
+        "description": 'a hash of the answer; of a game or table "v<version>.<hash>", which '
+        "If-Match takes; weak if the answer is compressed",
         "schema": _STRING,
     },
     "Location": {

@@ -22,12 +22,11 @@ from schemas.tables import (
 from service.api.context import context, required, services
 from service.api.http import (
     change_response,
-    conditional,
     expected_versions,
     json_response,
     page,
     private,
-    with_etag,
+    versioned,
 )
 from service.api.operation import (
     Call,
@@ -35,7 +34,6 @@ from service.api.operation import (
     MatchHeaders,
     Repeats,
     Token,
-    VersionHeaders,
     blueprint,
     operation,
 )
@@ -111,7 +109,8 @@ def list_tables(call: Call) -> Response:
     query=WaitQuery,
     answer=TableSchema,
     refuses=("not-found",),
-    headers=(InviteHeaders, VersionHeaders),
+    headers=(InviteHeaders,),
+    tagged=True,
 )
 def table(call: Call, table_id: UUID) -> Response:
     """Return a table; with `wait`, as soon as its version is greater than `after`."""
@@ -128,7 +127,7 @@ def table(call: Call, table_id: UUID) -> Response:
             )
         if changed:
             found, version = services().tables.view(call.caller, table_id)
-    return conditional(private(json_response(found)), version)
+    return versioned(private(json_response(found)), version)
 
 
 @operation(
@@ -176,7 +175,7 @@ def change_seat(call: Call, table_id: UUID) -> Response:
     found, version = services().tables.change_seat(
         call.by, table_id, changes=call.body, invite=call.caller.invite
     )
-    return with_etag(private(json_response(found)), version)
+    return versioned(private(json_response(found)), version)
 
 
 @operation(

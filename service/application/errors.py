@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -32,6 +32,24 @@ class InvalidHistory(Exception):
 def not_found(what: str) -> Refusal:
     """Return the refusal for an object that does not exist, or that this caller may not see."""
     return Refusal("not-found", f"there is no such {what}")
+
+
+def stale(what: str, present: int, seen: Collection[int]) -> Refusal:
+    """
+    Return the refusal of a change because none of the versions that the caller has seen is current.
+
+    A version that never was is named: after the restore of a backup a caller may have seen more.
+
+    >>> stale("game", 4, [9]).detail
+    'this game never had version 9: its version is 4'
+    """
+    if any(0 < version <= present for version in seen):
+        detail = f"the {what} has moved on: its version is {present}"
+    elif seen:
+        detail = f"this {what} never had version {min(seen)}: its version is {present}"
+    else:
+        detail = f'If-Match names no version of the {what}: send "v{present}"'
+    return Refusal("stale-version", detail, version=present)
 
 
 def invalid(at: str, message: str) -> Refusal:

@@ -202,6 +202,26 @@ def test_the_headers_of_answers_are_in_the_document(world: World) -> None:
         assert sent <= set(documented.get("headers", {})), (method, template)
 
 
+def test_every_get_has_an_etag_and_answers_304_except_streams(
+    world: World, document: dict[str, Any]
+) -> None:
+    conditional = {
+        path
+        for path, calls in document["paths"].items()
+        if "ETag" in calls.get("get", {}).get("responses", {}).get("304", {}).get("headers", {})
+    }
+    gets = {path for path, calls in document["paths"].items() if "get" in calls}
+    assert gets - conditional == {"/v1/games/{game_id}/stream"}
+    ada = world.person("Ada")
+    table = ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]})
+    game = f"/v1/games/{table.json['game']}"
+    paths = ("/v1/rulesets", "/v1/rulesets/leeds", "/v1/bots", "/v1/players/me", "/v1/tables")
+    for path in (*paths, game, f"{game}/events", f"{game}/replay", f"{game}/evidence"):
+        tag = ada.get(path).headers["ETag"]
+        again = ada.get(path, headers={"If-None-Match": f"W/{tag}"})
+        assert (again.status_code, again.data) == (304, b""), path
+
+
 def test_every_problem_type_has_a_page_and_is_listed_in_the_docs(world: World) -> None:
     for code, kind in PROBLEMS.items():
         page = world.get(f"/problems/{code}")

@@ -21,7 +21,7 @@ from service.application.calls import (
     ReadOnce,
     any_version,
 )
-from service.application.errors import Refusal, not_found
+from service.application.errors import Refusal, not_found, stale
 from service.application.games.cache import GameCache, Names
 from service.application.games.commits import Change, commit_of
 from service.application.games.entry import GameEntry
@@ -417,7 +417,7 @@ def _checked(record: GameRecord, seat: Seat, body: Mapping[str, Any], expected: 
     if versions is not None and not any(
         is_current(record, seat, move, seen_seq=version - 1) for version in versions
     ):
-        raise Refusal("stale-version", "the game has moved on", version=record.version)
+        raise stale("game", record.version, versions)
     if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MAX_SWAPS:
         detail = f"a seat can exchange cards {MAX_SWAPS} times in a hand: send `ready`"
         raise Refusal("rate-limited", detail)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from schemas.moves import move_json
-from service.application.errors import Refusal
+from service.application.errors import Refusal, stale
 from service.application.games.record import GameRecord
 from service.domain.commands import Forfeit, Move, Seat
 from service.domain.game import Status
@@ -46,7 +46,7 @@ def check_signature(
         raise Refusal("nonce-reused", "this nonce was used in this game")
     seen = intent["seen"]["seq"]
     if not is_current(record, seat, move, seen_seq=seen):
-        raise Refusal("stale-version", "the game has moved on", version=record.version)
+        raise stale("game", record.version, (seen + 1,))
 
 
 def _check_intent(record: GameRecord, seat: Seat, move: Move, intent: Mapping[str, Any]) -> None:

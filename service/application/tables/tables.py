@@ -20,7 +20,7 @@ from service.application.calls import (
     Player,
     any_version,
 )
-from service.application.errors import Refusal, invalid, not_found
+from service.application.errors import Refusal, invalid, not_found, stale
 from service.application.games.cache import GameCache, Names
 from service.application.games.entry import GameEntry
 from service.application.games.queries import present_view
@@ -121,7 +121,7 @@ def table_closed(table: Table, expected: Expected = any_version) -> Sequence[Tab
     """
     versions = expected()
     if versions is not None and table.version not in versions:
-        raise Refusal("stale-version", "the table has changed", version=table.version)
+        raise stale("table", table.version, versions)
     check_not_playing(table)
     return [] if table.closed else [TableClosed()]
 
