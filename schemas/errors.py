@@ -106,4 +106,6 @@ class ProblemSchema(Closed):
         **about("with `rule-refused`: the caller's legal moves"),
     )
     id = fields.UUID(**about("with `dispute-open`: the id of the open dispute"))
-    version = Integer(**about("with `rule-refused` and `stale-version`: the present version"))
+    version = Integer(
+        **about("the present version, with `rule-refused`, `stale-version` and `unknown-version`")
+    )

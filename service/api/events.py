@@ -41,7 +41,7 @@ from service.api.http import (
 from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint, operation
 from service.api.parsing import caller_address, malformed
 from service.application.calls import Caller
-from service.application.errors import Refusal
+from service.application.errors import Refusal, check_known
 from service.application.games.entry import GameEntry
 from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
 
@@ -59,7 +59,7 @@ PAGE_EVENTS = 1000
     query=EventsQuery,
     answer=EventPageSchema,
     produces=(JSON, NDJSON),
-    refuses=("not-found",),
+    refuses=("not-found", "unknown-version"),
     headers=(InviteHeaders,),
 )
 def list_events(call: Call, game_id: UUID) -> Response:
@@ -74,6 +74,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
     if limit is None and not lines_only:
         limit = PAGE_EVENTS
     entry = services().games.read(call.caller, game_id)
+    check_known("game", entry.version, after)
     lines, version = services().games.lines(call.caller, game_id, after=after, limit=limit)
     reached = after + len(lines)
     more = bool(lines) and reached < version
@@ -204,7 +205,7 @@ _log = structlog.get_logger("api")
     query=StreamQuery,
     answer=None,
     produces=(EVENT_STREAM,),
-    refuses=("not-found",),
+    refuses=("not-found", "unknown-version"),
     headers=(InviteHeaders, ResumeHeaders),
 )
 def follow(call: Call, game_id: UUID) -> Response:
@@ -212,13 +213,17 @@ def follow(call: Call, game_id: UUID) -> Response:
     Stream the events of a game: from `Last-Event-ID` + 1 or `after`, then each as it happens.
 
     `id` is the seq of an event, `event` its type, `data` its stored bytes. Every caller gets
-    the same stream; a seat's hidden cards are only in its view. After the seal: `event: end`.
+    the same stream; a seat's hidden cards are only in its view. After the seal: `event: end`; a
+    reader that reconnects after it is answered with 204, so that an `EventSource` stops.
     """
     parts = context()
     entry = parts.services.games.read(call.caller, game_id)
+    first, address = _first_seq(call.query["after"]), caller_address()
+    check_known("game", entry.version, first)
+    if entry.record.sealed and first == entry.version and _is_resumed():
+        return private(Response(status=204))
     if request.method == "HEAD":
         return _response(iter(()))
-    first, address = _first_seq(call.query["after"]), caller_address()
     slot = parts.streams.acquire(address)
     if slot is None:
         raise Refusal(
@@ -313,7 +318,7 @@ class Follower:
         path = caller.what()  # computed now, so that the stream does not keep the request
         self._caller = replace(caller, read=None, what=lambda: path)
         self._first = first
-        self._is_over = entry.record.sealed and first >= entry.version
+        self._is_over = entry.record.sealed and first == entry.version
         self._slots = parts.streams
         self._slot = slot
         self._deliveries: list[_Delivery] = []  # not yet traced
@@ -338,6 +343,8 @@ class Follower:
             if events:
                 yield Send(batch.frames)
             del batch  # not held in memory while the stream waits
+            if version < after:
+                return  # a backup was restored; the reader reconnects and gets `unknown-version`
             if tracing.is_on() and 0 < events <= MAX_TRACED:
                 yield Trace()
                 self._deliveries.append(_Delivery(after, events, since, time.time_ns()))
@@ -352,7 +359,9 @@ class Follower:
                 comment = time.monotonic() + COMMENT_SECONDS
             if not ended and after >= version:
                 yield Wait(ticket, max(0.0, comment - time.monotonic()))
-        yield Send((b"event: end\ndata:\n\n",))
+        # An EventSource reconnects with the id of the seal and stops at 204, so it has to get one.
+        identity = b"" if after > self._first else b"id: %d\n" % (after - 1)
+        yield Send((b"%bevent: end\ndata:\n\n" % identity,))
 
     def stream(self) -> Iterator[bytes]:
         """Yield the frames of the stream one by one; the calling thread waits for them."""
@@ -425,6 +434,11 @@ def batch_of(lines: Sequence[bytes], version: int) -> Batch:
         for event, line in zip(events, lines, strict=True)
     )
     return Batch(frames, version, bool(events) and events[-1]["type"] in SEALS)
+
+
+def _is_resumed() -> bool:
+    """Return whether the request continues an earlier stream."""
+    return bool(request.headers.get("Last-Event-ID"))
 
 
 def _first_seq(after: int) -> int:

@@ -183,12 +183,12 @@ def _wait(call: Call, game_id: UUID, as_: str | None) -> None:
     entry = services().games.entry(call.caller, game_id)
     version, seat = entry.record.version, entry.seat_of(call.caller.player)
     after = version if call.query["after"] is None else call.query["after"]
-    if version > after or as_ not in (None, "public", str(seat)):
+    if version != after or as_ not in (None, "public", str(seat)):
         return
     waiting = context().waiting
     with waiting.slots.slot(caller_address()) as free:
         if free:
-            waiting.until_past(
+            waiting.until_not(
                 game_id,
                 lambda: services().games.entry(call.caller, game_id).record.version,
                 after,

@@ -108,15 +108,15 @@ class Waiting:
         if not self._ended:
             self._listener.wait(topic, ticket, seconds)
 
-    def until_past(
+    def until_not(
         self, topic: UUID, version: Callable[[], int], after: int, seconds: float
     ) -> bool:
         """
-        Return whether `version()` exceeded `after` within `seconds`.
+        Return whether `version()` differed from `after` within `seconds`.
 
-        Returns early if the process is stopping.
+        It decreases if a backup is restored. Returns early if the process is stopping.
         """
-        return self.until(topic, lambda: version() > after, seconds)
+        return self.until(topic, lambda: version() != after, seconds)
 
     def until(self, topic: UUID, happened: Callable[[], bool], seconds: float) -> bool:
         """Return whether `happened()` became true within `seconds`; returns early if stopping."""

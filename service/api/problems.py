@@ -112,6 +112,13 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "The nonce was used before",
         "Every signed move of a game needs a new nonce.",
     ),
+    "unknown-version": _type(
+        HTTPStatus.CONFLICT,
+        "There was never such a version",
+        "`after` or `Last-Event-ID` is beyond the newest version, which `version` names. A client "
+        "that has seen more saw a state that was lost, as after the restore of a backup: fetch the "
+        "game from its beginning, and keep the receipts.",
+    ),
     "stale-version": _type(
         HTTPStatus.PRECONDITION_FAILED,
         "The version is outdated",

@@ -113,13 +113,13 @@ def list_tables(call: Call) -> Response:
     tagged=True,
 )
 def table(call: Call, table_id: UUID) -> Response:
-    """Return a table; with `wait`, as soon as its version is greater than `after`."""
+    """Return a table; with `wait`, as soon as its version is not `after`."""
     found, version = services().tables.view(call.caller, table_id)
     after = version if call.query["after"] is None else call.query["after"]
-    if call.query["wait"] and version <= after:
+    if call.query["wait"] and version == after:
         waiting = context().waiting
         with waiting.slots.slot(caller_address()) as free:
-            changed = free and waiting.until_past(
+            changed = free and waiting.until_not(
                 table_id,
                 lambda: services().tables.version(table_id),
                 after,

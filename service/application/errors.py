@@ -52,6 +52,17 @@ def stale(what: str, present: int, seen: Collection[int]) -> Refusal:
     return Refusal("stale-version", detail, version=present)
 
 
+def check_known(what: str, present: int, after: int) -> None:
+    """
+    Raise Refusal `unknown-version` if `after` is greater than the present version.
+
+    After the restore of a backup an honest client may have seen more; no event would ever reach it.
+    """
+    if after > present:
+        detail = f"this {what} never had version {after}: its version is {present}"
+        raise Refusal("unknown-version", detail, version=present)
+
+
 def invalid(at: str, message: str) -> Refusal:
     """Return the refusal of a body with one error, at a JSON pointer."""
     return invalid_body([{"at": at, "message": message}])

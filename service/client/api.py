@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http
 import http.client
 import json
 import time
@@ -129,6 +130,8 @@ class Api:
             headers |= {"Last-Event-ID": str(after - 1)} if after else {}
             try:
                 with self._opened(self._request("GET", path, headers)) as answer:
+                    if answer.status == http.HTTPStatus.NO_CONTENT:
+                        return  # the last event received was the end of the log
                     for identity, kind, data in _server_sent(answer):
                         if kind == "end":
                             return

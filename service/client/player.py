@@ -256,19 +256,28 @@ class Spectator:
         After a lost connection the stream continues after the last event. `view` can be called
         in between.
 
-        Raises Contradicted if an event does not continue the log, Refused or NotAnswered.
+        Raises Contradicted if an event does not continue the log, or if the server has fewer events
+        than this folder; Refused or NotAnswered.
         """
         seq = 0
         while seq < self.seen.version:
             yield self.seen.events[seq]
             seq += 1
-        for line in self.player.api.stream(f"{self._path}/stream", after=seq):
+        for line in self._stream(seq):
             if seq < self.seen.version:  # `view` has fetched this event already
                 self.seen.check_event(seq, line)
             else:
                 self.seen.add([line])
             yield self.seen.events[seq]
             seq += 1
+
+    def _stream(self, after: int) -> Iterator[bytes]:
+        try:
+            yield from self.player.api.stream(f"{self._path}/stream", after=after)
+        except Refused as refused:
+            if refused.kind == "unknown-version":
+                self.seen.check_not_back(refused.problem["version"])
+            raise
 
     def view(self) -> GameView:
         """

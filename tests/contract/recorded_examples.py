@@ -314,6 +314,7 @@ def _refusals(recorder: Recorder, game: str, seats: list[str]) -> None:
     recorder.refused("invalid-body", "POST", moves, {"type": "play", "cards": []}, by=mine)
     recorder.refused("stale-version", "POST", moves, {"type": "pick_up"}, by=mine, If_Match='"v3"')
     recorder.refused("malformed", "POST", moves, {"type": "pick_up"}, by=mine, If_Match="v5")
+    recorder.refused("unknown-version", "GET", f"{game}/events?after=99")
 
 
 def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> None:

@@ -147,6 +147,8 @@ class Reader:
         try:
             connection.request("GET", f"/v1/games/{game}/stream", headers=headers)
             response = connection.getresponse()
+            if response.status == 204:
+                return True
             if response.status != 200:
                 self.counts[f"answers {response.status}"] += 1
                 return False

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -16,6 +17,7 @@ from flask import Response
 
 from service.api import events, long_poll, stream_server
 from service.api.context import Context, context
+from service.application.calls import Caller
 from tests.running import wait_for
 from tests.through_asgi import ThroughAsgi, through_asgi
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
@@ -210,6 +212,63 @@ def test_the_head_of_a_stream_takes_no_slot(world: World, ada: Person, way: str)
     assert (answer.status_code, answer.data) == (200, b"")
     assert answer.mimetype == "text/event-stream"
     assert parts_of(world).waiting.slots.held("127.0.0.1") == 0
+
+
+@pytest.mark.parametrize("status", ["swapping", "ended"])
+def test_a_version_beyond_the_head_is_refused_with_the_present_one(
+    ada: Person, way: str, status: str
+) -> None:
+    """A restored backup makes honest clients ask for it; they would wait for ever."""
+    game = ada.game()
+    if status == "ended":
+        ada.post(f"{game}/moves", {"type": "forfeit"})
+    version = ada.get(game).json["version"]
+    resumed = {"Last-Event-ID": str(version)}
+    for path, headers in (
+        (f"{game}/stream?after={version + 1}", {}),
+        (f"{game}/stream?after=0", resumed),
+        (f"{game}/events?after={version + 1}", {}),
+        (f"{game}/events?after={version + 1}", {"Accept": "application/x-ndjson"}),
+    ):
+        answer = ada.get(path, headers=headers)
+        assert problem_of(answer) == "unknown-version", path
+        assert (answer.status_code, answer.json["version"]) == (409, version)
+    assert ada.get(f"{game}/events?after={version}").json["items"] == []
+
+
+def test_a_reader_of_the_seal_is_answered_with_204(ada: Person, way: str) -> None:
+    """An EventSource reconnects two seconds after the end of a stream, and stops at 204."""
+    game = ada.game()
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    version = ada.get(game).json["version"]
+    ended = ada.get(f"{game}/stream?after={version}")
+    assert ended.data.endswith(f"\n\nid: {version - 1}\nevent: end\ndata:\n\n".encode())
+    again = ada.get(f"{game}/stream", headers={"Last-Event-ID": str(version - 1)})
+    assert (again.status_code, again.data) == (204, b"")
+    running = ada.game()
+    head = ada.get(running).json["version"] - 1
+    answer = ada.get(f"{running}/stream", headers={"Last-Event-ID": str(head)}, buffered=False)
+    assert answer.status_code == 200
+    answer.close()
+
+
+def test_a_stream_ends_when_a_backup_was_restored(world: World, ada: Person) -> None:
+    """The reader reconnects and is answered with `unknown-version`."""
+    game = UUID(ada.game().rpartition("/")[2])
+    parts = parts_of(world)
+    entry = parts.services.games.entry(Caller(), game)
+    steps = events.Follower(parts, Caller(), entry, entry.version, "127.0.0.1").steps()
+    assert isinstance(next(steps), events.Send)
+    assert isinstance(next(steps), events.Read)
+    assert events.next_step(steps, events.batch_of((), entry.version - 1)) is None
+
+
+def test_a_long_poll_beyond_the_version_is_answered_at_once(ada: Person) -> None:
+    game = ada.game()
+    for path in (game, f"/v1/tables/{ada.get(game).json['table']}"):
+        version, began = ada.get(path).json["version"], time.monotonic()
+        assert ada.get(f"{path}?after=9999&wait=30").json["version"] == version
+        assert time.monotonic() - began < 5
 
 
 def test_a_stop_ends_streams_without_the_end_of_the_log(

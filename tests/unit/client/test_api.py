@@ -128,3 +128,18 @@ def test_a_lost_stream_resumes_after_the_last_complete_event(
     received = list(server.api.stream("/games/1/stream", after=3))
     assert received == [b'{"seq":3}', b'{"seq":4}', b'{"seq":5}']
     assert [headers["last-event-id"] for headers in server.headers] == ["2", "3", "3", "4"]
+
+
+def test_a_stream_without_further_events_ends(serve: Callable[[Script], Server]) -> None:
+    """The connection was lost between the seal and `event: end`."""
+
+    def script(handler: BaseHTTPRequestHandler, number: int) -> None:
+        if number == 1:
+            answer(handler, event(0))
+        else:
+            handler.send_response(204)
+            handler.end_headers()
+
+    server = serve(script)
+    assert list(server.api.stream("/games/1/stream")) == [b'{"seq":0}']
+    assert len(server.headers) == 2

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from service.client import Contradicted, Player, Spectator
+from service.client.api import Refused
 from service.client.player_files import PlayerFolder
 from service.shx.chain import head
 from tests.tamper import Forgery, sample_lines
@@ -36,7 +37,10 @@ class Server:
         return tuple(self.log[int(path.partition("after=")[2]) : self.version])
 
     def stream(self, _path: str, *, after: int) -> Iterator[bytes]:
-        """Yield the same events one by one."""
+        """Yield the same events one by one; refuse a version that this log never had."""
+        if after > self.version:
+            kind, detail = "/problems/unknown-version", "this game never had that version"
+            raise Refused({"type": kind, "detail": detail, "version": self.version})
         yield from self.log[after : self.version]
 
 
@@ -56,6 +60,16 @@ def test_events_are_yielded_from_the_first_also_after_a_restart(
     assert [e["seq"] for e in spectator(server, tmp_path).events()] == list(range(20))
     server.version = len(LINES)
     assert [e["seq"] for e in spectator(server, tmp_path).events()] == list(range(len(LINES)))
+
+
+def test_a_server_with_fewer_events_than_before_contradicts_itself(
+    server: Any, tmp_path: Path
+) -> None:
+    server.version = 20
+    assert len(list(spectator(server, tmp_path).events())) == 20
+    server.version = 12
+    with pytest.raises(Contradicted, match="version 12, and has shown 20"):
+        list(spectator(server, tmp_path).events())
 
 
 def test_a_view_between_two_events_does_not_disturb_the_stream(server: Any, tmp_path: Path) -> None:

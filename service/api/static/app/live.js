@@ -54,7 +54,7 @@ export async function* live(game, after, { signal, onstate = () => {} }) {
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof Problem && [401, 403, 404].includes(error.status)) throw error;
+      if (error instanceof Problem && [401, 403, 404, 409].includes(error.status)) throw error;
       if (error instanceof Mute) mutes += 1;
       polls = error instanceof Mute || (error instanceof Problem && error.status === 503);
       if (!polls) onstate(false);
@@ -120,6 +120,10 @@ async function* connection(game, after, signal, onopen) {
       credentials: "omit",
       cache: "no-store",
     });
+    if (answer.status === 204) {
+      yield { seq: -1, type: "end", line: "" }; // the last event received was the seal
+      return;
+    }
     if (!answer.ok || !answer.body) throw await problemOf(answer);
     const reader = answer.body.getReader();
     const decoder = new TextDecoder();
