@@ -11,7 +11,7 @@ from flask import Flask, Request
 from schemas.strict_fields import SEAT_OR_WORD
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
-from service.api.parsing import present_app, present_request
+from service.api.parsing import path_of, present_app, present_request
 from service.api.stream_slots import StreamSlots
 from service.application.calls import Caller, Player
 from service.application.errors import Refusal
@@ -115,8 +115,7 @@ def _path(present: Request) -> str:
 
     Other parts of the query are left out: each different one would be a record of its own.
     """
-    rule, values = present.url_rule, present.view_args or {}
-    path = _PARAMETER.sub(lambda name: str(values[name[1]]), rule.rule) if rule else present.path
+    path = path_of(present)
     query = "&".join(
         f"{name}={value}"
         for name, form in _LOGGED.items()
@@ -125,7 +124,6 @@ def _path(present: Request) -> str:
     return (f"{path}?{query}" if query else path)[:MAX_LOGGED_PATH]
 
 
-_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 _LOGGED = {
     "at": re.compile(r"0|[1-9][0-9]{0,6}"),
     "as": re.compile(SEAT_OR_WORD),

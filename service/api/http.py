@@ -14,7 +14,13 @@ from flask import Flask, Response, request
 from werkzeug.datastructures import Headers, HeaderSet, MIMEAccept
 
 from service.api.context import INVITE_HEADER
-from service.api.parsing import body_bytes, malformed, present_notes, present_request
+from service.api.parsing import (
+    body_bytes,
+    malformed,
+    path_of,
+    present_notes,
+    present_request,
+)
 from service.application.calls import Answered, Idempotency
 from service.application.errors import Refusal
 from service.config import Settings
@@ -175,7 +181,7 @@ def idempotency_of(key: str | None) -> Idempotency | None:
     """
     if key is None:
         return None
-    path, body_hash = present_request().path, hashlib.sha256(body_bytes()).digest()
+    path, body_hash = path_of(present_request()), hashlib.sha256(body_bytes()).digest()
     return Idempotency(key=key, path=path, body_hash=body_hash)
 
 

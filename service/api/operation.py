@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from enum import Enum
@@ -48,7 +47,13 @@ from service.api.http import (
     negotiated_type,
     with_location,
 )
-from service.api.parsing import json_body, limit_body, present_request, query_values
+from service.api.parsing import (
+    PATH_PARAMETER,
+    json_body,
+    limit_body,
+    present_request,
+    query_values,
+)
 from service.application.calls import Caller, Idempotency, Player
 from service.application.errors import Refusal, invalid_body
 from service.application.quotas import limited_by
@@ -425,7 +430,7 @@ def _path_parameters(rule: str) -> list[dict[str, str]]:
     """Return the descriptions of the parameters in a path."""
     return [
         {"in": "path", "name": name, "description": _PATH_PARAMETERS[name]}
-        for name in _PARAMETER.findall(rule)
+        for name in PATH_PARAMETER.findall(rule)
     ]
 
 
@@ -433,7 +438,6 @@ def _may_be_missing(schema: type[Schema]) -> bool:
     return bool(getattr(schema, "may_be_missing", False))
 
 
-_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
 _PATH_PARAMETERS: Mapping[str, str] = {
     "player_id": "the id of a player",
     "ruleset_id": "the id of a ruleset",

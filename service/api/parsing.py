@@ -52,6 +52,23 @@ present_notes: Callable[[], _AppCtxGlobals] = _behind(g)
 """Return the notes about this request, Flask's `g`."""
 
 
+def path_of(present: Request) -> str:
+    """
+    Return the path of a request with its parameters as they were parsed.
+
+    A UUID in capitals or a number with leading zeros names the same object, which must have one
+    path wherever a path is a key or is recorded.
+    """
+    rule, values = present.url_rule, present.view_args or {}
+    if rule is None:
+        return present.path
+    return PATH_PARAMETER.sub(lambda match: str(values[match[1]]), rule.rule)
+
+
+PATH_PARAMETER = re.compile(r"<(?:\w+:)?(\w+)>")
+"""A parameter in the rule of a route, and its name."""
+
+
 def caller_address() -> str:
     """
     Return the client address under which a request is counted.

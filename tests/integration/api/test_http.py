@@ -51,6 +51,20 @@ def test_the_same_key_and_body_get_the_first_answer_again(ada: Person) -> None:
     assert again.headers["ETag"] == first.headers["ETag"]
 
 
+def test_an_id_in_capitals_names_the_same_object_for_a_key(ada: Person) -> None:
+    """Otherwise the repetition of a request to the address in capitals is carried out again."""
+    table = ada.table("open", deal=False)["id"]
+    key, game = {"Idempotency-Key": "k"}, ada.game().rpartition("/")[2]
+    for path, body in (("/v1/games/{}/moves", READY), ("/v1/games/{}/back", {})):
+        first = ada.post(path.format(game), body, headers=key)
+        again = ada.post(path.format(game.upper()), body, headers=key)
+        assert (again.status_code, again.data) == (first.status_code, first.data)
+        assert again.headers["Idempotency-Replayed"] == "true"
+    other = ada.post(f"/v1/games/{game.upper()}/moves", {"type": "forfeit"}, headers=key)
+    assert problem_of(other) == "idempotency-conflict"
+    assert ada.get(f"/v1/tables/{table.upper()}").json["id"] == table
+
+
 def test_a_key_belongs_to_the_caller_and_the_path(ada: Person, bob: Person) -> None:
     key = {"Idempotency-Key": "k"}
     one, two = ada.game(), ada.game()
