@@ -251,7 +251,7 @@ def create_app(
     observability.register(app, settings)
     limits.register(app, parts.rate_limits)
     http.register(app, settings)
-    api = make_api(app)
+    api = make_api(app, limits.published(settings))
     problems.register(app)
     for blueprint in BLUEPRINTS:
         api.register_blueprint(blueprint)

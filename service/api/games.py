@@ -35,7 +35,7 @@ from service.application.calls import Caller
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 
 GAME = "/games/<uuid:game_id>"
-MOVE_REFUSALS = ("not-found", "not-seated", "game-over", "rate-limited")
+MOVE_REFUSALS = ("not-found", "not-seated", "game-over")
 
 
 def _check_seat(caller: Caller, game_id: UUID) -> None:
@@ -103,6 +103,7 @@ def game(call: Call, game_id: UUID) -> Response:
     refuses=(
         *MOVE_REFUSALS,
         *("bad-signature", "signature-required", "nonce-reused", "stale-version"),
+        "limit-reached",
         *("not-your-turn", "rule-refused", "unknown-card"),
     ),
     tagged=True,

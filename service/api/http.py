@@ -85,7 +85,7 @@ EVENT_ID = r"^[0-9]{1,9}$"
 
 CORS_EXPOSED = (
     *("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"),
-    *("Allow", "WWW-Authenticate", "Content-Disposition"),
+    *("Allow", "WWW-Authenticate", "Content-Disposition", "RateLimit", "RateLimit-Policy"),
 )
 """Response headers that a page of a permitted origin can read, beside the safelisted ones."""
 

@@ -7,17 +7,18 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from flask import Flask
+from flask import Flask, Response
 from limits import RateLimitItemPerMinute
 from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis import RedisError
 
-from service.api.parsing import caller_address, present_request
+from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
-from service.application.quotas import Slots
+from service.application.quotas import Slots, maxima
 from service.config import Settings, uses_sentinel
 from service.job_queue import client_of, giving_up_after
 
@@ -56,8 +57,12 @@ class FixedWindows:
         self._purge_at = 0.0
         self._lock = threading.Lock()
 
-    def hit(self, key: Key, limit: int, cost: int = 1) -> float:
-        """Add `cost` to a key; return 0, or the seconds to wait if that exceeds `limit`."""
+    def hit(self, key: Key, limit: int, cost: int = 1) -> tuple[int, float]:
+        """
+        Add `cost` to a key, and return how much of `limit` is left and when the window ends.
+
+        The first is negative above the limit, the second in seconds.
+        """
         now = time.monotonic()
         with self._lock:
             if now >= self._purge_at:
@@ -69,7 +74,7 @@ class FixedWindows:
             if now >= end:
                 end, count = now + WINDOW_SECONDS, 0
             self._windows[key] = end, count + cost
-        return 0.0 if count + cost <= limit else end - now
+        return limit - count - cost, end - now
 
 
 class RateLimits:
@@ -91,7 +96,7 @@ class RateLimits:
             return
         address = caller_address()
         detail = "too many requests from this address"
-        self._count(f"address {address}", self._per_address, detail)
+        self._count_call("address", f"address {address}", self._per_address, detail)
         limit = ENDPOINT_LIMITS.get(endpoint)
         if limit is not None:
             self._count_endpoint(endpoint, address, limit)
@@ -105,24 +110,25 @@ class RateLimits:
         """
         if self._enabled:
             detail = "too many requests with this token"
-            self._count(player.int, self._per_player, detail)
+            self._count_call("token", player.int, self._per_player, detail)
 
     def count_work(self, key: str, limit: int, cost: int, detail: str) -> None:
         """Count `cost` units of work for a key; raises `rate-limited` above `limit` a minute."""
         if self._enabled:
-            self._count(f"work {key}", limit, detail, cost=cost)
+            left, seconds = self._windows.hit(f"work {key}", limit, cost)
+            if left < 0:
+                raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
 
-    def _count(self, key: Key, limit: int, detail: str, *, cost: int = 1) -> None:
-        seconds = self._windows.hit(key, limit, cost)
-        if seconds:
-            raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
+    def _count_call(self, policy: str, key: Key, limit: int, detail: str) -> None:
+        left, seconds = self._windows.hit(key, limit)
+        _checked(Window(policy, limit, left, seconds), detail)
 
     def _count_endpoint(self, endpoint: str, address: str, limit: int) -> None:
         detail = "too many calls of this operation from this address"
         with self._redis_slots.slot(address) as free:
             if free and self._count_in_redis(endpoint, address, limit, detail):
                 return
-        self._count(f"{endpoint} {address}", limit, detail)
+        self._count_call("operation", f"{endpoint} {address}", limit, detail)
 
     def _count_in_redis(self, endpoint: str, address: str, limit: int, detail: str) -> bool:
         """Return whether Redis counted the request; raises `rate-limited` above the limit."""
@@ -130,18 +136,65 @@ class RateLimits:
             return False
         item = RateLimitItemPerMinute(limit)
         try:
-            if self._redis.hit(item, endpoint, address):
-                return True
-            reset = self._redis.get_window_stats(item, endpoint, address).reset_time
+            is_free = self._redis.hit(item, endpoint, address)
+            stats = self._redis.get_window_stats(item, endpoint, address)
         except (RedisError, OSError):
             self._redis_after = time.monotonic() + REDIS_RETRY_SECONDS
             return False
-        raise _rate_limited(f"{detail}: {limit} a minute are allowed", reset - time.time())
+        left = stats.remaining if is_free else -1
+        _checked(Window("operation", limit, left, stats.reset_time - time.time()), detail)
+        return True
+
+
+class Window(NamedTuple):
+    """What is left of a limit on requests after this one."""
+
+    policy: str
+    limit: int  # requests in WINDOW_SECONDS
+    left: int  # negative above the limit
+    seconds: float  # until the window ends
+
+
+def _checked(window: Window, detail: str) -> None:
+    """Note a limit that counted the request, for its answer; raises `rate-limited` above it."""
+    present_notes().setdefault("limits", []).append(window)
+    if window.left < 0:
+        raise _rate_limited(f"{detail}: {window.limit} a minute are allowed", window.seconds)
 
 
 def register(app: Flask, rate_limits: RateLimits) -> None:
-    """Count every request of an application before it is answered."""
+    """Count every request of an application before it is answered, and state what is left."""
     app.before_request(rate_limits.count_request)
+
+    @app.after_request
+    def add_limits(response: Response) -> Response:
+        windows: list[Window] = present_notes().get("limits", ())
+        if windows:
+            policies = (f'"{one.policy}";q={one.limit};w={WINDOW_SECONDS}' for one in windows)
+            left = (
+                f'"{one.policy}";r={max(0, one.left)};t={math.ceil(one.seconds)}' for one in windows
+            )
+            response.headers.add("RateLimit-Policy", ", ".join(policies))
+            response.headers.add("RateLimit", ", ".join(left))
+        return response
+
+
+def published(settings: Settings) -> dict[str, Any]:
+    """Return the limits of a server, as `x-limits` of the API document states them."""
+    requests = [
+        {"policy": "address", "requests": settings.calls_per_address},
+        {"policy": "token", "requests": settings.calls_per_token},
+        *(
+            {"policy": "operation", "operation": name, "requests": limit}
+            for name, limit in ENDPOINT_LIMITS.items()
+        ),
+    ]
+    return {
+        "requests": [{**one, "seconds": WINDOW_SECONDS} for one in requests]
+        if settings.rate_limits
+        else [],
+        "player": {kind.value: most for kind, most in maxima().items()},
+    }
 
 
 def _rate_limited(detail: str, seconds: float) -> Refusal:

@@ -22,6 +22,7 @@ from werkzeug.routing import BaseConverter
 from schemas.strict_fields import ID_PATTERN, OneOf
 from schemas.tables import BotSeatSchema, SeatRequestField
 from service.api.http import JSON, revalidated
+from service.api.operation import HEADERS
 from service.api.problems import PROBLEMS
 from service.application.errors import Refusal
 from service.application.quotas import Slots
@@ -171,17 +172,19 @@ class NameConverter(BaseConverter):
     regex = ID_PATTERN
 
 
-def make_api(app: Flask) -> Api:
-    """Return the document of an application, without operations yet."""
+def make_api(app: Flask, limits: Mapping[str, Any]) -> Api:
+    """Return the document of an application with its limits, without operations yet."""
     routes, schemas = FlaskPlugin(), Plugin(schema_name_resolver=_name)
     app.url_map.converters["name"] = NameConverter
     routes.register_converter(
         NameConverter, lambda _: {"type": "string", "pattern": f"^{ID_PATTERN}$"}
     )
-    info = {"description": DESCRIPTION}
-    spec = APISpec("Shithead", VERSION, "3.1.0", [routes, schemas], info=info)
+    more = {"info": {"description": DESCRIPTION}, "x-limits": limits}
+    spec = APISpec("Shithead", VERSION, "3.1.0", [routes, schemas], **more)
     converter: Any = schemas.converter
     converter.add_attribute_function(_seat)
+    for name, header in HEADERS.items():
+        spec.components.header(name, dict(header))
     spec.components.security_scheme(
         "bearer",
         {

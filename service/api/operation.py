@@ -380,7 +380,7 @@ def _successes(
         return {status: success}
     unchanged = {
         "description": "The caller has this answer already",
-        "headers": {"ETag": _HEADERS["ETag"]},
+        "headers": _named("ETag", *LIMIT_HEADERS),
     }
     return {status: success, 304: unchanged}
 
@@ -397,7 +397,12 @@ def _answer_headers(
         "Location": location is not None,
         "Idempotency-Replayed": repeats is Repeats.ANSWERED,
     }
-    return {name: _HEADERS[name] for name, is_sent in present.items() if is_sent}
+    return _named(*(name for name, is_sent in present.items() if is_sent), *LIMIT_HEADERS)
+
+
+def _named(*names: str) -> dict[str, str]:
+    """Return references to headers in the components of the document."""
+    return {name: name for name in names}
 
 
 def _refusals(
@@ -460,7 +465,7 @@ _SECURITY: Mapping[Token, list[dict[str, list[str]]]] = {
     Token.IGNORED: [],
 }
 _STRING = {"type": "string"}
-_HEADERS: Mapping[str, Mapping[str, Any]] = {
+HEADERS: Mapping[str, Mapping[str, Any]] = {
     "ETag": {
         "description": 'a hash of the answer; of a game or table "v<version>.<hash>", which '
         "If-Match takes; weak if the answer is compressed",
@@ -478,20 +483,28 @@ _HEADERS: Mapping[str, Mapping[str, Any]] = {
         "description": "the seconds after which the request can be repeated",
         "schema": {"type": "integer", "minimum": 1},
     },
+    "RateLimit-Policy": {
+        "description": "the limits that counted the request: `q` requests in `w` seconds",
+        "schema": {"type": "string", "examples": ['"address";q=120000;w=60, "token";q=12000;w=60']},
+    },
+    "RateLimit": {
+        "description": "of each limit the requests that are left, `r`, until it starts again "
+        "after `t` seconds",
+        "schema": {"type": "string", "examples": ['"address";r=119999;t=60, "token";r=0;t=8']},
+    },
     "WWW-Authenticate": {
         "description": "the scheme of the token: Bearer",
         "schema": _STRING,
     },
 }
-"""Headers of answers, by name."""
+"""Headers of answers, by name: components of the document."""
+
+LIMIT_HEADERS = ("RateLimit-Policy", "RateLimit")
 
 _PROBLEM_HEADERS: Mapping[int, Mapping[str, Any]] = {
-    status: {"headers": {name: _HEADERS[name]}}
-    for status, name in (
-        (HTTPStatus.UNAUTHORIZED, "WWW-Authenticate"),
-        (HTTPStatus.TOO_MANY_REQUESTS, "Retry-After"),
-        (HTTPStatus.SERVICE_UNAVAILABLE, "Retry-After"),
-    )
+    HTTPStatus.UNAUTHORIZED: {"headers": _named("WWW-Authenticate", *LIMIT_HEADERS)},
+    HTTPStatus.TOO_MANY_REQUESTS: {"headers": _named("Retry-After", *LIMIT_HEADERS)},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"headers": _named("Retry-After", *LIMIT_HEADERS)},
 }
 """The headers of problems, by status."""
 

@@ -112,6 +112,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "The nonce was used before",
         "Every signed move of a game needs a new nonce.",
     ),
+    "limit-reached": _type(
+        HTTPStatus.CONFLICT,
+        "The caller has the maximum number of these",
+        "`detail` names the limit and what has to end first: a table, hand or dispute of the "
+        "caller. Waiting alone does not help. The limits are in `x-limits` of the API document.",
+    ),
     "unknown-version": _type(
         HTTPStatus.CONFLICT,
         "There was never such a version",
@@ -196,9 +202,9 @@ PROBLEMS: Mapping[str, ProblemType] = {
     ),
     "rate-limited": _type(
         HTTPStatus.TOO_MANY_REQUESTS,
-        "Too many requests, or too many resources",
-        "`detail` names the limit. Wait for the seconds in `Retry-After`, or finish a game, table "
-        "or dispute first.",
+        "Too many requests",
+        "`detail` names the limit. Wait for the seconds in `Retry-After`. `RateLimit` and "
+        "`RateLimit-Policy` state what is left of the limits of a minute.",
     ),
     "unavailable": _type(
         HTTPStatus.SERVICE_UNAVAILABLE,

@@ -70,7 +70,7 @@ def list_rulesets(call: Call) -> Response:
     status=201,
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
-    refuses=("ruleset-refused", "rate-limited"),
+    refuses=("ruleset-refused", "limit-reached"),
     location="/v1/rulesets/{id}",
 )
 def make_ruleset(call: Call) -> Response:

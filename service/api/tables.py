@@ -55,7 +55,7 @@ TABLE = "/tables/<uuid:table_id>"
     status=201,
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
-    refuses=("cannot-deal", "ruleset-refused", "rate-limited"),
+    refuses=("cannot-deal", "ruleset-refused", "limit-reached"),
     location="/v1/tables/{id}",
     tagged=True,
 )
@@ -139,7 +139,7 @@ def table(call: Call, table_id: UUID) -> Response:
     status=201,
     token=Token.NEEDED,
     repeats=Repeats.ANSWERED,
-    refuses=("not-found", "seat-taken", "hand-running", "forbidden", "rate-limited"),
+    refuses=("not-found", "seat-taken", "hand-running", "forbidden", "limit-reached"),
     headers=(InviteHeaders,),
     tagged=True,
 )
@@ -242,7 +242,7 @@ def close(call: Call, table_id: UUID) -> Response:
     repeats=Repeats.ANSWERED,
     refuses=(
         *("not-found", "not-seated", "hand-running", "table-not-full", "forbidden"),
-        *("cannot-deal", "rate-limited"),
+        *("cannot-deal", "limit-reached"),
     ),
     headers=(InviteHeaders,),
     location="/v1/games/{game[id]}",

@@ -145,7 +145,7 @@ class Handler:
 
         Raises the Refusal decided on the present state. Raises Refusal `unavailable` after too
         many conflicts, `unauthorized` for an expired token, `idempotency-conflict` if the key of
-        the request was used with another body, and `rate-limited` at a quota of the commit.
+        the request was used with another body, and those of `quota_refused` at the commit.
         Raises the errors of the store that the command does not retry.
         """
         state = command.load(None)

@@ -23,6 +23,9 @@ MAX_TABLES = 200
 MAX_GAMES = 200
 """Maximum number of running hands of one player."""
 
+MAX_RULESETS = 50
+"""Maximum number of custom rulesets of one player."""
+
 MAX_DISPUTES = 20
 """Maximum number of disputes of one accuser that are not final."""
 
@@ -37,7 +40,7 @@ MAX_ANSWER_BYTES = 32 << 20
 _DETAILS = {
     QuotaKind.TABLES: "you host {most} open tables, the maximum: close one first",
     QuotaKind.GAMES: "you play in {most} running hands, the maximum: finish one first",
-    QuotaKind.RULESETS: "you have the maximum number of rulesets",
+    QuotaKind.RULESETS: "you have {most} rulesets of your own, the maximum: use one of them",
     QuotaKind.DISPUTES: "you have {most} open disputes, the maximum: wait for a final ruling",
     QuotaKind.NEW_DISPUTES: "you have opened {most} disputes within a day, the maximum",
     QuotaKind.ANSWERS: "the answers to your idempotency keys have {most} bytes, the maximum",
@@ -70,15 +73,23 @@ def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
 
 
 def quota_refused(kind: QuotaKind) -> Refusal:
-    """Return the refusal for a quota that is used up."""
-    most = {
+    """Return the refusal for a quota that is used up; only that of a day ends by waiting."""
+    detail = _DETAILS[kind].format(most=maxima()[kind])
+    if kind is QuotaKind.NEW_DISPUTES:
+        return Refusal("rate-limited", detail, retry_after=int(NEW_FOR.total_seconds()))
+    return Refusal("limit-reached", detail)
+
+
+def maxima() -> dict[QuotaKind, int]:
+    """Return the maximum of each quota of a player."""
+    return {
         QuotaKind.TABLES: MAX_TABLES,
         QuotaKind.GAMES: MAX_GAMES,
+        QuotaKind.RULESETS: MAX_RULESETS,
         QuotaKind.DISPUTES: MAX_DISPUTES,
         QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
         QuotaKind.ANSWERS: MAX_ANSWER_BYTES,
     }
-    return Refusal("rate-limited", _DETAILS[kind].format(most=most.get(kind)))
 
 
 def check_table_quotas(directory: PlayerRepository, player: UUID) -> None:
@@ -86,7 +97,7 @@ def check_table_quotas(directory: PlayerRepository, player: UUID) -> None:
     Refuse a new table if the player has the maximum number of tables or of running hands.
 
     This check saves work; the commit counts again with the player's row locked, because
-    other requests may write in between. Raises Refusal `rate-limited`.
+    other requests may write in between. Raises Refusal `limit-reached`.
     """
     if directory.standing(player).hosting >= MAX_TABLES:
         raise quota_refused(QuotaKind.TABLES)
@@ -97,7 +108,7 @@ def check_game_quota(directory: PlayerRepository, player: UUID) -> None:
     """
     Refuse a new hand if the player has reached the maximum; see `check_table_quotas`.
 
-    Raises Refusal `rate-limited`.
+    Raises Refusal `limit-reached`.
     """
     if directory.standing(player).running >= MAX_GAMES:
         raise quota_refused(QuotaKind.GAMES)

@@ -11,6 +11,7 @@ from uuid import UUID
 import orjson
 
 from schemas.settings import SettingsError, Tree, check_changes, json_schema, merged
+from service.application import quotas
 from service.application.calls import Answered, Idempotency, Player
 from service.application.errors import Refusal, invalid, not_found
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
@@ -24,8 +25,7 @@ from service.rulesets.statements import Statement, model
 from service.runtime.recent import Recent
 from service.shx.canonical import ruleset_hash
 from service.store.directory import CustomRuleset, PlayerRepository
-
-MAX_PER_PLAYER = 50  # custom rulesets
+from service.store.events import QuotaKind
 
 
 class Trials(Protocol):
@@ -66,9 +66,9 @@ class Rulemaking:
 
         Rulesets with equal settings are one ruleset: if it exists already, even from another
         player, it is returned under its first name. Raises Refusal `ruleset-refused`;
-        `invalid-body` for an unknown base; `rate-limited` at the maximum number of rulesets,
-        or while another trial of the player runs; `unavailable` if no trial can be played now; and
-        those of `Handler.handle`.
+        `invalid-body` for an unknown base; `limit-reached` at the maximum number of rulesets,
+        `rate-limited` while another trial of the player runs; `unavailable` if no trial can be
+        played now; and those of `Handler.handle`.
         """
         root, own = self._based(base, changes)
         try:
@@ -100,8 +100,8 @@ class Rulemaking:
     def _save(
         self, player: Player, name: str, root: Definition, made: Definition, address: str
     ) -> None:
-        if self.directory.standing(player.id).rulesets >= MAX_PER_PLAYER:
-            raise Refusal("rate-limited", "you have the maximum number of rulesets")
+        if self.directory.standing(player.id).rulesets >= quotas.MAX_RULESETS:
+            raise quotas.quota_refused(QuotaKind.RULESETS)
         refusal = self.trials.refusal(made.tree, player.id, address)
         if refusal is not None:
             raise Refusal("ruleset-refused", refusal)
@@ -114,7 +114,7 @@ class Rulemaking:
                 document=document,
                 created_at=self.world.now(),
             ),
-            most=MAX_PER_PLAYER,
+            most=quotas.MAX_RULESETS,
         )
 
 

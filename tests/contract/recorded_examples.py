@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import orjson
@@ -435,6 +436,8 @@ def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
     client = recorder.app.test_client()
     with client.get(stream, buffered=False):
         recorder.refused("unavailable", "GET", stream)
+    with patch("service.application.quotas.MAX_TABLES", 2):
+        recorder.refused("limit-reached", "POST", "/v1/tables", PLAIN, by=eve)
     few = Settings(database_url="", origin=ORIGIN, rate_limits=True, calls_per_address=1)
     client = create_app(recorder.services, few).test_client()
     held_off = [client.get("/v1/bots") for _ in range(2)][-1]

@@ -263,8 +263,8 @@ class DisputeOpening:
         Open a dispute and freeze its evidence; return its id and the answer.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body` for an accusation that does not
-        fit the game, `dispute-open` if there is one about this move and charge, `rate-limited`,
-        and those of `Handler.handle`.
+        fit the game, `dispute-open` if there is one about this move and charge, and those of
+        `quota_refused` and `Handler.handle`.
         """
         entry = self.games.entry(caller, game)
         move = self._accused_move(entry, player, accusation)

@@ -250,8 +250,8 @@ class Moves:
         the versions in If-Match, of which one has to be current.
 
         Raises Refusal `not-found`, `not-seated`, `invalid-body`, `game-over`, `unknown-card`,
-        `not-your-turn`, `rule-refused`, `rate-limited`, and those of `check_signature` and
-        `Handler.handle`.
+        `not-your-turn`, `rule-refused`, `limit-reached`, `rate-limited`, and those of
+        `check_signature` and `Handler.handle`.
         """
         seat = self._seated(caller, game)
         decision = partial(_played, seat=seat, body=body, expected=expected)
@@ -420,7 +420,7 @@ def _checked(record: GameRecord, seat: Seat, body: Mapping[str, Any], expected: 
         raise stale("game", record.version, versions)
     if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MAX_SWAPS:
         detail = f"a seat can exchange cards {MAX_SWAPS} times in a hand: send `ready`"
-        raise Refusal("rate-limited", detail)
+        raise Refusal("limit-reached", detail)
     return move
 
 

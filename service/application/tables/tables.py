@@ -156,7 +156,7 @@ class Tables:
         """
         Open a table, deal if it is full and its condition `deal` is set, and return the table.
 
-        Raises Refusal `rate-limited`, `invalid-body`, `ruleset-refused`, `cannot-deal`, and those
+        Raises Refusal `limit-reached`, `invalid-body`, `ruleset-refused`, `cannot-deal`, and those
         of `Handler.handle`.
         """
         command = OpenTable(
@@ -192,7 +192,7 @@ class Tables:
         """
         Take a seat, by default the first open one; deal the first hand if the table is full.
 
-        Returns the table. Raises Refusal `not-found`, `rate-limited`, and those of `seat_taken`
+        Returns the table. Raises Refusal `not-found`, `limit-reached`, and those of `seat_taken`
         and `Handler.handle`.
         """
         caller = Caller(player=player.id, invite=invite)
@@ -271,7 +271,7 @@ class Tables:
         """
         Deal the next hand and return the caller's view of it.
 
-        Raises Refusal `not-found`, `not-seated`, `rate-limited`, and those of
+        Raises Refusal `not-found`, `not-seated`, `limit-reached`, and those of
         `check_ready_to_deal` and `Handler.handle`.
         """
         command = DealHand(

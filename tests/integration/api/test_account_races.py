@@ -75,7 +75,7 @@ def test_concurrent_calls_do_not_exceed_a_quota(
         answers = at_once([partial(ada.post, "/v1/tables", body)] * THREADS)
         opened = [answer.json for answer in answers if answer.status_code == 201]
         assert len(opened) == 3
-        assert {problem_of(a) for a in answers if a.status_code != 201} == {"rate-limited"}
+        assert {problem_of(a) for a in answers if a.status_code != 201} == {"limit-reached"}
         for table in opened:
             if table["game"]:
                 forfeit = ada.post(f"/v1/games/{table['game']}/moves", {"type": "forfeit"})
@@ -89,7 +89,7 @@ def test_concurrent_deals_do_not_exceed_the_quota_of_hands(
     tables = [ada.table({"bot": "lowest"}, deal=False) for _ in range(THREADS)]
     monkeypatch.setattr(quotas, "MAX_GAMES", 2)
     answers = at_once([partial(ada.post, f"/v1/tables/{t['id']}/games") for t in tables])
-    assert sorted(a.status_code for a in answers) == [201] * 2 + [429] * (THREADS - 2)
+    assert sorted(a.status_code for a in answers) == [201] * 2 + [409] * (THREADS - 2)
 
 
 def test_disputes_opened_concurrently_do_not_exceed_the_quota(

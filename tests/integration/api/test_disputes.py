@@ -570,8 +570,8 @@ def test_a_player_opens_a_limited_number_of_disputes(ada: Person, game: str) -> 
     open_at(ada, game, accused=None, seq=0, charge="wrong_deal")
     body = accusation(game, ada, accused=None, seq=1, charge="wrong_deal")
     answer = ada.post(f"{game}/disputes", body)
-    assert problem_of(answer) == "rate-limited"
-    assert "Retry-After" in answer.headers
+    assert problem_of(answer) == "rate-limited", "the disputes of a day; waiting helps"
+    assert answer.headers["Retry-After"] == "86400"
 
 
 def test_a_repeated_accusation_opens_one_dispute(ada: Person, game: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -46,6 +47,34 @@ def test_a_token_is_counted_wherever_it_comes_from(database_url: str) -> None:
         refused = ada.get("/v1/players/me", environ_base={"REMOTE_ADDR": "10.0.0.9"})
         assert problem_of(refused) == "rate-limited"
         assert bob.get("/v1/players/me").status_code == 200
+
+
+def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_them(
+    database_url: str,
+) -> None:
+    """RateLimit and RateLimit-Policy as in the IETF draft ratelimit-headers-10."""
+    with limited(database_url, calls_per_token=2, calls_per_address=50) as world:
+        ada = world.person()
+        answers = [ada.get("/v1/players/me") for _ in range(3)]
+        assert [answer.status_code for answer in answers] == [200, 200, 429]
+        for number, answer in enumerate(answers):
+            policy = '"address";q=50;w=60, "token";q=2;w=60'
+            assert answer.headers["RateLimit-Policy"] == policy
+            left = re.findall(r'"(\w+)";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
+            assert [(name, int(r)) for name, r, _ in left] == [
+                ("address", 48 - number),
+                ("token", max(0, 1 - number)),
+            ]
+            assert all(1 <= int(t) <= 60 for *_, t in left)
+        registered = world.client.post("/v1/players", json={"name": "Bob"})
+        assert '"operation";q=1200;w=60' in registered.headers["RateLimit-Policy"]
+        assert '"operation";r=1198;' in registered.headers["RateLimit"]
+        assert "RateLimit" not in world.get("/healthz").headers
+        limits = world.get("/v1/openapi.json").json["x-limits"]
+        assert {"policy": "token", "requests": 2, "seconds": 60} in limits["requests"]
+        assert limits["player"] == {
+            "tables": 200, "games": 200, "rulesets": 50, "disputes": 20, "new_disputes": 10
+        }
 
 
 def test_a_made_up_token_is_counted_by_its_address_alone(database_url: str) -> None:

@@ -144,7 +144,7 @@ def test_a_seat_exchanges_cards_a_limited_number_of_times(
         post(services, ada, game, swap_of(services, game, 0))
     with pytest.raises(Refusal, match="2 times in a hand") as refused:
         post(services, ada, game, swap_of(services, game, 0))
-    assert refused.value.code == "rate-limited"
+    assert refused.value.code == "limit-reached"
     post(services, bob, game, swap_of(services, game, 1))
     post(services, ada, game, READY)
     assert_sound(services, game)
