@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
-from flask import Blueprint, Flask, Response, request
+from flask import Blueprint, Flask, Response, redirect, request
 
 from service.api.http import JSON, PLAIN, revalidated
 from service.api.openapi import Document, recorded, refusals
@@ -153,6 +153,10 @@ def register(app: Flask, document: Document) -> None:
         else:
             raise not_found("page")
         return revalidated(Response(content, content_type=f"{PLAIN}; charset=utf-8"))
+
+    @docs.get("/problems")
+    def problems_list() -> Response:
+        return cast("Response", redirect("/docs#problems", code=308))
 
     @docs.get("/problems/<code>")
     def problem_page(code: str) -> Response:

@@ -26,6 +26,7 @@ from service.api.operation import HEADERS
 from service.api.problems import PROBLEMS
 from service.application.errors import Refusal
 from service.application.quotas import Slots
+from service.version import VERSION
 
 Json = dict[str, Any]
 
@@ -93,13 +94,14 @@ def _example(media_type: str, value: Any, shared: Json) -> Json:
     return {"examples": {"recorded": {"$ref": f"#/components/examples/{name}"}}}
 
 
-VERSION = "1.0.0"
 DESCRIPTION = (
     "The card game Shithead, with a verifiable public record of every game. Errors are problems "
     "(RFC 9457), each type documented at its address. Unknown fields are refused. Lists are "
     '{"items", "next"}, newest first unless `items` states another order. Games and tables have '
     'the ETag "v<version>.<hash>". SHX/1, the format of the record, is specified at '
-    "`/docs/shx-1.md`."
+    "`/docs/shx-1.md`. Every fault is answered with a problem, except those that the HTTP server "
+    "finds before the service: malformed HTTP (400), more than 100 headers or a head, address "
+    "included, of more than about 32 KiB (431); these answers have no body."
 )
 
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import orjson
-from flask import Blueprint, Flask, Response, render_template, request
+from flask import Blueprint, Flask, Response, redirect, render_template, request
 from markupsafe import Markup, escape
 
 from service.api.context import services
@@ -127,6 +127,12 @@ def play(game_id: UUID) -> Response:
     return _table_page(game=game_id)
 
 
+@pages.get("/games/<uuid:game_id>")
+def game(game_id: UUID) -> Response:
+    """Redirect from the API's name of a hand to its page."""
+    return cast("Response", redirect(f"/play/{game_id}", code=308))
+
+
 @pages.get("/tables/<uuid:table_id>")
 def table(table_id: UUID) -> Response:
     """Show a table between its hands, or while it waits for players."""
@@ -221,6 +227,26 @@ def verify_page() -> Response:
     """Verify a game in the browser; once the browser has stored it, the page needs no server."""
     modules = ("app/record.js", "app/captions.js", "app/cards.js", *VERIFIER_MODULES)
     return html_page("verify.html", policy=SCRIPT_POLICY, modules=modules)
+
+
+@pages.get("/robots.txt")
+def robots() -> Response:
+    """Ask search engines to read pages only, not the API."""
+    text = "User-agent: *\nDisallow: /v1/\n"
+    return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
+
+
+@pages.get("/favicon.ico")
+def icon() -> Response:
+    """Return the picture that browsers request for an address which is no page."""
+    return revalidated(Response(ICON, content_type="image/svg+xml"))
+
+
+ICON = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><text x="1" y="14" '
+    'font-size="16">\u2660</text></svg>'
+)
+"""A spade."""
 
 
 @pages.get("/verify/worker.js")

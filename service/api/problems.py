@@ -8,10 +8,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 import orjson
-from flask import Flask, Response, current_app, g, render_template, request
+from flask import Flask, Response, current_app, g, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
 
 from schemas.strict_fields import MAX_ERRORS
@@ -338,6 +338,8 @@ def _of_http(error: HTTPException) -> Response:
         code = "malformed"
     if code is None:
         return _unforeseen(error)
+    if code == "not-found" and (page := _without_slash()) is not None:
+        return page
     detail = _DETAILS.get(code) or error.description or PROBLEMS[code].title
     if code == "not-found":
         detail = _malformed_id() or detail
@@ -349,6 +351,19 @@ def _of_http(error: HTTPException) -> Response:
     if valid:
         response.headers["Allow"] = ", ".join(sorted(valid))
     return response
+
+
+def _without_slash() -> Response | None:
+    """Return a redirect to the page whose address was written with a slash at its end."""
+    path = request.path.rstrip("/")
+    if path == request.path or path.startswith("/v1") or request.method not in ("GET", "HEAD"):
+        return None
+    try:
+        current_app.url_map.bind("").match(path, method="GET")
+    except HTTPException:
+        return None
+    query = request.query_string.decode("ascii", "replace")
+    return cast("Response", redirect(f"{path}?{query}" if query else path, code=308))
 
 
 def _malformed_id() -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
@@ -79,3 +80,20 @@ def test_a_run_that_cannot_collect_its_tests_does_not_pass(command: Any, tmp_pat
     run = run_of(command, tmp_path, "pass")
     assert run.failed == ["pytest"]
     assert run.notes == []
+
+
+def test_the_help_lists_the_parts_and_a_wrong_part_is_refused_with_them() -> None:
+    """Before anything is set up."""
+    script = ROOT / "ops/test"
+    shown = subprocess.run([script, "--help"], capture_output=True, text=True, check=True)
+    assert "ops/test --long" in shown.stdout
+    assert "Parts: acceptance, " in shown.stdout
+    for words in (["unti"], ["--long", "unti"], ["unit", "unti"]):
+        wrong = subprocess.run([script, *words], capture_output=True, text=True)
+        assert wrong.returncode == 1
+        assert "there is no part 'unti'; parts: acceptance, " in wrong.stderr
+
+
+def test_the_value_of_an_option_is_no_part(command: Any) -> None:
+    known = (["unit", "-k", "deal"], ["-m", "heavy", "rules"], ["tests/unit/x.py", "-n", "0"])
+    assert all(command._unknown_part(words) is None for words in known)

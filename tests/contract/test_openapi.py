@@ -17,6 +17,7 @@ from schemas.moves import INTENTS
 from service.api.problems import PROBLEMS
 from service.shx import event_shapes
 from service.shx.event_shapes import EVENT_TYPES
+from service.version import VERSION
 from tests.worlds.api_world import Person, World, make_world
 
 SAMPLES = Path(__file__).parents[1] / "golden/samples"
@@ -53,6 +54,7 @@ def check(world: World, template: str, answer: Any, *, method: str = "get") -> N
 def test_every_operation_under_v1_is_in_the_document(world: World) -> None:
     document = world.get("/v1/openapi.json").json
     assert document["openapi"] == "3.1.0"
+    assert document["info"]["version"] == VERSION, "that of --version and of the logs of games"
     operations = {
         (path, method.upper())
         for path, calls in document["paths"].items()

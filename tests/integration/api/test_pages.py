@@ -24,7 +24,7 @@ from service.api.pages import (
 )
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.verify.finding import Check
-from tests.worlds.api_world import World, problem_of
+from tests.worlds.api_world import Person, World, problem_of
 
 TEXTS = ("/rules", "/rules/leeds", "/rules/shithead", "/checks", "/docs")
 ANY_ID = "00000000-0000-4000-8000-000000000000"
@@ -313,6 +313,27 @@ def test_if_match_is_ignored_by_calls_that_change_nothing(world: World) -> None:
 
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+def test_addresses_that_people_guess_lead_to_a_page(world: World, ada: Person) -> None:
+    game = ada.game()
+    for path, target in (
+        (game.removeprefix("/v1"), game.replace("/v1/games", "/play")),
+        ("/problems", "/docs#problems"),
+        ("/problems/", "/problems"),
+        ("/problems/sealed/", "/problems/sealed"),
+        ("/docs/", "/docs"),
+        ("/rules/leeds/?a=b", "/rules/leeds?a=b"),
+        ("/disputes/", "/disputes"),
+    ):
+        moved = world.get(path)
+        assert (moved.status_code, moved.headers["Location"]) == (308, target)
+        assert world.get(target).status_code in (200, 308)
+    robots = world.get("/robots.txt")
+    assert robots.mimetype == "text/plain"
+    assert "Disallow: /v1/" in robots.text
+    assert world.get("/favicon.ico").mimetype == "image/svg+xml"
+    assert problem_of(world.get("/v1/games/")) == "not-found", "a redirect is not in the document"
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/rules/nothing", "/docs/nothing", "/problems/x"])
