@@ -74,12 +74,11 @@ class DifferenceSchema(Closed):
     text = fields.String(allow_none=True, **described("the difference in words"))
 
 
-class RulesetSchema(Closed):
+class RulesetItemSchema(Closed):
     """
-    A ruleset: settings, statements, and the differences from its base.
+    A ruleset in a list, without its settings and statements.
 
-    `hash` is for `options` {}; tables and games have the hash with their options. `settings`
-    is null for a ruleset known by name only.
+    `hash` is for `options` {}; tables and games have the hash with their options.
     """
 
     id = fields.String(**described("the id by which tables refer to it"))
@@ -116,6 +115,16 @@ class RulesetSchema(Closed):
         values=fields.Nested(OptionSchema),
         **described("the options of a table, by name"),
     )
+
+
+class RulesetSchema(RulesetItemSchema):
+    """
+    A ruleset: settings, statements, and the differences from its base.
+
+    `hash` is for `options` {}; tables and games have the hash with their options. `settings`
+    is null for a ruleset known by name only.
+    """
+
     settings = fields.Dict(
         keys=fields.String(),
         allow_none=True,
@@ -128,7 +137,7 @@ class RulesetSchema(Closed):
 
 
 RulesetPageSchema: type[Schema] = page_of(
-    RulesetSchema,
+    RulesetItemSchema,
     order="the catalogue, then rulesets known by name only, then custom ones, newest first",
 )
 

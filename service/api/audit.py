@@ -129,7 +129,12 @@ statistics = blueprint(
     replica=True,
 )
 def shuffles(_call: Call) -> Response:
-    """Test whether all decks look uniformly shuffled, and aborted games like finished ones."""
+    """
+    Test whether all decks look uniformly shuffled, and aborted games like finished ones.
+
+    Each measure has its statistic and the range that chance explains; `cannot_tell` states what no
+    statistic can show.
+    """
     return shared(json_response(services().statistics.shuffles()), seconds=10)
 
 

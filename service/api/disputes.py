@@ -86,7 +86,11 @@ def open_dispute(call: Call, game_id: UUID) -> Response:
     replica=True,
 )
 def list_disputes(call: Call, game_id: UUID) -> Response:
-    """List the disputes about a game, newest first."""
+    """
+    List the disputes about a game, newest first.
+
+    A dispute about a private game is shown to those who may see the game.
+    """
     items, next_ = services().disputes.list(
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
@@ -103,7 +107,11 @@ def list_disputes(call: Call, game_id: UUID) -> Response:
     replica=True,
 )
 def list_all_disputes(call: Call) -> Response:
-    """List the disputes about games that the caller can see, newest first."""
+    """
+    List the disputes about games that the caller can see, newest first.
+
+    A page may be shorter than `limit`: `next` alone states whether there are more.
+    """
     items, next_ = services().disputes.list_all(
         call.caller,
         state=call.query["state"],
@@ -122,7 +130,11 @@ def list_all_disputes(call: Call) -> Response:
     headers=(InviteHeaders,),
 )
 def dispute(call: Call, dispute_id: UUID) -> Response:
-    """Return a dispute; only its sides and referees get statements and the referees' ids."""
+    """
+    Return a dispute; only its sides and referees get statements and the referees' ids.
+
+    It has the findings of the verifier, the votes once all are revealed, and the rulings.
+    """
     return private(json_response(services().disputes.view(call.caller, dispute_id)))
 
 
@@ -151,7 +163,11 @@ def _called(call: Call, dispute: UUID) -> DisputeCall:
 
 @_command("statements", DisputeWordsSchema, most_bytes=STATEMENT_BYTES)
 def say(call: Call, dispute_id: UUID) -> Response:
-    """Make a statement as accuser or accused, until the dispute is final."""
+    """
+    Make a statement as accuser or accused, until the dispute is final.
+
+    Its text is stored outside the hashed bytes, as names are.
+    """
     return change_response(services().disputes.say(_called(call, dispute_id), call.body["text"]))
 
 
@@ -171,7 +187,12 @@ def hand_in(call: Call, dispute_id: UUID) -> Response:
 
 @_command("referees", RefereeRequestSchema)
 def judge(call: Call, dispute_id: UUID) -> Response:
-    """Offer to judge a dispute; or, as one of its sides, refuse a referee before the voting."""
+    """
+    Offer to judge a dispute; or, as one of its sides, refuse a referee before the voting.
+
+    Referees neither sat at the table nor host it, and need an account of some age with finished
+    hands.
+    """
     return change_response(
         services().disputes.judge(_called(call, dispute_id), refused=call.body["refuse"])
     )
@@ -197,5 +218,9 @@ def vote(call: Call, dispute_id: UUID) -> Response:
 
 @_command("appeal", NothingSchema)
 def appeal(call: Call, dispute_id: UUID) -> Response:
-    """Appeal against a ruling, once, as the side that lost; then other referees judge."""
+    """
+    Appeal against a ruling, once, as the side that lost; then other referees judge.
+
+    After the time for appeals the ruling is final.
+    """
     return change_response(services().disputes.appeal(_called(call, dispute_id)))

@@ -102,7 +102,11 @@ def list_events(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def openings(call: Call, game_id: UUID) -> Response:
-    """List the openings of the caller's dealt and drawn cards; after the seal, of all cards."""
+    """
+    List the openings of the caller's dealt and drawn cards; after the seal, of all cards.
+
+    An opening proves a card against the commitment to the deck that was public before the deal.
+    """
     items = services().games.openings(call.caller, game_id)
     return private(json_response(page(items, None)))
 
@@ -117,7 +121,11 @@ def openings(call: Call, game_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def receipt(call: Call, game_id: UUID) -> Response:
-    """Return a signed note of the game's present head, which proves any later change of the log."""
+    """
+    Return a signed note of the game's present head, which proves any later change of the log.
+
+    A verifier compares it with the log. Moves are answered with such a note too.
+    """
     return private(text_response(services().games.receipt(call.caller, game_id)))
 
 
@@ -142,7 +150,12 @@ replay = blueprint("replay", __name__, "Replays of games: frames with captions, 
     replica=True,
 )
 def frames(call: Call, game_id: UUID) -> Response:
-    """Return the frames of versions `from` to `to`, inclusive, at most 1,000."""
+    """
+    Return the frames of versions `from` to `to`, inclusive, at most 1,000.
+
+    A frame has the event, a caption and the view after it. `as` chooses the viewer; other seats can
+    be chosen after the seal.
+    """
     query = call.query
     entry = services().games.entry(call.caller, game_id)
     items, next_ = services().games.frames(
@@ -163,7 +176,11 @@ def frames(call: Call, game_id: UUID) -> Response:
     replica=True,
 )
 def transcript(call: Call, game_id: UUID) -> Response:
-    """Return the game as a plain text transcript."""
+    """
+    Return the game as a plain text transcript.
+
+    It is made to be read and to be compared with other transcripts.
+    """
     entry = services().games.entry(call.caller, game_id)
     text = services().games.transcript(call.caller, game_id, call.query["as_"])
     return _with_caching(call, entry, text_response(text))

@@ -138,7 +138,11 @@ def audit(call: Call, game_id: UUID) -> Response:
     replica=True,
 )
 def bundle(call: Call, game_id: UUID) -> Response:
-    """Return the game as a `.shx` bundle that can be verified without this server."""
+    """
+    Return the game as a `.shx` bundle that can be verified without this server.
+
+    A ZIP archive of the log, a manifest and, if they exist, proofs, refused attempts and disputes.
+    """
     profile = call.query["profile"]
     if profile == "seat":
         required(call.player)
@@ -330,7 +334,11 @@ def checkpoint(_call: Call) -> Response:
     refuses=("not-found",),
 )
 def proof(call: Call) -> Response:
-    """Return the proof (C2SP tlog-proof) of a game's last leaf; `extra` is the leaf's data."""
+    """
+    Return the proof (C2SP tlog-proof) of a game's last leaf; `extra` is the leaf's data.
+
+    It shows that the game's head is in the public log under a signed checkpoint.
+    """
     found = services().log.proof(call.query["game"])
     if found is None:
         raise not_found("leaf in the public log")

@@ -54,7 +54,11 @@ def _check_seat(caller: Caller, game_id: UUID) -> None:
     replica=True,
 )
 def list_games(call: Call) -> Response:
-    """List the games that the caller can see, newest first."""
+    """
+    List the games that the caller can see, newest first.
+
+    Filters combine. `your_turn` states whether the caller may act in a game.
+    """
     query = call.query
     player = query["player"]
     items, next_ = services().lists.games(
@@ -80,7 +84,12 @@ def list_games(call: Call) -> Response:
     tagged=True,
 )
 def game(call: Call, game_id: UUID) -> Response:
-    """Return a game as the caller's seat or the public sees it, at present or at a past version."""
+    """
+    Return a game as the caller's seat or the public sees it, at present or at a past version.
+
+    With `wait` it is answered as soon as the version is not `after`. Views of other seats can be
+    read after the seal.
+    """
     as_, at = call.query["as_"], call.query["at"]
     if at is not None:
         return _past(call, game_id, at)
@@ -140,7 +149,12 @@ def move(call: Call, game_id: UUID) -> Response:
     admits=_check_seat,
 )
 def entropy(call: Call, game_id: UUID) -> Response:
-    """Commit to the caller's entropy for the shuffle, or reveal it."""
+    """
+    Commit to the caller's entropy for the shuffle, or reveal it.
+
+    With the entropy `commit` a seat commits first and reveals later, with `value` it reveals at
+    once; both are possible before the deal only.
+    """
     return change_response(
         services().entropy.give(
             call.caller,
@@ -165,7 +179,11 @@ def entropy(call: Call, game_id: UUID) -> Response:
     tagged=True,
 )
 def back(call: Call, game_id: UUID) -> Response:
-    """Take over from the bot that plays for the caller's seat; any move does the same."""
+    """
+    Take over from the bot that plays for the caller's seat; any move does the same.
+
+    A bot stands in for a player who has let deadlines pass. The answer is the caller's view.
+    """
     return change_response(services().stand_ins.back(call.caller, game_id, call.repeat), 200)
 
 

@@ -39,13 +39,22 @@ players = blueprint(
     location="/v1/players/{id}",
 )
 def register(call: Call) -> Response:
-    """Register a player; the token and the recovery code are shown only in this answer."""
+    """
+    Register a player; the token and the recovery code are shown only in this answer.
+
+    The token authenticates every later call as `Authorization: Bearer <token>`. A lost token can be
+    replaced with the recovery code only, so store both.
+    """
     return private(json_response(services().players.register(call.body["name"]), 201))
 
 
 @operation(players, "GET", "/players/me", answer=OwnPlayerSchema, token=Token.NEEDED)
 def me(call: Call) -> Response:
-    """Return the caller's profile, with the open tables that the caller hosts or sits at."""
+    """
+    Return the caller's profile, with the open tables that the caller hosts or sits at.
+
+    It counts the caller's hands at public and private tables.
+    """
     return private(json_response(services().players.me(call.by)))
 
 
@@ -75,7 +84,11 @@ def rename(call: Call) -> Response:
     refuses=("not-found",),
 )
 def player(_call: Call, player_id: UUID) -> Response:
-    """Return the public profile of a player."""
+    """
+    Return the public profile of a player.
+
+    Hands of public tables count; final rulings of disputes count everywhere.
+    """
     return shared(json_response(services().players.public(player_id)))
 
 
@@ -90,7 +103,11 @@ def player(_call: Call, player_id: UUID) -> Response:
     repeats=Repeats.REFUSED,
 )
 def rotate(call: Call) -> Response:
-    """Issue a new token for the caller; the old one expires."""
+    """
+    Issue a new token for the caller; the old one expires.
+
+    Use it if the token may be known to others. The recovery code stays valid.
+    """
     return private(json_response({"token": services().players.rotate(call.by)}, 201))
 
 
@@ -105,7 +122,11 @@ def rotate(call: Call) -> Response:
     repeats=Repeats.REFUSED,
 )
 def renew_recovery(call: Call) -> Response:
-    """Issue a new recovery code for the caller; the old one expires."""
+    """
+    Issue a new recovery code for the caller; the old one expires.
+
+    The code is shown in this answer only. The token stays valid.
+    """
     recovery = services().players.renew_recovery(call.by)
     return private(json_response({"recovery": recovery}, 201))
 
@@ -122,7 +143,12 @@ def renew_recovery(call: Call) -> Response:
     refuses=("unauthorized", "rate-limited"),
 )
 def recover(call: Call) -> Response:
-    """Issue a new token for a recovery code, which stays valid; the old token expires."""
+    """
+    Issue a new token for a recovery code, which stays valid; the old token expires.
+
+    This is the only way back to an account whose token is lost. The attempts of an address are
+    limited (`x-limits`).
+    """
     token = services().players.recover(call.body["recovery"])
     return private(json_response({"token": token}, 201))
 
@@ -137,6 +163,10 @@ def recover(call: Call) -> Response:
     refuses=("hand-running",),
 )
 def erase(call: Call) -> Response:
-    """Erase the caller: name and tokens are deleted; the logs of their games stay valid."""
+    """
+    Erase the caller: name and tokens are deleted; the logs of their games stay valid.
+
+    It is refused with `hand-running` while the caller plays a hand. It cannot be undone.
+    """
     services().players.erase(call.by)
     return private(Response(status=204))

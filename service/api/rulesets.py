@@ -26,7 +26,11 @@ bots = blueprint("bots", __name__, "Bots that can take a seat.")
 
 @operation(bots, "GET", "/bots", query=PageQuery, answer=BotPageSchema, token=Token.IGNORED)
 def list_bots(call: Call) -> Response:
-    """List the bots, weakest first."""
+    """
+    List the bots, weakest first.
+
+    A table seats a bot by its name: `{"bot": "greedy"}`.
+    """
     limit, cursor = call.query["limit"], call.query["cursor"]
     items = [
         {"name": bot.name, "description": bot.description, "strength": bot.strength}
@@ -55,7 +59,11 @@ rulesets = blueprint(
     token=Token.IGNORED,
 )
 def list_rulesets(call: Call) -> Response:
-    """List rulesets: the catalogue, those known by name only, then custom ones, newest first."""
+    """
+    List rulesets: the catalogue, those known by name only, then custom ones, newest first.
+
+    An item has no settings and statements: those are in the answer about one ruleset.
+    """
     limit, cursor = call.query["limit"], call.query["cursor"]
     items, next_ = services().ruleset_pages.page(limit=limit, cursor=cursor)
     return shared(json_response(page(items, next_)))
@@ -95,7 +103,11 @@ def make_ruleset(call: Call) -> Response:
 
 @operation(rulesets, "GET", "/rulesets/schema", answer=JsonSchemaSchema, token=Token.IGNORED)
 def settings_schema(_call: Call) -> Response:
-    """Return the JSON Schema of the settings of a ruleset."""
+    """
+    Return the JSON Schema of the settings of a ruleset.
+
+    It describes `settings` of a ruleset and `changes` of a new one.
+    """
     return shared(json_response(services().ruleset_pages.schema()), seconds=60)
 
 
@@ -108,7 +120,11 @@ def settings_schema(_call: Call) -> Response:
     refuses=("not-found",),
 )
 def ruleset(_call: Call, ruleset_id: str) -> Response:
-    """Return a ruleset: source, settings, and the rules as statements."""
+    """
+    Return a ruleset: source, settings, and the rules as statements.
+
+    A refused move cites a statement by its id. A ruleset never changes.
+    """
     return shared(json_response(services().ruleset_pages.get(ruleset_id)), seconds=60)
 
 
@@ -122,6 +138,10 @@ def ruleset(_call: Call, ruleset_id: str) -> Response:
     refuses=("not-found",),
 )
 def differences(call: Call, ruleset_id: str) -> Response:
-    """List the settings in which a ruleset differs from the ruleset `from`."""
+    """
+    List the settings in which a ruleset differs from the ruleset `from`.
+
+    Each has both values and, if there is one, the statement about it.
+    """
     items = services().ruleset_pages.differences(ruleset_id, call.query["from_"])
     return shared(json_response(page(items, None)), seconds=60)

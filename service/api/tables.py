@@ -60,7 +60,12 @@ TABLE = "/tables/<uuid:table_id>"
     tagged=True,
 )
 def open_table(call: Call) -> Response:
-    """Open a table; if its seats are full and `deal` is true, the first hand is dealt at once."""
+    """
+    Open a table; if its seats are full and `deal` is true, the first hand is dealt at once.
+
+    The caller is the host and, with `"me"` among the seats, a player. A private table is answered
+    with its invite, which is shown in this answer only.
+    """
     body = call.body
     table_request = TableRequest(
         ruleset=body["ruleset"],
@@ -87,7 +92,11 @@ def open_table(call: Call) -> Response:
     replica=True,
 )
 def list_tables(call: Call) -> Response:
-    """List the tables that the caller can see: public ones, own ones, and the invite's table."""
+    """
+    List the tables that the caller can see: public ones, own ones, and the invite's table.
+
+    Newest first. `mine` leaves out tables that the caller neither hosts nor sits at.
+    """
     query = call.query
     if query["mine"]:
         required(call.player)
@@ -113,7 +122,12 @@ def list_tables(call: Call) -> Response:
     tagged=True,
 )
 def table(call: Call, table_id: UUID) -> Response:
-    """Return a table; with `wait`, as soon as its version is not `after`."""
+    """
+    Return a table; with `wait`, as soon as its version is not `after`.
+
+    A long poll waits for seats to be taken or for the next hand. On a busy server it is answered at
+    once.
+    """
     found, version = services().tables.view(call.caller, table_id)
     after = version if call.query["after"] is None else call.query["after"]
     if call.query["wait"] and version == after:
@@ -144,7 +158,12 @@ def table(call: Call, table_id: UUID) -> Response:
     tagged=True,
 )
 def sit(call: Call, table_id: UUID) -> Response:
-    """Take a seat; without `seat`, any open one."""
+    """
+    Take a seat; without `seat`, any open one.
+
+    A private table needs its invite, in the body or the header. The hand is dealt as soon as all
+    seats are taken, if the table says so.
+    """
     body = call.body
     return change_response(
         services().tables.sit(
@@ -171,7 +190,12 @@ def sit(call: Call, table_id: UUID) -> Response:
     tagged=True,
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
-    """Change the entropy or key of the caller's seat for future hands; omitted fields stay."""
+    """
+    Change the entropy or key of the caller's seat for future hands; omitted fields stay.
+
+    A seat with a key changes it with `sig`, a signature of the new key by the old one. It is
+    possible between hands only.
+    """
     found, version = services().tables.change_seat(
         call.by, table_id, changes=call.body, invite=call.caller.invite
     )
@@ -210,7 +234,11 @@ def key_changes(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders,),
 )
 def leave(call: Call, table_id: UUID) -> Response:
-    """Leave the caller's seat, between hands."""
+    """
+    Leave the caller's seat, between hands.
+
+    The seat is open for others. Hands that were played stay as they are.
+    """
     services().tables.leave(call.by, table_id, invite=call.caller.invite)
     return private(Response(status=204))
 
@@ -226,7 +254,11 @@ def leave(call: Call, table_id: UUID) -> Response:
     headers=(InviteHeaders, MatchHeaders),
 )
 def close(call: Call, table_id: UUID) -> Response:
-    """Close a table as its host, between hands; `If-Match` requires its version."""
+    """
+    Close a table as its host, between hands; `If-Match` requires its version.
+
+    A closed table stays readable. Closing it again changes nothing.
+    """
     services().tables.close(call.caller, call.by, table_id, expected_versions)
     return private(Response(status=204))
 
@@ -249,7 +281,11 @@ def close(call: Call, table_id: UUID) -> Response:
     tagged=True,
 )
 def deal(call: Call, table_id: UUID) -> Response:
-    """Deal the next hand, as a seated player or the host."""
+    """
+    Deal the next hand, as a seated player or the host.
+
+    All seats have to be taken. The answer has the new hand as the caller sees it.
+    """
     return change_response(
         services().tables.deal(call.by, table_id, call.repeat, invite=call.caller.invite)
     )

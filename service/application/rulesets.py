@@ -159,6 +159,7 @@ class RulesetPages:
         self._rulebook = rulebook
         # A ruleset never changes, and its texts are slow to generate.
         self._describe_custom = lru_cache(maxsize=MAX_CACHED)(self._describe_uncached)
+        self._summarize_custom = lru_cache(maxsize=MAX_CACHED)(self._summarize_uncached)
 
     def built_in(self) -> list[dict[str, Any]]:
         """Return the rulesets of the catalogue, then those known by name only."""
@@ -171,6 +172,14 @@ class RulesetPages:
         if identity in catalogue():
             return _of_catalogue(identity)
         return self._describe_custom(identity)
+
+    def summary(self, identity: str) -> dict[str, Any]:
+        """Return one ruleset as lists show it; raises Refusal `not-found`."""
+        if identity in known_by_name():
+            return _summary_of_name(known_by_name()[identity])
+        if identity in catalogue():
+            return _summary_of_catalogue(identity)
+        return self._summarize_custom(identity)
 
     def page(self, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], str | None]:
         """
@@ -191,7 +200,7 @@ class RulesetPages:
                 after=cursor if is_custom else None, limit=limit + 1 - len(ids)
             )
             ids += [ruleset.id for ruleset in custom]
-        items = [self.get(identity) for identity in ids[:limit]]
+        items = [self.summary(identity) for identity in ids[:limit]]
         return items, ids[limit - 1] if len(ids) > limit else None
 
     def differences(self, identity: str, from_: str) -> list[dict[str, Any]]:
@@ -208,6 +217,9 @@ class RulesetPages:
         with work(TEXT_COST):
             return described(found)
 
+    def _summarize_uncached(self, identity: str) -> dict[str, Any]:
+        return summarized(self._found(identity))
+
     def _found(self, identity: str) -> Definition:
         found = self._rulebook.find(identity)
         if found is None:
@@ -220,8 +232,23 @@ def _of_catalogue(identity: str) -> dict[str, Any]:
     return described(catalogue()[identity])
 
 
+@lru_cache(maxsize=256)
+def _summary_of_catalogue(identity: str) -> dict[str, Any]:
+    return summarized(catalogue()[identity])
+
+
 def described(ruleset: Definition) -> dict[str, Any]:
     """Return a playable ruleset as the API shows it, with its default options."""
+    return {
+        **summarized(ruleset),
+        "settings": ruleset.settings({}),
+        "statements": [_statement(statement) for statement in _statements(ruleset)],
+        "differs": [difference.data() for difference in differs_from_base(ruleset)],
+    }
+
+
+def summarized(ruleset: Definition) -> dict[str, Any]:
+    """Return what `described` does without settings and texts."""
     settings = ruleset.settings({})
     pinned = ruleset.pinned({})
     return {
@@ -237,9 +264,6 @@ def described(ruleset: Definition) -> dict[str, Any]:
             name: {"values": list(option.values), "default": option.default}
             for name, option in ruleset.options.items()
         },
-        "settings": settings,
-        "statements": [_statement(statement) for statement in _statements(ruleset)],
-        "differs": [difference.data() for difference in differs_from_base(ruleset)],
     }
 
 
@@ -260,6 +284,10 @@ def _statement(statement: Statement) -> dict[str, Any]:
 
 
 def _named(known: KnownByName) -> dict[str, Any]:
+    return {**_summary_of_name(known), "settings": None, "statements": [], "differs": []}
+
+
+def _summary_of_name(known: KnownByName) -> dict[str, Any]:
     return {
         "id": known.id,
         "name": known.name,
@@ -270,9 +298,6 @@ def _named(known: KnownByName) -> dict[str, Any]:
         "playable": False,
         "seats": None,
         "options": {},
-        "settings": None,
-        "statements": [],
-        "differs": [],
     }
 
 

@@ -111,7 +111,7 @@ def generated(document: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> 
     settings.write_text("post_hooks: []\n", "utf-8")  # the generated code need not be formatted
     output = run(
         *generator,
-        *("--path", document, "--output-path", "shithead_client", "--config", settings),
+        *("--path", document, "--output-path", "shithead_api_client", "--config", settings),
         folder=folder,
     )
     # What the generator leaves out: a ZIP as an answer, and two of three bodies of an upload.
@@ -120,7 +120,7 @@ def generated(document: Path, address: str, monkeypatch: pytest.MonkeyPatch) -> 
         "WARNING parsing POST /v1/verify within evidence.",
     }
     monkeypatch.syspath_prepend(folder)
-    return Generated(package="shithead_client", address=address)
+    return Generated(package="shithead_api_client", address=address)
 
 
 def test_a_python_client_is_generated_and_makes_thirty_calls(generated: Generated) -> None:

@@ -204,6 +204,22 @@ def test_the_headers_of_answers_are_in_the_document(world: World) -> None:
         assert sent <= set(documented.get("headers", {})), (method, template)
 
 
+def test_the_document_has_what_linters_and_generators_need(world: World) -> None:
+    """Redocly's rules: a server, a license, a description of each operation."""
+    answer = world.get("/v1/openapi.json")
+    document = answer.json
+    assert [server["url"] for server in document["servers"]] == ["/"]
+    assert document["info"]["license"]["identifier"] == "MIT"
+    for calls in document["paths"].values():
+        for method, call in calls.items():
+            if method != "parameters":
+                assert len(call["description"]) > 30, call["operationId"]
+                assert call["description"] != call["summary"]
+    recommended = f"{document['info']['title'].lower().replace(' ', '_')}_client"
+    assert recommended != "shithead_client", "the name of our wheel"
+    assert len(answer.data) < 600_000
+
+
 def test_every_get_has_an_etag_and_answers_304_except_streams(
     world: World, document: dict[str, Any]
 ) -> None:
@@ -304,8 +320,8 @@ def test_a_long_example_is_linked_and_complete(world: World) -> None:
     assert len(linked) > 3
     for address in linked:
         assert world.get(address).status_code == 200, address
-    [rulesets] = [one for one in linked if one.endswith("rulesets.list_rulesets.200.json")]
-    assert len(world.get(rulesets).json["items"]) == 1
+    [ruleset] = [one for one in linked if one.endswith("rulesets.ruleset.200.json")]
+    assert world.get(ruleset).json["statements"]
     assert world.get("/docs/examples/games.game.500.json").status_code == 404
 
 

@@ -153,14 +153,14 @@ def test_large_heads_are_refused_before_they_are_parsed(service: Running) -> Non
             with contextlib.suppress(ConnectionError):
                 client.sendall(f"{head}Connection: close\r\n\r\n".encode())
             assert client.recv(100).split()[1] == status, length
-    client = Client(port=service.port)
+    caller = Client(port=service.port)
     for headers, path, expected in (
         ({f"X-{n}": "1" for n in range(90)}, "/v1/none", (404, True)),
         ({f"X-{n}": "1" for n in range(300)}, "/v1/none", (431, False)),
         ({}, f"/v1/{'n' * 20_000}", (404, True)),
         ({}, f"/v1/{'n' * 100_000}", (431, False)),
     ):
-        answer = client.call("GET", path, headers=headers)
+        answer = caller.call("GET", path, headers=headers)
         is_problem = answer.headers.get("content-type") == "application/problem+json"
         assert (answer.status, is_problem) == expected, (len(headers), len(path))
         assert bool(answer.body) is is_problem, "as the API document states it"
