@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -74,7 +75,7 @@ class FixedWindows:
             if now >= end:
                 end, count = now + WINDOW_SECONDS, 0
             self._windows[key] = end, count + cost
-        return limit - count - cost, end - now
+        return limit - count - cost, min(end - now, WINDOW_SECONDS)  # rounding can add a little
 
 
 class RateLimits:
@@ -170,13 +171,18 @@ def register(app: Flask, rate_limits: RateLimits) -> None:
     def add_limits(response: Response) -> Response:
         windows: list[Window] = present_notes().get("limits", ())
         if windows:
-            policies = (f'"{one.policy}";q={one.limit};w={WINDOW_SECONDS}' for one in windows)
-            left = (
-                f'"{one.policy}";r={max(0, one.left)};t={math.ceil(one.seconds)}' for one in windows
+            policies = ", ".join([_policy(name, limit) for name, limit, _, _ in windows])
+            left = ", ".join(
+                [f'"{name}";r={max(0, left)};t={math.ceil(t)}' for name, _, left, t in windows]
             )
-            response.headers.add("RateLimit-Policy", ", ".join(policies))
-            response.headers.add("RateLimit", ", ".join(left))
+            response.headers.add("RateLimit-Policy", policies)
+            response.headers.add("RateLimit", left)
         return response
+
+
+@cache
+def _policy(name: str, limit: int) -> str:
+    return f'"{name}";q={limit};w={WINDOW_SECONDS}'
 
 
 def published(settings: Settings) -> dict[str, Any]:

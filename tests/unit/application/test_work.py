@@ -113,13 +113,15 @@ def test_each_list_of_the_legal_moves_of_a_large_hand_needs_a_slot(services: Ser
 def test_generating_texts_of_custom_rulesets_counts_as_work(
     services: Services,
 ) -> None:
-    ada, meter = person(services, "Ada"), Meter()
+    ada, meter, made = person(services, "Ada"), Meter(), []
     for size in (4, 5, 6):
         changes = {"refill": {"size": size}, "deal": {"hand": 4}}
-        services.rulemaking.make(ada, name="Own", base="shithead", changes=changes)
+        answer = services.rulemaking.make(ada, name="Own", base="shithead", changes=changes)
+        made.append(orjson.loads(answer.body)["id"])
+    assert meter.of(lambda: [services.ruleset_pages.get(one) for one in made]) == 3 * TEXT_COST
+    assert meter.of(lambda: [services.ruleset_pages.get(one) for one in made]) == 0
     listed = partial(services.ruleset_pages.page, limit=200, cursor=None)
-    assert meter.of(listed) == 3 * TEXT_COST
-    assert meter.of(listed) == 0
+    assert meter.of(listed) == 0, "a list has no texts"
     services.rulebook._custom.clear()
     assert meter.of(listed) == 3 * READ_COST
 
