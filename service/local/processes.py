@@ -335,16 +335,6 @@ def kill_group(child: Child) -> None:
         os.killpg(child.pid, signal.SIGKILL)
 
 
-def wait_until(ready: Callable[[], bool], *, seconds: float, every: float = 0.02) -> bool:
-    """Return whether `ready` returned true within `seconds`."""
-    end = time.monotonic() + seconds
-    while not ready():
-        if time.monotonic() > end:
-            return False
-        time.sleep(every)
-    return True
-
-
 def log_tail(log: Path, lines: int = 5) -> str:
     """Return the last lines of a log, indented, for an error message."""
     try:

@@ -43,6 +43,10 @@ STREAM_INTERFACE = ("--interface", "asginl", "--loop", "asyncio", "--workers", "
 """Options of granian for the stream process, which reads the sizes of its pools from settings."""
 
 
+WEB_SERVER = "granian"
+"""The begin of the name under which the system lists the processes of the API and of streams."""
+
+
 class StartError(Exception):
     """The service cannot start; the message states the cause."""
 

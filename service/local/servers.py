@@ -10,12 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
 import psycopg
 import redis
 
+from service.local.predecessors import children_of, end_all, runs_in, working_in
 from service.local.processes import (
     EmbeddedError,
     Identity,
@@ -27,7 +29,6 @@ from service.local.processes import (
     name_for,
     start_child,
     stop_child,
-    wait_until,
 )
 
 _SUPERUSER = "postgres"
@@ -40,7 +41,10 @@ _POSTGRES_FOLDERS = (
 _REACHABLE = Path("/var/tmp")  # noqa: S108 - folders created there are checked
 _OLDEST_MAJOR = 15
 _SOCKET_DIRECTORY_LINE = 4  # of postmaster.pid
-_START_SECONDS = 30.0  # a start may include the recovery from a crash
+_START_SECONDS = 30.0  # until the server answers, also that it recovers from a crash
+_RECOVERY_SECONDS = 600.0  # at most for that recovery: another start would begin it anew
+_PATIENCE = 5.0  # seconds for the processes of a killed predecessor to end
+_LAST_PATIENCE = 2.0  # seconds after each signal that follows
 
 
 class EmbeddedPostgres:
@@ -48,7 +52,9 @@ class EmbeddedPostgres:
     One PostgreSQL server with its cluster in `data`, created at the first start.
 
     It listens on a socket in a private folder, so it needs no password. Its address stays the
-    same after restarts. `durable=False` disables fsync, for tests.
+    same after restarts. `durable=False` disables fsync, for tests. Only one program at a time may
+    use `data` (`lock_data`): a server that already runs there was left by a killed program, and
+    is ended.
     """
 
     name = "PostgreSQL"
@@ -88,6 +94,7 @@ class EmbeddedPostgres:
         if not (self._data / "PG_VERSION").exists():
             self._make_cluster()
         self._check_cluster()
+        self._end_predecessor()
         end = time.monotonic() + _START_SECONDS
         while not self._try_start(end):
             if time.monotonic() > end:
@@ -161,23 +168,32 @@ class EmbeddedPostgres:
                 "use another data folder or install that version"
             )
 
+    def _end_predecessor(self) -> None:
+        """
+        End the server that a killed program left behind; raises EmbeddedError if it stays.
+
+        The kernel sent it SIGINT, but a server that was recovering from a crash, or has a child
+        that hangs, goes on for ever. SIGQUIT and SIGKILL lose nothing that was committed. A pid
+        file that names no PostgreSQL is deleted: after a crash of the machine another process may
+        have its pid.
+        """
+        pid_file = self._data / "postmaster.pid"
+        signals = (
+            *((None, _PATIENCE), (signal.SIGQUIT, _LAST_PATIENCE)),
+            (signal.SIGKILL, _LAST_PATIENCE),
+        )
+        left = end_all(lambda: _processes_of(pid_file), signals)
+        if left:
+            raise EmbeddedError(f"another PostgreSQL (process {left[0]}) uses {self._data}")
+        pid_file.unlink(missing_ok=True)
+
     def _try_start(self, end: float) -> bool:
         """
         Return whether the server started.
 
-        The server exits at once while processes of a killed predecessor are still running, so the
-        caller repeats the call until `end` (monotonic). A pid file that names no PostgreSQL is
-        deleted: after a crash of the machine another process may have its pid. Raises
-        EmbeddedError if another server still uses the cluster after 10 seconds.
+        It exits at once while the shared memory of a predecessor is still in use, so the caller
+        repeats the call until `end` (monotonic).
         """
-        pid_file = self._data / "postmaster.pid"
-        running = _postgres_of(pid_file)
-        if running is None:
-            pid_file.unlink(missing_ok=True)
-        elif time.monotonic() > end - _START_SECONDS + 10:
-            raise EmbeddedError(f"another PostgreSQL (process {running}) uses {self._data}")
-        else:
-            return False
         self._sockets.make()  # at each attempt: the shell of a predecessor may have removed it
         self._identity.own(self._sockets.folder)
         self._child = start_child(
@@ -205,16 +221,25 @@ class EmbeddedPostgres:
         return [self._binaries / "postgres", "-D", self._data, *options]
 
     def _answers(self, child: subprocess.Popen[bytes], end: float) -> bool:
-        """Return whether the server accepts a connection before it exits and before `end`."""
+        """
+        Return whether the server accepts a connection before it exits and before `end`.
+
+        While it recovers from a crash, which depends on what was written before, it has longer.
+        """
         while child.poll() is None:
-            if time.monotonic() > end:
-                stop_child(child, [(signal.SIGQUIT, 2.0)])
-                return False
             with contextlib.suppress(psycopg.OperationalError):
                 psycopg.connect(self.url, connect_timeout=5).close()
                 return True
+            late = time.monotonic() - end
+            if late > (_RECOVERY_SECONDS if self._recovers() else 0):
+                stop_child(child, [(signal.SIGQUIT, 2.0)])
+                return False
             time.sleep(0.02)
         return False
+
+    def _recovers(self) -> bool:
+        """Return whether the server answers that it does not accept connections yet."""
+        return psycopg.pq.PGconn.ping(self.url.encode()) == psycopg.pq.Ping.REJECT
 
 
 def running_address(data: Path) -> str | None:
@@ -271,23 +296,23 @@ def _locale(major: int) -> tuple[str, ...]:
 
 
 def _postgres_of(pid_file: Path) -> int | None:
-    """Return the process id in `pid_file`; None unless it is that of a running PostgreSQL."""
+    """Return the process id in `pid_file`; None unless it is that of its running PostgreSQL."""
     try:
         pid = int(pid_file.read_text().split("\n", 1)[0])
-        os.kill(pid, 0)
-    except (OSError, ValueError) as error:
-        if not isinstance(error, PermissionError):
-            return None
-    answer = subprocess.run(
-        ["ps", "-ww", "-o", "stat=,args=", "-p", str(pid)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return pid if "postgres" in answer.stdout and not answer.stdout.startswith("Z") else None
+    except (OSError, ValueError):
+        return None
+    return pid if runs_in(pid, pid_file.parent, "postgres") else None
+
+
+def _processes_of(pid_file: Path) -> list[int]:
+    """Return the processes of the server with this pid file, its postmaster first if it runs."""
+    leader = _postgres_of(pid_file)
+    first = [] if leader is None else [leader, *children_of(leader)]
+    return list(dict.fromkeys([*first, *working_in(pid_file.parent, "postgres")]))
 
 
 _VALKEY_SOCKET = "valkey.sock"
+_VALKEY_SECONDS = 10.0  # until it answers
 _VALKEY_FOLDERS = (Path("/usr/sbin"), Path("/usr/local/bin"), Path("/opt/homebrew/bin"))
 
 
@@ -319,25 +344,42 @@ class EmbeddedValkey:
 
     def start(self) -> str:
         """Start the server, wait until it answers, return its address; raises EmbeddedError."""
+        self._end_predecessor()
+        end = time.monotonic() + _VALKEY_SECONDS
+        while not self._try_start(end):
+            if time.monotonic() > end:
+                raise EmbeddedError(f"Valkey does not start:\n{log_tail(self._log)}")
+            time.sleep(0.2)
+        return self.url
+
+    def _end_predecessor(self) -> None:
+        """
+        End the server that a killed program left behind.
+
+        The kernel sent it SIGTERM. If it ends later than our start it deletes our socket.
+        """
+        if self._child is None or self._child.poll() is not None:
+            found = partial(working_in, self._folder, self._program.name)
+            end_all(found, ((None, _PATIENCE), (signal.SIGKILL, _LAST_PATIENCE)))
+
+    def _try_start(self, end: float) -> bool:
+        """
+        Return whether the server started; the caller repeats the call until `end` (monotonic).
+
+        The shell of a predecessor may remove the folder of the socket meanwhile.
+        """
         self._sockets.make()
         child = start_child(self._command(), log=self._log, folder=self._folder)
         self._child = child
-        client = redis.Redis.from_url(self.url)
-
-        def settled() -> bool:
-            if child.poll() is not None:
-                return True
-            try:
-                return bool(client.ping())
-            except redis.RedisError:
-                return False
-
-        answered = wait_until(settled, seconds=10)
-        client.close()
-        if not answered or child.poll() is not None:
-            stop_child(child, [])
-            raise EmbeddedError(f"Valkey does not start:\n{log_tail(self._log)}")
-        return self.url
+        with contextlib.closing(redis.Redis.from_url(self.url)) as client:
+            while child.poll() is None:
+                with contextlib.suppress(redis.RedisError):
+                    if client.ping():
+                        return True
+                if time.monotonic() > end:
+                    stop_child(child, [])
+                time.sleep(0.02)
+        return False
 
     def stop(self) -> None:
         """Stop the server."""

@@ -14,13 +14,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from service.config import ConfigError, variable
+from service.local.predecessors import end_all, working_in
 from service.local.processes import EmbeddedError, LogRotation, make_folder
 from service.local.programs import (
+    WEB_SERVER,
     Servers,
     StartError,
     Supervisor,
@@ -36,6 +39,7 @@ _NO_WORKERS = (
     "warning: --workers 0: bots do not move, and time-outs are not applied, unless workers run "
     "elsewhere (python -m workers.main worker)"
 )
+_KILL_SECONDS = 2.0  # for killed processes to end
 _STOP_SECONDS = 5.0  # for requests and jobs to end; stopping takes at most ten seconds in all
 
 
@@ -84,6 +88,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
         _free_port(options.host, options.port)  # before a folder is created
     data = make_folder(options.data.expanduser().absolute())
     stack.enter_context(lock_data(data))
+    end_web_servers(data)
     port = _free_port(options.host, options.port)
     servers = Servers(data, stack)
     settings = settings_of_children(
@@ -115,6 +120,16 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     if settings.workers == 0:
         print(_NO_WORKERS, file=sys.stderr, flush=True)
     _supervise(servers, supervisor, LogRotation(data / "logs"))
+
+
+def end_web_servers(data: Path) -> None:
+    """
+    End the web servers that a killed `up` left in its data folder: they hold the port.
+
+    The kernel sent them SIGTERM; each lets its requests end before.
+    """
+    found = partial(working_in, data, WEB_SERVER)
+    end_all(found, ((None, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)))
 
 
 def _supervise(servers: Servers, supervisor: Supervisor, rotation: LogRotation) -> NoReturn:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +19,7 @@ import pytest
 import redis
 
 from service.local import processes
+from service.local.predecessors import children_of
 from service.local.processes import (
     EmbeddedError,
     Identity,
@@ -109,6 +112,128 @@ def test_a_pid_file_of_another_program_does_not_prevent_a_start(
     finally:
         other.kill()
         other.wait()
+
+
+def test_a_pid_file_of_another_postgres_neither_prevents_a_start_nor_ends_that_one(
+    tmp_path: Path, server: EmbeddedPostgres
+) -> None:
+    server.start()
+    server.stop()
+    program = Path(shutil.copy("/bin/sleep", tmp_path / "postgres"))
+    other = subprocess.Popen([program, "60"])
+    try:
+        (server.data / "postmaster.pid").write_text(f"{other.pid}\n{server.data}\n0\n5432\n")
+        assert _query(server.start(), "SELECT 1") == 1
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+@contextlib.contextmanager
+def left_behind(folder: Path, kind: str) -> Iterator[tuple[int, subprocess.Popen[str]]]:
+    """Start a server in a program of its own; return its process id and that program."""
+    script = (
+        "import sys, time; from pathlib import Path\n"
+        f"from service.local.servers import {kind}\n"
+        f"server = {kind}(Path(sys.argv[1]))\n"
+        "server.start()\n"
+        "print(server.process.pid, flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    root = Path(__file__).resolve().parents[3]
+    command = [sys.executable, "-c", script, str(folder)]
+    program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root)
+    assert program.stdout is not None
+    try:
+        yield int(program.stdout.readline()), program
+    finally:
+        program.kill()
+        program.wait()
+        program.stdout.close()
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a start wait for the processes of a predecessor only for a moment."""
+    monkeypatch.setattr("service.local.servers._PATIENCE", 0.3)
+    monkeypatch.setattr("service.local.servers._LAST_PATIENCE", 0.5)
+
+
+@pytest.mark.parametrize("postmaster", ["hangs", "is dead"])
+@pytest.mark.usefixtures("impatient")
+def test_a_postgres_that_hangs_after_its_program_was_killed_is_ended_by_the_next_start(
+    tmp_path: Path, postmaster: str
+) -> None:
+    """A child that does not end keeps the postmaster and its shared memory, as in a recovery."""
+    with left_behind(tmp_path, "EmbeddedPostgres") as (pid, program):
+        server = EmbeddedPostgres(tmp_path)
+        _write(server.url, "CREATE TABLE kept AS SELECT 7 AS n")
+        child = children_of(pid)[0]
+        os.kill(child, signal.SIGSTOP)
+        if postmaster == "is dead":
+            os.kill(pid, signal.SIGKILL)
+        program.kill()
+    try:
+        assert _query(server.start(), "SELECT n FROM kept") == 7
+        assert _gone(pid, within=0.1) and _gone(child, within=0.1)
+    finally:
+        server.stop()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_valkey_that_hangs_after_its_program_was_killed_does_not_take_the_socket_along(
+    tmp_path: Path,
+) -> None:
+    with left_behind(tmp_path, "EmbeddedValkey") as (pid, program):
+        os.kill(pid, signal.SIGSTOP)
+        program.kill()
+    server = EmbeddedValkey(tmp_path)
+    try:
+        url = server.start()
+        assert _gone(pid, within=0.1)
+        with redis.Redis.from_url(url) as client:
+            assert client.ping()
+    finally:
+        server.stop()
+
+
+def test_a_valkey_whose_folder_is_removed_before_it_listens_starts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shell of a predecessor removes an empty folder of sockets."""
+    make, made = processes.Sockets.make, list[int]()
+
+    def make_and_lose(sockets: processes.Sockets) -> None:
+        make(sockets)
+        made.append(1)
+        if len(made) == 1:
+            sockets.folder.rmdir()
+
+    monkeypatch.setattr(processes.Sockets, "make", make_and_lose)
+    server = EmbeddedValkey(tmp_path)
+    try:
+        with redis.Redis.from_url(server.start()) as client:
+            assert client.ping()
+    finally:
+        server.stop()
+    assert len(made) == 2
+
+
+def test_a_postgres_that_recovers_has_more_time_than_one_that_does_not_answer(
+    server: EmbeddedPostgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A recovery that is ended because it takes long would begin anew, and never end."""
+    server.start()
+    server.stop()
+    (server.data / "recovery.signal").touch()
+    with (server.data / "postgresql.conf").open("a") as settings:
+        settings.write("restore_command = 'sleep 0.5; false'\n")
+    monkeypatch.setattr("service.local.servers._START_SECONDS", 0.2)
+    with monkeypatch.context() as impatient, pytest.raises(EmbeddedError, match="does not start"):
+        impatient.setattr("service.local.servers._RECOVERY_SECONDS", 0.0)
+        server.start()
+    assert _query(server.start(), "SELECT 1") == 1
 
 
 def test_an_interrupted_initialization_is_repeated(
