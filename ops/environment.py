@@ -21,6 +21,8 @@ _INDEX = "global.index-url"
 
 _STAMP = "shithead-stamp.json"
 _OLDEST = (3, 11)
+_SYSTEM = "/usr/bin/python3"
+_TEST_REQUIREMENTS = ("pytest", "hypothesis")
 _CANDIDATES = ("python3.14", "python3.13", "python3.12", "python3.11")
 
 
@@ -56,6 +58,51 @@ def add_extras(python: Path, *names: str) -> None:
     extras = _project()["optional-dependencies"]
     requirements = [one for name in names for one in extras[name]]
     _install(python, requirements, f"cannot install the extras {', '.join(names)}")
+
+
+def other_python(python: Path, path: str) -> str | None:
+    """
+    Return a Python of another release than `python`: the system's, else the newest on `path`.
+
+    Modules of the standard library change also between two security updates of one version. None
+    is returned if this machine has no other one that is new enough.
+    """
+    folders = path.split(os.pathsep)
+    found = [_SYSTEM, *(f"{folder}/{name}" for name in _CANDIDATES for folder in folders)]
+    ours = _release_of(str(python))
+    for candidate in found:
+        release = _release_of(candidate) if os.access(candidate, os.X_OK) else ""
+        if release not in ("", ours):
+            return candidate
+    return None
+
+
+def small_environment(folder: Path, python: str) -> Path | None:
+    """
+    Return the Python of an environment below `folder` for unit tests under another Python.
+
+    It is made by uv with the requirements of the service. None is returned if uv cannot make it,
+    as without wheels for that Python.
+    """
+    uv = str(folder / "bin" / "uv")
+    made = folder / "cache" / "other-python"
+    stamp, wanted = made / _STAMP, f"{_fingerprint()} {_release_of(python)}"
+    if not (stamp.exists() and stamp.read_text() == wanted):
+        pip = [uv, "pip", "install", "--quiet", "--python", str(_python(made))]
+        needed = [*_requirements(dev=False), *_TEST_REQUIREMENTS]
+        if not (
+            _succeeds([uv, "venv", "--quiet", "--clear", "--python", python, str(made)])
+            and _succeeds([*pip, "-c", str(_CONSTRAINTS), *needed])
+        ):
+            return None
+        stamp.write_text(wanted)
+    return _python(made)
+
+
+def _release_of(python: str) -> str:
+    """Return the version of a Python with its build; empty if it does not run or is too old."""
+    script = f"import sys; print(sys.version if sys.version_info >= {_OLDEST} else '')"
+    return _output([python, "-c", script])
 
 
 def bytecode_folder(folder: Path) -> Path:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
+
+from service.addresses import check_redis_url, scheme_of
 
 ERASURES = "erased-players.txt"
 """The name of the list of erased players beside the key file."""
@@ -50,34 +51,13 @@ class LogFormat(StrEnum):
 
 
 def _database_url(value: str) -> str:
-    if urlsplit(value).scheme not in {"postgresql", "postgres"}:
+    if scheme_of(value) not in {"postgresql", "postgres"}:
         raise ValueError("is not an address like postgresql://user@host/database")
     return value
 
 
-def uses_sentinel(redis_url: str) -> bool:
-    """Return whether an address names Sentinels: `redis+sentinel://host:26379,host2:26379/NAME`."""
-    return urlsplit(redis_url).scheme in {"redis+sentinel", "rediss+sentinel"}
-
-
 def _redis_url(value: str) -> str:
-    parts = urlsplit(value)
-    for host in parts.netloc.rpartition("@")[2].split(","):
-        try:
-            _ = urlsplit(f"//{host}").port
-        except ValueError:
-            raise ValueError("has a port that is not a number from 0 to 65535") from None
-    if uses_sentinel(value):
-        if not re.fullmatch(r"/[^/]+/?", parts.path):
-            raise ValueError("must have the name of the master, and nothing else, as its path")
-        if not re.fullmatch(r"(db=[0-9]+)?", parts.query):
-            raise ValueError("has a query other than the number of a database: ?db=1")
-        return value
-    if parts.scheme not in {"redis", "rediss", "unix"}:
-        raise ValueError(
-            "is not an address like redis://host:6379/0, unix:///path?db=0 or "
-            "redis+sentinel://host:26379,host2:26379/NAME"
-        )
+    check_redis_url(value)
     return value
 
 

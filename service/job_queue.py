@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from secrets import token_hex
 from typing import Any, Final
-from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import UUID
 
 import orjson
@@ -23,10 +22,10 @@ from rq.serializers import JSONSerializer
 
 from schemas.settings import Tree
 from service import tracing
+from service.addresses import sentinels_of, uses_sentinel
 from service.application.errors import Refusal
 from service.application.ports import GameVersion
 from service.application.quotas import Slots
-from service.config import uses_sentinel
 from service.shx.canonical import canonical
 from service.tracing import Attribute, Step
 
@@ -75,8 +74,6 @@ def giving_up_after(seconds: float) -> dict[str, Any]:
 SENTINEL_SECONDS = 0.5
 """Timeout of a call to one Sentinel, unless the calls to Redis have a shorter one."""
 
-_SENTINEL_PORT = 26379
-
 
 def client_of(url: str, **options: Any) -> redis.Redis:
     """
@@ -84,35 +81,22 @@ def client_of(url: str, **options: Any) -> redis.Redis:
 
     With Sentinels every new connection asks them for the present master. User and password are
     those of the servers and of the Sentinels; `rediss+sentinel` uses TLS to both. Raises
-    ValueError for an address without the name of the master or with an empty host.
+    ValueError for an address that does not fit, as one without the name of the master.
     """
     if not uses_sentinel(url):
         return redis.Redis.from_url(url, **options)
-    parts = urlsplit(url)
-    name = parts.path.strip("/")
-    if not name:
-        raise ValueError("the address of Sentinels ends with the name of the master")
-    login, _, hosts = parts.netloc.rpartition("@")
-    user, _, password = (unquote(word) for word in login.partition(":"))
-    known: dict[str, Any] = {"username": user or None, "password": password or None}
-    if parts.scheme == "rediss+sentinel":
+    address = sentinels_of(url)
+    known: dict[str, Any] = {"username": address.user, "password": address.password}
+    if address.tls:
         known["ssl"] = True
     seconds = min(options.get("socket_timeout") or SENTINEL_SECONDS, SENTINEL_SECONDS)
     asking = {"socket_timeout": seconds, "socket_connect_timeout": seconds}
     sentinels = Sentinel(  # type: ignore[no-untyped-call] # redis does not annotate it
-        [_host_and_port(one) for one in hosts.split(",")],
+        list(address.hosts),
         sentinel_kwargs=known | asking | {"retry": Retry(NoBackoff(), 0)},
     )
-    database = int(parse_qs(parts.query).get("db", ["0"])[0])
     master_for: Callable[..., redis.Redis] = sentinels.master_for
-    return master_for(name, db=database, **known, **options)
-
-
-def _host_and_port(text: str) -> tuple[str, int]:
-    parts = urlsplit(f"//{text}")
-    if parts.hostname is None:
-        raise ValueError(f"{text!r} is no host of a Sentinel")
-    return parts.hostname, parts.port or _SENTINEL_PORT
+    return master_for(address.name, db=address.database, **known, **options)
 
 
 def queued_jobs(client: redis.Redis) -> int | None:

@@ -7,15 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
-from urllib.parse import SplitResult, parse_qs, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import structlog
 
+from service.addresses import is_this_machine, scheme_of, sentinels_of, uses_sentinel
 from service.application.signing import verifiers_of
-from service.config import Settings, uses_sentinel, variable
+from service.config import Settings, variable
 from service.keys import Keyring, KeyringError, load_or_create
 from service.public_log.sequencer import checkpoint_path
 from service.shx.canonical import RecordError
@@ -102,40 +102,30 @@ def redis_fault(url: str | None) -> str | None:
     on 127.0.0.1: every user of the machine can connect to it. A connection to another machine
     needs TLS as well, to protect the password.
     """
-    if url is None or urlsplit(url).scheme == "unix":
+    if url is None or scheme_of(url) == "unix":
         return None
     if uses_sentinel(url):
-        faults = (redis_fault(one) for one in _sentinels(url))
+        known = sentinels_of(url)
+        faults = (
+            _fault(host, port, guarded=known.password is not None, tls=known.tls)
+            for host, port in known.hosts
+        )
         return next((fault for fault in faults if fault is not None), None)
     parts = urlsplit(url)
     query = parse_qs(parts.query)
-    if not (parts.password or query.get("password") or query.get("ssl_certfile")):
-        return f"{_place(parts)} has no password: everyone who can reach it can read and write it"
-    if parts.scheme != "rediss" and not _is_this_machine(parts.hostname or "localhost"):
-        return f"{_place(parts)} is used without TLS (rediss://): its password is sent in the clear"
+    guarded = bool(parts.password or query.get("password") or query.get("ssl_certfile"))
+    host, port = parts.hostname or "localhost", parts.port or 6379
+    return _fault(host, port, guarded=guarded, tls=parts.scheme == "rediss")
+
+
+def _fault(host: str, port: int, *, guarded: bool, tls: bool) -> str | None:
+    """Return why others could read or write the server at one place; None without a reason."""
+    place = f"Redis at {host}:{port}"
+    if not guarded:
+        return f"{place} has no password: everyone who can reach it can read and write it"
+    if not (tls or is_this_machine(host)):
+        return f"{place} is used without TLS (rediss://): its password is sent in the clear"
     return None
-
-
-def _sentinels(url: str) -> list[str]:
-    """Return the address of each Sentinel in `url`, with the common user and password."""
-    parts = urlsplit(url)
-    login, at, hosts = parts.netloc.rpartition("@")
-    scheme = parts.scheme.removesuffix("+sentinel")
-    return [f"{scheme}://{login}{at}{host}/?{parts.query}" for host in hosts.split(",")]
-
-
-def _place(parts: SplitResult) -> str:
-    """Return host and port of an address, without its user and password."""
-    return f"Redis at {parts.hostname or 'localhost'}:{parts.port or 6379}"
-
-
-def _is_this_machine(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _check_origin(origin: str, note: bytes) -> None:

@@ -18,6 +18,7 @@ PACKAGES = ("service", "schemas", "workers")
 LAYERS = (
     ({"domain"},),
     (
+        {"addresses"},
         {"shx", "config", "version", "atomic_files", "fork_server", "tracing", "runtime"},
         {"telemetry"},
     ),

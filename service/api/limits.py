@@ -17,10 +17,11 @@ from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis import RedisError
 
+from service.addresses import uses_sentinel
 from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
 from service.application.quotas import Slots, maxima
-from service.config import Settings, uses_sentinel
+from service.config import Settings
 from service.job_queue import client_of, giving_up_after
 
 ENDPOINT_LIMITS = {

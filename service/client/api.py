@@ -15,6 +15,8 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from service.addresses import is_web_address
+
 WAIT: Final = 25  # seconds of a long poll
 TIMEOUT: Final = 40.0  # seconds; longer than any long poll
 ATTEMPTS: Final = 6
@@ -78,7 +80,7 @@ class Api:
     attempts: int = ATTEMPTS
 
     def __post_init__(self) -> None:
-        if urlsplit(self.url).scheme not in ("http", "https"):
+        if not is_web_address(self.url):
             raise NotAnswered(f"{self.url} is not an address such as http://127.0.0.1:8080")
         local = urlsplit(self.url).hostname in ("127.0.0.1", "::1", "localhost")
         no_proxies = [urllib.request.ProxyHandler({})] if local else []

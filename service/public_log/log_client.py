@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import orjson
 
+from service.addresses import is_web_address
 from service.public_log.http_client import CallFailed, call
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyList, followed, read_key_list
@@ -46,7 +47,7 @@ class LogClient:
     """A service's public log and public games, by the address of the service."""
 
     def __init__(self, url: str, *, timeout: float = TIMEOUT) -> None:
-        if urlsplit(url).scheme not in ("http", "https"):
+        if not is_web_address(url):
             raise RecordError("bad_address", f"{url} is no address like https://cards.example")
         self._prefix = f"{url.rstrip('/').removesuffix('/v1/log').removesuffix('/v1')}/v1"
         self._timeout = timeout

@@ -34,10 +34,16 @@ def test_other_settings_than_the_required_ones_have_defaults() -> None:
     [
         "redis+sentinel://one:26379,two:26379/main",
         "rediss+sentinel://user:pass%40word@one,[::1]:26380/main?db=1",
+        "redis+sentinel://:p[ss@[::1],one:26380/main/",
     ],
 )
 def test_a_sentinel_address_with_a_master_name_is_valid(url: str) -> None:
     assert settings_from(REQUIRED | {"SHITHEAD_REDIS_URL": url}).redis_url == url
+
+
+def test_a_list_of_database_servers_may_have_addresses_in_brackets() -> None:
+    url = "postgresql://u@one,[::1]:5432/d"
+    assert settings_from(REQUIRED | {"SHITHEAD_DATABASE_URL": url}).database_url == url
 
 
 def test_every_setting_has_a_function_that_reads_its_variable() -> None:
@@ -76,6 +82,11 @@ def test_a_missing_setting_is_named() -> None:
         ("redis_url", "redis://:secret@host:port/0"),
         ("redis_url", "redis+sentinel://host:26379,two:99999/main"),
         ("redis_url", "redis+sentinel://host:26379"),
+        ("redis_url", "redis+sentinel://one,,two/main"),
+        ("redis_url", "redis+sentinel://one,[::g]/main"),
+        ("redis_url", "redis+sentinel://one,two /main"),
+        ("redis_url", "redis+sentinel://host:\u0661/main"),
+        ("redis_url", "redis://:p[ss@host"),
         ("redis_url", "redis+sentinel://host:26379/main/0"),
         ("redis_url", "redis+sentinel://host:26379/main?db=one"),
         ("redis_url", "redis+sentinel://host:26379/main?database=1"),

@@ -6,7 +6,34 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ops.environment import _install_checkout
+import pytest
+
+from ops import environment
+from ops.environment import _install_checkout, other_python
+
+
+def python_of(folder: Path, release: str) -> Path:
+    """Return a program that answers with this release; one without a release fails."""
+    folder.mkdir()
+    program = folder / "python3.13"
+    program.write_text(f"#!/bin/sh\n[ -n '{release}' ] && echo '{release}'\n")
+    program.chmod(0o755)
+    return program
+
+
+def test_another_python_is_one_of_another_release_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command of pyenv for a version that is not chosen exists, and fails."""
+    monkeypatch.setattr(environment, "_SYSTEM", str(tmp_path / "none"))
+    ours = python_of(tmp_path / "ours", "3.13.1 (one)")
+    same, broken = python_of(tmp_path / "same", "3.13.1 (one)"), python_of(tmp_path / "shim", "")
+    other = python_of(tmp_path / "other", "3.13.1 (two)")
+    path = f"{same.parent}:{broken.parent}"
+    assert other_python(ours, path) is None
+    assert other_python(ours, f"{path}:{other.parent}") == str(other)
+    monkeypatch.setattr(environment, "_SYSTEM", str(other))
+    assert other_python(ours, path) == str(other)
 
 
 def test_the_command_imports_nothing_from_the_folder_of_the_user(tmp_path: Path) -> None:
