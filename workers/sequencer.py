@@ -9,7 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from service.bootstrap import Services
-from service.public_log.sequencer import BATCH, LogBroken, QuorumMissing
+from service.public_log.sequencer import BATCH, LogBroken, QuorumMissing, Unconfirmed
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
 from service.store.events import StoreError
 from service.telemetry import ROUNDS
@@ -50,6 +50,10 @@ class LogSequencer:
             self._log.critical("the public log is broken", error=str(error))
         except QuorumMissing as error:
             self._log.warning("witnesses have not agreed yet", error=str(error))
+        except Unconfirmed as error:
+            self._log.warning("another sequencer has to sign first", error=str(error))
+            if self._sequencer.backlog().unsigned == 0:
+                ROUNDS.labels("sequencer").set_to_current_time()
         except StoreError as error:
             self._log.warning("the batch was not written", error=str(error))
         except Exception:  # noqa: BLE001 - the process continues; an alarm reports missing successes

@@ -432,6 +432,24 @@ def _published(data: bytes) -> Checkpoint:
         raise BackupError(f"the checkpoint cannot be read: {error.detail}") from None
 
 
+def newest_checkpoint(notes: Iterable[bytes]) -> bytes | None:
+    """
+    Return the checkpoint of the largest tree, None without any.
+
+    Raises BackupError for one that cannot be read, and for two trees of one size.
+    """
+    newest: tuple[Checkpoint, bytes] | None = None
+    for note in notes:
+        one = _published(note)
+        if newest is not None and (one.size, one.root) != (newest[0].size, newest[0].root):
+            if one.size == newest[0].size:
+                raise BackupError(f"two checkpoints are different trees of {one.size} leaves")
+            if one.size < newest[0].size:
+                continue
+        newest = one, note
+    return None if newest is None else newest[1]
+
+
 def _refuse_older(manifest: Manifest, published: Checkpoint | None) -> None:
     if published is not None and published.size > manifest.leaves:
         raise BackupError(LOST.format(size=published.size, leaves=manifest.leaves))

@@ -102,8 +102,10 @@ def backup(
 )
 @click.option(
     "--checkpoint",
+    "checkpoints",
+    multiple=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The newest known checkpoint of the public log; see below.",
+    help="A known checkpoint of the public log, repeatable: the newest counts; see below.",
 )
 @click.option(
     "--end-tokens",
@@ -124,7 +126,7 @@ def restore(
     data: Path,
     key_file: Path | None,
     keys: Path | None,
-    checkpoint: Path | None,
+    checkpoints: tuple[Path, ...],
     erasures: Path | None,
     *,
     end_tokens: bool,
@@ -140,9 +142,10 @@ def restore(
     \b
     Do not continue from a backup that is older than a published checkpoint of the public
     log: the service would sign a second, contradictory tree, which proves it dishonest.
-    Pass the newest checkpoint with --checkpoint, and such a backup is refused. Find it
-      in log.checkpoint, beside the key file of the lost service, or
-      at a witness, a monitor or anybody who fetched /v1/log/checkpoint.
+    Pass every checkpoint that you have with --checkpoint, and such a backup is refused. Find
+    them
+      in log.checkpoint of every machine with a sequencer, beside its key file, and
+      at every witness, a monitor or anybody who fetched /v1/log/checkpoint.
     It is stored as log.checkpoint (SHITHEAD_LOG_CHECKPOINT, else beside the keys) unless
     that file has a larger tree. Without --checkpoint, the newest one in the backup is used:
     the sequencer continues from it, and signs nothing if a witness or log.checkpoint proves
@@ -170,9 +173,9 @@ def restore(
 
     path, available = key_file_of(key_file, data), find_keys(key_file, data)
     supplied = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
-    newest = None if checkpoint is None else checkpoint.read_bytes()
     erased = ErasureFile(erasures or path.with_name(ERASURES))
     try:
+        newest = restoring.newest_checkpoint(file.read_bytes() for file in checkpoints)
         corrections = Corrections(end_tokens=end_tokens, erased=erased.read())
         if supplied is not None:
             _refuse_other_keys(available, complete_keyring(supplied, Backup(source).manifest.keys))
@@ -321,8 +324,8 @@ def _print(fields: dict[str, Any], path: Path, *, as_json: bool) -> None:
 
 def _rollback_warning(manifest: Manifest) -> str:
     return (
-        f"the public log has {manifest.leaves} leaves: if a checkpoint with more was ever "
-        "published, do not continue from this backup (see --checkpoint)"
+        f"the public log has {manifest.leaves} leaves: if a machine, a witness or a monitor has a "
+        "checkpoint with more, do not continue from this backup (see --checkpoint)"
     )
 
 

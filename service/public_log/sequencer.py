@@ -21,7 +21,12 @@ from service.public_log.witness_client import (
 )
 from service.shx.canonical import RecordError
 from service.shx.receipts import receipt_body
-from service.shx.tlog.checkpoint import Checkpoint, parse_checkpoint, sign_checkpoint
+from service.shx.tlog.checkpoint import (
+    Checkpoint,
+    open_checkpoint,
+    parse_checkpoint,
+    sign_checkpoint,
+)
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, parse_note, signature_line
 from service.shx.tlog.tiles import TiledTree, grow, read_edge
 from service.shx.tlog.tree import leaf_hash, root
@@ -105,12 +110,17 @@ class SignedFile:
         """
         Write a checkpoint to disk before it is published, unless the file has a larger tree.
 
-        Raises OSError, or RecordError if `note` is not a checkpoint.
+        Raises OSError, or RecordError if `note` is not a checkpoint or is another tree of the same
+        size.
         """
-        size = _parsed(note).size
+        new = _parsed(note)
         with folder_lock(self._path.parent):
             last = self.last()
-            if last is None or last.size <= size:
+            if last is not None and last.size == new.size and last.root != new.root:
+                raise RecordError(
+                    "two_trees", f"another tree of {new.size} leaves was signed before"
+                )
+            if last is None or last.size <= new.size:
                 write_whole(self._path, note, mode=PUBLIC)
 
     def contradiction(self) -> Checkpoint | None:
@@ -172,6 +182,10 @@ class QuorumMissing(Exception):
     """Fewer witnesses than the quorum agree with the log; signing waits until enough agree."""
 
 
+class Unconfirmed(Exception):
+    """Others signed more than this machine has stored; signing waits until one of them goes on."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignatureBacklog:
     """Numbers of leaves that lack a signature of the log, or a cosignature of a witness."""
@@ -187,6 +201,10 @@ class Sequencer:
     Several sequencers may run at once. A batch is appended only to the tree it was made for,
     so there is one tree, and two signatures of the same tree by the same key are the same
     bytes. A tree is signed only after it was committed and read back from the database.
+
+    Each machine stores the newest checkpoint that it knows. One that starts with less than the
+    database has does not know how much was signed before a restore of that database, so it waits
+    until another, whose file shows that the database is not older, signs a new head.
     """
 
     def __init__(
@@ -210,6 +228,7 @@ class Sequencer:
         self._quorum = quorum
         self._checkpoints = checkpoints or NoCheckpoints()
         self._has_saved = False
+        self._size_at_start: int | None = None
         self._step = step
         self._own_keys = own_keys
 
@@ -244,13 +263,16 @@ class Sequencer:
         """
         Sign the newest head if signatures are missing; return whether any were.
 
-        Raises LogBroken if the tree does not continue every tree signed so far, or if a signed
-        checkpoint cannot be read or saved.
+        A head that another sequencer signed is stored first. Raises LogBroken if the tree does
+        not continue every tree signed so far, or if a signed checkpoint cannot be read or saved.
         """
         # The order matters: another sequencer may sign a newer head between these reads.
         last_signed = self._last_signed()
         published = self._store.published()
         head = self._store.head()
+        if published is not None and self._is_behind(published.size, last_signed):
+            self._check_last_signed(head, last_signed)
+            last_signed = self._take(published)
         signers = self._signers(self._now())
         note = self._signed(head, signers)
         if note == head.note:
@@ -259,11 +281,7 @@ class Sequencer:
         self._check_last_signed(head, last_signed)
         self._check_contradiction(head)
         self._step("checked")
-        try:
-            self._checkpoints.save(note)
-        except OSError as error:
-            raise LogBroken(f"the checkpoint to be signed cannot be saved: {error}") from None
-        self._has_saved = True
+        self._save(note)
         self._store.sign(head.size, note)
         self._step("signed")
         return True
@@ -275,24 +293,35 @@ class Sequencer:
 
     def confirm(self) -> None:
         """
-        Check before signing that the last signed checkpoint exists and that witnesses agree.
+        Check before signing that the database is not older than the published log.
 
-        All witnesses are asked in parallel. Raises LogBroken if the last signed checkpoint is
-        missing, or if a witness proves that it has seen another log: the database is then
-        older than the published log. Raises QuorumMissing if fewer witnesses than the quorum
-        agree.
+        All witnesses are asked in parallel. Raises LogBroken if a witness proves that it has seen
+        another log, and QuorumMissing if fewer witnesses than the quorum agree. Raises Unconfirmed
+        if the stored checkpoint is missing or smaller than the published one, unless a witness
+        agrees or another sequencer has signed since the first call.
         """
         published = self._store.published()
         size = 0 if published is None else published.size
-        path = self._checkpoints.path
-        if size and path is not None and self._last_signed() is None:
-            raise LogBroken(
-                f"{path} is missing, and the public log has {size} signed leaves; more may have "
-                "been signed than this database has: restore the file, or save the newest known "
-                "checkpoint under this name"
+        if self._size_at_start is None:
+            self._size_at_start = size
+        last = self._last_signed()
+        agreed = self._agreeing(published)
+        if agreed < self._quorum:
+            raise QuorumMissing(
+                f"{agreed} of {len(self._witnesses)} witnesses agree with the log; "
+                f"before it is signed, {self._quorum} must agree"
             )
-        if not self._witnesses:
-            return
+        if self._is_behind(size, last) and not agreed and size <= self._size_at_start:
+            known = "is missing" if last is None else f"has {last.size} signed leaves"
+            raise Unconfirmed(
+                f"{self._checkpoints.path} {known}, and the public log has {size}; more may have "
+                "been signed than this database has: save the newest known checkpoint under this "
+                "name, unless another sequencer signs the next leaves"
+            )
+
+    def _agreeing(self, published: SignedHead | None) -> int:
+        """Return how many witnesses agree with this head; raises LogBroken for a contradiction."""
+        size = 0 if published is None else published.size
         note = self._empty_checkpoint() if published is None else published.note
         tree = TiledTree(size, self._store.hashes)
         own = self._own_verifiers()
@@ -306,11 +335,7 @@ class Sequencer:
             elif isinstance(answer, WitnessRefused) and answer.proof is not None:
                 self._save_contradiction(answer.proof)
                 raise LogBroken(f"{witness.verifier.name}: {answer}")
-        if agreed < self._quorum:
-            raise QuorumMissing(
-                f"{agreed} of {len(self._witnesses)} witnesses agree with the log; "
-                f"before it is signed, {self._quorum} must agree"
-            )
+        return agreed
 
     def backlog(self) -> SignatureBacklog:
         """Return how far signatures lag behind the leaves, for metrics and health."""
@@ -428,6 +453,31 @@ class Sequencer:
             return self._checkpoints.last()
         except (OSError, RecordError) as error:
             raise LogBroken(f"the last signed checkpoint cannot be read: {error}") from None
+
+    def _is_behind(self, size: int, last: Checkpoint | None) -> bool:
+        """Return whether this machine has stored less than a published tree of `size` leaves."""
+        if self._checkpoints.path is None or (last is None and self._has_saved):
+            return False
+        return size > (0 if last is None else last.size)
+
+    def _take(self, published: SignedHead) -> Checkpoint:
+        """Store and return a head that another sequencer signed; raises LogBroken."""
+        try:
+            seen, _, _ = open_checkpoint(published.note, self._own_verifiers())
+        except RecordError as error:
+            raise LogBroken(
+                f"no key of this log signed its head of {published.size} leaves: {error.detail}"
+            ) from None
+        self._save(published.note)
+        return seen
+
+    def _save(self, note: bytes) -> None:
+        """Store a checkpoint; raises LogBroken if that fails."""
+        try:
+            self._checkpoints.save(note)
+        except (OSError, RecordError) as error:
+            raise LogBroken(f"the checkpoint to be signed cannot be saved: {error}") from None
+        self._has_saved = True
 
     def _check_last_signed(self, head: Head, last: Checkpoint | None) -> None:
         """Raise LogBroken unless this tree continues the last checkpoint in the file."""

@@ -155,7 +155,8 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
 
     newest_file = tmp_path / "newest"
     newest_file.write_bytes(newest)
-    refused = shithead("restore", backup, "--data", tmp_path / "no", "--checkpoint", newest_file)
+    known = ("--checkpoint", newest_file, "--checkpoint", old / "log.checkpoint")
+    refused = shithead("restore", backup, "--data", tmp_path / "no", *known)
     assert refused.returncode == 1
     assert "would sign a second tree" in refused.stderr
 

@@ -36,7 +36,7 @@ FEW: Mapping[str, int] = {
     "worker": 2,
     "relay": 1,
     "sweeper": 1,
-    "sequencer": 1,
+    "sequencer": 2,
 }
 """Processes of each kind in the runs in which servers fail, each on a machine of its own."""
 

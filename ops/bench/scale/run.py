@@ -8,19 +8,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ops.bench.faults.checks import check_all
 from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
-from ops.bench.scale.fleet import Fleet, PgBouncer, Valkey
+from ops.bench.scale.fleet import Fleet, PgBouncer, Process, Valkey
 from ops.bench.scale.network import Network
 from ops.bench.scale.postgres import BINARIES, Postgres
 from ops.bench.scale.report import Report, Size
 from service.store.migrate import migrate
 
 _LOWER_PRIORITY = 10
+_SIGNED = "SELECT max(size) FROM log_heads WHERE note IS NOT NULL"
+_REFUSED = (b"the public log is broken", b"another sequencer has to sign first")
 
 
 class ScaleRun:
@@ -134,21 +136,24 @@ class ScaleRun:
         )
         return done.returncode, done.stdout + done.stderr
 
-    def sequencer_refuses(self, database: Postgres, fleet: Fleet) -> str:
-        """Restart a sequencer on an older database; return "yes" if it refuses to sign, or "no"."""
-        process = fleet.of("sequencer")[0]
-        process.kill()
-        process.environment = {
-            **process.environment,
-            "SHITHEAD_DATABASE_URL": database.url_of("shithead_service"),
-        }
-        process.start()
+    def sequencers_refuse(self, database: Postgres, processes: Sequence[Process]) -> str:
+        """Restart sequencers on an older database; return "yes" if none of them signs, or "no"."""
+        [(signed,)] = database.sql(_SIGNED)
+        for process in processes:
+            process.kill()
+            process.log.unlink()
+            process.environment = {
+                **process.environment,
+                "SHITHEAD_DATABASE_URL": database.url_of("shithead_service"),
+            }
+            process.start()
         end = time.monotonic() + 30
-        while time.monotonic() < end:
-            if b"the public log is broken" in process.log.read_bytes():
-                return "yes"
+        while not all(any(word in one.log.read_bytes() for word in _REFUSED) for one in processes):
+            if time.monotonic() > end:
+                return "no"
             time.sleep(0.2)
-        return "no"
+        time.sleep(2.0)  # two more rounds
+        return "yes" if database.sql(_SIGNED) == [(signed,)] else "no"
 
     def abandon(self) -> None:
         """Begin no further hand: the run has failed."""

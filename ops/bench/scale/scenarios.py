@@ -249,6 +249,9 @@ def restore(size: Size, logs: Path | None = None) -> Report:
         ]
         load = run.begin_load(fleet)
         time.sleep(size.seconds / 3)
+        sequencers = fleet.of("sequencer")
+        sequencers[1].kill()
+        run.record("one of two sequencers is lost, its checkpoint is older than the point")
         copy = run.postgres("restored")
         copy.copy_of(primary, replica=False)
         run.record("base backup taken")
@@ -267,6 +270,10 @@ def restore(size: Size, logs: Path | None = None) -> Report:
         copy.wait_promoted()
         run.record("restored to the point in time")
         _check_restored(run, copy, fleet, point_at)
+        refused = run.sequencers_refuse(copy, sequencers)
+        run.report.measured.append(("both sequencers refuse to sign the older log", refused))
+        if refused != "yes":
+            run.report.checked.wrong.append("a sequencer signed an older log")
         run.report.readers = load.readers
         return run.report
 
@@ -297,10 +304,6 @@ def _check_restored(run: ScaleRun, copy: Postgres, fleet: Fleet, point_at: float
     run.report.measured.append(
         ("acknowledged moves under way at the point, not judged", str(between))
     )
-    refused = run.sequencer_refuses(copy, fleet)
-    run.report.measured.append(("a sequencer with the newer checkpoint refuses to sign", refused))
-    if refused != "yes":
-        checked.wrong.append("the sequencer signed an older log")
 
 
 def _kill_and_add(run: ScaleRun, fleet: Fleet) -> None:

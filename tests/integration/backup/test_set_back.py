@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.backup.backup import restore
-from service.public_log.sequencer import LogBroken, SignedFile, signed_checkpoints
+from service.public_log.sequencer import LogBroken, SignedFile, Unconfirmed, signed_checkpoints
 from service.public_log.witness import Witness, WitnessState
 from service.store.database import Database
 from service.store.public_log import PostgresLog
@@ -128,6 +128,35 @@ def test_a_checkpoint_that_cannot_be_stored_is_not_signed(
     assert stored_games.log.published() == before
 
 
+def test_after_a_restore_no_machine_signs_a_size_twice(
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path
+) -> None:
+    """One of two machines was away when the log went beyond the point of the restore."""
+    files = [tmp_path / "first.checkpoint", tmp_path / "second.checkpoint"]
+    first, second = (sequencer_of(stored_games.log, signed=SignedFile(file)) for file in files)
+    for one in (first, second):
+        one.run_once()
+    another_game(stored_games.url)
+    first.run_once()
+    path, _ = backed_up(stored_games, tmp_path)
+    another_game(stored_games.url)
+    first.run_once()
+    restore(empty_database_url, path)
+    database = Database(empty_database_url, size=2)
+    log = PostgresLog(database)
+    before = log.published()
+    for _ in range(3):
+        another_game(empty_database_url)
+        started = [sequencer_of(log, signed=SignedFile(file)) for file in files]
+        started[0].confirm()
+        with pytest.raises(LogBroken, match=r"was signed here|that were signed last"):
+            started[0].run_once()
+        with pytest.raises(Unconfirmed):
+            started[1].confirm()
+    assert log.published() == before
+    database.close()
+
+
 def test_on_a_new_machine_a_witness_reports_the_set_back_log(
     stored_games: StoredGames, older: PostgresLog, tmp_path: Path
 ) -> None:
@@ -144,3 +173,19 @@ def test_on_a_new_machine_a_witness_reports_the_set_back_log(
         with pytest.raises(LogBroken, match="it has seen"):
             sequencer_of(older, witnesses=[here]).confirm()
     sequencer_of(older, witnesses=[here]).confirm()  # the witness is away: signing goes on
+
+
+def test_a_machine_that_a_witness_agrees_with_signs_without_a_file(
+    stored_games: StoredGames, tmp_path: Path
+) -> None:
+    witness = Witness(
+        cosigner=WITNESS,
+        logs={ORIGIN: [SIGNER.verifier]},
+        state=WitnessState(tmp_path / "witness.state"),
+        now=time.time,
+    )
+    new = SignedFile(tmp_path / "new.checkpoint")
+    with pytest.raises(Unconfirmed, match="is missing"):
+        sequencer_of(stored_games.log, signed=new).confirm()
+    with answering(witness) as here:
+        sequencer_of(stored_games.log, signed=new, witnesses=[here]).confirm()

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from service.backup.backup import Backup, BackupError, Manifest, new_backup
+from service.backup.backup import (
+    Backup,
+    BackupError,
+    Manifest,
+    new_backup,
+    newest_checkpoint,
+)
+from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
+from tests.worlds.fake_log import ORIGIN, SIGNER
 
 ROWS = b"".join(b"%d\tthe row of number %d\n" % (n, n * n) for n in range(200))
 
@@ -31,6 +39,19 @@ def whole(tmp_path: Path) -> Path:
         )
         writer.finish(manifest)
     return path
+
+
+def test_the_checkpoint_of_the_largest_tree_counts_and_two_trees_of_one_size_are_refused() -> None:
+    def note(size: int, root: int = 0) -> bytes:
+        tree = Checkpoint(origin=ORIGIN, size=size, root=bytes([root]) * 32)
+        return sign_checkpoint(tree, [SIGNER])
+
+    assert newest_checkpoint([]) is None
+    assert newest_checkpoint([note(42), note(77), note(51), note(77)]) == note(77)
+    with pytest.raises(BackupError, match="different trees of 77 leaves"):
+        newest_checkpoint([note(77), note(51), note(77, root=1)])
+    with pytest.raises(BackupError, match="cannot be read"):
+        newest_checkpoint([b"nothing"])
 
 
 def test_a_backup_is_read_back_as_written(whole: Path) -> None:
