@@ -152,18 +152,23 @@ def configure_logs(settings: Settings) -> None:
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            processors=[
-                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                final if settings.log_format is LogFormat.TEXT else _json_text,
-            ],
-            foreign_pre_chain=shared,
-        )
-    )
+    in_text = settings.log_format is LogFormat.TEXT
+    handler.setFormatter(_formatter(final) if in_text else json_lines())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+
+
+def json_lines() -> logging.Formatter:
+    """Return the formatter of libraries' lines as JSON; `api/granian_log.json` names it."""
+    return _formatter(_json_text)
+
+
+def _formatter(final: structlog.typing.Processor) -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, final],
+        foreign_pre_chain=[_add_context],
+    )
 
 
 def configure_traces(process: str) -> None:

@@ -18,7 +18,7 @@ PACKAGES = ("service", "schemas", "workers")
 LAYERS = (
     ({"domain"},),
     (
-        {"addresses"},
+        {"addresses", "plain_errors"},
         {"shx", "config", "version", "atomic_files", "fork_server", "tracing", "runtime"},
         {"telemetry"},
     ),

@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Iterable
 from functools import cache
-from http import HTTPStatus
 from secrets import token_hex
 
 import prometheus_client
@@ -37,7 +36,11 @@ HIDDEN_PROBLEMS = frozenset({"rule-refused", "not-your-turn"})
 REFUSED = "refused"
 
 
-def outcome(response: Response) -> tuple[int, str | None]:
+UNSAID = "4xx"
+"""The status of a refused attempt: its caller got 409 or 422, and which one depends on cards."""
+
+
+def outcome(response: Response) -> tuple[int | str, str | None]:
     """
     Return status and problem of an answer; the same for all problems that depend on cards.
 
@@ -46,7 +49,7 @@ def outcome(response: Response) -> tuple[int, str | None]:
     """
     problem: str | None = present_notes().get("problem")
     if problem in HIDDEN_PROBLEMS:
-        return int(HTTPStatus.UNPROCESSABLE_ENTITY), REFUSED
+        return UNSAID, REFUSED
     return response.status_code, problem
 
 
@@ -115,8 +118,9 @@ def _trace_requests(app: Flask) -> None:
         span: Span | None = g.pop("span", None)
         if span is not None:
             status, problem = outcome(response)
-            span.note(Attribute.STATUS, status)
-            if status >= 500:
+            if isinstance(status, int):
+                span.note(Attribute.STATUS, status)
+            if response.status_code >= 500:
                 span.fail(problem or str(status))
             span.leave()
             span.end()
@@ -124,7 +128,11 @@ def _trace_requests(app: Flask) -> None:
 
 
 def _measure(
-    present: Request, response: Response, seconds: float | None, status: int, problem: str | None
+    present: Request,
+    response: Response,
+    seconds: float | None,
+    status: int | str,
+    problem: str | None,
 ) -> None:
     call = present.endpoint or "none"
     # Methods are an open set that callers choose; the number of series must not grow with it.
@@ -136,7 +144,7 @@ def _measure(
 
 
 @cache
-def _requests(method: str, call: str, status: int, problem: str) -> Counter:
+def _requests(method: str, call: str, status: int | str, problem: str) -> Counter:
     """Return the counter with these labels: a look-up by labels costs more than the counting."""
     return REQUESTS.labels(method, call, status, problem)
 
@@ -151,7 +159,7 @@ def _log_request(
     present: Request,
     response: Response,
     seconds: float | None,
-    status: int,
+    status: int | str,
     problem: str | None,
 ) -> None:
     """Log an answer: the template of its path, the ids in it, and the outcome."""

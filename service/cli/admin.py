@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ from uuid import UUID
 import click
 
 from service.cli.service_options import complete_keyring, find_keys
+from service.plain_errors import why
 
 if TYPE_CHECKING:
     from service.application.errors import Refusal
@@ -78,12 +80,20 @@ class AdminOptions:
 
 def operator_name(option: str | None) -> str:
     """Return the operator's name for the trail; raises UsageError if it is invalid."""
-    name = getpass.getuser() if option is None else option.strip()
+    name = _user_name() if option is None else option.strip()
     if not name or not name.isprintable() or len(name) > LONGEST_OPERATOR_NAME:
         raise click.UsageError(
             f"--as: a name has 1 to {LONGEST_OPERATOR_NAME} printable characters"
         )
     return name
+
+
+def _user_name() -> str:
+    """Return the name of this user; the number of one that has no name, as in a container."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # OSError from Python 3.13 on
+        return f"uid {os.getuid()}"
 
 
 @contextmanager
@@ -108,7 +118,7 @@ def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iter
             ) from None
         raise click.ClickException(" ".join(str(error).split())) from None
     except (StoreError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(why(error)) from None
     finally:
         database.close()
 
@@ -188,7 +198,30 @@ STUCK: Final = 2
 """Exit status of `stuck` if it found games; 1 means refused or failed."""
 
 
-@click.group(short_help="Operator actions: players, tables, games, archive, operator log.")
+class _AdminCommands(click.Group):
+    """A group whose own options are understood after the name of a command as well."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments with the options of the group moved to the front."""
+        options = (one for one in self.params if isinstance(one, click.Option))
+        own = {name: one for one in options for name in one.opts}
+        front, rest, waiting = list[str](), list[str](), list(args)
+        while waiting and waiting[0] != "--":
+            word = waiting.pop(0)
+            option = own.get(word.partition("=")[0])
+            if option is None:
+                rest.append(word)
+                continue
+            front.append(word)
+            if not option.is_flag and "=" not in word and waiting:
+                front.append(waiting.pop(0))
+        return super().parse_args(ctx, [*front, *rest, *waiting])
+
+
+@click.group(
+    cls=_AdminCommands,
+    short_help="Operator actions: players, tables, games, archive, operator log.",
+)
 @click.option(
     "--database-url",
     envvar="SHITHEAD_DATABASE_URL",

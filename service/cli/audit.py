@@ -29,6 +29,7 @@ from service.cli.screen import printable
 from service.cli.verify import evidence_options
 from service.domain.commands import UnknownCard
 from service.domain.view import ALL, Viewer
+from service.plain_errors import why
 from service.replay.captions import counted
 from service.replay.history import History
 from service.rulesets.catalogue import catalogue
@@ -162,14 +163,16 @@ def _write_page(path: Path, name: str, recording: Recording, answer: Answer) -> 
     try:
         path.write_text(page, "utf-8")
     except OSError as error:
-        raise NotALog(printable(str(error))) from None
+        raise NotALog(printable(why(error))) from None
 
 
 def _read(file: Path, outside: VerifyOptions) -> tuple[Recording, list[dict[str, Any]]]:
     try:
         data = contents(file)
         return read_recording(data, outside), list(_refused(data))
-    except (NotABundle, RecordError, OSError) as error:
+    except OSError as error:
+        raise NotALog(printable(why(error))) from None
+    except (NotABundle, RecordError) as error:
         raise NotALog(printable(f"{file}: {error}")) from None
 
 

@@ -31,6 +31,7 @@ from service.cli.service_options import (
     write_keys,
 )
 from service.config import variable
+from service.plain_errors import why
 
 if TYPE_CHECKING:
     from service.application.retention import ErasureFile
@@ -241,7 +242,7 @@ def _store_checkpoint(checkpoints: SignedCheckpoints, newest: bytes) -> None:
             checkpoints.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         checkpoints.save(newest)
     except (OSError, RecordError) as error:
-        click.echo(f"{checkpoints.path} was not written: {error}", err=True)
+        click.echo(f"{checkpoints.path} was not written: {why(error)}", err=True)
 
 
 def _copy_erasures(erased: ErasureFile, target: Path) -> None:
@@ -256,7 +257,7 @@ def _copy_erasures(erased: ErasureFile, target: Path) -> None:
         erasures = [Erasure(player=player, at=at) for player, at in erased.read().items()]
         ErasureFile(target).add(erasures)
     except (OSError, ValueError) as error:
-        click.echo(f"{target} was not written: {error}", err=True)
+        click.echo(f"{target} was not written: {why(error)}", err=True)
 
 
 def _authenticity(source: Path, available: ServiceKeys) -> Authenticity:

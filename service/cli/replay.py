@@ -32,6 +32,7 @@ from service.cli.screen import (
 )
 from service.cli.verify import evidence_options
 from service.domain.view import Viewer
+from service.plain_errors import why
 from service.replay.captions import counted
 from service.replay.frames import marked, transcript
 from service.replay.history import Known
@@ -117,7 +118,9 @@ def _recording(game: str, url: str, outside: VerifyOptions) -> Recording:
         return read_recording(_data(game, url), outside)
     except NotFetched as error:
         raise GameNotReturned(printable(str(error))) from None
-    except (NotABundle, RecordError, OSError) as error:
+    except OSError as error:
+        raise NotALog(printable(why(error))) from None
+    except (NotABundle, RecordError) as error:
         raise NotALog(printable(f"{game}: {error}")) from None
 
 

@@ -17,6 +17,7 @@ from typing import Final, NoReturn
 import click
 
 from service.config import DESCRIBED, OTHERS, Settings, variable
+from service.plain_errors import why
 
 
 @click.command(short_help="Run the whole service on this machine.")
@@ -146,7 +147,7 @@ def _get(port: int | None, path: str) -> tuple[str | None, str]:
         answer = connection.getresponse()
         text = answer.read().decode()
     except (OSError, HTTPException) as error:
-        return f"no answer: {error}", ""
+        return f"no answer: {why(error)}", ""
     finally:
         connection.close()
     return (None if answer.status == 200 else f"status {answer.status}"), text
@@ -181,7 +182,7 @@ def migrate(database_url: str, *, check: bool) -> int:
     try:
         (migrations.check if check else migrations.migrate)(database_url)
     except (DatabaseError, ValueError, RuntimeError, OSError) as error:
-        raise click.ClickException(" ".join(str(error).split())) from None
+        raise click.ClickException(" ".join(why(error).split())) from None
     click.echo("the schema is current")
     return 0
 
@@ -339,7 +340,7 @@ def rotate_keys(key_file: Path, only: str | None, overlap: float, *, new: bool) 
             raise click.ClickException(f"{key_file} already exists")
         keyring = load_or_create(key_file) if new else rotate(key_file, change)
     except (KeyringError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+        raise click.ClickException(why(error)) from None
     click.echo(f"sealing key {keyring.current}, signing key of {keyring.signing_since}")
     click.echo("a running service reloads them; back up the key file")
     return 0

@@ -11,6 +11,7 @@ from uuid import UUID
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.atomic_files import write_whole
+from service.plain_errors import why
 from service.shx.canonical import RecordError
 from service.shx.tlog.notes import NoteVerifier, parse_verifier
 
@@ -79,7 +80,7 @@ class PlayerFolder:
             lines = path.read_text("utf-8").split() if path.exists() else []
             return [parse_verifier(line) for line in lines]
         except (RecordError, OSError, UnicodeDecodeError) as error:
-            raise BadFile(f"{path}: not the keys of a server: {error}") from None
+            raise BadFile(f"{path}: not the keys of a server: {why(error)}") from None
 
     def pin(self, keys: list[NoteVerifier]) -> None:
         """Replace the pinned keys of the server."""

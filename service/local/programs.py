@@ -17,7 +17,7 @@ import psycopg
 import redis
 
 import service
-from service.config import CONNECTIONS, Settings, settings_from, variable, variables_of
+from service.config import CONNECTIONS, LogFormat, Settings, settings_from, variable, variables_of
 from service.job_queue import client_of
 from service.local.forked_programs import ForkedProgram, can_fork
 from service.local.processes import (
@@ -37,6 +37,7 @@ from service.store.migrate import LaterSchema, migrate, service_url
 from service.telemetry import SHARED_FOLDER
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before an ended program is restarted
+_START_ATTEMPTS = 3  # of a program; one that is killed once does not end the service
 _STEADY = 30.0  # seconds of running after which the next pause is the shortest again
 
 STREAM_INTERFACE = ("--interface", "asginl", "--loop", "asyncio", "--workers", "1")
@@ -108,9 +109,9 @@ class Supervisor:
                 self._launch(running)
 
     def check_running(self) -> None:
-        """Raise StartError if a program ended while the service was starting."""
+        """Raise StartError if a program ended several times while the service was starting."""
         for running in self._running:
-            if running.child is not None and running.child.poll() is not None:
+            if running.failures >= _START_ATTEMPTS:
                 tail = log_tail(self._log_of(running.program), lines=8)
                 raise StartError(f"the {running.program.name} does not start:\n{tail}")
 
@@ -296,6 +297,8 @@ def _web_servers(settings: Settings) -> list[Program]:
     server += ["--http1-header-read-timeout", str(HEAD_MILLISECONDS)]
     server += ["--http1-buffer-size", str(HEAD_BYTES)]
     server += ["--backlog", str(BACKLOG), "--backpressure", str(CONNECTIONS)]
+    if settings.log_format is LogFormat.JSON:
+        server += ["--log-config", str(_ROOT / "service" / "api" / "granian_log.json")]
     server += ["--host", settings.host, "--respawn-failed-workers", "--workers-kill-timeout", "3s"]
 
     def served(name: str, app: str, port: int, *interface: str) -> Program:

@@ -32,6 +32,7 @@ from service.local.programs import (
     settings_of_children,
     shared_metrics,
 )
+from service.plain_errors import why
 from service.startup_checks import CannotStart, check_start
 
 _READY_SECONDS = 30.0  # for the API to answer after its start
@@ -205,6 +206,7 @@ def _wait_ready(address: str, supervisor: Supervisor, servers: Servers) -> None:
     end = time.monotonic() + _READY_SECONDS
     answer = ""
     while (answer := readiness(address)) != "ready":
+        supervisor.supervise()
         supervisor.check_running()
         servers.supervise()
         if time.monotonic() > end:
@@ -225,7 +227,7 @@ def readiness(address: str, *, timeout: float = 5) -> str:
             answer = connection.getresponse()
             body = answer.read().decode(errors="replace")
         except (OSError, http.client.HTTPException) as error:
-            return str(error)
+            return why(error)
     return "ready" if answer.status == 200 else f"{answer.status} {body}"
 
 

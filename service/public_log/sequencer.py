@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 from service.atomic_files import PUBLIC, folder_lock, write_whole
 from service.keys import MAX_SIGNING
+from service.plain_errors import why
 from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, WaitingGame
 from service.public_log.witness_client import (
     LargerTreeSeen,
@@ -397,7 +398,7 @@ class Sequencer:
         try:
             self._checkpoints.save_contradiction(proof)
         except OSError as error:
-            raise LogBroken(f"the checkpoint shown by a witness cannot be saved: {error}") from None
+            raise LogBroken(f"a witness's checkpoint cannot be saved: {why(error)}") from None
 
     def _overtaken(self, reason: object) -> bool:
         """Return whether a witness saw a larger tree that another sequencer has published since."""
@@ -452,7 +453,7 @@ class Sequencer:
         try:
             return self._checkpoints.last()
         except (OSError, RecordError) as error:
-            raise LogBroken(f"the last signed checkpoint cannot be read: {error}") from None
+            raise LogBroken(f"the last signed checkpoint cannot be read: {why(error)}") from None
 
     def _is_behind(self, size: int, last: Checkpoint | None) -> bool:
         """Return whether this machine has stored less than a published tree of `size` leaves."""
@@ -476,7 +477,7 @@ class Sequencer:
         try:
             self._checkpoints.save(note)
         except (OSError, RecordError) as error:
-            raise LogBroken(f"the checkpoint to be signed cannot be saved: {error}") from None
+            raise LogBroken(f"the checkpoint to be signed cannot be saved: {why(error)}") from None
         self._has_saved = True
 
     def _check_last_signed(self, head: Head, last: Checkpoint | None) -> None:
@@ -501,7 +502,7 @@ class Sequencer:
         try:
             seen = self._checkpoints.contradiction()
         except (OSError, RecordError) as error:
-            raise LogBroken(f"the checkpoint shown by a witness cannot be read: {error}") from None
+            raise LogBroken(f"a witness's checkpoint cannot be read: {why(error)}") from None
         if seen is None:
             return
         if not self._continues(head.size, seen):

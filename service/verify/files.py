@@ -10,6 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, TextIO
 
+from service.plain_errors import why
 from service.shx.archives import MAX_ENTRIES, MAX_INFLATED, write_zip
 from service.shx.bundle import MANIFEST, Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError
@@ -73,7 +74,7 @@ def main_verify(
         bundles = [_bundle(path) for path in paths]
         outside, proofs = evidence_of(options)
     except (NotABundle, RecordError, OSError) as error:
-        print(f"shithead verify: {error}", file=errors)
+        print(f"shithead verify: {why(error)}", file=errors)
         return NOT_A_BUNDLE
     budget = Budget()
     with budget.running(options.budget):
@@ -85,7 +86,7 @@ def main_verify(
         try:
             options.html.write_text(page, "utf-8")
         except OSError as error:
-            print(f"shithead verify: {error}", file=errors)
+            print(f"shithead verify: {why(error)}", file=errors)
             return NOT_A_BUNDLE
     if options.as_json:
         objects = [audit_object(report) for report in reports]

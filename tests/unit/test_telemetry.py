@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -24,3 +25,19 @@ def test_a_full_disk_under_the_log_raises_nothing() -> None:
             [sys.executable, "-c", PROGRAM], stdout=subprocess.PIPE, stderr=full, check=False
         )
     assert process.stdout == b"served\n"
+
+
+WEB_SERVER = """
+import json, sys
+from granian.log import LogLevels, configure_logging, logger
+
+configure_logging(LogLevels.info, json.load(open(sys.argv[1])))
+logger.info("Starting granian (main PID: %d)", 7)
+"""
+
+
+def test_the_lines_of_the_web_server_are_json() -> None:
+    words = [sys.executable, "-c", WEB_SERVER, "service/api/granian_log.json"]
+    line = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
+    assert line["event"] == "Starting granian (main PID: 7)"
+    assert (line["level"], line["logger"]) == ("info", "_granian")

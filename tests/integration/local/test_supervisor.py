@@ -1,0 +1,54 @@
+"""Programs that end while the service starts."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from service.config import LogFormat, Settings
+from service.local.programs import Program, StartError, Supervisor, program_of
+from service.telemetry import SHARED_FOLDER
+
+pytestmark = pytest.mark.heavy
+
+ENDS = """
+import pathlib, sys, time
+starts = pathlib.Path(sys.argv[1])
+with starts.open("a") as file:
+    file.write("x")
+if len(starts.read_text()) <= int(sys.argv[2]):
+    sys.exit("no port")
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("ends", [1, 99])
+def test_a_program_that_ends_once_during_the_start_does_not_end_the_service(
+    tmp_path: Path, ends: int
+) -> None:
+    (tmp_path / "ending.py").write_text(ENDS)
+    environment = {"PYTHONPATH": str(tmp_path), SHARED_FOLDER: ""}  # not forked
+    supervisor = Supervisor(logs=tmp_path, environment=environment, folder=tmp_path)
+    starts = tmp_path / "starts"
+    supervisor.start(Program(name="relay", module="ending", arguments=[str(starts), str(ends)]))
+    try:
+        end = time.monotonic() + 20
+        while not (starts.exists() and len(starts.read_text()) == 2 and ends == 1):
+            supervisor.supervise()
+            supervisor.check_running()
+            assert time.monotonic() < end
+            time.sleep(0.02)
+    except StartError as error:
+        assert ends > 1
+        assert "the relay does not start:\n  no port" in str(error)
+    finally:
+        supervisor.stop(seconds=1)
+
+
+def test_the_web_server_logs_json_if_the_service_does() -> None:
+    for chosen in LogFormat:
+        settings = Settings(database_url="", log_format=chosen)
+        words = program_of(settings, "api").arguments
+        assert ("--log-config" in words) is (chosen is LogFormat.JSON)
