@@ -68,8 +68,23 @@ REVOKE ALL ON FUNCTION
     summarise_table, refuse_change, refuse_delete, check_archived, archive_stream, claim_outbox,
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
     record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
-    summarise_dispute, keep_facts, try_append_events, append_move, append_game_move
+    summarise_dispute, keep_facts, try_append_events, append_move, append_game_move,
+    refuse_after_seal
 FROM PUBLIC;
+
+-- Nothing here uses large objects, which any role could fill the disk with. The functions belong to
+-- an administrator; an owner who is none leaves them as they are.
+DO $$
+BEGIN
+    REVOKE EXECUTE ON FUNCTION
+        lo_creat(integer), lo_create(oid), lo_from_bytea(oid, bytea), lo_open(oid, integer),
+        lo_put(oid, bigint, bytea), lowrite(integer, bytea)
+    FROM PUBLIC;
+EXCEPTION
+    WHEN insufficient_privilege THEN
+        NULL;
+END
+$$;
 
 REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_change FROM PUBLIC;
 

@@ -12,6 +12,9 @@ from service.store.directory import Directory
 from service.store.events import Commit, EventStore, StoredAnswer, StreamAppend, StreamKind
 from service.store.games import RefusedMove
 
+SEAL = b'{"seq":1,"type":"game_sealed","v":1}'
+"""A line that ends a game, as the database recognises it."""
+
 THEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 

@@ -13,7 +13,8 @@
 --
 --   {"token": absent, null or the hash of a bearer token that must be valid,
 --    "answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
---    "secret": null or {game, key, ciphertext}, "forget": null or game,
+--    "secret": null or {game, key, ciphertext},
+--    "forget": null or the game whose seed is deleted, only with its seal,
 --    "refused": null or how many refused attempts a seal of version 2 names,
 --    "outbox": [{stream, version, topic}],
 --    "quotas": absent or [see refuse_over_quota]}    bytes in base64
@@ -57,6 +58,15 @@ BEGIN
     END IF;
 
     IF command ->> 'forget' IS NOT NULL THEN
+        IF NOT EXISTS (
+            SELECT FROM jsonb_array_elements(command -> 'appends') a
+            WHERE
+                a.value ->> 'stream' = command ->> 'forget'
+                AND strpos(a.value -> 'lines' ->> -1, '"type":"game_sealed"') > 0
+        ) THEN
+            RAISE EXCEPTION 'the seed of game % is deleted by its seal only', command ->> 'forget'
+                USING ERRCODE = 'SH400';
+        END IF;
         PERFORM check_refusals(command);
         DELETE FROM secrets WHERE game_id = (command ->> 'forget')::uuid;
     END IF;

@@ -75,7 +75,12 @@ BEGIN
         dealer = (summary ->> 'dealer')::integer,
         wake_kind = summary ->> 'wake_kind',
         wake_at = (summary ->> 'wake_at')::timestamptz
-    WHERE g.game_id = stream;
+    WHERE g.game_id = stream AND g.ended_at IS NULL;
+    IF NOT FOUND AND EXISTS (SELECT FROM games g WHERE g.game_id = stream)
+        OR strpos(lines, '"type":"game_sealed"') > 0
+    THEN
+        RAISE EXCEPTION 'game % is sealed, or would be', stream USING ERRCODE = 'SH400';
+    END IF;
 
     INSERT INTO outbox (stream_id, version, topic) VALUES (stream, reached, append_game_move.topic);
     RETURN NULL;

@@ -1,6 +1,6 @@
 -- append_stream: compare the version of one stream, add its lines, update its summary row.
 --
--- SH409 if the stream is at another version, SH400 for a wrong head or kind.
+-- SH409 if the stream is at another version, SH400 for a wrong head or kind, or after a seal.
 --
 -- The lines are text in the argument and their UTF-8 bytes in the table. The head is computed
 -- again here, so a receipt can never name bytes that are not stored.
@@ -39,6 +39,7 @@ BEGIN
     CASE append ->> 'kind'
         WHEN 'game' THEN
             PERFORM summarise_game(stream, reached, nullif(append -> 'summary', 'null'));
+            PERFORM refuse_after_seal(stream, expected, append -> 'lines');
         WHEN 'table' THEN
             PERFORM summarise_table(stream, reached, nullif(append -> 'summary', 'null'));
         WHEN 'dispute' THEN

@@ -17,7 +17,7 @@ from service.store.events import (
     StreamKind,
 )
 from tests.changed import replace
-from tests.streams import answer, append, commit, game_summary, head_of, lines_of
+from tests.streams import SEAL, answer, append, commit, game_summary, head_of, lines_of
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 
@@ -216,7 +216,7 @@ def test_a_secret_is_stored_until_it_is_deleted(store: EventStore) -> None:
     secret = SealedSecret(game=uuid4(), key_id="2026-1", ciphertext=b"\x00\xff")
     store.commit(commit(append(secret.game, b"a"), secret=secret))
     assert store.secret(secret.game) == secret
-    store.commit(commit(append(secret.game, b"b", expected=1), forget_secret=secret.game))
+    store.commit(commit(append(secret.game, SEAL, expected=1), forget_secret=secret.game))
     assert store.secret(secret.game) is None
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from service.store.events import Commit, EventStore, SealedSecret, StoreError, StreamConflict
 from tests.contract.conftest import Stores
-from tests.streams import THEN, append, commit, game_summary, lines_of, refused
+from tests.streams import SEAL, THEN, append, commit, game_summary, lines_of, refused
 
 OVER = {"status": "ended", "ended_at": THEN}
 
@@ -27,7 +27,7 @@ def new_game(store: EventStore, v: int = 2) -> UUID:
 def seal(game: UUID, counted: int | None) -> Commit:
     """Return the commit of a seal that counts `counted` refused attempts."""
     return commit(
-        append(game, b"sealed", expected=1, summary=OVER), forget_secret=game, refused=counted
+        append(game, SEAL, expected=1, summary=OVER), forget_secret=game, refused=counted
     )
 
 
@@ -42,7 +42,7 @@ def test_a_seal_that_counts_too_few_attempts_is_a_stream_conflict(stores: Stores
         assert lines_of(store, game)[1:] == ()
         assert store.secret(game) is not None
     store.commit(seal(game, 3))
-    assert lines_of(store, game)[1:] == (b"sealed",)
+    assert lines_of(store, game)[1:] == (SEAL,)
     assert store.secret(game) is None
     assert not stores.directory.record_refusal(game, refused())
 
@@ -60,7 +60,7 @@ def test_a_game_of_version_1_is_sealed_regardless_of_refused_attempts(stores: St
     game = new_game(stores.store, v=1)
     assert stores.directory.record_refusal(game, refused())
     stores.store.commit(seal(game, None))
-    assert lines_of(stores.store, game)[1:] == (b"sealed",)
+    assert lines_of(stores.store, game)[1:] == (SEAL,)
 
 
 def test_a_commit_that_is_not_a_seal_cannot_count_attempts(stores: Stores) -> None:

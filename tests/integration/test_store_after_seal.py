@@ -1,0 +1,79 @@
+"""The database refuses what no honest service does with a sealed game and with a seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from uuid import UUID, uuid4
+
+import psycopg
+import pytest
+
+from service.store.database import Database
+from service.store.events import SealedSecret, StoreError
+from service.store.postgres_events import PostgresStore
+from tests.contract.conftest import address_of_service
+from tests.streams import SEAL, append, commit, game_summary, lines_of
+
+GOING_ON = game_summary()
+OVER = {**GOING_ON, "status": "ended", "ended_at": "2026-03-01T12:00:00Z", "reason": "finished"}
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[PostgresStore]:
+    """Return the store with the privileges of the service's role."""
+    database = Database(address_of_service(database_url), size=1)
+    yield PostgresStore(database)
+    database.close()
+
+
+@pytest.fixture
+def game(store: PostgresStore) -> UUID:
+    """Return a game of one event, with its seed."""
+    made = uuid4()
+    secret = SealedSecret(game=made, key_id="1", ciphertext=b"seed")
+    created = append(made, b'{"seq":0,"v":1}', summary=GOING_ON)
+    store.commit(commit(created, secret=secret))
+    return made
+
+
+def refused(store: PostgresStore, *appends: object, **rest: object) -> bool:
+    """Return whether the database refuses a commit, with SH400."""
+    try:
+        store.commit(commit(*appends, **rest))  # type: ignore[arg-type] # as its callers pass them
+    except StoreError as error:
+        assert isinstance(error.__cause__, psycopg.Error) and error.__cause__.sqlstate == "SH400"
+        return True
+    return False
+
+
+def test_nothing_follows_the_seal_of_a_game(store: PostgresStore, game: UUID) -> None:
+    store.commit(commit(append(game, SEAL, expected=1, summary=OVER), forget_secret=game))
+    before = lines_of(store, game)
+    for summary in (None, GOING_ON, OVER):
+        assert refused(store, append(game, b'{"seq":2}', expected=2, summary=summary))
+    assert lines_of(store, game) == before
+
+
+def test_a_seal_is_the_last_event_of_its_append_and_sets_the_end(
+    store: PostgresStore, game: UUID
+) -> None:
+    assert refused(store, append(game, SEAL, b'{"seq":2}', expected=1, summary=OVER))
+    assert refused(store, append(game, SEAL, SEAL, expected=1, summary=OVER))
+    assert refused(store, append(game, SEAL, expected=1, summary=GOING_ON))
+    assert len(lines_of(store, game)) == 1
+
+
+def test_a_seed_is_deleted_by_the_seal_of_its_game_only(store: PostgresStore, game: UUID) -> None:
+    other = uuid4()
+    store.commit(commit(append(other, b'{"seq":0,"v":1}', summary=GOING_ON)))
+    going_on = append(game, b'{"seq":1}', expected=1, summary=GOING_ON)
+    assert refused(store, going_on, forget_secret=game)
+    assert refused(store, append(other, SEAL, expected=1, summary=OVER), forget_secret=game)
+    assert store.secret(game) is not None
+
+
+def test_the_role_of_the_service_cannot_create_large_objects(database_url: str) -> None:
+    with psycopg.connect(address_of_service(database_url), autocommit=True) as service:
+        for call in ("lo_create(0)", "lo_creat(-1)", "lo_from_bytea(0, 'x')"):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                service.execute(f"SELECT {call}".encode())
