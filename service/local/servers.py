@@ -12,11 +12,14 @@ import sys
 import time
 from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from urllib.parse import quote
 
 import psycopg
+import psycopg.sql
 import redis
 
+from service.atomic_files import PRIVATE, write_whole
 from service.local.predecessors import children_of, end_all, runs_in, working_in
 from service.local.processes import (
     EmbeddedError,
@@ -32,6 +35,7 @@ from service.local.processes import (
 )
 
 _SUPERUSER = "postgres"
+_PASSWORD = "postgres.password"  # noqa: S105 - the name of its file
 _POSTGRES_SOCKET = ".s.PGSQL.5432"
 _POSTGRES_FOLDERS = (
     Path("/usr/local/pgsql/bin"),
@@ -51,8 +55,9 @@ class EmbeddedPostgres:
     """
     One PostgreSQL server with its cluster in `data`, created at the first start.
 
-    It listens on a socket in a private folder, so it needs no password. Its address stays the
-    same after restarts. `durable=False` disables fsync, for tests. Only one program at a time may
+    It listens on a socket in a private folder. Its superuser has a generated password, in a file
+    of `data` that only this user can read; other roles need none. Its address stays the same after
+    restarts. `durable=False` disables fsync, for tests. Only one program at a time may
     use `data` (`lock_data`): a server that already runs there was left by a killed program, and
     is ended.
     """
@@ -65,6 +70,8 @@ class EmbeddedPostgres:
         self._home = self._choose_home()
         self._data = self._home / "cluster"
         self._log = make_folder(data / "logs") / "postgres.log"
+        self._password = self._folder / _PASSWORD
+        self._access = self._home / "pg_hba.conf"
         self._durable = durable
         self._binaries = self._reachable(_find_binaries(binaries))
         self._sockets = Sockets(self._home, longest_name=_POSTGRES_SOCKET + ".lock")
@@ -87,7 +94,8 @@ class EmbeddedPostgres:
 
     def url_of(self, database: str, *, user: str = _SUPERUSER) -> str:
         """Return the address of one database of this server."""
-        return f"postgresql://{user}@/{database}?host={quote(str(self._sockets.folder), safe='')}"
+        secret = _secret_in(self._password) if user == _SUPERUSER else ""
+        return _address(user + secret, database, str(self._sockets.folder))
 
     def start(self) -> str:
         """Start the server, wait until it answers, return its address; raises EmbeddedError."""
@@ -100,7 +108,37 @@ class EmbeddedPostgres:
             if time.monotonic() > end:
                 raise EmbeddedError(f"PostgreSQL does not start:\n{log_tail(self._log)}")
             time.sleep(0.2)
+        if not self._password.exists():
+            self._protect()
         return self.url
+
+    def _protect(self) -> None:
+        """
+        Give the superuser a password, unless this server is a replica.
+
+        The file gets its name last: without it the next start trusts the superuser and repeats
+        this. One round of hashing is enough for 32 random bytes, and tests connect often.
+        """
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            if connection.execute("SELECT pg_is_in_recovery()").fetchone() == (True,):
+                return
+            with contextlib.suppress(psycopg.errors.UndefinedObject):  # before PostgreSQL 16
+                connection.execute("SET scram_iterations = 1")
+            draft, secret = self._password.with_suffix(".draft"), token_hex(32)
+            write_whole(draft, secret.encode(), mode=PRIVATE)
+            statement = psycopg.sql.SQL("ALTER ROLE {} PASSWORD {}")
+            name = psycopg.sql.Identifier(_SUPERUSER)
+            connection.execute(statement.format(name, psycopg.sql.Literal(secret)))
+            draft.replace(self._password)
+            self._write_access()
+            connection.execute("SELECT pg_reload_conf()")
+
+    def _write_access(self) -> None:
+        """Write who may connect: the superuser needs the password once there is one."""
+        method = "scram-sha-256" if self._password.exists() else "trust"
+        lines = [f"local {what} {_SUPERUSER} {method}" for what in ("all", "replication")]
+        self._access.write_text("\n".join([*lines, "local all all trust", ""]))
+        self._identity.own(self._access)
 
     def stop(self) -> None:
         """Stop the server: sessions are closed, committed data is safe."""
@@ -194,6 +232,7 @@ class EmbeddedPostgres:
         It exits at once while the shared memory of a predecessor is still in use, so the caller
         repeats the call until `end` (monotonic).
         """
+        self._write_access()
         self._sockets.make()  # at each attempt: the shell of a predecessor may have removed it
         self._identity.own(self._sockets.folder)
         self._child = start_child(
@@ -208,6 +247,7 @@ class EmbeddedPostgres:
     def _command(self) -> list[str | Path]:
         settings = {
             "listen_addresses": "",
+            "hba_file": str(self._access),
             "unix_socket_directories": str(self._sockets.folder),
             "unix_socket_permissions": "0700",
             "port": "5432",
@@ -250,8 +290,21 @@ def running_address(data: Path) -> str | None:
         if _postgres_of(pid_file) is None:
             continue
         sockets = pid_file.read_text().splitlines()[_SOCKET_DIRECTORY_LINE]
-        return f"postgresql://{_SUPERUSER}@/postgres?host={quote(sockets, safe='')}"
+        secret = _secret_in(data.absolute() / _PASSWORD)
+        return _address(_SUPERUSER + secret, "postgres", sockets)
     return None
+
+
+def _address(login: str, database: str, sockets: str) -> str:
+    return f"postgresql://{login}@/{database}?host={quote(sockets, safe='')}"
+
+
+def _secret_in(file: Path) -> str:
+    """Return the password in a file as it follows the user in an address; empty without a file."""
+    try:
+        return f":{file.read_text()}"
+    except FileNotFoundError:
+        return ""
 
 
 def _find_binaries(only_in: Path | None) -> Path:

@@ -29,7 +29,7 @@ from service.local.processes import (
     start_child,
     stop_child,
 )
-from service.local.servers import EmbeddedPostgres, EmbeddedValkey
+from service.local.servers import EmbeddedPostgres, EmbeddedValkey, running_address
 
 pytestmark = pytest.mark.heavy
 
@@ -86,6 +86,26 @@ def test_postgres_comes_back_after_a_sigkill_with_every_committed_row(
     server.process.wait()
     server.start()
     assert _query(url, "SELECT n FROM kept") == 7
+
+
+def test_the_superuser_needs_the_password_that_only_this_user_can_read(
+    server: EmbeddedPostgres, tmp_path: Path
+) -> None:
+    """Also in a cluster of an earlier release, which trusted everybody; other roles need none."""
+    url = server.start()
+    _write(url, "CREATE ROLE other LOGIN")
+    password = tmp_path / "postgres.password"
+    for restarted in (False, True):
+        if restarted:
+            server.stop()
+            password.unlink()  # as if it had never been set
+            url = server.start()
+        assert password.stat().st_mode & 0o777 == 0o600
+        assert running_address(tmp_path) == url and password.read_text() in url
+        without = url.replace(f":{password.read_text()}", "")
+        with pytest.raises(psycopg.OperationalError, match="no password supplied"):
+            psycopg.connect(without)
+        assert _query(server.url_of("postgres", user="other"), "SELECT current_user") == "other"
 
 
 def test_postgres_does_not_listen_on_the_network(server: EmbeddedPostgres) -> None:
