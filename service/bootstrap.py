@@ -50,13 +50,13 @@ from service.application.statistics import Statistics
 from service.application.tables.commands import TableChanges
 from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
-from service.config import Settings
 from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
 from service.keys import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
+from service.runtime.config import Settings
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteVerifier
 from service.startup_checks import ALWAYS_READY, ClockWatch, Readiness, check_clock

@@ -21,13 +21,13 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from schemas.settings import Tree
-from service import tracing
-from service.addresses import sentinels_of, uses_sentinel
 from service.application.errors import Refusal
 from service.application.ports import GameVersion
 from service.application.quotas import Slots
+from service.runtime import tracing
+from service.runtime.addresses import sentinels_of, uses_sentinel
+from service.runtime.tracing import Attribute, Step
 from service.shx.canonical import canonical
-from service.tracing import Attribute, Step
 
 QUEUE = "bots"
 """The queue of all other turns of bots, and of the findings of disputes."""

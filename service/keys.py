@@ -20,7 +20,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from service.atomic_files import folder_lock, write_whole
+from service.runtime.atomic_files import folder_lock, write_whole
 from service.shx.canonical import format_time, parse_time
 from service.shx.keys import endorse
 

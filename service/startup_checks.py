@@ -13,11 +13,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import structlog
 
-from service.addresses import is_this_machine, scheme_of, sentinels_of, uses_sentinel
 from service.application.signing import verifiers_of
-from service.config import Settings, variable
 from service.keys import Keyring, KeyringError, load_or_create
 from service.public_log.sequencer import checkpoint_path
+from service.runtime.addresses import is_this_machine, scheme_of, sentinels_of, uses_sentinel
+from service.runtime.config import Settings, variable
 from service.shx.canonical import RecordError
 from service.shx.tlog.notes import parse_note
 from service.store.database import Database, DatabaseError, UndefinedTable

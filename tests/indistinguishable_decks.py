@@ -21,7 +21,6 @@ from service.application.games import record
 from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
 from service.bootstrap import Services, compose
-from service.config import Settings
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import CommandRefused, Move, Seat
 from service.domain.deal import deal
@@ -29,6 +28,7 @@ from service.domain.decide import decide
 from service.domain.events import Event
 from service.domain.evolve import evolve
 from service.domain.game import Game, new_game
+from service.runtime.config import Settings
 from service.shx.archives import read_zip
 from service.shx.shuffle import Shuffle, derive
 from tests.changed import replace

@@ -16,12 +16,12 @@ from typing import Any
 
 import psycopg
 
-from service.config import Settings
 from service.keys import Keyring
 from service.local.forked_programs import can_fork
 from service.local.processes import Child
 from service.local.programs import environment_of, programs
 from service.local.up import readiness
+from service.runtime.config import Settings
 from service.store.migrate import service_url
 
 READY_SECONDS = 90.0

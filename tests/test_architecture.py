@@ -17,11 +17,7 @@ PACKAGES = ("service", "schemas", "workers")
 
 LAYERS = (
     ({"domain"},),
-    (
-        {"addresses", "plain_errors"},
-        {"shx", "config", "version", "atomic_files", "fork_server", "tracing", "runtime"},
-        {"telemetry"},
-    ),
+    ({"shx"}, {"runtime"}),
     ({"schemas", "keys"},),
     ({"rulesets", "search"},),
     ({"replay"}, {"verify", "audit", "bots"}),
@@ -51,7 +47,7 @@ LIBRARIES = {
     "gymnasium": {"labs"},
     "pettingzoo": {"labs"},
     "pyarrow": {"labs"},
-    "opentelemetry": {"tracing"},
+    "opentelemetry": {"runtime"},
 }
 """The parts that may import each library of a server, a database or a terminal."""
 

@@ -13,10 +13,8 @@ from rq import Queue, SimpleWorker, get_current_job
 from rq.exceptions import DeserializationError
 from rq.job import Job, JobStatus
 
-from service import tracing
 from service.application.games.schedule import BEAT_SECONDS
 from service.bootstrap import Services, services_from
-from service.config import settings_from
 from service.job_queue import (
     JOB_SECONDS,
     MAKE_FINDINGS,
@@ -27,8 +25,10 @@ from service.job_queue import (
     connect,
     note_outcome,
 )
+from service.runtime import tracing
+from service.runtime.config import settings_from
+from service.runtime.telemetry import JOBS
 from service.simulation.trials import play_trials
-from service.telemetry import JOBS
 
 
 @lru_cache(maxsize=1)

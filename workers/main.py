@@ -17,10 +17,10 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service.bootstrap import Services, services_from
-from service.config import ConfigError, Settings, settings_from
 from service.job_queue import QUEUE, SEARCH_QUEUE, TRIALS_QUEUE, client_of, connect, queued_jobs
+from service.runtime.config import ConfigError, Settings, settings_from
+from service.runtime.telemetry import SHARED_FOLDER, configure_logs, configure_traces
 from service.startup_checks import CannotStart, check_start, warn_of_redis
-from service.telemetry import SHARED_FOLDER, configure_logs, configure_traces
 from workers import jobs
 from workers.jobs import GuardedWorker
 from workers.relay import Relay

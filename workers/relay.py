@@ -9,13 +9,13 @@ from uuid import UUID
 
 import structlog
 
-from service import tracing
 from service.application.games.commits import GAME_TOPIC
 from service.application.ports import GameVersion
 from service.bootstrap import Services
+from service.runtime import tracing
+from service.runtime.telemetry import ROUNDS
+from service.runtime.tracing import Step
 from service.store.events import StoreUnavailable
-from service.telemetry import ROUNDS
-from service.tracing import Step
 
 INTERVAL = 0.5  # seconds between two rounds
 BATCH = 500  # rows of a round

@@ -11,8 +11,8 @@ import structlog
 from service.bootstrap import Services
 from service.public_log.sequencer import BATCH, LogBroken, QuorumMissing, Unconfirmed
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
+from service.runtime.telemetry import ROUNDS
 from service.store.events import StoreError
-from service.telemetry import ROUNDS
 
 INTERVAL = 1.0
 """Seconds between two batches; the leaves of one batch share a checkpoint."""

@@ -13,10 +13,10 @@ import structlog
 
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.bootstrap import Services
+from service.runtime.telemetry import OUTBOX_AGE, QUEUED, ROUNDS, SWEEPER_LAG, UNCOSIGNED, UNSIGNED
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import StoreUnavailable
 from service.store.games import IdleGame
-from service.telemetry import OUTBOX_AGE, QUEUED, ROUNDS, SWEEPER_LAG, UNCOSIGNED, UNSIGNED
 
 TOPICS = (GAME_TOPIC, LOG_TOPIC, STATISTICS_TOPIC)
 

@@ -24,7 +24,7 @@ import orjson
 
 from service.application.games.uploads import Upload, request_of
 from service.bootstrap import compose
-from service.fork_server import ForkServer, OutOfTime
+from service.runtime.fork_server import ForkServer, OutOfTime
 from service.shx.event_shapes import LATEST
 from tests.honest_games import FewTrials
 from tests.memory.directory import MemoryDirectory

@@ -34,8 +34,8 @@ from service.api.app import api_shares, create_app
 from service.api.bodies import GRACE_SECONDS
 from service.application.quotas import Slots
 from service.bootstrap import services_from
-from service.config import Settings
 from service.job_queue import WITHIN_SECONDS
+from service.runtime.config import Settings
 from service.store.migrate import migrate
 from tests import servers
 from tests.running import running

@@ -41,9 +41,9 @@ from ops.bench import bare_view, two_commits
 from ops.bench.services import durable_postgres, unlimited_service
 from service.bots.bot import with_settings
 from service.bots.simple import LOWEST
-from service.config import Settings
 from service.local.programs import programs
 from service.rulesets.catalogue import definition
+from service.runtime.config import Settings
 from tests import servers
 from tests.running import free_port, wait_for
 

@@ -69,10 +69,10 @@ def main() -> None:
 
 def _environment(url: str, redis_url: str, folder: Path) -> dict[str, str]:
     """Return the environment of the children: the settings of a service, and of the bare one."""
-    from service.config import Settings
     from service.keys import Keyring
     from service.local.programs import environment_of
-    from service.telemetry import SHARED_FOLDER
+    from service.runtime.config import Settings
+    from service.runtime.telemetry import SHARED_FOLDER
 
     settings = Settings(
         database_url=url,

@@ -38,9 +38,9 @@ from schemas.moves import move_json
 from service.application.calls import Caller, Player
 from service.application.games.record import load
 from service.bootstrap import Services, services_from
-from service.config import Settings
 from service.domain.legal import acting_seats, legal_moves
 from service.keys import Keyring
+from service.runtime.config import Settings
 from service.store.migrate import service_url
 from tests import servers
 from tests.running import free_port

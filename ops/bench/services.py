@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from service.local.servers import EmbeddedPostgres
+from service.runtime.telemetry import SHARED_FOLDER
 from service.store.migrate import migrate
-from service.telemetry import SHARED_FOLDER
 from tests.running import Running, running
 
 

@@ -33,13 +33,13 @@ from service.api.stream_slots import StreamSlots
 from service.api.tables import tables
 from service.application.quotas import Slots
 from service.bootstrap import Services, services_from
-from service.config import Settings, settings_from
 from service.job_queue import client_of, giving_up_after
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.rulesets.statements import model
+from service.runtime.config import Settings, settings_from
+from service.runtime.telemetry import configure_logs, configure_traces
 from service.startup_checks import check_start, warn_of_redis
 from service.store.database import read_queries
-from service.telemetry import configure_logs, configure_traces
 
 health = Blueprint("health", __name__)
 

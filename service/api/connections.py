@@ -21,7 +21,7 @@ from pathlib import Path
 import structlog
 
 from service.api.parsing import counted_address
-from service.config import CONNECTIONS, Settings
+from service.runtime.config import CONNECTIONS, Settings
 
 INTERVAL_SECONDS = 0.25
 """Pause between two checks of the limit; a check takes some 20 µs while there are few sockets."""

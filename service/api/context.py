@@ -18,7 +18,7 @@ from service.application.errors import Refusal
 from service.application.quotas import Slots
 from service.application.request import RequestRead
 from service.bootstrap import Services
-from service.config import Settings
+from service.runtime.config import Settings
 
 _NAME = "shithead"
 

@@ -23,7 +23,6 @@ from schemas.games import (
     ReplaySchema,
     StreamQuery,
 )
-from service import tracing
 from service.api.context import Context, context, services
 from service.api.http import (
     EVENT_ID,
@@ -43,6 +42,7 @@ from service.api.parsing import caller_address, malformed
 from service.application.calls import Caller
 from service.application.errors import Refusal, check_known
 from service.application.games.entry import GameEntry
+from service.runtime import tracing
 from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
 
 events = blueprint("events", __name__, "The log of a game: stored events, openings and receipts.")

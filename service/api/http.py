@@ -23,7 +23,7 @@ from service.api.parsing import (
 )
 from service.application.calls import Answered, Idempotency
 from service.application.errors import Refusal
-from service.config import Settings
+from service.runtime.config import Settings
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

@@ -17,12 +17,12 @@ from limits.storage import RedisStorage
 from limits.strategies import FixedWindowRateLimiter
 from redis import RedisError
 
-from service.addresses import uses_sentinel
 from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
 from service.application.quotas import Slots, maxima
-from service.config import Settings
 from service.job_queue import client_of, giving_up_after
+from service.runtime.addresses import uses_sentinel
+from service.runtime.config import Settings
 
 ENDPOINT_LIMITS = {
     "players.register": 1200,

@@ -23,12 +23,12 @@ from prometheus_client import (
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service import tracing
 from service.api.parsing import present_notes, present_request
-from service.config import Settings
-from service.telemetry import REQUEST_ID, SHARED_FOLDER
-from service.tracing import Attribute, Span
-from service.version import VERSION
+from service.runtime import tracing
+from service.runtime.config import Settings
+from service.runtime.telemetry import REQUEST_ID, SHARED_FOLDER
+from service.runtime.tracing import Attribute, Span
+from service.runtime.version import VERSION
 
 HIDDEN_PROBLEMS = frozenset({"rule-refused", "not-your-turn"})
 """Problems that depend on hidden cards, for example at an opening or a follow-up."""

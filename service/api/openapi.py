@@ -26,7 +26,7 @@ from service.api.operation import HEADERS
 from service.api.problems import PROBLEMS
 from service.application.errors import Refusal
 from service.application.quotas import Slots
-from service.version import VERSION
+from service.runtime.version import VERSION
 
 Json = dict[str, Any]
 

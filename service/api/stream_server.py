@@ -16,7 +16,6 @@ from a2wsgi import WSGIMiddleware
 from a2wsgi.asgi_typing import HTTPScope, Receive, ReceiveEvent, SendEvent
 from a2wsgi.asgi_typing import Send as SendMessage
 
-from service import tracing
 from service.api.bodies import Application, Environ, StartResponse
 from service.api.events import (
     FAULTS,
@@ -31,6 +30,7 @@ from service.api.events import (
     next_step,
 )
 from service.api.long_poll import Waiting
+from service.runtime import tracing
 
 READERS = 4
 """Threads that read events from the store for all streams."""

@@ -12,8 +12,8 @@ from uuid import UUID
 
 from service.application.games.commits import GAME_TOPIC
 from service.application.ports import Doubt, World, no_doubt
-from service.atomic_files import PRIVATE, folder_lock
-from service.config import Settings
+from service.runtime.atomic_files import PRIVATE, folder_lock
+from service.runtime.config import Settings
 from service.shx.canonical import RecordError, format_time, parse_time
 from service.store.directory import Directory, Erasure, PlayerRepository
 from service.store.events import EventStore

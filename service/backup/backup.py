@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import (
 )
 from psycopg import sql
 
-from service.atomic_files import whole_file
+from service.runtime.atomic_files import whole_file
+from service.runtime.version import VERSION
 from service.shx.canonical import RecordError, format_time
 from service.shx.tlog.checkpoint import Checkpoint, parse_checkpoint
 from service.shx.tlog.notes import parse_note
@@ -39,7 +40,6 @@ from service.store.migrate import (
     apply_migrations,
     bring_forward,
 )
-from service.version import VERSION
 
 MANIFEST: Final = "manifest.json"
 SIGNATURE: Final = "manifest.sig"

@@ -17,7 +17,6 @@ from service.application.disputes.record import DISPUTES, dispute_append
 from service.application.games.commits import game_summary
 from service.application.games.record import GameRecord, load
 from service.application.tables.record import TABLES, table_summary
-from service.atomic_files import write_whole
 from service.backup.check_attached import (
     attached_to_dispute,
     choices_of_game,
@@ -26,6 +25,7 @@ from service.backup.check_attached import (
 from service.domain.dispute import DisputeState
 from service.domain.table import HandDealt, Table, fold_table
 from service.keys import Keys
+from service.runtime.atomic_files import write_whole
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import genesis, head

@@ -11,7 +11,7 @@ from typing import Final, NoReturn
 
 import click
 
-from service.version import VERSION
+from service.runtime.version import VERSION
 
 COMMANDS: Final[Mapping[str, str]] = {
     "admin": "service.cli.admin",

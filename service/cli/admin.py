@@ -17,7 +17,7 @@ from uuid import UUID
 import click
 
 from service.cli.service_options import complete_keyring, find_keys
-from service.plain_errors import why
+from service.runtime.plain_errors import why
 
 if TYPE_CHECKING:
     from service.application.errors import Refusal

@@ -29,11 +29,11 @@ from service.cli.screen import printable
 from service.cli.verify import evidence_options
 from service.domain.commands import UnknownCard
 from service.domain.view import ALL, Viewer
-from service.plain_errors import why
 from service.replay.captions import counted
 from service.replay.history import History
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import text_of
+from service.runtime.plain_errors import why
 from service.shx.bundle import REFUSALS, NotABundle, read_log
 from service.shx.canonical import RecordError, parse
 from service.shx.moves import UNPROVEN

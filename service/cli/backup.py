@@ -30,8 +30,8 @@ from service.cli.service_options import (
     service_selection,
     write_keys,
 )
-from service.config import variable
-from service.plain_errors import why
+from service.runtime.config import variable
+from service.runtime.plain_errors import why
 
 if TYPE_CHECKING:
     from service.application.retention import ErasureFile
@@ -170,7 +170,7 @@ def restore(
     from service.application.retention import ErasureFile
     from service.backup import backup as restoring
     from service.backup.backup import Backup, BackupError, Corrections
-    from service.config import ERASURES
+    from service.runtime.config import ERASURES
 
     path, available = key_file_of(key_file, data), find_keys(key_file, data)
     supplied = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
@@ -202,8 +202,8 @@ def _store_beside(
     erased: ErasureFile,
 ) -> ServiceKeys:
     """Store keys (at `path`), checkpoint and erasures for the service; return its keys."""
-    from service.config import ERASURES
     from service.public_log.sequencer import signed_checkpoints
+    from service.runtime.config import ERASURES
 
     if available.keyring is None and supplied is not None and supplied.keyring is not None:
         write_keys(supplied.keyring, path)
@@ -429,7 +429,7 @@ def check(
 
 def _refusals_after(days: int | None) -> datetime:
     """Return the time after whose game ends refused attempts are retained; None: the default."""
-    from service.config import Settings
+    from service.runtime.config import Settings
 
     retained = Settings(database_url="").keep_refusals_days if days is None else days
     if retained == 0:

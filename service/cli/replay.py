@@ -32,10 +32,10 @@ from service.cli.screen import (
 )
 from service.cli.verify import evidence_options
 from service.domain.view import Viewer
-from service.plain_errors import why
 from service.replay.captions import counted
 from service.replay.frames import marked, transcript
 from service.replay.history import Known
+from service.runtime.plain_errors import why
 from service.shx.bundle import NotABundle
 from service.shx.canonical import RecordError
 from service.verify.files import VerifyOptions, contents

@@ -16,8 +16,8 @@ from typing import Final, NoReturn
 
 import click
 
-from service.config import DESCRIBED, OTHERS, Settings, variable
-from service.plain_errors import why
+from service.runtime.config import DESCRIBED, OTHERS, Settings, variable
+from service.runtime.plain_errors import why
 
 
 @click.command(short_help="Run the whole service on this machine.")
@@ -97,9 +97,9 @@ def run(role: str, *, check: bool) -> int:
 
     Exit status with --check: 0 healthy, 1 not.
     """
-    from service.config import ConfigError, settings_from
     from service.local.programs import program_of
-    from service.telemetry import SHARED_FOLDER
+    from service.runtime.config import ConfigError, settings_from
+    from service.runtime.telemetry import SHARED_FOLDER
 
     try:
         settings = settings_from()

@@ -20,8 +20,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from service.atomic_files import PUBLIC, whole_file
 from service.cli.connection import url_option
+from service.runtime.atomic_files import PUBLIC, whole_file
 
 if TYPE_CHECKING:
     from service.rulesets.catalogue import Definition

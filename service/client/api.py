@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from service.addresses import is_web_address
+from service.runtime.addresses import is_web_address
 
 WAIT: Final = 25  # seconds of a long poll
 TIMEOUT: Final = 40.0  # seconds; longer than any long poll

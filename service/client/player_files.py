@@ -10,8 +10,8 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.atomic_files import write_whole
-from service.plain_errors import why
+from service.runtime.atomic_files import write_whole
+from service.runtime.plain_errors import why
 from service.shx.canonical import RecordError
 from service.shx.tlog.notes import NoteVerifier, parse_verifier
 

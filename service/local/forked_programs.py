@@ -26,7 +26,7 @@ from types import ModuleType
 
 import setproctitle
 
-from service.telemetry import SHARED_FOLDER
+from service.runtime.telemetry import SHARED_FOLDER
 
 PRELOADED = ("granian.cli", "service.api.wsgi", "workers.main", f"{__package__}.preload")
 """The modules of all programs; the last one prepares the fork server for its forks."""

@@ -17,7 +17,6 @@ import psycopg
 import redis
 
 import service
-from service.config import CONNECTIONS, LogFormat, Settings, settings_from, variable, variables_of
 from service.job_queue import client_of
 from service.local.forked_programs import ForkedProgram, can_fork
 from service.local.processes import (
@@ -32,9 +31,17 @@ from service.local.processes import (
     stop_child,
 )
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
+from service.runtime.config import (
+    CONNECTIONS,
+    LogFormat,
+    Settings,
+    settings_from,
+    variable,
+    variables_of,
+)
+from service.runtime.telemetry import SHARED_FOLDER
 from service.startup_checks import redis_fault
 from service.store.migrate import LaterSchema, migrate, service_url
-from service.telemetry import SHARED_FOLDER
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before an ended program is restarted
 _START_ATTEMPTS = 3  # of a program; one that is killed once does not end the service

@@ -19,7 +19,6 @@ import psycopg
 import psycopg.sql
 import redis
 
-from service.atomic_files import PRIVATE, write_whole
 from service.local.predecessors import children_of, end_all, runs_in, working_in
 from service.local.processes import (
     EmbeddedError,
@@ -33,6 +32,7 @@ from service.local.processes import (
     start_child,
     stop_child,
 )
+from service.runtime.atomic_files import PRIVATE, write_whole
 
 _SUPERUSER = "postgres"
 _PASSWORD = "postgres.password"  # noqa: S105 - the name of its file

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from service.config import ConfigError, variable
 from service.local.predecessors import end_all, working_in
 from service.local.processes import EmbeddedError, LogRotation, make_folder
 from service.local.programs import (
@@ -32,7 +31,8 @@ from service.local.programs import (
     settings_of_children,
     shared_metrics,
 )
-from service.plain_errors import why
+from service.runtime.config import ConfigError, variable
+from service.runtime.plain_errors import why
 from service.startup_checks import CannotStart, check_start
 
 _READY_SECONDS = 30.0  # for the API to answer after its start

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
-from service.atomic_files import write_whole
 from service.public_log.log_client import ListedGame, LogClient, NotPublished, Unreachable
+from service.runtime.atomic_files import write_whole
 from service.shx.canonical import RecordError, format_time, parse_time
 from service.shx.chain import decode_event, genesis, head
 from service.shx.keys import followed, is_over

@@ -8,9 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, Protocol
 
-from service.atomic_files import PUBLIC, folder_lock, write_whole
 from service.keys import MAX_SIGNING
-from service.plain_errors import why
 from service.public_log.log import Batch, Head, Leaf, LogMoved, LogStore, SignedHead, WaitingGame
 from service.public_log.witness_client import (
     LargerTreeSeen,
@@ -20,6 +18,8 @@ from service.public_log.witness_client import (
     ask_all,
     ask_witness,
 )
+from service.runtime.atomic_files import PUBLIC, folder_lock, write_whole
+from service.runtime.plain_errors import why
 from service.shx.canonical import RecordError
 from service.shx.receipts import receipt_body
 from service.shx.tlog.checkpoint import (

@@ -13,7 +13,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Final
 
-from service.atomic_files import write_whole
 from service.public_log.log_client import (
     HEALTH_PATH,
     REQUEST_SECONDS,
@@ -24,6 +23,7 @@ from service.public_log.log_client import (
     health_answer,
 )
 from service.public_log.witness_client import write_request
+from service.runtime.atomic_files import write_whole
 from service.shx.canonical import RecordError, parse_time, sha256
 from service.shx.keys import KeyList, followed, is_over
 from service.shx.tlog.checkpoint import (

@@ -1,1 +1,7 @@
-"""What every process of the service needs, whatever it serves."""
+"""
+What every process of the service needs, whatever it serves.
+
+`config` has the settings, `addresses` the forms of URLs and lists in them, `version` the release,
+`telemetry` metrics and logs, `tracing` traces, `plain_errors` the words for errors of the system,
+`atomic_files` and `recent` files and caches, `fork_server` a process for work that may be killed.
+"""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import UUID
 
-from service.atomic_files import whole_file
+from service.runtime.atomic_files import whole_file
 from service.runtime.recent import Recent
 from service.shx.bundle import Bundle, NotABundle, read_bundle
 from service.shx.canonical import sha256

@@ -18,7 +18,8 @@ import psycopg
 from psycopg.adapt import PyFormat
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from service.config import Settings
+from service.runtime.config import Settings
+from service.runtime.telemetry import DATABASE_SLOW
 from service.store.events import (
     HandRunning,
     PlayerErased,
@@ -27,7 +28,6 @@ from service.store.events import (
     StoreError,
     StoreUnavailable,
 )
-from service.telemetry import DATABASE_SLOW
 
 Row = TypeVar("Row")
 

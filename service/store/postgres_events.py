@@ -12,7 +12,8 @@ from uuid import UUID
 import orjson
 import psycopg
 
-from service import tracing
+from service.runtime import tracing
+from service.runtime.tracing import Attribute, Step, Value
 from service.shx.bundle import Bundle
 from service.store.archive import Bundles
 from service.store.database import TRANSACTION_CONFLICTS, Database, NotSent, TooSlow, as_json
@@ -36,7 +37,6 @@ from service.store.events import (
     TokenEnded,
 )
 from service.store.summaries import DisputeSummary, NewGameSummary, NewTableSummary, SeatSummary
-from service.tracing import Attribute, Step, Value
 
 _NEEDED: Final[Mapping[StreamKind, frozenset[str]]] = {
     StreamKind.GAME: NewGameSummary.__required_keys__,

@@ -11,10 +11,10 @@ from typing import Any, Final
 import psycopg
 from psycopg_pool import PoolTimeout
 
-from service.config import Settings
+from service.runtime.config import Settings
+from service.runtime.telemetry import REPLICA_READS
 from service.store.database import Database, query
 from service.store.events import StoreUnavailable
-from service.telemetry import REPLICA_READS
 
 CATCH_UP_SECONDS: Final = 0.1
 """How long a read waits for the replica; then the primary answers it."""

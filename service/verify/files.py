@@ -10,7 +10,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Final, TextIO
 
-from service.plain_errors import why
+from service.runtime.plain_errors import why
 from service.shx.archives import MAX_ENTRIES, MAX_INFLATED, write_zip
 from service.shx.bundle import MANIFEST, Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from service.config import variable
+from service.runtime.config import variable
 from service.shx.tlog.checkpoint import Checkpoint, parse_checkpoint
 from service.shx.tlog.notes import parse_note
 from service.shx.tlog.tiles import Tile, TiledTree

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import variable
+from service.runtime.config import variable
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")

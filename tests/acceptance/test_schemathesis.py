@@ -22,8 +22,8 @@ from schemathesis.python._constants.orchestrator import build_constants_pool
 from service.api.app import create_app
 from service.api.http import NDJSON, ZIP
 from service.bootstrap import compose
-from service.config import Settings
 from service.keys import Keyring
+from service.runtime.config import Settings
 from tests.examples import examples, stride
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from service.cli.run import up as up_command
-from service.config import variable
 from service.local.processes import socket_folder
+from service.runtime.config import variable
 
 pytestmark = pytest.mark.heavy
 

@@ -21,7 +21,7 @@ import pytest
 from packaging.requirements import Requirement
 
 from ops import wheels
-from service.version import VERSION
+from service.runtime.version import VERSION
 
 pytestmark = pytest.mark.heavy
 

@@ -25,9 +25,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.api.app import create_app
 from service.api.operation import BODY_BYTES
 from service.bootstrap import Services, compose
-from service.config import Settings
 from service.domain.dispute import Periods
 from service.keys import Keyring
+from service.runtime.config import Settings
 from service.shx.canonical import format_time
 from service.shx.moves import intent, sign_intent, sign_key_change
 from service.shx.receipts import vote_commitment

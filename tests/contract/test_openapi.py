@@ -15,9 +15,9 @@ import pytest
 from schemas.event_fields import EventSchema
 from schemas.moves import INTENTS
 from service.api.problems import PROBLEMS
+from service.runtime.version import VERSION
 from service.shx import event_shapes
 from service.shx.event_shapes import EVENT_TYPES
-from service.version import VERSION
 from tests.worlds.api_world import Person, World, make_world
 
 SAMPLES = Path(__file__).parents[1] / "golden/samples"

@@ -37,7 +37,7 @@ def children_of(service: Running) -> list[int]:
             started_by = Path(f"/proc/{parent}/environ").read_bytes()
         except OSError:
             continue
-        if state != "Z" and b"service.fork_server" in command:
+        if state != "Z" and b"service.runtime.fork_server" in command:
             assert b"SHITHEAD" not in started_by
             if os.getsid(int(parent)) == service.children["API"].pid:
                 found.append(int(stat.parent.name))

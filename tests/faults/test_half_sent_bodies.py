@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import CONNECTIONS
+from service.runtime.config import CONNECTIONS
 from tests.client import Client, register
 from tests.running import Running, free_port, running, wait_for
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.config import Settings
 from service.keys import Keyring
 from service.local.programs import environment_of
+from service.runtime.config import Settings
 from tests.running import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from service.config import Settings
 from service.keys import Keyring
 from service.local.programs import environment_of
+from service.runtime.config import Settings
 from workers import main as worker_main
 
 ROOT = Path(__file__).resolve().parents[2]

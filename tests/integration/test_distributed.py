@@ -14,7 +14,7 @@ import pytest
 from psycopg import conninfo
 
 from service.api.app import create_app
-from service.config import Settings
+from service.runtime.config import Settings
 from service.store.database import Database
 from service.store.events import StreamConflict
 from service.store.migrate import migrate

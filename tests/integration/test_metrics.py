@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 from service.local.programs import shared_metrics
-from service.telemetry import SHARED_FOLDER
+from service.runtime.telemetry import SHARED_FOLDER
 
 COUNT = """
-from service.telemetry import CONFLICTS, JOBS, MOVES, SWEEPER_LAG, TURNS
+from service.runtime.telemetry import CONFLICTS, JOBS, MOVES, SWEEPER_LAG, TURNS
 MOVES.labels("player").inc(2)
 MOVES.labels("server").inc(3)
 CONFLICTS.labels("player").inc()

@@ -13,14 +13,14 @@ import psycopg
 import pytest
 
 from service.api.app import create_app
-from service.config import Settings
 from service.local.servers import EmbeddedPostgres, _find_binaries
+from service.runtime.config import Settings
+from service.runtime.telemetry import REPLICA_READS
 from service.shx.bundle import read_bundle
 from service.store.database import Database
 from service.store.migrate import migrate, service_url
 from service.store.postgres_events import PostgresStore
 from service.store.replica import database_of, from_replica
-from service.telemetry import REPLICA_READS
 from tests.streams import append, commit
 
 pytestmark = pytest.mark.heavy

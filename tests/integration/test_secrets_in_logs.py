@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from service.config import LogLevel
+from service.runtime.config import LogLevel
 from tests.client import Client, chosen, register
 from tests.running import running
 

@@ -13,9 +13,9 @@ import psycopg
 import pytest
 
 from service.cli.__main__ import run
-from service.config import Settings
 from service.keys import Keyring, load_or_create
 from service.local.programs import environment_of, program_of
+from service.runtime.config import Settings
 from service.startup_checks import CannotStart, check_start, clock_fault, redis_fault
 from tests.servers import DatabaseServer
 from tests.worlds.api_world import make_world

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from service.config import Settings
+from service.runtime.config import Settings
 from service.store.database import Database
 from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service

@@ -23,10 +23,10 @@ import pytest
 
 from service.application.games.schedule import BEAT_SECONDS
 from service.cli.run import ROLES
-from service.config import settings_from
 from service.local.processes import Child
 from service.local.programs import program_of
-from service.tracing import Attribute, Step
+from service.runtime.config import settings_from
+from service.runtime.tracing import Attribute, Step
 from tests.client import Client, play_on, register
 from tests.collector import Collector, Exported, collecting
 from tests.contract.conftest import address_of_service

@@ -15,10 +15,10 @@ from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
 from service import job_queue
-from service.config import Settings
 from service.job_queue import QUEUE
 from service.keys import Keyring
 from service.local.programs import environment_of
+from service.runtime.config import Settings
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
 from workers import jobs
 

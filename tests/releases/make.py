@@ -20,12 +20,12 @@ from service.domain.events import Clock, Entropy
 from service.keys import Keyring
 from service.public_log.sequencer import Sequencer
 from service.rulesets.catalogue import catalogue
+from service.runtime.version import VERSION
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.migrate import migrate
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
-from service.version import VERSION
 from tests import servers
 from tests.memory.public_log import MemoryLog
 from tests.releases.recorded import Recorder

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from service.cli.run import ROLES, settings_page
-from service.config import Settings, variable
+from service.runtime.config import Settings, variable
 from tests.unit.test_runbook import TEXT, known_metrics
 
 OPS = Path(__file__).resolve().parents[2] / "ops"

@@ -13,8 +13,8 @@ from werkzeug.test import Client
 from service.api.app import create_app
 from service.api.openapi import Api
 from service.bootstrap import Services, services_from
-from service.config import Settings
 from service.keys import Keyring
+from service.runtime.config import Settings
 
 _COMPILED = ("_parts", "_trace", "_converters", "arguments")
 """What werkzeug computes from the text of a rule, besides two functions that build its URL."""

@@ -24,7 +24,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from ops.bench.faults.steps import Steps
 from service.api.app import create_app
-from service.config import Settings, settings_from
+from service.runtime.config import Settings, settings_from
 from workers import jobs
 from workers.main import Worker, work
 from workers.relay import Relay

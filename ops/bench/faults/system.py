@@ -15,9 +15,9 @@ from collections import Counter
 from pathlib import Path
 
 from ops.bench.faults.steps import ROOT
-from service.config import Settings
 from service.local.programs import environment_of
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
+from service.runtime.config import Settings
 from service.store.migrate import service_url
 from tests.running import free_port, is_ready
 

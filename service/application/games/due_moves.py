@@ -11,7 +11,6 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from schemas.moves import move_json, move_of
-from service import tracing
 from service.application.games.cache import GameCache, Names
 from service.application.games.entropy import missing_entropy
 from service.application.games.entry import GameEntry
@@ -37,10 +36,11 @@ from service.bots.registry import bots
 from service.domain.commands import Command, Move, Ready, Seat, TimeOut
 from service.domain.game import Game, Status
 from service.domain.legal import default_opener, idle_end, legal_moves, may_act
+from service.runtime import tracing
+from service.runtime.telemetry import TURNS
+from service.runtime.tracing import Attribute, Step
 from service.store.events import StreamConflict
 from service.store.games import GameRepository
-from service.telemetry import TURNS
-from service.tracing import Attribute, Step
 
 STAND_IN = "lowest"
 """The bot that plays for a person who timed out repeatedly."""

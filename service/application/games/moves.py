@@ -50,9 +50,9 @@ from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves
 from service.keys import KeyringError
+from service.runtime.telemetry import CONFLICTS, MOVES
 from service.shx.canonical import format_time
 from service.store.events import EventStore, StoreError, StreamConflict
-from service.telemetry import CONFLICTS, MOVES
 
 MAX_SWAPS = 500
 """Maximum number of swaps of a seat in a hand: the rules set no limit, and each is an event."""

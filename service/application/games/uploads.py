@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from service.application.errors import Refusal, invalid
-from service.fork_server import ChildEnded, ForkServer, HungUp, OutOfTime
+from service.runtime.fork_server import ChildEnded, ForkServer, HungUp, OutOfTime
 from service.shx.bundle import NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.verify.evidence import BadEvidence, parse_evidence

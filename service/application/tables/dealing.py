@@ -21,13 +21,13 @@ from service.domain.ruleset import deck_of
 from service.domain.table import HandDealt, SeatKind, Table, TableSeat
 from service.keys import Keys
 from service.rulesets.catalogue import read_ruleset
+from service.runtime.version import VERSION
 from service.shx.canonical import canonical, format_time, ruleset_hash
 from service.shx.chain import encode_event, genesis
 from service.shx.event_shapes import LATEST
 from service.shx.shuffle import server_commit
 from service.store.events import Commit, SealedSecret, StreamAppend
 from service.store.summaries import NewTableSummary
-from service.version import VERSION
 
 
 class DealtHand:

@@ -17,7 +17,7 @@ import structlog
 from service.api.app import create_app
 from service.application.handler import Handler
 from service.application.rulesets import Rulemaking
-from service.config import Settings
+from service.runtime.config import Settings
 from service.shx.chain import head
 from tests.worlds.api_world import Person, World, make_world, problem_of
 

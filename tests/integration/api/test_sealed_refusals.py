@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from schemas.audit import DecisionSchema
-from service.config import ConfigError, settings_from
+from service.runtime.config import ConfigError, settings_from
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
 from service.shx.canonical import canonical, sha256
 from tests.unit.cli.conftest import CommandOutput, shithead

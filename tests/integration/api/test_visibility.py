@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from service.config import Settings
+from service.runtime.config import Settings
 from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
 
 PERIODS = ("referee_hands", "referee_account_seconds", "referee_seated_seconds")

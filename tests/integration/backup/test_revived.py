@@ -14,8 +14,8 @@ import psycopg
 import pytest
 
 from service.cli.__main__ import run as shithead
-from service.config import ERASURES
 from service.keys import Keyring, load_or_create
+from service.runtime.config import ERASURES
 from tests.worlds.api_world import Person, World, make_world
 
 Run = Callable[..., tuple[int, str, str]]

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from service.config import LogFormat, Settings
 from service.local.programs import Program, StartError, Supervisor, program_of
-from service.telemetry import SHARED_FOLDER
+from service.runtime.config import LogFormat, Settings
+from service.runtime.telemetry import SHARED_FOLDER
 
 pytestmark = pytest.mark.heavy
 

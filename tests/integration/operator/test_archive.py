@@ -261,7 +261,7 @@ def test_a_full_disk_leaves_the_game_in_the_database_and_no_partial_file(
     def full(_handle: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("service.atomic_files.os.fsync", full)
+    monkeypatch.setattr("service.runtime.atomic_files.os.fsync", full)
     status, _, err = operator.admin("archive", "--game", game, "--to", operator.archive)
     assert (status, "No space left" in err) == (1, True)
     assert count(operator, "archived", game) == 0

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 import pytest
 
 from service.api.connections import STALLED_SECONDS, ConnectionLimit
-from service.config import Settings
+from service.runtime.config import Settings
 
 SMALL = 4096
 """Bytes of a receive buffer."""

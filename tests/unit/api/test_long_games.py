@@ -15,7 +15,7 @@ from service.api.limits import (
     RateLimits,
 )
 from service.application.errors import Refusal
-from service.config import Settings
+from service.runtime.config import Settings
 
 
 class Address:

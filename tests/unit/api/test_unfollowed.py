@@ -13,7 +13,7 @@ from service.api.app import create_app
 from service.application.errors import InvalidHistory
 from service.application.games.record import load
 from service.bootstrap import Services, compose
-from service.config import Settings
+from service.runtime.config import Settings
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog

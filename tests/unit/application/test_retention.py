@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from service.application.retention import DEFAULT_RETENTION, Purging, Retention, retention_of
-from service.config import settings_from
+from service.runtime.config import settings_from
 from service.store.events import OutboxRow
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore

@@ -15,8 +15,8 @@ from service import keys
 from service.api.app import create_app
 from service.application.signing import signers_at
 from service.bootstrap import Services, compose
-from service.config import Settings
 from service.keys import KeyFile, Keyring
+from service.runtime.config import Settings
 from service.shx.keys import followed, read_key_list
 from service.shx.tlog.checkpoint import cosignatures, open_checkpoint, parse_cosigner
 from service.shx.tlog.notes import MAX_SIGNATURES, NoteVerifier, parse_note, sign_note

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from service.cli.run import markdown, settings_page
-from service.config import Settings, settings_from, variable
+from service.runtime.config import Settings, settings_from, variable
 from tests.unit.cli.conftest import ROOT, CommandOutput
 
 NAME = re.compile(r"\bSHITHEAD_[A-Z_]*[A-Z]\b")

@@ -22,9 +22,9 @@ from werkzeug.serving import make_server
 
 from service.api.app import create_app
 from service.bootstrap import Services, compose
-from service.config import Settings
 from service.keys import KeyFile
 from service.public_log.sequencer import Sequencer
+from service.runtime.config import Settings
 from service.shx.tlog.checkpoint import cosignatures, parse_cosigner
 from service.shx.tlog.notes import NoteSigner, parse_note
 from tests.malformed import CUT, DEEP, ICY, Malformed, malformed

@@ -9,9 +9,9 @@ from schemas.settings import json_schema
 from service.bots.registry import bots
 from service.rulesets.catalogue import catalogue, definition
 from service.rulesets.custom import custom_definition
+from service.runtime.version import VERSION
 from service.shx.canonical import canonical
 from service.shx.validators import free_object, text
-from service.version import VERSION
 from tests.tamper import SAMPLES
 from tests.write_conformance import FOLDER
 

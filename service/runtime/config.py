@@ -10,7 +10,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar
 
-from service.addresses import check_redis_url, scheme_of
+from service.runtime.addresses import check_redis_url, scheme_of
 
 ERASURES = "erased-players.txt"
 """The name of the list of erased players beside the key file."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 PROGRAM = """
 import structlog
-from service.config import Settings
-from service.telemetry import configure_logs
+from service.runtime.config import Settings
+from service.runtime.telemetry import configure_logs
 
 configure_logs(Settings(database_url=""))
 for _ in range(3):

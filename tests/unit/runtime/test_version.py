@@ -3,9 +3,9 @@
 import tomllib
 from pathlib import Path
 
-from service.version import VERSION
+from service.runtime.version import VERSION
 
 
 def test_the_package_and_the_engine_have_one_version() -> None:
-    project = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    project = Path(__file__).resolve().parents[3] / "pyproject.toml"
     assert tomllib.loads(project.read_text("utf-8"))["project"]["version"] == VERSION

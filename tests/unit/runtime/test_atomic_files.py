@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from service.atomic_files import PUBLIC, folder_lock, whole_file, write_whole
+from service.runtime.atomic_files import PUBLIC, folder_lock, whole_file, write_whole
 
 FORK = multiprocessing.get_context("fork")
 
@@ -63,7 +63,7 @@ def test_a_full_disk_leaves_the_old_file_and_no_temporary_file(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     if call == "fsync":
-        monkeypatch.setattr("service.atomic_files.os.fsync", full)
+        monkeypatch.setattr("service.runtime.atomic_files.os.fsync", full)
     else:
         monkeypatch.setattr(Path, "replace", full)
     with pytest.raises(OSError, match="No space"):
@@ -83,7 +83,7 @@ def test_the_content_is_synced_before_the_rename_and_the_folder_after_it(
         synced.append((stat.S_ISDIR(os.fstat(handle).st_mode), path.read_bytes()))
         sync(handle)
 
-    monkeypatch.setattr("service.atomic_files.os.fsync", recorded)
+    monkeypatch.setattr("service.runtime.atomic_files.os.fsync", recorded)
     write_whole(path, b"new")
     assert synced == [(False, b"old"), (True, b"new")]
 
@@ -131,7 +131,7 @@ def test_a_new_file_can_be_created_on_a_file_system_without_links(
     def unsupported(*_: object) -> None:
         raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
 
-    monkeypatch.setattr("service.atomic_files.os.link", unsupported)
+    monkeypatch.setattr("service.runtime.atomic_files.os.link", unsupported)
     write_whole(path, b"first", new=True)
     with pytest.raises(FileExistsError):
         write_whole(path, b"second", new=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from service.config import (
+from service.runtime.config import (
     ConfigError,
     LogLevel,
     Settings,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.addresses import (
+from service.runtime.addresses import (
     SentinelAddress,
     is_this_machine,
     is_web_address,

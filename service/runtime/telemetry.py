@@ -13,9 +13,9 @@ import orjson
 import structlog
 from prometheus_client import Counter, Gauge
 
-from service import tracing
-from service.config import LogFormat, Settings
-from service.version import VERSION
+from service.runtime import tracing
+from service.runtime.config import LogFormat, Settings
+from service.runtime.version import VERSION
 
 SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable with the folder of metrics that all processes share."""

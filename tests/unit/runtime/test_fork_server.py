@@ -14,13 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from service.fork_server import ChildEnded, ForkServer, HungUp, OutOfTime
+from service.runtime.fork_server import ChildEnded, ForkServer, HungUp, OutOfTime
 from tests.running import wait_for
 
 pytestmark = pytest.mark.heavy
 
 WORK = f"{__name__}:work"
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def work(request: bytes) -> bytes:
@@ -142,7 +142,7 @@ def test_a_child_inherits_no_setting_and_no_connection(
 
 CALLER = """
 import sys
-from service.fork_server import ForkServer
+from service.runtime.fork_server import ForkServer
 ForkServer("tests.unit.test_fork_server:work").run(b"burn " + sys.argv[1].encode(), seconds=300)
 """
 

@@ -14,12 +14,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, Sampler
 
-from service import tracing
 from service.api import observability
-from service.config import Settings
-from service.tracing import Attribute, Step
+from service.runtime import tracing
+from service.runtime.config import Settings
+from service.runtime.tracing import Attribute, Step
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 SENT = f"00-{'ab' * 16}-{'cd' * 8}-01"
 
@@ -84,8 +84,8 @@ def test_without_the_extra_the_missing_package_is_named(monkeypatch: pytest.Monk
 def test_without_the_variables_nothing_is_loaded() -> None:
     """All programs are imported and one span is made: there is no exporter and no thread."""
     code = (
-        "import sys, threading, workers.main, service.api.wsgi, service.telemetry as t;"
-        "from service import tracing; t.configure_traces('api');"
+        "import sys, threading, workers.main, service.api.wsgi, service.runtime.telemetry as t;"
+        "from service.runtime import tracing; t.configure_traces('api');"
         "assert tracing.span(tracing.Step.COMMIT) is tracing.NOTHING;"
         "assert tracing.context_for_job() is None and not tracing.is_traced();"
         "print('opentelemetry.exporter' in sys.modules, threading.active_count())"
