@@ -6,8 +6,8 @@ Three attacks on a service that is started for them: requests that stop in the m
 bodies, with the calls of other callers at the same time; reads of the longest possible hand; and
 the largest and most expensive bodies of every operation. Takes about ten minutes. `--page
 BEFORE.json NOW.json` prints the page that compares two of these files; to measure an earlier
-commit, copy this file, `largest_bodies.py` and `long_hand.py` to a checkout of it. The last table of
-the page is made by `open_streams.py`.
+commit, copy this file, `largest_bodies.py` and `long_hand.py` to a checkout of it. The last table
+of the page is made by `open_streams.py`.
 """
 
 from __future__ import annotations
