@@ -152,6 +152,8 @@ class Handler:
         for _ in range(ATTEMPTS):
             try:
                 accepted = command.decide(state)
+                if (first := self._unchanged(command, accepted)) is not None:
+                    return first
                 self._write(command, accepted)
             except (QuotaFull, AnswerConflict) as error:
                 return self._first_answer(command, _refusal_of(error), read=None)
@@ -173,13 +175,28 @@ class Handler:
         busy = Refusal("unavailable", "too many changes at once, try again")
         return self._first_answer(command, busy, read=None)
 
+    def _unchanged(
+        self, command: StreamCommand[Loaded, Made], accepted: Accepted[Made]
+    ) -> Answered | None:
+        """
+        Return the answer to a command that changes nothing, None if there is something to write.
+
+        No answer is stored for it: a repetition changes nothing either. It may be the repetition of
+        a request that did, which gets the first answer.
+        """
+        is_checked = command.read is None or command.read.confirmed
+        if not is_checked or accepted.commit.appends or accepted.changed:
+            return None
+        if command.player is None:
+            return accepted.answer
+        first = self._answers.first_answer(command.player, command.request)
+        return first or accepted.answer
+
     def _write(self, command: StreamCommand[Loaded, Made], accepted: Accepted[Made]) -> None:
         """Commit what was decided, with the answer of the request and the token to check."""
         commit, answer = accepted.commit, accepted.commit.answer
         read, request = command.read, command.request
         token = None if read is None or read.confirmed else read.token
-        if token is None and not commit.appends and not accepted.changed:
-            return  # a repetition changes nothing either, so no answer is stored
         quotas = commit.quotas
         if command.player is not None and request is not None:
             row = accepted.rebuilt or accepted.answer
