@@ -48,6 +48,14 @@ _DETAILS = {
 }
 
 
+_LASTING = {
+    QuotaKind.NEW_DISPUTES: NEW_FOR,
+    QuotaKind.ANSWERS: timedelta(days=1),
+    QuotaKind.READINGS: timedelta(hours=1),
+}
+"""The quotas that waiting lifts, and after how long at the latest."""
+
+
 def of_tables(player: UUID) -> Quota:
     """Return the quota for one more table."""
     return Quota(player=player, kind=QuotaKind.TABLES, most=MAX_TABLES)
@@ -73,10 +81,10 @@ def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
 
 
 def quota_refused(kind: QuotaKind) -> Refusal:
-    """Return the refusal for a quota that is used up; only that of a day ends by waiting."""
-    detail = _DETAILS[kind].format(most=maxima()[kind])
-    if kind is QuotaKind.NEW_DISPUTES:
-        return Refusal("rate-limited", detail, retry_after=int(NEW_FOR.total_seconds()))
+    """Return the refusal for a quota that is used up; some end by waiting."""
+    detail = _DETAILS[kind].format(most=maxima().get(kind))
+    if kind in _LASTING:
+        return Refusal("rate-limited", detail, retry_after=int(_LASTING[kind].total_seconds()))
     return Refusal("limit-reached", detail)
 
 

@@ -55,11 +55,10 @@ def test_an_id_in_capitals_names_the_same_object_for_a_key(ada: Person) -> None:
     """Otherwise the repetition of a request to the address in capitals is carried out again."""
     table = ada.table("open", deal=False)["id"]
     key, game = {"Idempotency-Key": "k"}, ada.game().rpartition("/")[2]
-    for path, body in (("/v1/games/{}/moves", READY), ("/v1/games/{}/back", {})):
-        first = ada.post(path.format(game), body, headers=key)
-        again = ada.post(path.format(game.upper()), body, headers=key)
-        assert (again.status_code, again.data) == (first.status_code, first.data)
-        assert again.headers["Idempotency-Replayed"] == "true"
+    first = ada.post(f"/v1/games/{game}/moves", READY, headers=key)
+    again = ada.post(f"/v1/games/{game.upper()}/moves", READY, headers=key)
+    assert (again.status_code, again.data) == (first.status_code, first.data)
+    assert again.headers["Idempotency-Replayed"] == "true"
     other = ada.post(f"/v1/games/{game.upper()}/moves", {"type": "forfeit"}, headers=key)
     assert problem_of(other) == "idempotency-conflict"
     assert ada.get(f"/v1/tables/{table.upper()}").json["id"] == table
