@@ -13,9 +13,9 @@ from schemas.strict_fields import (
     Chosen,
     Closed,
     Integer,
+    MultilineText,
     OneOf,
     PageQuery,
-    Statement,
     Text,
     about,
     described,
@@ -74,7 +74,7 @@ class AccusationSchema(Closed):
     )
     seq = Integer(high=MAX_VERSION, **described("the seq of an event of the disputed move"))
     charge = Chosen(*CHARGES, **described("the kind of cheating"))
-    statement = Statement(
+    statement = MultilineText(
         shortest=1, longest=LONGEST_STATEMENT, **described("the accuser's statement")
     )
 
@@ -92,7 +92,7 @@ class DisputesQuery(PageQuery):
 class DisputeWordsSchema(Closed):
     """A statement of the accuser or the accused."""
 
-    text = Statement(shortest=1, longest=LONGEST_STATEMENT, **described("the statement"))
+    text = MultilineText(shortest=1, longest=LONGEST_STATEMENT, **described("the statement"))
 
 
 class ReceiptRequestSchema(Closed):

@@ -157,7 +157,7 @@ class Text(fields.String):
         super().__init__(validate=[size, whole], **more)
 
 
-class Statement(Text):
+class MultilineText(Text):
     """A text of several lines that other people read; at least one character is visible."""
 
     def _validate(self, value: Any) -> None:

@@ -24,7 +24,7 @@ from service.application.games.evidence import Evidence, Verifying
 from service.application.games.moves import Moves
 from service.application.games.queries import Games, Lists
 from service.application.games.refused_moves import Refusals
-from service.application.games.schedule import BeginBeat, ConstantTime, IdleGames, no_beat
+from service.application.games.schedule import BeginTurn, ConstantTime, IdleGames, no_padding
 from service.application.games.uploads import Work, answer_here, within
 from service.application.handler import Handler
 from service.application.idempotency import Answers
@@ -143,7 +143,7 @@ def compose(
     notifier: Notifier | None = None,
     readiness: Readiness = ALWAYS_READY,
     trials: Trials = NO_TRIALS,
-    begin_beat: BeginBeat = no_beat,
+    begin_turn: BeginTurn = no_padding,
     witnesses: Sequence[RemoteWitness] = (),
     witness_quorum: int = 0,
     retention: Retention = DEFAULT_RETENTION,
@@ -339,7 +339,7 @@ def compose(
             world=world,
             idle=idle,
             bot_secret=keyring.present.bot_secret,
-            begin_beat=begin_beat,
+            begin_turn=begin_turn,
         ),
         rulebook=rulebook,
         ruleset_pages=RulesetPages(rulebook),
@@ -392,7 +392,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
         readiness=_readiness(settings, database, keyring, redis),
         trials=QueuedTrials(redis),
-        begin_beat=ConstantTime().begin,
+        begin_turn=ConstantTime().begin,
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),
         retention=retention_of(settings),

@@ -26,7 +26,7 @@ from service.application.ports import GameVersion
 from service.application.quotas import Slots
 from service.runtime import tracing
 from service.runtime.addresses import sentinels_of, uses_sentinel
-from service.runtime.tracing import Attribute, Step
+from service.runtime.tracing import Attribute, SpanName
 from service.shx.canonical import canonical
 
 QUEUE = "bots"
@@ -160,7 +160,7 @@ class RedisNotifier:
         messages: list[tuple[str | int, ...]] = [("PUBLISH", channel("game", game), version)]
         if table is not None:
             messages.append(("PUBLISH", channel("table", table), 0))  # readers use the channel only
-        with tracing.span(Step.PUBLISH, _PUBLISHING) as span:
+        with tracing.span(SpanName.PUBLISH, _PUBLISHING) as span:
             if span.recording:
                 key = _trace_key(game, version)
                 messages.insert(0, ("SET", key, span.context, "EX", TRACE_SECONDS, "NX"))

@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import ENTROPY_SECONDS, stands_in
@@ -49,7 +49,7 @@ class FewTrials:
 class Participant:
     """A person at the table, with a key, the kind of its entropy, and its saved receipts."""
 
-    player: Player
+    player: RegisteredPlayer
     key: Ed25519PrivateKey | None
     entropy: Entropy
     receipts: dict[UUID, list[bytes]] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class HonestTable:
                 self._shuffle(entry, late=gives_up)
             else:
                 self._step(entry, silent=silent, gives_up=gives_up)
-            self.services.turns.take(game, entry_of(self.services, game).record.version)
+            self.services.turns.play_due_moves(game, entry_of(self.services, game).record.version)
         raise AssertionError("the hand does not end")
 
     def _shuffle(self, entry: GameEntry, *, late: bool) -> None:

@@ -121,7 +121,7 @@ class Service:
         with patch.object(Moves, "server_move", seen):
             for _ in range(3):
                 version = entry_of(self.services, self.game).record.version
-                self.services.turns.take(self.game, version)
+                self.services.turns.play_due_moves(self.game, version)
                 self.world.wait(WINDOW)
         return moved
 

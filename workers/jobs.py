@@ -13,7 +13,7 @@ from rq import Queue, SimpleWorker, get_current_job
 from rq.exceptions import DeserializationError
 from rq.job import Job, JobStatus
 
-from service.application.games.schedule import BEAT_SECONDS
+from service.application.games.schedule import INTERVAL_SECONDS
 from service.bootstrap import Services, services_from
 from service.job_queue import (
     JOB_SECONDS,
@@ -47,14 +47,14 @@ def take_turn(game_id: str, version: int) -> str:
     """
     Make the moves that are due at `version` of a game, and those of bots that follow.
 
-    Returns the outcome, as `Turns.take`. Safe to run twice, late or concurrently: the second run
-    finds the game past `version` and does nothing. The job has no arguments but the game's id and
-    version. If a bot of the table searches, a job of the main queue enqueues another one in
-    SEARCH_QUEUE, and makes no move itself.
+    Returns the outcome, as `Turns.play_due_moves`. Safe to run twice, late or concurrently: the
+    second run finds the game past `version` and does nothing. The job has no arguments but the
+    game's id and version. If a bot of the table searches, a job of the main queue enqueues another
+    one in SEARCH_QUEUE, and makes no move itself.
     """
     game, job = UUID(game_id), get_current_job()
     searching = job is None or job.origin == SEARCH_QUEUE
-    outcome = services().turns.take(game, version, searching=searching)
+    outcome = services().turns.play_due_moves(game, version, searching=searching)
     JOBS.labels(outcome).inc()
     if outcome == "searches":
         services().notifier.wake(game, version, searches=True)
@@ -179,7 +179,7 @@ class GuardedWorker(SimpleWorker):
             return
         if not job.timeout or not 0 < job.timeout <= JOB_SECONDS:
             job.timeout = JOB_SECONDS
-        with tracing.job_span(_kind(job), queue.name, _trace(job), unit=BEAT_SECONDS) as span:
+        with tracing.job_span(_kind(job), queue.name, _trace(job), unit=INTERVAL_SECONDS) as span:
             super().execute_job(job, queue)
             if job.get_status(refresh=False) is JobStatus.FAILED:
                 span.fail("failed")

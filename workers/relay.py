@@ -14,7 +14,7 @@ from service.application.ports import GameVersion
 from service.bootstrap import Services
 from service.runtime import tracing
 from service.runtime.telemetry import ROUNDS
-from service.runtime.tracing import Step
+from service.runtime.tracing import SpanName
 from service.store.events import StoreUnavailable
 
 INTERVAL = 0.5  # seconds between two rounds
@@ -40,7 +40,7 @@ class Relay:
         traces = self._traces(versions)
         for game, passed in versions.items():
             known = [traces[game, one] for one in passed if (game, one) in traces]
-            with tracing.continued(Step.RELAY, known):
+            with tracing.continued(SpanName.RELAY, known):
                 self._services.notifier.moved(game, passed[-1], wake=False)
         return len(rows)
 

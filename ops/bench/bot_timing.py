@@ -26,19 +26,19 @@ from uuid import UUID
 import orjson
 
 from ops.bench.requests import plain_table
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.games.cache import Names
 from service.application.games.due_moves import Turns
 from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
 from service.application.games.record import write
 from service.application.games.schedule import (
-    BEAT_SECONDS,
-    BeginBeat,
+    INTERVAL_SECONDS,
+    BeginTurn,
     ConstantTime,
     Rest,
     at_once,
-    no_beat,
+    no_padding,
 )
 from service.bootstrap import Services, compose
 from service.bots.registry import bots
@@ -98,15 +98,15 @@ class Timed:
 
 
 def main() -> None:
-    """Measure with and without the beat, and write the results."""
+    """Measure with and without the padding, and write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--positions", type=int, default=100)
     parser.add_argument("--bot", choices=tuple(bots()), default=GREEDY.name)
     options = parser.parse_args()
-    rows, interval = [], BEAT_SECONDS * 1e3 * bots()[options.bot].beats
+    rows, interval = [], INTERVAL_SECONDS * 1e3 * bots()[options.bot].turn_intervals
     for ruleset in (*RULESETS, _large_hands().id):
         found = list(positions(ruleset, options.bot, options.positions))
-        for name, begin in (("none", no_beat), (f"{interval:.0f} ms", ConstantTime().begin)):
+        for name, begin in (("none", no_padding), (f"{interval:.0f} ms", ConstantTime().begin)):
             shown = ruleset if ruleset in RULESETS else "leeds, hands of 60 cards"
             rows.append(_row(shown, name, measured(found, begin)))
             print(rows[-1])
@@ -119,7 +119,7 @@ def positions(ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, Ga
     rng = random.Random(f"positions {ruleset}")
     while True:
         services = _services()
-        ada = Player(id=UUID(services.players.register("Ada")["id"]), name="Ada")
+        ada = RegisteredPlayer(id=UUID(services.players.register("Ada")["id"]), name="Ada")
         game = _dealt(services, ada, ruleset, bot)
         for _ in range(40):
             entry = services.game_cache.fresh(game)
@@ -135,10 +135,10 @@ def positions(ruleset: str, bot: str, count: int) -> Iterator[tuple[Services, Ga
             if own_moves:
                 services.moves.move(Caller(player=ada.id), game, _chosen(services, game, rng))
             else:
-                services.turns.take(game, entry.record.version)
+                services.turns.play_due_moves(game, entry.record.version)
 
 
-def measured(found: list[tuple[Services, GameEntry]], begin: BeginBeat) -> list[list[Timing]]:
+def measured(found: list[tuple[Services, GameEntry]], begin: BeginTurn) -> list[list[Timing]]:
     """Return the timings of the bot at each position, one for each deal of its hidden cards."""
     rng = random.Random("deals")
     timings = []
@@ -152,7 +152,7 @@ def measured(found: list[tuple[Services, GameEntry]], begin: BeginBeat) -> list[
             world=services.world,
             idle=services.idle,
             bot_secret=bytes(32),
-            begin_beat=begin,
+            begin_turn=begin,
         )
         hands = [_redealt(entry, rng) for _ in range(DEALS)]
         timings.append([_timed(turns, timed, hand) for hand in hands])
@@ -212,13 +212,13 @@ def _ranks(values: list[float]) -> list[float]:
     return [rank - mean for rank in ranks]
 
 
-def _row(ruleset: str, beat: str, timings: list[list[Timing]]) -> str:
+def _row(ruleset: str, padding: str, timings: list[list[Timing]]) -> str:
     most = [max(position, key=lambda a: a.moves).seconds for position in timings]
     fewest = [min(position, key=lambda a: a.moves).seconds for position in timings]
     ratio = statistics.median(a / b for a, b in zip(most, fewest, strict=True))
     median = statistics.median(a.seconds for position in timings for a in position)
     return (
-        f"| {ruleset} | {beat} | {len(timings) * DEALS} | {median * 1e3:.2f} ms | {ratio:.3f} "
+        f"| {ruleset} | {padding} | {len(timings) * DEALS} | {median * 1e3:.2f} ms | {ratio:.3f} "
         f"| {p_value(timings):.4f} |"
     )
 
@@ -230,9 +230,9 @@ Made by `python -m ops.bench.bot_timing --bot {bot} --positions {count}`. At eac
 the cards that only the bot can know were dealt {DEALS} times. *most / fewest moves* is the median,
 over positions, of the ratio of the answer with the most legal moves to that with the fewest; *p* is
 that of a permutation test with {PERMUTATIONS} permutations within positions. A small p means that
-the time reveals the number of moves. Each 20 cards in the largest hand make the beat 20 ms longer.
+the time reveals the number of moves. Each 20 cards in the largest hand make a turn 20 ms longer.
 
-| ruleset | beat | answers | median | most / fewest moves | p |
+| ruleset | padding | answers | median | most / fewest moves | p |
 | --- | --- | --- | --- | --- | --- |
 {chr(10).join(rows)}
 """
@@ -266,7 +266,7 @@ def _large_hands() -> Definition:
     return custom_definition(definition("leeds"), "Large hands", LARGE_HANDS)
 
 
-def _dealt(services: Services, ada: Player, ruleset: str, bot: str) -> UUID:
+def _dealt(services: Services, ada: RegisteredPlayer, ruleset: str, bot: str) -> UUID:
     request = plain_table(ruleset, ("me", {"bot": bot}))
     return UUID(orjson.loads(services.tables.open(ada, request).body)["game"])
 

@@ -28,7 +28,7 @@ from uuid import UUID
 
 from ops.bench.largest_bodies import largest_bodies
 from ops.bench.long_hand import long_hand
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.bootstrap import services_from
 from service.store.migrate import migrate
 from tests import servers
@@ -136,7 +136,9 @@ def readings(service: Running) -> Figures:
     """Return the processor seconds of the API for readings of a very long running hand."""
     clients = [register(service.port, name) for name in ("Ada", "Bob", "Cy")]
     services = services_from(service.settings)
-    people = [Player(id=UUID(client.get("/v1/players/me")["id"]), name="") for client in clients]
+    people = [
+        RegisteredPlayer(id=UUID(client.get("/v1/players/me")["id"]), name="") for client in clients
+    ]
     game = long_hand(services, people)
     services.close()
     client = clients[0]

@@ -13,7 +13,7 @@ import orjson
 from ops.bench.costly_uploads import costly_log
 from ops.bench.long_hand import long_hand
 from ops.bench.requests import plain_table
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.disputes.commands import Accusation, DisputeCall
 from service.application.disputes.record import DisputeRecord
 from service.application.games.entry import GameEntry
@@ -61,7 +61,7 @@ DISPUTES = 8  # of each accuser about one hand; 10 a day are allowed
 class Scene:
     """The people with their tokens, games, tables and disputes that calls name."""
 
-    people: Mapping[str, Player]
+    people: Mapping[str, RegisteredPlayer]
     tokens: Mapping[str, str]
     long: str  # a running hand of 19,000 actions
     long_version: int
@@ -122,9 +122,11 @@ def make_scene(services: Services) -> Scene:
     )
 
 
-def _people(services: Services, names: Sequence[str]) -> tuple[dict[str, Player], dict[str, str]]:
+def _people(
+    services: Services, names: Sequence[str]
+) -> tuple[dict[str, RegisteredPlayer], dict[str, str]]:
     made = {name: services.players.register(name) for name in names}
-    players = {name: Player(id=UUID(one["id"]), name=name) for name, one in made.items()}
+    players = {name: RegisteredPlayer(id=UUID(one["id"]), name=name) for name, one in made.items()}
     return players, {name: one["token"] for name, one in made.items()}
 
 
@@ -142,7 +144,7 @@ def _receipt(services: Services, game: UUID) -> str:
     return issue_receipt(signer, game=game, seq=record.version - 1, head=record.head).decode()
 
 
-def _rulesets(services: Services, people: Mapping[str, Player]) -> str:
+def _rulesets(services: Services, people: Mapping[str, RegisteredPlayer]) -> str:
     """Store custom rulesets, accepted without trials; return the id of the one with wide hands."""
     with mock.patch.object(QueuedTrials, "refusal", return_value=None):
         for index, player in enumerate(people.values()):
@@ -155,7 +157,7 @@ def _rulesets(services: Services, people: Mapping[str, Player]) -> str:
 
 def _dispute(
     services: Services,
-    accuser: Player,
+    accuser: RegisteredPlayer,
     game: UUID,
     after: int,
     referees: Sequence[UUID],
@@ -188,7 +190,9 @@ def _dispute(
     return identity
 
 
-def _accused(services: Services, game: UUID, accuser: Player, after: int) -> tuple[int, int]:
+def _accused(
+    services: Services, game: UUID, accuser: RegisteredPlayer, after: int
+) -> tuple[int, int]:
     """Return the seq of the first move of another seat after a version, and this seat."""
     own = _entry(services, game).seat_of(accuser.id)
     for line in services.game_cache.lines(game, after=after):
@@ -198,7 +202,7 @@ def _accused(services: Services, game: UUID, accuser: Player, after: int) -> tup
     raise ValueError("no other player has made a move")
 
 
-def _old_table(services: Services, players: tuple[Player, Player]) -> UUID:
+def _old_table(services: Services, players: tuple[RegisteredPlayer, RegisteredPlayer]) -> UUID:
     """Return a table at which many hands have been played."""
     host, guest = players
     request = plain_table("shithead", ("me", "open"))
@@ -214,7 +218,9 @@ def _old_table(services: Services, players: tuple[Player, Player]) -> UUID:
     return table
 
 
-def _ruled(services: Services, accuser: Player, game: UUID, judges: Sequence[Player]) -> UUID:
+def _ruled(
+    services: Services, accuser: RegisteredPlayer, game: UUID, judges: Sequence[RegisteredPlayer]
+) -> UUID:
     """Return a dispute with a ruling against the accuser, who may appeal."""
     identity = _dispute(services, accuser, game, 60, [], Charge.OTHER)
     for player in judges:
@@ -224,7 +230,7 @@ def _ruled(services: Services, accuser: Player, game: UUID, judges: Sequence[Pla
     return identity
 
 
-def _called(player: Player, dispute: UUID) -> DisputeCall:
+def _called(player: RegisteredPlayer, dispute: UUID) -> DisputeCall:
     return DisputeCall(caller=Caller(player=player.id), player=player, dispute=dispute)
 
 

@@ -11,7 +11,7 @@ import orjson
 
 from ops.bench.requests import plain_table
 from schemas.events import data_of, type_of
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.application.games.commits import Change, commit_of
 from service.application.games.entry import GameEntry
 from service.application.games.record import load, secrets_of
@@ -33,7 +33,7 @@ TRIES = 10
 
 def long_hand(
     services: Services,
-    players: Sequence[Player],
+    players: Sequence[RegisteredPlayer],
     *,
     actions: int = ACTIONS,
     ruleset: str = "shithead",
@@ -53,7 +53,7 @@ def long_hand(
 
 
 def _tried(
-    services: Services, players: Sequence[Player], actions: int, ruleset: str
+    services: Services, players: Sequence[RegisteredPlayer], actions: int, ruleset: str
 ) -> UUID | None:
     """Store a hand with so many actions and return its id; None if it ended before."""
     entry = opened(services, players, ruleset)
@@ -84,7 +84,7 @@ def _tried(
     return record.identity
 
 
-def opened(services: Services, players: Sequence[Player], ruleset: str) -> GameEntry:
+def opened(services: Services, players: Sequence[RegisteredPlayer], ruleset: str) -> GameEntry:
     """Return a hand between players that has been dealt."""
     host, *guests = players
     request = replace(

@@ -35,7 +35,7 @@ from ops.bench.long_hand import long_hand, opened
 from ops.bench.pages import WIDTH, write
 from ops.bench.services import durable_postgres, unlimited_service
 from schemas.moves import move_json
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.games.record import load
 from service.bootstrap import Services, services_from
 from service.domain.legal import acting_seats, legal_moves
@@ -271,7 +271,7 @@ def in_process(services: Services, seconds: float) -> Measured:
     """Return our figures without HTTP: use cases called from threads of this process."""
     counts, end = [0] * CLIENTS, time.monotonic() + seconds
     people = [services.players.register(name) for name in ("Ada", "Bob", "Cy")]
-    players = [Player(id=UUID(one["id"]), name=one["name"]) for one in people]
+    players = [RegisteredPlayer(id=UUID(one["id"]), name=one["name"]) for one in people]
 
     def play(number: int) -> None:
         game = opened(services, players[:2], "shithead").record.identity
@@ -295,7 +295,7 @@ def in_process(services: Services, seconds: float) -> Measured:
     return {"moves": sum(counts) / seconds, "rebuild": _rebuilt(services, players)}
 
 
-def _rebuilt(services: Services, players: list[Player]) -> float:
+def _rebuilt(services: Services, players: list[RegisteredPlayer]) -> float:
     """Return the median seconds to read and fold a game that is in no cache."""
     game = long_hand(services, players, actions=EVENTS * 2 // 3)
     entry, times = services.game_cache.fresh(game), []

@@ -13,7 +13,7 @@ from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
 from service.api.parsing import path_of, present_app, present_request
 from service.api.stream_slots import StreamSlots
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.quotas import Slots
 from service.application.request import RequestRead
@@ -71,7 +71,7 @@ def bearer_token() -> str | None:
     return match[1]
 
 
-def admit(read: RequestRead, *, deferred: bool = False) -> Player | None:
+def admit(read: RequestRead, *, deferred: bool = False) -> RegisteredPlayer | None:
     """
     Return the player of a request, None without a token; count the call for its rate limit.
 
@@ -89,7 +89,7 @@ def admit(read: RequestRead, *, deferred: bool = False) -> Player | None:
     return read.player
 
 
-def required(player: Player | None) -> Player:
+def required(player: RegisteredPlayer | None) -> RegisteredPlayer:
     """Return the player; raises `unauthorized` for an anonymous caller."""
     if player is None:
         raise Refusal(
@@ -98,7 +98,7 @@ def required(player: Player | None) -> Player:
     return player
 
 
-def caller_of(player: Player | None, read: RequestRead) -> Caller:
+def caller_of(player: RegisteredPlayer | None, read: RequestRead) -> Caller:
     """Return the caller: the player, if any, with the invite in the request and its first read."""
     present = present_request()
     return Caller(

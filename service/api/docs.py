@@ -49,7 +49,7 @@ _STEP = re.compile(r"^(?:#|//) == (\w+): (.*)\n", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class GuideStep:
     """A step of the guide: what it does, the calls it makes, and its code by language."""
 
     name: str
@@ -74,7 +74,7 @@ def example_source(name: str) -> str:
 
 
 @cache
-def guide() -> tuple[Step, ...]:
+def guide() -> tuple[GuideStep, ...]:
     """Return the steps of the guide, in order."""
     parts = {name: _STEP.split(client_source(name)) for name in LANGUAGES}
     code: dict[str, list[tuple[str, str]]] = {}
@@ -84,7 +84,7 @@ def guide() -> tuple[Step, ...]:
             titles[step] = title
             code.setdefault(step, []).append((LANGUAGES[name], text.strip("\n")))
     return tuple(
-        Step(
+        GuideStep(
             name=step,
             title=titles[step],
             text=_TEXTS[step],

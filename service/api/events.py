@@ -297,7 +297,7 @@ class Trace(NamedTuple):
 Step = Send | Read | Wait | Trace
 
 
-class Batch(NamedTuple):
+class FrameBatch(NamedTuple):
     """Frames of consecutive events, and the version of the game when they were read."""
 
     frames: tuple[bytes, ...]
@@ -355,7 +355,7 @@ class Follower:
         after, ended, comment = self._first, self._is_over, time.monotonic() + COMMENT_SECONDS
         while not ended:
             ticket, since = self._waiting.ticket(self.game), time.time_ns()
-            batch: Batch = yield Read(after, ticket)
+            batch: FrameBatch = yield Read(after, ticket)
             events, version, ended = len(batch.frames), batch.version, batch.has_seal
             if events:
                 yield Send(batch.frames)
@@ -400,11 +400,11 @@ class Follower:
         except FAULTS as error:
             self.note_fault(error)
 
-    def read(self, after: int) -> Batch:
+    def read(self, after: int) -> FrameBatch:
         """Return a batch for all streams of a game; those of a private game then call `check`."""
         return batch_of(*self._games.stored_lines(self.game, after=after, limit=BATCH))
 
-    def check(self, batch: Batch) -> None:
+    def check(self, batch: FrameBatch) -> None:
         """
         Check that the caller may see a batch of a private game now; record a read of the seal.
 
@@ -435,7 +435,7 @@ class Follower:
                 tracing.delivered(trace, events=sent.events, since=sent.since, until=sent.until)
 
 
-def next_step(steps: Generator[Step, Any, None], batch: Batch | None) -> Step | None:
+def next_step(steps: Generator[Step, Any, None], batch: FrameBatch | None) -> Step | None:
     """Return the next step after the one that read `batch`; None at the end of the stream."""
     try:
         return steps.send(batch)
@@ -443,14 +443,14 @@ def next_step(steps: Generator[Step, Any, None], batch: Batch | None) -> Step | 
         return None
 
 
-def batch_of(lines: Sequence[bytes], version: int) -> Batch:
+def batch_of(lines: Sequence[bytes], version: int) -> FrameBatch:
     """Return the frames of stored lines."""
     events = [orjson.loads(line) for line in lines]
     frames = tuple(
         b"id: %d\nevent: %b\ndata: %b\n\n" % (event["seq"], event["type"].encode(), line)
         for event, line in zip(events, lines, strict=True)
     )
-    return Batch(frames, version, bool(events) and events[-1]["type"] in SEALS)
+    return FrameBatch(frames, version, bool(events) and events[-1]["type"] in SEALS)
 
 
 def _is_resumed() -> bool:

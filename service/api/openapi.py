@@ -133,7 +133,7 @@ class Plugin(MarshmallowPlugin):
     Converter = Converter
 
 
-class Api:
+class ApiDocument:
     """
     The document of the API, and the blueprints whose operations it describes.
 
@@ -174,7 +174,7 @@ class NameConverter(BaseConverter):
     regex = ID_PATTERN
 
 
-def make_api(app: Flask, limits: Mapping[str, Any]) -> Api:
+def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
     """Return the document of an application with its limits, without operations yet."""
     routes, schemas = FlaskPlugin(), Plugin(schema_name_resolver=_name)
     app.url_map.converters["name"] = NameConverter
@@ -203,7 +203,7 @@ def make_api(app: Flask, limits: Mapping[str, Any]) -> Api:
             "description": "the token of a player, from POST /v1/players",
         },
     )
-    return Api(app, spec)
+    return ApiDocument(app, spec)
 
 
 def _name(schema: Any) -> str:
@@ -244,7 +244,7 @@ def _seat(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, A
 class Document:
     """The finished document, as values and as JSON text."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: ApiDocument) -> None:
         self._api = api
         self._generation = Lock()
         self._first = Slots("first document", 4, per_address=4)

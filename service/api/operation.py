@@ -54,7 +54,7 @@ from service.api.parsing import (
     present_request,
     query_values,
 )
-from service.application.calls import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal, invalid_body
 from service.application.quotas import limited_by
 from service.application.request import RequestRead
@@ -151,7 +151,7 @@ class Repeats(Enum):
 class Call(Struct, frozen=True, kw_only=True):
     """A request whose token, idempotency key, query and body have been read and checked."""
 
-    player: Player | None
+    player: RegisteredPlayer | None
     caller: Caller
     repeat: Idempotency | None
     query: Mapping[str, Any]
@@ -159,7 +159,7 @@ class Call(Struct, frozen=True, kw_only=True):
     media_type: str
 
     @property
-    def by(self) -> Player:
+    def by(self) -> RegisteredPlayer:
         """Return the authenticated player; raises `unauthorized` for an anonymous caller."""
         return required(self.player)
 
@@ -296,7 +296,7 @@ def _first_read(
     return read
 
 
-def _limited_work(player: Player | None) -> AbstractContextManager[None]:
+def _limited_work(player: RegisteredPlayer | None) -> AbstractContextManager[None]:
     """Return a context manager that limits the work of the request."""
     return limited_by(context().long_games.request(player.id if player else None))
 

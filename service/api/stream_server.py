@@ -20,8 +20,8 @@ from service.api.bodies import Application, Environ, StartResponse
 from service.api.events import (
     FAULTS,
     HAND_OVER,
-    Batch,
     Follower,
+    FrameBatch,
     HandOver,
     Read,
     Send,
@@ -119,7 +119,7 @@ class _Streams:
     def __init__(self, waiting: Waiting) -> None:
         self._waiting = waiting
         self._readers = CallThreads(READERS)
-        self._reads: dict[tuple[UUID, Read], asyncio.Future[Batch]] = {}
+        self._reads: dict[tuple[UUID, Read], asyncio.Future[FrameBatch]] = {}
         self._waiters: dict[UUID, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -139,7 +139,7 @@ class _Streams:
         if tracing.is_on():
             self._readers.submit(follower.trace)
 
-    async def batch(self, follower: Follower, read: Read) -> Batch:
+    async def batch(self, follower: Follower, read: Read) -> FrameBatch:
         """
         Return the next events in the store; streams of a game at the same event share one read.
 

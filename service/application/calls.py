@@ -14,7 +14,7 @@ from service.application.games.entry import GameEntry
 from service.domain.commands import Seat
 
 
-class Player(Struct, frozen=True, kw_only=True):
+class RegisteredPlayer(Struct, frozen=True, kw_only=True):
     """A registered person."""
 
     id: UUID

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from service.application.calls import Answered, Idempotency, MadeMove, ReadOnce
 from service.application.errors import Refusal
 from service.application.quotas import of_answers, quota_refused
+from service.application.streams import Versioned
 from service.store.events import (
     AnswerConflict,
     Commit,
@@ -29,14 +30,6 @@ ATTEMPTS: Final = 20
 """Maximum number of decisions on one command: each conflicting commit requires another one."""
 
 NO_CHANGE: Final = Commit(appends=())
-
-
-class Versioned(Protocol):
-    """A folded stream."""
-
-    @property
-    def version(self) -> int:
-        """Return the number of events."""
 
 
 Loaded = TypeVar("Loaded", bound=Versioned)
@@ -113,7 +106,7 @@ class StreamCommand(ABC, Generic[Loaded, Made]):
         """Do what follows the commit: cache, count, notify."""
 
 
-class Answers(Protocol):
+class AnswerStore(Protocol):
     """The stored answers of requests (`idempotency.py`)."""
 
     def first_answer(self, caller: UUID, request: Idempotency | None) -> Answered | None:
@@ -135,7 +128,7 @@ class Handler:
     the commit of the events, so that a crash loses both or neither.
     """
 
-    def __init__(self, store: EventStore, answers: Answers) -> None:
+    def __init__(self, store: EventStore, answers: AnswerStore) -> None:
         self._store = store
         self._answers = answers
 

@@ -10,7 +10,7 @@ from secrets import token_bytes
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.application.disputes.disputes import Disputes
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache
@@ -206,7 +206,7 @@ class Operating:
         def work() -> None:
             if self.name_of(player) is None:
                 raise not_found("player")
-            self.players.erase(Player(id=player, name=""))
+            self.players.erase(RegisteredPlayer(id=player, name=""))
 
         self.recorded("erase", player, work)
 

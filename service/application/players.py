@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
-from service.application.calls import Player, digest
+from service.application.calls import RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
 from service.application.ports import World
@@ -45,12 +45,12 @@ class Players:
         )
         return {"id": str(identity), "name": name, "token": token, "recovery": recovery}
 
-    def by_token(self, token: str) -> Player | None:
+    def by_token(self, token: str) -> RegisteredPlayer | None:
         """Return the player of a token; None for an unknown or expired token."""
         row = self.directory.player_by_token(digest(token))
-        return None if row is None else Player(id=row.id, name=row.name or "")
+        return None if row is None else RegisteredPlayer(id=row.id, name=row.name or "")
 
-    def me(self, player: Player) -> dict[str, Any]:
+    def me(self, player: RegisteredPlayer) -> dict[str, Any]:
         """Return a player's own page, with the open tables that the player hosts or sits at."""
         tables = [str(table) for table in self.directory.tables_of(player.id)]
         page = self.public(player.id, own=True)
@@ -84,7 +84,7 @@ class Players:
             },
         }
 
-    def rotate(self, player: Player) -> str:
+    def rotate(self, player: RegisteredPlayer) -> str:
         """Return a new token; the old one expires at once."""
         token = token_urlsafe(TOKEN_BYTES)
         self.directory.rotate_token(player.id, digest(token))
@@ -97,7 +97,7 @@ class Players:
             raise Refusal("unauthorized", "unknown recovery code")
         return token
 
-    def rename(self, player: Player, name: str) -> dict[str, Any]:
+    def rename(self, player: RegisteredPlayer, name: str) -> dict[str, Any]:
         """
         Set a player's name and return the player's own page.
 
@@ -110,7 +110,7 @@ class Players:
         self.names.forget(player.id)
         return self.me(player)
 
-    def renew_recovery(self, player: Player) -> str:
+    def renew_recovery(self, player: RegisteredPlayer) -> str:
         """
         Return a new recovery code; the old one expires at once.
 
@@ -121,7 +121,7 @@ class Players:
             raise _gone()
         return recovery
 
-    def erase(self, player: Player) -> None:
+    def erase(self, player: RegisteredPlayer) -> None:
         """
         Erase a player: name and tokens are deleted, the logs stay valid.
 
@@ -139,7 +139,7 @@ class Players:
         self._leave_tables(player)  # joined meanwhile; from now on the player can join none
         self.names.forget(player.id)
 
-    def _leave_tables(self, player: Player) -> None:
+    def _leave_tables(self, player: RegisteredPlayer) -> None:
         for table in self.directory.tables_of(player.id):
             record = self.game_cache.table(table)
             if record is not None and record.table.seat_of(str(player.id)) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from uuid import UUID
 
-from service.application.calls import Answered, Idempotency, Player, digest
+from service.application.calls import Answered, Idempotency, RegisteredPlayer, digest
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache, Names
 from service.application.games.entry import GameEntry
@@ -34,7 +34,7 @@ class RequestReads:
         self.names = names
         self.answers = answers
         self.defers = defers  # whether the store checks the token of a commit
-        self._players = Recent[bytes, Player](KNOWN_TOKENS)
+        self._players = Recent[bytes, RegisteredPlayer](KNOWN_TOKENS)
 
     def begin(self, token: str | None, game: UUID | None) -> RequestRead:
         """Return the first read of a request; nothing is read yet."""
@@ -44,11 +44,11 @@ class RequestReads:
         """Raise Refusal `unauthorized` if the token of this hash is unknown or has expired."""
         RequestRead(self, token, None).confirm()
 
-    def player_of(self, token: bytes) -> Player | None:
+    def player_of(self, token: bytes) -> RegisteredPlayer | None:
         """Return the player of a token as last read; None if it is not cached."""
         return self._players.get(token)
 
-    def remember(self, token: bytes, player: Player | None) -> None:
+    def remember(self, token: bytes, player: RegisteredPlayer | None) -> None:
         """Cache the player of a token, or forget an unknown or expired one."""
         if player is None:
             self._players.forget(token)
@@ -79,7 +79,7 @@ class RequestRead:
         self._taken = True  # whether `take` has to read: nothing is read yet
         self.token = token
         self.request: Idempotency | None = None
-        self.player: Player | None = None
+        self.player: RegisteredPlayer | None = None
 
     @property
     def confirmed(self) -> bool:
@@ -113,7 +113,7 @@ class RequestRead:
         if self.token is None:
             return
         found = self._found.player
-        self.player = None if found is None else Player(id=found.id, name=found.name)
+        self.player = None if found is None else RegisteredPlayer(id=found.id, name=found.name)
         self._reads.remember(self.token, self.player)
         if self.player is None:
             raise Refusal("unauthorized", "unknown or expired token")

@@ -12,7 +12,7 @@ import orjson
 
 from schemas.settings import SettingsError, Tree, check_changes, json_schema, merged
 from service.application import quotas
-from service.application.calls import Answered, Idempotency, Player
+from service.application.calls import Answered, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal, invalid, not_found
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.ports import World
@@ -53,7 +53,7 @@ class Rulemaking:
 
     def make(
         self,
-        player: Player,
+        player: RegisteredPlayer,
         *,
         name: str,
         base: str,
@@ -98,7 +98,7 @@ class Rulemaking:
         return catalogue()[found.base], merged(found.own, changes)
 
     def _save(
-        self, player: Player, name: str, root: Definition, made: Definition, address: str
+        self, player: RegisteredPlayer, name: str, root: Definition, made: Definition, address: str
     ) -> None:
         if self.directory.standing(player.id).rulesets >= quotas.MAX_RULESETS:
             raise quotas.quota_refused(QuotaKind.RULESETS)

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from service.application.access import AccessLog
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache
 from service.application.games.record import GameRecord
@@ -140,7 +140,7 @@ class Statistics:
             "cannot_tell": OF_SHUFFLES,
         }
 
-    def blind_choices(self, caller: Player, player: UUID) -> dict[str, Any]:
+    def blind_choices(self, caller: RegisteredPlayer, player: UUID) -> dict[str, Any]:
         """
         Return the e-value of a player's blind choices.
 

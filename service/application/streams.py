@@ -20,16 +20,20 @@ Envelope = Mapping[str, Any]
 """The fields of a stored event: type, data and at; by, v and auth if they are set."""
 
 
-class Folded(Protocol):
+class Versioned(Protocol):
+    """A folded stream."""
+
+    @property
+    def version(self) -> int:
+        """Return the number of events."""
+
+
+class Folded(Versioned, Protocol):
     """The state of a stream, with its version and the head of its hash chain."""
 
     @property
     def identity(self) -> UUID:
         """Return the id of the stream."""
-
-    @property
-    def version(self) -> int:
-        """Return the number of events."""
 
     @property
     def head(self) -> bytes:

@@ -19,7 +19,7 @@ RuleText = Callable[[str], str | None]
 """Returns the text of a statement; None if it is unknown."""
 
 
-class Objection(Protocol):
+class FailedCheck(Protocol):
     """A failure of a check at an event, as reported by the verifier."""
 
     @property
@@ -40,7 +40,7 @@ class Objection(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class AnswerSection:
     """Rows of cells under a title; `note` is a line below them."""
 
     title: str
@@ -51,38 +51,38 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class AuditAnswer:
     """An audit answer about a recorded game, to be formatted as text or as a page."""
 
     heading: str
     unknown: str | None  # which part of the game is unknown, in words
-    sections: tuple[Section, ...]
+    sections: tuple[AnswerSection, ...]
 
 
 def decision_answer(
     found: Json,
     rule_text: RuleText,
-    against: Sequence[Objection] = (),
+    against: Sequence[FailedCheck] = (),
     *,
     unknown: str | None = None,
     responsible: Sequence[str] = (),
-) -> Answer:
+) -> AuditAnswer:
     """
     Return a decision with the failures of checks at its events.
 
     `responsible` has the sentences on the responsible party. Statements cited by failures are
     listed first.
     """
-    sections: list[Section] = []
+    sections: list[AnswerSection] = []
     if found["saw"] is not None:
-        sections.append(Section(title="saw", rows=tuple(_saw(found["saw"], found["seat"]))))
+        sections.append(AnswerSection(title="saw", rows=tuple(_saw(found["saw"], found["seat"]))))
     if unknown is not None and found["saw"] is not None and found["legal"] is None:
         text = ("unknown: they depend on the hand, which is hidden",)
-        sections.append(Section(title="legal", rows=(text,)))
+        sections.append(AnswerSection(title="legal", rows=(text,)))
     sections += _section("legal", found["legal"], _legal)
     sections += _section("not legal", found["not_legal"], _not_legal)
     if found["did"] is not None:
-        sections.append(Section(title="did", rows=((move_text(found["did"]),),), inline=True))
+        sections.append(AnswerSection(title="did", rows=((move_text(found["did"]),),), inline=True))
     sections += _section("failed checks", against, _objection)
     sections += _section("responsible", responsible, lambda text: (text,))
     sections += _section("followed", found["effects"], _effect)
@@ -93,12 +93,12 @@ def decision_answer(
     cited = [objection.rule for objection in against if objection.rule]
     cited += [rule for line in _cited(found) for rule in line]
     sections.append(
-        Section(title="statements", rows=tuple(_statements(cited, rule_text)), wrapped=True)
+        AnswerSection(title="statements", rows=tuple(_statements(cited, rule_text)), wrapped=True)
     )
-    return Answer(heading=_heading(found), unknown=unknown, sections=tuple(sections))
+    return AuditAnswer(heading=_heading(found), unknown=unknown, sections=tuple(sections))
 
 
-def custody_answer(found: Json, *, unknown: str | None = None) -> Answer:
+def custody_answer(found: Json, *, unknown: str | None = None) -> AuditAnswer:
     """Return the path of a card, a row for each stretch in one place."""
     place = "an unknown position" if found["p"] is None else f"position {found['p']}"
     rows = [
@@ -106,14 +106,14 @@ def custody_answer(found: Json, *, unknown: str | None = None) -> Answer:
         for part in found["path"]
     ]
     nothing = ("nothing about it is public yet",)
-    return Answer(
+    return AuditAnswer(
         heading=f"custody of {found['card']}, {place} of the deck",
         unknown=unknown,
-        sections=(Section(title="", rows=tuple(rows) or (nothing,)),),
+        sections=(AnswerSection(title="", rows=tuple(rows) or (nothing,)),),
     )
 
 
-def knowledge_answer(found: Json, *, unknown: str | None = None) -> Answer:
+def knowledge_answer(found: Json, *, unknown: str | None = None) -> AuditAnswer:
     """Return the cards that a seat could know, a row each."""
     rows = [
         (line["card"], _zone(line), f"since seq {line['since_seq']}", _BY[line["by"]])
@@ -121,17 +121,19 @@ def knowledge_answer(found: Json, *, unknown: str | None = None) -> Answer:
     ]
     unseen = " ".join(found["unseen"]) or "none"
     title = "unseen" if unknown is None else "unseen, or not known to have been seen"
-    return Answer(
+    return AuditAnswer(
         heading=f"what seat {found['seat']} could know at version {found['version']}",
         unknown=unknown,
         sections=(
-            Section(title="", rows=tuple(rows)),
-            Section(title=f"{title} ({len(found['unseen'])})", rows=((unseen,),), wrapped=True),
+            AnswerSection(title="", rows=tuple(rows)),
+            AnswerSection(
+                title=f"{title} ({len(found['unseen'])})", rows=((unseen,),), wrapped=True
+            ),
         ),
     )
 
 
-def answer_text(answer: Answer) -> str:
+def answer_text(answer: AuditAnswer) -> str:
     """Return an answer as text, each section after an empty line."""
     lines = [answer.heading]
     if answer.unknown is not None:
@@ -141,7 +143,7 @@ def answer_text(answer: Answer) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _section_lines(section: Section) -> Iterator[str]:
+def _section_lines(section: AnswerSection) -> Iterator[str]:
     if section.inline:
         yield f"{section.title:<9} {section.rows[0][0]}"
         return
@@ -153,7 +155,7 @@ def _section_lines(section: Section) -> Iterator[str]:
 
 
 def answer_html(
-    answer: Answer, *, name: str, summary: Sequence[str] = (), fault: str | None = None
+    answer: AuditAnswer, *, name: str, summary: Sequence[str] = (), fault: str | None = None
 ) -> str:
     """
     Return the page on one answer about a recorded game.
@@ -162,7 +164,7 @@ def answer_html(
     `fault` its first failed check. Text from a log is escaped and never becomes markup. The
     page loads nothing, and the same answer gives the same bytes.
 
-    >>> answer = Answer(heading="custody of <Th>", unknown=None, sections=())
+    >>> answer = AuditAnswer(heading="custody of <Th>", unknown=None, sections=())
     >>> "<h1>custody of &lt;Th&gt;</h1>" in answer_html(answer, name="game.shx")
     True
     """
@@ -251,11 +253,11 @@ def _held(hand: Json) -> list[str]:
 
 def _section(
     title: str, rows: Sequence[Row] | None, of: Callable[[Row], tuple[str, ...]], note: str = ""
-) -> list[Section]:
+) -> list[AnswerSection]:
     """Return a section, none if it would be empty."""
     if not rows and not note:
         return []
-    return [Section(title=title, rows=tuple(of(row) for row in rows or ()), note=note)]
+    return [AnswerSection(title=title, rows=tuple(of(row) for row in rows or ()), note=note)]
 
 
 def _legal(row: Json) -> tuple[str, ...]:
@@ -274,7 +276,7 @@ def _refused(row: Json) -> tuple[str, ...]:
     return row["at"], move_text(row["move"]), row["rule"], row["text"] or ""
 
 
-def _objection(row: Objection) -> tuple[str, ...]:
+def _objection(row: FailedCheck) -> tuple[str, ...]:
     behind = ", ".join(filter(None, (row.check, row.rule)))
     return row.plain, f"({behind}: {row.reason or ''})"
 

@@ -52,7 +52,7 @@ class Bot:
     name: str
     description: str
     strength: int  # from 1, no better than chance, to 5
-    beats: int = 1  # length of its turn in intervals of `ConstantTime`: it seldom needs more
+    turn_intervals: int = 1  # length of its turn (`ConstantTime`): it seldom needs more
     choose: Chooser
 
 

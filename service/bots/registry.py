@@ -18,4 +18,4 @@ def bots() -> Mapping[str, Bot]:
 
 def quick_bots() -> tuple[str, ...]:
     """Return the names of the bots that do not search, weakest first."""
-    return tuple(name for name, bot in bots().items() if bot.beats == 1)
+    return tuple(name for name, bot in bots().items() if bot.turn_intervals == 1)

@@ -15,7 +15,7 @@ from service.bots.simple import greedy_move, of_type, own_seat
 from service.bots.worlds import Worlds, choices, model_move, searchable
 from service.search import flat, tree
 from service.search.flat import Deal, value_for
-from service.search.playout import Policy, opened, playout
+from service.search.playout import PlayoutPolicy, opened, playout
 from service.search.state import Move as ModelMove
 from service.search.state import State
 from service.search.tree import judged
@@ -29,7 +29,7 @@ class Search(Protocol):
         deal: Deal,
         seat: int,
         candidates: Sequence[ModelMove],
-        policy: Policy,
+        policy: PlayoutPolicy,
         *,
         samples: int,
     ) -> ModelMove:
@@ -37,15 +37,15 @@ class Search(Protocol):
 
 
 @dataclass(slots=True, kw_only=True)
-class Budget:
+class SearchBudget:
     """The numbers of simulated hands: for a move, and for a layout in the exchange."""
 
     samples: int
     exchange: int
 
 
-CAREFUL_BUDGET: Final = Budget(samples=140, exchange=200)
-EXPERT_BUDGET: Final = Budget(samples=1000, exchange=1500)
+CAREFUL_BUDGET: Final = SearchBudget(samples=140, exchange=200)
+EXPERT_BUDGET: Final = SearchBudget(samples=1000, exchange=1500)
 
 
 def careful(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
@@ -64,7 +64,7 @@ def searched(
     rng: random.Random,
     *,
     search: Search,
-    budget: Budget,
+    budget: SearchBudget,
 ) -> Move:
     """
     Return the best move by a search, or that of `greedy` if the model does not apply.
@@ -90,14 +90,14 @@ CAREFUL = Bot(
     name="careful",
     description="Plays each move to the end in possible deals of the hidden cards.",
     strength=4,
-    beats=5,
+    turn_intervals=5,
     choose=careful,
 )
 EXPERT = Bot(
     name="expert",
     description="Searches a tree of moves over possible deals and solves small endgames.",
     strength=5,
-    beats=25,
+    turn_intervals=25,
     choose=expert,
 )
 

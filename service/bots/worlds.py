@@ -10,7 +10,7 @@ from typing import Final
 from service.bots.bot import Move, View
 from service.bots.simple import rules_of
 from service.domain.ruleset import Opener, Plays, Ruleset
-from service.search.playout import Policy
+from service.search.playout import PlayoutPolicy
 from service.search.rules import RANK_COUNT, Rules, can_be_modelled
 from service.search.state import BLIND, NOBODY, PASS, PLAY, TAKE, TRY, State
 from service.search.state import Move as ModelMove
@@ -166,7 +166,7 @@ class Worlds:
         return int(hand["count"]) - len(hand["known"])
 
 
-def compiled(view: View) -> tuple[Rules, Policy]:
+def compiled(view: View) -> tuple[Rules, PlayoutPolicy]:
     """Return the tables of the view's ruleset, and the order in which playouts spend cards."""
     ruleset, seats = rules_of(view), len(view["seats"])
     key = (id(ruleset), seats)
@@ -178,13 +178,13 @@ def compiled(view: View) -> tuple[Rules, Policy]:
     return rules, policy
 
 
-_COMPILED: dict[tuple[int, int], tuple[Ruleset, Rules, Policy]] = {}
+_COMPILED: dict[tuple[int, int], tuple[Ruleset, Rules, PlayoutPolicy]] = {}
 # A ruleset has no hash. The entry keeps it alive, so that no other object can get its id().
 
 
-def _compile(ruleset: Ruleset, seats: int) -> tuple[Rules, Policy]:
+def _compile(ruleset: Ruleset, seats: int) -> tuple[Rules, PlayoutPolicy]:
     rules = Rules(ruleset, seats)
-    return rules, Policy(rules, spending_order(rules), special=SPARED_FROM)
+    return rules, PlayoutPolicy(rules, spending_order(rules), special=SPARED_FROM)
 
 
 def spending_order(rules: Rules) -> list[int]:

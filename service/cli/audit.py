@@ -16,7 +16,7 @@ from service.audit.custody import custody
 from service.audit.decision import decision, responsible_parties
 from service.audit.knowledge import knowledge
 from service.audit.text import (
-    Answer,
+    AuditAnswer,
     answer_html,
     answer_text,
     custody_answer,
@@ -157,7 +157,7 @@ def _head(recording: Recording, name: str) -> Iterator[str]:
     yield from (recording.fault, "")
 
 
-def _write_page(path: Path, name: str, recording: Recording, answer: Answer) -> None:
+def _write_page(path: Path, name: str, recording: Recording, answer: AuditAnswer) -> None:
     summary = recording.summary.lines(name) if recording.summary is not None else ()
     page = answer_html(answer, name=name, summary=summary, fault=recording.fault)
     try:
@@ -194,7 +194,7 @@ def _refused(data: bytes) -> Iterator[dict[str, Any]]:
 
 def _answer(
     history: History, recording: Recording, refused: list[dict[str, Any]], question: _Question
-) -> tuple[Json, Answer]:
+) -> tuple[Json, AuditAnswer]:
     viewer = _viewer(recording)
     if question.move is not None:
         if question.move > history.end:
@@ -220,7 +220,7 @@ def _answer(
 
 def _decision(
     history: History, recording: Recording, seq: int, refused: list[dict[str, Any]]
-) -> tuple[Json, Answer]:
+) -> tuple[Json, AuditAnswer]:
     found = decision(
         history,
         seq,

@@ -116,7 +116,7 @@ SEALS: Final = ("game_sealed", "game_aborted")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class ReplayStep:
     """One event of a replay, with the view of the game after it."""
 
     seq: int
@@ -233,9 +233,9 @@ def fetch_log(address: str, game: UUID) -> bytes:
     return b"".join(line + b"\n" for line in lines)
 
 
-def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[Step], str | None]:
+def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[ReplayStep], str | None]:
     """Return the steps for a viewer, and a note if later ones are missing or known in part."""
-    steps: list[Step] = []
+    steps: list[ReplayStep] = []
     note = None
     try:
         for step in _steps(recording, viewer):
@@ -247,11 +247,11 @@ def steps_of(recording: Recording, viewer: Viewer) -> tuple[list[Step], str | No
     return steps, note
 
 
-def _steps(recording: Recording, viewer: Viewer) -> Iterator[Step]:
+def _steps(recording: Recording, viewer: Viewer) -> Iterator[ReplayStep]:
     log = recording.log
     for frame in frames((r.event for r in log), deck=recording.deck, viewer=viewer):
         record = log[frame.seq]
-        yield Step(
+        yield ReplayStep(
             seq=frame.seq,
             at=record.at,
             by=record.by,

@@ -15,7 +15,7 @@ from service.cli.connection import api_of, errors_as_messages, game_of, place_of
 from service.cli.load_game import (
     NotFetched,
     Recording,
-    Step,
+    ReplayStep,
     fetch_log,
     marks,
     read_recording,
@@ -203,7 +203,7 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
     """Show the steps on the whole screen, controlled by keys."""
 
     @cache
-    def steps_for(number: int) -> tuple[list[Step], str | None]:
+    def steps_for(number: int) -> tuple[list[ReplayStep], str | None]:
         return steps_of(recording, viewers[number])
 
     count = len(steps_for(0)[0])
@@ -223,7 +223,7 @@ def _play(recording: Recording, viewers: tuple[Viewer, ...], at: int) -> None:
                 place = after_key(place, key, steps=count, viewers=len(viewers))
 
 
-def warning_of(recording: Recording, step: Step, fault: str | None) -> str | None:
+def warning_of(recording: Recording, step: ReplayStep, fault: str | None) -> str | None:
     """Return the faults of an event, or those of the log if it has none; None without any."""
     own = [one.line for one in recording.against_move(step.seq, step.seq)]
     faults = own or recording.warnings

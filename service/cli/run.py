@@ -201,14 +201,14 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class SettingsSection:
     """A part of the settings page."""
 
     title: str
     rows: tuple[Described, ...]
 
 
-def settings_page() -> tuple[Section, ...]:
+def settings_page() -> tuple[SettingsSection, ...]:
     """Return all variables, those of the service first."""
     fixed = {
         one.name: _text(one.default)
@@ -254,11 +254,11 @@ def settings(*, as_markdown: bool) -> None:
         click.echo()
 
 
-def _sections(text: str, fixed: dict[str, str]) -> Iterator[Section]:
+def _sections(text: str, fixed: dict[str, str]) -> Iterator[SettingsSection]:
     """Yield the sections of a description; `fixed` has the defaults that it does not name."""
     for block in text.strip().removeprefix("= ").split("\n= "):
         title, *lines = block.splitlines()
-        yield Section(title=title, rows=tuple(_row(line, fixed) for line in lines))
+        yield SettingsSection(title=title, rows=tuple(_row(line, fixed) for line in lines))
 
 
 def _row(line: str, fixed: dict[str, str]) -> Described:

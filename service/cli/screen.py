@@ -20,7 +20,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from service.cli.load_game import Step
+from service.cli.load_game import ReplayStep
 from service.domain.cards import HIDDEN, JOKER
 from service.domain.view import Viewer
 
@@ -180,7 +180,7 @@ class Shown:
     warning: str | None = None
 
 
-def screen(step: Step, shown: Shown) -> Layout:
+def screen(step: ReplayStep, shown: Shown) -> Layout:
     """Return the screen for a step, with the help on keys at the bottom."""
     head: list[RenderableType] = [_title(step, shown)]
     bar = ProgressBar(total=max(shown.versions - 1, 1), completed=step.seq, complete_style="green")
@@ -215,7 +215,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _title(step: Step, shown: Shown) -> Table:
+def _title(step: ReplayStep, shown: Shown) -> Table:
     view = step.view
     line = Table.grid(expand=True)
     line.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
@@ -237,7 +237,7 @@ def _seen(viewer: Viewer) -> str:
             return f"as seat {viewer} sees it"
 
 
-def _middle(step: Step) -> Iterable[RenderableType]:
+def _middle(step: ReplayStep) -> Iterable[RenderableType]:
     yield Text(
         f"seq {step.seq}  {printable(step.type)}  {printable(step.at)}  "
         + ("by the server" if step.by is None else f"by seat {step.by}"),
@@ -308,7 +308,7 @@ def _card(card: str, new: frozenset[str]) -> Text:
     return Text(card, style=f"{colour} {NEW}" if card in new else colour)
 
 
-def _moved(step: Step) -> frozenset[str]:
+def _moved(step: ReplayStep) -> frozenset[str]:
     """Return the cards that the event names, to be highlighted."""
     if step.type == "deck_committed":
         return frozenset()

@@ -25,7 +25,7 @@ from service.runtime.atomic_files import PUBLIC, whole_file
 
 if TYPE_CHECKING:
     from service.rulesets.catalogue import Definition
-    from service.simulation.simulate import Plan, Report
+    from service.simulation.simulate import Plan, SimulationReport
 
 FAILED = 1
 
@@ -228,25 +228,27 @@ def seats_allowed(rules: Definition, seats: int | None) -> int:
     return seats or int(max(players["min"], min(4, players["max"])))
 
 
-def _play(plans: Sequence[Plan], jobs: int, *, verified: bool, keep: Path | None) -> list[Report]:
-    from service.simulation.parallel import NotPlayable, add, played
-    from service.simulation.simulate import Report
+def _play(
+    plans: Sequence[Plan], jobs: int, *, verified: bool, keep: Path | None
+) -> list[SimulationReport]:
+    from service.simulation.parallel import TableNotOpened, add, played
+    from service.simulation.simulate import SimulationReport
 
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
-    reports = [Report() for _ in plans]
+    reports = [SimulationReport() for _ in plans]
     try:
         with closing(played(plans, jobs=jobs, verified=verified, keep=keep)) as tables:
             for number, report in _with_progress(tables, plans):
                 add(reports[number], report)
-    except NotPlayable as error:
+    except TableNotOpened as error:
         raise click.UsageError(str(error)) from None
     return reports
 
 
 def _with_progress(
-    tables: Iterable[tuple[int, Report]], plans: Sequence[Plan]
-) -> Iterator[tuple[int, Report]]:
+    tables: Iterable[tuple[int, SimulationReport]], plans: Sequence[Plan]
+) -> Iterator[tuple[int, SimulationReport]]:
     """Yield the reports, and show a progress bar on the terminal."""
     bar = Progress(
         TextColumn("{task.description}"),
@@ -267,7 +269,7 @@ def _with_progress(
             yield number, report
 
 
-def _losers(report: Report) -> Table:
+def _losers(report: SimulationReport) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Bot")
     for title in ("Hands played", "Shithead", "", "First out", ""):
@@ -279,7 +281,7 @@ def _losers(report: Report) -> Table:
     return table
 
 
-def _rates(plans: Sequence[Plan], reports: Sequence[Report]) -> Table:
+def _rates(plans: Sequence[Plan], reports: Sequence[SimulationReport]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Ruleset")
     for title in ("Seats", "Hands", "Stalemates", "", "Events, median", "most", "Failed"):
@@ -300,7 +302,9 @@ def _rates(plans: Sequence[Plan], reports: Sequence[Report]) -> Table:
     return table
 
 
-def _summary(reports: Sequence[Report], seconds: float, *, verified: bool) -> Iterator[str]:
+def _summary(
+    reports: Sequence[SimulationReport], seconds: float, *, verified: bool
+) -> Iterator[str]:
     games = sum(report.games for report in reports)
     stale = sum(report.stalemates for report in reports)
     lengths = sum((report.lengths for report in reports), Counter[int]())
@@ -317,7 +321,7 @@ def _summary(reports: Sequence[Report], seconds: float, *, verified: bool) -> It
         yield f"verified: all {games}, no evidence of tampering, level L1"
 
 
-def _json(plan: Plan, report: Report) -> dict[str, Any]:
+def _json(plan: Plan, report: SimulationReport) -> dict[str, Any]:
     return {
         "ruleset": plan.ruleset,
         "seats": plan.seats,

@@ -8,21 +8,21 @@ Entropy = Literal["none", "value", "commit"]
 """How a seat contributes to the shuffle (SHX/1, section 3)."""
 
 
-class Play(TypedDict):
+class PlayMove(TypedDict):
     """Play cards, laid in this order."""
 
     type: Literal["play"]
     cards: list[str]
 
 
-class PlayBlind(TypedDict):
+class PlayBlindMove(TypedDict):
     """Turn the face-down card of a slot and play it."""
 
     type: Literal["play_blind"]
     slot: int
 
 
-class Swap(TypedDict):
+class SwapMove(TypedDict):
     """Before play: lay the cards `up` face-up, and take the cards `hand` into the hand."""
 
     type: Literal["swap"]
@@ -30,27 +30,27 @@ class Swap(TypedDict):
     hand: list[str]
 
 
-class Lay(TypedDict):
+class LayMove(TypedDict):
     """In a layout deal: for each slot the hand cards that are laid face-up on it."""
 
     type: Literal["lay"]
     stacks: list[list[str]]
 
 
-class Plain(TypedDict):
+class PlainMove(TypedDict):
     """A move without cards."""
 
     type: Literal["try_stock", "pass", "ready", "forfeit"]
 
 
-PickUp = TypedDict("PickUp", {"type": Literal["pick_up"], "with": list[str]})
+PickUpMove = TypedDict("PickUpMove", {"type": Literal["pick_up"], "with": list[str]})
 """Pick up the pile, and these face-up cards with it."""
 
-Move = Play | PlayBlind | PickUp | Swap | Lay | Plain
+Move = PlayMove | PlayBlindMove | PickUpMove | SwapMove | LayMove | PlainMove
 """A move as `moves` lists it and as it is posted; `type` distinguishes the variants."""
 
 
-class Ruleset(TypedDict):
+class RulesetView(TypedDict):
     """The ruleset of a game or table."""
 
     id: str
@@ -58,7 +58,7 @@ class Ruleset(TypedDict):
     options: dict[str, Any]
 
 
-class Clock(TypedDict):
+class ClockView(TypedDict):
     """Time limits in seconds."""
 
     turn_seconds: int
@@ -73,7 +73,7 @@ class SetupSeat(TypedDict):
     state: Literal["waiting", "committed", "revealed", "none"]
 
 
-class Demand(TypedDict):
+class DemandView(TypedDict):
     """The ranks that may be played next: the condition, and in `ranks` all that meet it."""
 
     kind: Literal["anything", "at_least", "at_most", "below"]
@@ -106,7 +106,7 @@ class SeatView(TypedDict):
     down: list[bool]
 
 
-class Result(TypedDict):
+class ResultView(TypedDict):
     """
     The result of a hand; `places` are the seats in the order in which they went out.
 
@@ -127,7 +127,7 @@ class GameView(_Viewer):
     id: str
     table: str
     hand: int
-    ruleset: Ruleset
+    ruleset: RulesetView
     status: Literal["shuffling", "swapping", "playing", "ended", "aborted"]
     version: int
     head: str
@@ -136,17 +136,17 @@ class GameView(_Viewer):
     direction: Literal[1, -1]
     deadline: str | None
     window_until: str | None
-    clock: Clock | None
+    clock: ClockView | None
     commit: str
     prev_game: str | None
     setup: list[SetupSeat] | None
     stock: int
     pile: list[str]  # bottom card first
-    demand: Demand
+    demand: DemandView
     burned: list[str]
     seats: list[SeatView]
     moves: list[Move]  # of the caller
-    result: Result | None
+    result: ResultView | None
 
 
 class _Signed(TypedDict, total=False):
@@ -166,7 +166,7 @@ class Event(_Signed):
     data: dict[str, Any]
 
 
-class TableSeat(TypedDict):
+class TableSeatView(TypedDict):
     """A seat of a table, with its numbers of finished and lost hands."""
 
     seat: int
@@ -206,11 +206,11 @@ class Table(_Seated, _Invited):
     version: int
     status: Literal["open", "between", "playing", "closed"]
     visibility: Literal["public", "private"]
-    ruleset: Ruleset
+    ruleset: RulesetView
     turn_limit: int
-    clock: Clock | None
+    clock: ClockView | None
     window_seconds: int
-    seats: list[TableSeat]
+    seats: list[TableSeatView]
     hand: int
     game: str | None
     games: list[TableGame]

@@ -133,7 +133,7 @@ class RuleRefused(CommandRefused):
         self.detail = detail
 
 
-class Refusal(Struct, frozen=True, gc=False):
+class RuleReason(Struct, frozen=True, gc=False):
     """
     The reason why the rules forbid a move: the sentence for the player, and the settings behind it.
 

@@ -254,7 +254,7 @@ class Referee:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class PartyStatement:
     """A statement of a side: its time, event and commitment."""
 
     side: Party
@@ -289,7 +289,7 @@ class Dispute:
     opened_at: Moment
     at: Moment  # of the last event
     version: int = 1
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[PartyStatement, ...] = ()
     receipts: tuple[DisputeReceipt, ...] = ()
     referees: tuple[Referee, ...] = ()
     found_at: int = 0  # the version of the game that the findings judge; 0: none yet
@@ -380,7 +380,7 @@ def _changed(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
             judged = len(dispute.receipts)
             return replace(dispute, found_at=version, found_with=judged, anchored=anchored)
         case StatementMade(side=side, commit=commit):
-            statement = Statement(side=side, seq=dispute.version, at=at, commit=commit)
+            statement = PartyStatement(side=side, seq=dispute.version, at=at, commit=commit)
             return replace(dispute, statements=(*dispute.statements, statement))
         case ReceiptGiven(side=side, receipt=note):
             handed_in = DisputeReceipt(side=side, at=at, note=note)

@@ -42,8 +42,8 @@ from service.domain.events import (
 from service.domain.game import (
     EntropyState,
     Game,
+    GameResult,
     LastPlay,
-    Result,
     SeatState,
     Status,
     new_game,
@@ -350,14 +350,14 @@ def _end(game: Game, event: EndEvent) -> Game:
         case SeatOut(seat=seat, place=place):
             return game.with_seat(seat, replace(game.seats[seat], place=place))
         case GameEnded():
-            result = Result(
+            result = GameResult(
                 reason=event.reason, cause=None, shithead=event.shithead, places=event.places
             )
             return replace(game, status=Status.ENDED, turn=None, result=result)
         case GameSealed():
             return game
         case GameAborted(cause=cause, seat=seat):
-            result = Result(reason=None, cause=cause, shithead=None, places=game.places())
+            result = GameResult(reason=None, cause=cause, shithead=None, places=game.places())
             return replace(game, status=Status.ABORTED, turn=None, result=result)
         case _:
             assert_never(event)

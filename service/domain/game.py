@@ -87,7 +87,7 @@ class LastPlay(Struct, frozen=True, kw_only=True, gc=False):
         return rank_of(self.cards[-1])
 
 
-class Result(Struct, frozen=True, kw_only=True, gc=False):
+class GameResult(Struct, frozen=True, kw_only=True, gc=False):
     """How a finished game ended."""
 
     reason: EndReason | None  # None: aborted
@@ -119,7 +119,7 @@ class Game(Struct, frozen=True, kw_only=True, gc=False):
     passes: int = 0  # in a row
     actions: int = 0  # counted against the turn limit
     timed_out: Seat | None = None  # the seat for which the current move is made
-    result: Result | None = None
+    result: GameResult | None = None
 
     def in_play(self) -> tuple[Seat, ...]:
         """Return the seats that are not out, in order."""

@@ -13,7 +13,7 @@ from service.domain.commands import (
     Play,
     PlayBlind,
     Ready,
-    Refusal,
+    RuleReason,
     Seat,
     Swap,
     TryStock,
@@ -30,28 +30,29 @@ from service.domain.plays import (
     may_open,
     qualifying,
 )
-from service.domain.ruleset import Along, Layout, Obligation
-from service.domain.ruleset import TryStock as Trying
+from service.domain.ruleset import Along, Layout, Obligation, TryStockWhen
 
-_NEVER = Trying.NEVER
-NO_PILE = Refusal("there is no pile to pick up", ("model.empty_pile",))
-MUST_PLAY = Refusal("a seat that can play must play", ("turn.obligation",))
-NEVER_TRIED = Refusal("the top card of the stock is not tried in this ruleset", ("turn.try_stock",))
-NO_STOCK = Refusal("the stock is empty", ("turn.try_stock",))
-ABLE_TO_PLAY = Refusal("a seat that can play may not try the stock", ("turn.try_stock",))
-MAY_NOT_PASS = Refusal(
+_NEVER = TryStockWhen.NEVER
+NO_PILE = RuleReason("there is no pile to pick up", ("model.empty_pile",))
+MUST_PLAY = RuleReason("a seat that can play must play", ("turn.obligation",))
+NEVER_TRIED = RuleReason(
+    "the top card of the stock is not tried in this ruleset", ("turn.try_stock",)
+)
+NO_STOCK = RuleReason("the stock is empty", ("turn.try_stock",))
+ABLE_TO_PLAY = RuleReason("a seat that can play may not try the stock", ("turn.try_stock",))
+MAY_NOT_PASS = RuleReason(
     "a seat passes only if the pile is empty and it can neither play nor try the stock",
     ("model.pass",),
 )
-NONE_WITH_A_HAND = Refusal(
+NONE_WITH_A_HAND = RuleReason(
     "no face-up card goes along with the pile while the seat has a hand", ("pick_up.along",)
 )
 ALONG = {
-    Along.NOTHING: Refusal("no face-up card goes along with the pile", ("pick_up.along",)),
-    Along.ONE_SLOT: Refusal(
+    Along.NOTHING: RuleReason("no face-up card goes along with the pile", ("pick_up.along",)),
+    Along.ONE_SLOT: RuleReason(
         "one face-up card, or one stack of them, goes along with the pile", ("pick_up.along",)
     ),
-    Along.ONE_RANK: Refusal(
+    Along.ONE_RANK: RuleReason(
         "one face-up card, or several of one rank, go along with the pile", ("pick_up.along",)
     ),
 }
@@ -142,7 +143,7 @@ def may_pass(game: Game, seat: Seat) -> bool:
     return refusal_of_pass(game, seat) is None
 
 
-def refusal_of_pick_up(game: Game, seat: Seat) -> Refusal | None:
+def refusal_of_pick_up(game: Game, seat: Seat) -> RuleReason | None:
     """Return why the seat on turn may not take the pile; None if it may."""
     if game.seats[seat].zone is DOWN:
         return ONLY_FACE_DOWN
@@ -155,7 +156,7 @@ def refusal_of_pick_up(game: Game, seat: Seat) -> Refusal | None:
     return None
 
 
-def refusal_of_try(game: Game, seat: Seat) -> Refusal | None:
+def refusal_of_try(game: Game, seat: Seat) -> RuleReason | None:
     """Return why the seat on turn may not try the stock's top card; None if it may."""
     trying = game.ruleset.turn.try_stock
     if trying is _NEVER:
@@ -166,19 +167,19 @@ def refusal_of_try(game: Game, seat: Seat) -> Refusal | None:
         return _uncovered(game)
     if not game.stock:
         return NO_STOCK
-    if trying is Trying.WHEN_UNABLE and can_play(game, seat):
+    if trying is TryStockWhen.WHEN_UNABLE and can_play(game, seat):
         return ABLE_TO_PLAY
     return None
 
 
-def refusal_of_pass(game: Game, seat: Seat) -> Refusal | None:
+def refusal_of_pass(game: Game, seat: Seat) -> RuleReason | None:
     """Return why the seat on turn may not pass; None if it may."""
     if game.pile or game.covering or game.seats[seat].zone is DOWN:
         return MAY_NOT_PASS
     return MAY_NOT_PASS if can_play(game, seat) or may_try(game, seat) else None
 
 
-def refusal_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> Refusal | None:
+def refusal_along(game: Game, seat: Seat, cards: tuple[Card, ...]) -> RuleReason | None:
     """Return why `cards` cannot go along when the seat takes the pile; None if they can."""
     if may_go_along(game, seat, cards):
         return None
@@ -222,10 +223,10 @@ def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
                 yield from choices(c for c in state.up_cards if rank_of(c) == rank)
 
 
-def _uncovered(game: Game) -> Refusal:
+def _uncovered(game: Game) -> RuleReason:
     rank = rank_of(game.pile[-1])
     settings = (f"ranks.{rank}.covers", f"ranks.{rank}.covers_with_two")
-    return Refusal("the seat has to cover its own card first", settings)
+    return RuleReason("the seat has to cover its own card first", settings)
 
 
 def opens_first_come(game: Game) -> bool:

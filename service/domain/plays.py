@@ -19,7 +19,7 @@ from service.domain.cards import (
     rank_of,
     suit_of,
 )
-from service.domain.commands import Refusal, RuleRefused, Seat, UnknownCard
+from service.domain.commands import RuleReason, RuleRefused, Seat, UnknownCard
 from service.domain.demand import ANYTHING, Demand, burn_cause, demand_of, fits, fitting_on
 from service.domain.game import DOWN, UP, Game, SeatState, seat_dealt
 from service.domain.ruleset import ALL_RANKS, Opener, OpeningPlay, Plays, Ruleset
@@ -27,18 +27,18 @@ from service.domain.ruleset import ALL_RANKS, Opener, OpeningPlay, Plays, Rulese
 FEW = 6
 """Of up to this many cards of one rank, every subset is listed as a separate move."""
 
-ONLY_FACE_DOWN = Refusal("only face-down cards are left: turn one of them", ("model.blind",))
-NOT_HELD = Refusal(
+ONLY_FACE_DOWN = RuleReason("only face-down cards are left: turn one of them", ("model.blind",))
+NOT_HELD = RuleReason(
     "a seat plays cards of its hand, and face-up cards only when the hand is empty",
     ("model.source_zone",),
 )
-NOT_WHOLE = Refusal("a stack of face-up cards is played whole", ("model.stacks", "deal.layout"))
+NOT_WHOLE = RuleReason("a stack of face-up cards is played whole", ("model.stacks", "deal.layout"))
 
 FIRST_COME = (Opener.FIRST_COME_HAND, Opener.FIRST_COME_TABLE)
 
 _OPENING = ("opening.play", "opening.opener")
-WITHOUT_THAT_CARD = Refusal("the opening play contains the card that makes you open", _OPENING)
-NOT_THAT_RANK = Refusal("the opening play is of the rank that lets you open", _OPENING)
+WITHOUT_THAT_CARD = RuleReason("the opening play contains the card that makes you open", _OPENING)
+NOT_THAT_RANK = RuleReason("the opening play is of the rank that lets you open", _OPENING)
 
 
 def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, ...]:
@@ -52,14 +52,14 @@ def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, .
     """
     check_cards(game, cards, "model.normal_play")
     laid = _laid_or_refused(game, game.seats[seat], cards)
-    if isinstance(laid, Refusal):
+    if isinstance(laid, RuleReason):
         raise laid.error(game.ruleset)
     return laid
 
 
 def _laid_or_refused(
     game: Game, state: SeatState, cards: tuple[Card, ...]
-) -> tuple[Card, ...] | Refusal:
+) -> tuple[Card, ...] | RuleReason:
     """Return `cards` in the order in which they go on the pile, or why they may not be played."""
     source, zone = source_cards(state), state.zone
     if zone is DOWN:
@@ -289,21 +289,23 @@ def fitting_now(game: Game) -> frozenset[Rank]:
     return fitting_on(ruleset, game.pile)
 
 
-def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> Refusal:
+def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> RuleReason:
     """Return why cards of several ranks make no play, with the settings to cite."""
     ranks = sorted({rank_of(card) for card in cards})
     for rank in ranks:
         if rank in ruleset.accompanied:
             settings: tuple[str, ...] = (f"ranks.{rank}.plays", "model.normal_play")
-            return Refusal(f"{named(rank)} goes together with cards of one higher rank", settings)
+            return RuleReason(
+                f"{named(rank)} goes together with cards of one higher rank", settings
+            )
     settings = ("model.jokers",) if JOKER in ranks else ()
     if ruleset.turn.runs:
         settings += ("turn.runs", "model.normal_play")
-        return Refusal("a play is cards of one rank, or a run of one suit", settings)
-    return Refusal("a play is one or more cards of one rank", (*settings, "model.normal_play"))
+        return RuleReason("a play is cards of one rank, or a run of one suit", settings)
+    return RuleReason("a play is one or more cards of one rank", (*settings, "model.normal_play"))
 
 
-def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
+def _unfitting(game: Game, laid: tuple[Card, ...]) -> RuleReason | None:
     """Return why a play, in laying order, may not go on the pile now; None if it may."""
     ruleset, first, last = game.ruleset, rank_of(laid[0]), rank_of(laid[-1])
     accompanied, fitting_ranks = first in ruleset.accompanied, fitting_now(game)
@@ -314,8 +316,8 @@ def _unfitting(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
         return None if accompanied else _run_breaks(game, laid)
     if accompanied:
         detail = f"{named(first)} is played only together with a higher rank"
-        return Refusal(detail, (f"ranks.{first}.plays",))
-    return Refusal(
+        return RuleReason(detail, (f"ranks.{first}.plays",))
+    return RuleReason(
         f"{named(first)} does not fit on the pile",
         _forbidding_settings(game, first, _demand_now(game)),
     )
@@ -330,7 +332,7 @@ def _may_begin(
     return rank in fitting_ranks
 
 
-def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
+def _run_breaks(game: Game, laid: tuple[Card, ...]) -> RuleReason | None:
     """
     Return why a run cannot be laid; None if it can.
 
@@ -341,7 +343,7 @@ def _run_breaks(game: Game, laid: tuple[Card, ...]) -> Refusal | None:
         pile = (*pile, card)
         fitting = fits(ruleset, rank_of(following), demand_of(ruleset, pile))
         if burn_cause(ruleset, pile) is not None or not fitting:
-            return Refusal(f"the run cannot go on after {named(rank_of(card))}", ("turn.runs",))
+            return RuleReason(f"the run cannot go on after {named(rank_of(card))}", ("turn.runs",))
     return None
 
 
@@ -423,7 +425,7 @@ def may_open(game: Game, seat: Seat) -> bool:
     return seat in qualifying(game)[0]
 
 
-def opening_refusal(game: Game, cards: tuple[Card, ...]) -> Refusal | None:
+def opening_refusal(game: Game, cards: tuple[Card, ...]) -> RuleReason | None:
     """Return why `cards` cannot be the first play; None if they can, or it is a later play."""
     if not game.first_turn:
         return None

@@ -69,7 +69,7 @@ class Obligation(StrEnum):
     MAY_PICK_UP = "may_pick_up"
 
 
-class TryStock(StrEnum):
+class TryStockWhen(StrEnum):
     """When a seat may try the top card of the stock."""
 
     NEVER = "never"
@@ -182,7 +182,7 @@ class TurnSettings:
     """The choices of a seat in its turn."""
 
     obligation: Obligation = Obligation.MAY_PICK_UP
-    try_stock: TryStock = TryStock.NEVER
+    try_stock: TryStockWhen = TryStockWhen.NEVER
     follow_up: bool = False  # drawn cards of the same rank may be added out of turn (S4)
     runs: bool = False  # of one suit (P34)
 

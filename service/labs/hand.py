@@ -42,7 +42,7 @@ def rules_of(ruleset: str, seats: int, options: Mapping[str, Any], *, hand: int)
     return rules
 
 
-class Hand:
+class EnvironmentHand:
     """
     One hand, played by the engine; `selected` is the seat that decides next, from its view.
 

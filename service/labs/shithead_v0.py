@@ -24,7 +24,7 @@ from service.domain.deal import whole_deck
 from service.domain.game import Game
 from service.domain.ruleset import Ruleset
 from service.labs.arrays import Actions, size_of
-from service.labs.hand import TURNS_PER_SEAT, Hand, rules_of, table_as_text
+from service.labs.hand import TURNS_PER_SEAT, EnvironmentHand, rules_of, table_as_text
 
 MAX_COUNT: Final = 2000  # of cards; the upper bound of observations
 
@@ -81,7 +81,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         self.actions = Actions(self.ruleset, seats)
         self._number, self._limit = hand, turn_limit or TURNS_PER_SEAT * seats
         self._rng = random.Random()  # noqa: S311 -- a training environment keeps no secret
-        self._hand: Hand | None = None
+        self._hand: EnvironmentHand | None = None
 
     @cache  # noqa: B019 -- PettingZoo asks for the same object each time
     def observation_space(self, agent: str) -> Any:
@@ -152,7 +152,7 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         """Do nothing: there is no window."""
 
     @property
-    def hand(self) -> Hand:
+    def hand(self) -> EnvironmentHand:
         """
         Return the hand that is played.
 
@@ -167,10 +167,10 @@ class raw_env(AECEnv):  # type: ignore[misc]  # noqa: N801 -- PettingZoo names i
         """Return the position of the engine; raises ValueError before the first `reset`."""
         return self.hand.game
 
-    def _dealt(self) -> Hand:
+    def _dealt(self) -> EnvironmentHand:
         count = len(self.possible_agents)
         codes = whole_deck(self.ruleset, count)
-        return Hand(
+        return EnvironmentHand(
             self.actions,
             self.ruleset,
             self._rng.sample(codes, len(codes)),

@@ -50,7 +50,7 @@ _CHECKPOINT: Final = re.compile(r"/([0-9a-f]{64})/checkpoint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class WitnessResponse:
     """An HTTP response of a witness."""
 
     status: int
@@ -152,7 +152,7 @@ class Witness:
         self._report = report
         self._lock = threading.Lock()
 
-    def add_checkpoint(self, request: bytes) -> Answer:
+    def add_checkpoint(self, request: bytes) -> WitnessResponse:
         """Return the cosignature or an error; the checks are in the order of the specification."""
         try:
             old_size, proof, note = _parse(request)
@@ -160,14 +160,14 @@ class Witness:
         except RecordError as error:
             return _refused(400, error.detail)
         checkpoint = self._signed(origin, note)
-        if isinstance(checkpoint, Answer):
+        if isinstance(checkpoint, WitnessResponse):
             return checkpoint
         if old_size > checkpoint.size:
             return _refused(400, "the old size is greater than the new one")
         with self._lock:
             return self._continue(checkpoint, old_size, proof, note)
 
-    def refuse_older(self, note: bytes, *, is_prefix: bool) -> Answer:
+    def refuse_older(self, note: bytes, *, is_prefix: bool) -> WitnessResponse:
         """
         Return the refusal of a polled checkpoint with fewer leaves than the cosigned tree.
 
@@ -176,11 +176,11 @@ class Witness:
         """
         origin = parse_checkpoint(parse_note(note).text).origin
         checkpoint = self._signed(origin, note)
-        if isinstance(checkpoint, Answer):
+        if isinstance(checkpoint, WitnessResponse):
             return checkpoint
         seen = self.seen(origin)
         if is_prefix:
-            return Answer(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
+            return WitnessResponse(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
         detail = f"its {checkpoint.size} leaves are not a prefix of the {seen.size} cosigned leaves"
         return self._contradicted(422, detail, note)
 
@@ -223,7 +223,7 @@ class Witness:
         until = self._ends.get(key)
         return until is not None and is_over(until, datetime.fromtimestamp(self._now(), UTC))
 
-    def _signed(self, origin: str, note: bytes) -> Checkpoint | Answer:
+    def _signed(self, origin: str, note: bytes) -> Checkpoint | WitnessResponse:
         """Return a checkpoint signed by a current key of a known log, else an error response."""
         keys = self._logs.get(origin)
         if keys is None:
@@ -249,10 +249,10 @@ class Witness:
 
     def _continue(
         self, checkpoint: Checkpoint, old_size: int, proof: Sequence[bytes], note: bytes
-    ) -> Answer:
+    ) -> WitnessResponse:
         seen = self._state.seen(checkpoint.origin)
         if old_size != seen.size:
-            return Answer(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
+            return WitnessResponse(status=409, body=f"{seen.size}\n".encode(), media_type=SIZE_TYPE)
         if old_size == checkpoint.size and checkpoint.root != seen.root:
             return self._contradicted(409, "another tree of the same size", note)
         holds = proves_consistency(
@@ -269,16 +269,16 @@ class Witness:
         tree = CosignedTree(size=checkpoint.size, root=checkpoint.root, note=cosigned)
         self._state.save(checkpoint.origin, tree)
         self._report(f"cosigned {checkpoint.origin} at {checkpoint.size} leaves")
-        return Answer(status=200, body=line.encode())
+        return WitnessResponse(status=200, body=line.encode())
 
-    def _contradicted(self, status: int, detail: str, note: bytes) -> Answer:
+    def _contradicted(self, status: int, detail: str, note: bytes) -> WitnessResponse:
         """Save a signed contradiction as evidence, and refuse to cosign it."""
         path = self._state.save_evidence(note)
         self._report(f"REFUSED: {detail}; the signed checkpoint is saved in {path}")
         return _refused(status, detail)
 
 
-def follow(client: LogClient, witness: Witness) -> tuple[bytes, Answer]:
+def follow(client: LogClient, witness: Witness) -> tuple[bytes, WitnessResponse]:
     """
     Fetch the log's newest checkpoint and submit it; return it with the witness's answer.
 
@@ -332,11 +332,11 @@ def witness_server(
             size = _LENGTH.fullmatch(self.headers.get("Content-Length", ""))
             if size is None or int(size[0]) > MAX_REQUEST:
                 self.close_connection = True
-                self._answer(Answer(status=413, body=b"too large, or of unknown length\n"))
+                self._answer(WitnessResponse(status=413, body=b"too large, or of unknown length\n"))
                 return
             request = self.rfile.read(int(size[0]))
             if self.path != "/add-checkpoint":
-                self._answer(Answer(status=404, body=b"POST to /add-checkpoint\n"))
+                self._answer(WitnessResponse(status=404, body=b"POST to /add-checkpoint\n"))
                 return
             self._answer(witness.add_checkpoint(request))
 
@@ -347,7 +347,7 @@ def witness_server(
         def log_message(self, *_words: object) -> None:
             """Do not log requests: the witness logs its decisions."""
 
-        def _answer(self, answer: Answer) -> None:
+        def _answer(self, answer: WitnessResponse) -> None:
             self.send_response(answer.status)
             self.send_header("Content-Type", answer.media_type)
             self.send_header("Content-Length", str(len(answer.body)))
@@ -359,18 +359,20 @@ def witness_server(
     return server
 
 
-def _get(witness: Witness, poller: Poller | None, path: str) -> Answer:
+def _get(witness: Witness, poller: Poller | None, path: str) -> WitnessResponse:
     """Return the response to a GET."""
     match = _CHECKPOINT.fullmatch(path)
     if match is not None:
         note = witness.latest(match[1])
         if note is None:
-            return Answer(status=404, body=b"no checkpoint of this log was cosigned here\n")
-        return Answer(status=200, body=note)
+            return WitnessResponse(
+                status=404, body=b"no checkpoint of this log was cosigned here\n"
+            )
+        return WitnessResponse(status=200, body=note)
     if path != HEALTH_PATH:
-        return Answer(status=404, body=b"POST to /add-checkpoint\n")
+        return WitnessResponse(status=404, body=b"POST to /add-checkpoint\n")
     status, body = (200, b'{"status":"ok"}\n') if poller is None else health_answer(poller)
-    return Answer(status=status, body=body, media_type="application/json")
+    return WitnessResponse(status=status, body=body, media_type="application/json")
 
 
 def load_cosigner(path: Path, name: str | None) -> Cosigner:
@@ -415,8 +417,8 @@ def _parse(request: bytes) -> tuple[int, list[bytes], bytes]:
     return int(old[1]), proof, note
 
 
-def _refused(status: int, detail: str) -> Answer:
-    return Answer(status=status, body=f"{detail}\n".encode())
+def _refused(status: int, detail: str) -> WitnessResponse:
+    return WitnessResponse(status=status, body=f"{detail}\n".encode())
 
 
 def _own_lines(checkpoint: Checkpoint, note: bytes, keys: Sequence[NoteVerifier]) -> bytes:

@@ -16,7 +16,7 @@ from service.domain.ruleset import (
     Plays,
     Ruleset,
     Taker,
-    TryStock,
+    TryStockWhen,
 )
 from service.rulesets.catalogue import Definition, KnownByName, Option, definition
 from service.rulesets.labels import label_of
@@ -45,7 +45,7 @@ WIDTH: Final = 88
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class RulesSection:
     """One section of a rules page: deal, opening, play, special cards or end."""
 
     name: str
@@ -54,7 +54,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class RulesPage:
     """A rules page; `common` are the general statements that can apply in this ruleset."""
 
     id: str
@@ -63,7 +63,7 @@ class Page:
     notes: tuple[str, ...]
     seats: str
     options: tuple[str, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[RulesSection, ...]
     common: tuple[Statement, ...]
 
     @property
@@ -72,11 +72,11 @@ class Page:
         return tuple(s for part in self.sections for s in part.statements if s.reading)
 
 
-def rules_page(ruleset: Definition | KnownByName) -> Page:
+def rules_page(ruleset: Definition | KnownByName) -> RulesPage:
     """Return the rules page of a ruleset; for one known only by name, a page that states so."""
     origin = f"After: {ruleset.source['title']} ({ruleset.source['file']})."
     if isinstance(ruleset, KnownByName):
-        return Page(
+        return RulesPage(
             id=ruleset.id,
             name=ruleset.name,
             origin=origin,
@@ -87,7 +87,7 @@ def rules_page(ruleset: Definition | KnownByName) -> Page:
             common=(),
         )
     players = ruleset.settings({})["players"]
-    return Page(
+    return RulesPage(
         id=ruleset.id,
         name=ruleset.name,
         origin=origin,
@@ -99,7 +99,7 @@ def rules_page(ruleset: Definition | KnownByName) -> Page:
     )
 
 
-def as_text(page: Page, *, common: bool = True) -> str:
+def as_text(page: RulesPage, *, common: bool = True) -> str:
     """
     Return the page as plain text for the command line.
 
@@ -121,9 +121,9 @@ def common_text() -> str:
     return "\n".join(_block(COMMON_TITLE, model().statements)[1:]) + "\n"
 
 
-def _sections(statements: tuple[Statement, ...]) -> tuple[Section, ...]:
+def _sections(statements: tuple[Statement, ...]) -> tuple[RulesSection, ...]:
     return tuple(
-        Section(
+        RulesSection(
             name=name,
             title=TITLES[name],
             statements=tuple(s for s in statements if s.section == name),
@@ -199,7 +199,7 @@ APPLIES: Final[Mapping[str, Callable[[Ruleset], bool]]] = {
     "several_ranks": lambda r: r.turn.runs or _companions(r),
     "follow_up": lambda r: r.turn.follow_up,
     "windows": lambda r: r.turn.follow_up or r.opening.opener in FIRST_COME,
-    "try": lambda r: r.turn.try_stock is not TryStock.NEVER,
+    "try": lambda r: r.turn.try_stock is not TryStockWhen.NEVER,
     "pass": _companions,
     "previous": _previous,
     "along": lambda r: r.pick_up.along is not Along.NOTHING,

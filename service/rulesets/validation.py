@@ -27,7 +27,7 @@ from service.domain.ruleset import (
     Ruleset,
     Starter,
     Taker,
-    TryStock,
+    TryStockWhen,
     cards_dealt,
     deck_of,
 )
@@ -329,12 +329,12 @@ def _throws(ruleset: Ruleset) -> Iterator[Contradiction]:
 
 
 def _turn(ruleset: Ruleset) -> Iterator[Contradiction]:
-    if ruleset.turn.try_stock is not TryStock.NEVER and not _ever_a_stock(ruleset):
+    if ruleset.turn.try_stock is not TryStockWhen.NEVER and not _ever_a_stock(ruleset):
         yield "/turn/try_stock", "all cards are dealt, so there is never a stock to try"
     if ruleset.refill.to is RefillTo.SIZE and not ruleset.refill.size:
         yield "/refill/size", "no cards would ever be drawn: set the size of a refilled hand"
     laid_out = ruleset.deal.layout is not Layout.NONE and ruleset.deal.hand <= ruleset.deal.down
-    if ruleset.turn.try_stock is not TryStock.NEVER and laid_out and not ruleset.refill.size:
+    if ruleset.turn.try_stock is not TryStockWhen.NEVER and laid_out and not ruleset.refill.size:
         at = "/turn/try_stock"
         yield at, "a try replaces a play from the hand, and hands may be empty from the start"
     refills = ruleset.refill.to is RefillTo.AS_MANY_AS_PLAYED or ruleset.refill.size > 0

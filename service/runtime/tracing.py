@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 
 
-class Step(StrEnum):
+class SpanName(StrEnum):
     """The names of spans; that of a request is its method and the template of its path."""
 
     COMMIT = "append"
@@ -50,10 +50,10 @@ class Attribute(StrEnum):
 
 Value = str | int | bool | Sequence[str]
 
-_KINDS: Final[Mapping[Step, str]] = {
-    Step.COMMIT: "CLIENT",
-    Step.PUBLISH: "PRODUCER",
-    Step.RELAY: "CONSUMER",
+_KINDS: Final[Mapping[SpanName, str]] = {
+    SpanName.COMMIT: "CLIENT",
+    SpanName.PUBLISH: "PRODUCER",
+    SpanName.RELAY: "CONSUMER",
 }
 _SWITCHES: Final = (
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
@@ -196,7 +196,7 @@ def is_traced() -> bool:
     return outer is not None and outer.recording
 
 
-def span(step: Step, values: Mapping[Attribute, Value] | None = None) -> Span:
+def span(step: SpanName, values: Mapping[Attribute, Value] | None = None) -> Span:
     """Return a child of the current span; NOTHING if there is none or it is not exported."""
     if _tracer is None:
         return NOTHING
@@ -240,10 +240,10 @@ def job_span(kind: str, queue: str, carried: object, *, unit: float) -> Span:
         return NOTHING
     values = {Attribute.MESSAGING: "redis", Attribute.QUEUE: queue, Attribute.JOB: kind}
     parent = _span_context(carried)
-    return Span(_begin(Step.JOB, "CONSUMER", values, parent=_remote(parent)), unit=unit)
+    return Span(_begin(SpanName.JOB, "CONSUMER", values, parent=_remote(parent)), unit=unit)
 
 
-def continued(step: Step, carried: Sequence[str]) -> Span:
+def continued(step: SpanName, carried: Sequence[str]) -> Span:
     """
     Return a child of the last context in `carried`, with links to the others.
 
@@ -261,7 +261,7 @@ def delivered(carried: str, *, events: int, since: int, until: int) -> None:
     parent = _span_context(carried)
     if _tracer is not None and parent is not None:
         values = {Attribute.EVENTS: events}
-        made = _begin(Step.DELIVERY, "PRODUCER", values, parent=_remote(parent), since=since)
+        made = _begin(SpanName.DELIVERY, "PRODUCER", values, parent=_remote(parent), since=since)
         made.end(until)
 
 

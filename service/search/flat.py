@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from service.search.playout import Policy, playout
+from service.search.playout import PlayoutPolicy, playout
 from service.search.state import NOBODY, PLAY, TAKE, Move, State
 
 Deal = Callable[[], State]
@@ -48,7 +48,7 @@ def make(state: State, seat: int, move: Move) -> None:
 
 
 def best_move(
-    deal: Deal, seat: int, candidates: Sequence[Move], policy: Policy, *, samples: int
+    deal: Deal, seat: int, candidates: Sequence[Move], policy: PlayoutPolicy, *, samples: int
 ) -> Move:
     """Return the candidate with the best playouts, by `halving` of `samples` playouts."""
     winner = policy.rules.winner
@@ -101,7 +101,7 @@ def halving(
     return left[0]
 
 
-def narrowed(state: State, seat: int, policy: Policy) -> list[Move]:
+def narrowed(state: State, seat: int, policy: PlayoutPolicy) -> list[Move]:
     """
     Return the moves worth trying in a tree: plays, those of the least valuable cards first.
 

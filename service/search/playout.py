@@ -11,7 +11,7 @@ MAX_MOVES: Final = 300
 """Moves after which a playout ends without a result."""
 
 
-class Policy:
+class PlayoutPolicy:
     """
     The order in which a playout spends cards, as tables of a ruleset.
 
@@ -36,7 +36,7 @@ class Policy:
         self.cheapest = cheapest
 
 
-def opened(state: State, policy: Policy) -> State:
+def opened(state: State, policy: PlayoutPolicy) -> State:
     """Return `state`, or a copy after the opening play if rules restrict it or several may open."""
     rules = state.rules
     if not state.first or not (rules.opening_play or state.turn == NOBODY):
@@ -54,7 +54,7 @@ def opened(state: State, policy: Policy) -> State:
 
 
 def playout(  # noqa: C901 -- the inner loop of search: calls would cost more than its branches
-    state: State, policy: Policy, max_moves: int = MAX_MOVES
+    state: State, policy: PlayoutPolicy, max_moves: int = MAX_MOVES
 ) -> tuple[int, int]:
     """
     Return the seat that decides the hand and the number of moves made; `state` is unchanged.

@@ -21,7 +21,7 @@ from service.domain.ruleset import (
     RefillTo,
     Ruleset,
     Taker,
-    TryStock,
+    TryStockWhen,
     deck_of,
 )
 
@@ -165,7 +165,7 @@ class Rules:
         self.refill_size = rules.refill.size
         self.set_size = rules.burn.set_size or NEVER_BURNS
         self.may_pick_up = rules.turn.obligation is Obligation.MAY_PICK_UP
-        self.try_stock = list(TryStock).index(rules.turn.try_stock)  # never, unable, always
+        self.try_stock = list(TryStockWhen).index(rules.turn.try_stock)  # never, unable, always
         self.follow_up = rules.turn.follow_up
         self.taker_previous = rules.pick_up.taker is Taker.PREVIOUS
         self.after_mode = list(After).index(rules.pick_up.after)  # next, previous, above two

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from service.search.flat import MOVES_OF_A_SAMPLE, Deal, halving, make, narrowed, value_for
-from service.search.playout import Policy, playout
+from service.search.playout import PlayoutPolicy, playout
 from service.search.rules import RANK_COUNT
 from service.search.state import NOBODY, Move, State
 
@@ -45,7 +45,7 @@ class _Node:
 
 
 def best_move(
-    deal: Deal, seat: int, candidates: Sequence[Move], policy: Policy, *, samples: int
+    deal: Deal, seat: int, candidates: Sequence[Move], policy: PlayoutPolicy, *, samples: int
 ) -> Move:
     """
     Return the best candidate, by `halving` of `samples` descents into a tree.
@@ -67,7 +67,7 @@ def best_move(
 
 
 def judged(
-    deal: Deal, seat: int, candidates: Sequence[Move], policy: Policy, *, samples: int
+    deal: Deal, seat: int, candidates: Sequence[Move], policy: PlayoutPolicy, *, samples: int
 ) -> tuple[int, dict[Move, float]]:
     """
     Return the number of worlds tried, and the mean value of each candidate over all of them.
@@ -91,7 +91,7 @@ def judged(
     return worlds, {move: total / worlds for move, total in totals.items()}
 
 
-def _descend(node: _Node, state: State, policy: Policy) -> tuple[int, int]:
+def _descend(node: _Node, state: State, policy: PlayoutPolicy) -> tuple[int, int]:
     """Add a hand to the tree; return its outcome as `playout` does, and the cost in moves."""
     path = [node]
     for _ in range(MAX_DEPTH):
@@ -111,7 +111,9 @@ def _descend(node: _Node, state: State, policy: Policy) -> tuple[int, int]:
     return decided, length
 
 
-def _selected(node: _Node, moves: Sequence[Move], seat: int, policy: Policy) -> tuple[Move, _Node]:
+def _selected(
+    node: _Node, moves: Sequence[Move], seat: int, policy: PlayoutPolicy
+) -> tuple[Move, _Node]:
     """
     Return the move to follow, and its node.
 
@@ -165,7 +167,7 @@ def is_small(state: State) -> bool:
     return cards <= MAX_SOLVED_CARDS
 
 
-def solved(state: State, policy: Policy) -> tuple[int, int]:
+def solved(state: State, policy: PlayoutPolicy) -> tuple[int, int]:
     """
     Return the outcome of a small world under perfect play, and the cost in moves of a playout.
 
@@ -187,7 +189,7 @@ def solved(state: State, policy: Policy) -> tuple[int, int]:
     return ahead if state.rules.winner else behind, spent
 
 
-def _value(state: State, policy: Policy, budget: list[int], depth: int) -> int:
+def _value(state: State, policy: PlayoutPolicy, budget: list[int], depth: int) -> int:
     """Return 1 if the seat on turn wins, -1 if it loses, 0 if `depth` moves can force neither."""
     if not depth:
         return 0

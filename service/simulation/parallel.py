@@ -16,11 +16,11 @@ from typing import Final
 from service.application.errors import Refusal
 from service.rulesets.catalogue import catalogue, definition
 from service.shx.bundle import read_log
-from service.simulation.simulate import Plan, Report, SimulatedGame, simulated_games
+from service.simulation.simulate import Plan, SimulatedGame, SimulationReport, simulated_games
 from service.verify.evidence import OutsideEvidence
 from service.verify.files import verify_all
 from service.verify.finding import Result
-from service.verify.report import Report as Verified
+from service.verify.report import Report
 
 LEVEL: Final = "L1"
 """The level of a log in which no check fails, without a receipt from outside."""
@@ -29,11 +29,11 @@ AHEAD: Final = 32
 """Maximum number of unfinished tables per process; more would only occupy memory."""
 
 
-class NotPlayable(Exception):
+class TableNotOpened(Exception):
     """The table of a plan cannot be opened; unlike Refusal, this can be pickled."""
 
 
-Work = Callable[[Plan], Report]
+Work = Callable[[Plan], SimulationReport]
 
 
 def tables_of(plan: Plan) -> Iterator[Plan]:
@@ -63,11 +63,11 @@ def every_plan(plan: Plan) -> Iterator[Plan]:
 
 def played(
     plans: Sequence[Plan], *, jobs: int, verified: bool, keep: Path | None
-) -> Generator[tuple[int, Report], None, None]:
+) -> Generator[tuple[int, SimulationReport], None, None]:
     """
     Play plans and yield the report of each table in order, with the number of its plan.
 
-    Raises NotPlayable for a table that a server would refuse as well.
+    Raises TableNotOpened for a table that a server would refuse as well.
     """
     tables = ((number, table) for number, plan in enumerate(plans) for table in tables_of(plan))
     work = partial(play_table, verified=verified, keep=keep)
@@ -78,18 +78,18 @@ def played(
         yield from ((number, work(table)) for number, table in tables)
 
 
-def play_table(plan: Plan, *, verified: bool, keep: Path | None) -> Report:
+def play_table(plan: Plan, *, verified: bool, keep: Path | None) -> SimulationReport:
     """
     Return the report of one table; its games are verified together and written to `keep`.
 
-    Raises NotPlayable for a table that a server would refuse as well.
+    Raises TableNotOpened for a table that a server would refuse as well.
     """
     try:
         games = list(simulated_games(plan))
     except Refusal as error:
         refused = [f"{fault['at']} {fault['message']}" for fault in error.extra.get("errors", ())]
-        raise NotPlayable("; ".join(refused) or error.detail) from None
-    report = Report()
+        raise TableNotOpened("; ".join(refused) or error.detail) from None
+    report = SimulationReport()
     found = faults(games) if verified else [None] * len(games)
     for game, fault in zip(games, found, strict=True):
         report.add(game, fault)
@@ -98,7 +98,7 @@ def play_table(plan: Plan, *, verified: bool, keep: Path | None) -> Report:
     return report
 
 
-def add(total: Report, part: Report) -> None:
+def add(total: SimulationReport, part: SimulationReport) -> None:
     """Add the counts of `part` to `total`."""
     total.games += part.games
     total.sat.update(part.sat)
@@ -116,7 +116,7 @@ def faults(games: Sequence[SimulatedGame]) -> list[str | None]:
     ]
 
 
-def _fault(report: Verified) -> str | None:
+def _fault(report: Report) -> str | None:
     if report.result is Result.PASS and report.level == LEVEL:
         return None
     reasons = [f.reason or "" for f in report.findings if f.result is Result.FAIL]
@@ -125,10 +125,10 @@ def _fault(report: Verified) -> str | None:
 
 def _in_processes(
     work: Work, tables: Iterable[tuple[int, Plan]], jobs: int
-) -> Iterator[tuple[int, Report]]:
+) -> Iterator[tuple[int, SimulationReport]]:
     """Yield the reports in order; at most AHEAD tables per process are submitted at a time."""
     context = get_context("spawn")
-    begun: deque[tuple[int, Future[Report]]] = deque()
+    begun: deque[tuple[int, Future[SimulationReport]]] = deque()
     with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_ctrl_c) as pool:
         try:
             for number, table in tables:

@@ -21,7 +21,7 @@ from service.domain.commands import Command, Move, Seat
 from service.domain.decide import decide
 from service.domain.events import EndReason, Entropy, Event
 from service.domain.evolve import evolve
-from service.domain.game import Game, Result
+from service.domain.game import Game, GameResult
 from service.domain.legal import acting_seats
 from service.domain.table import (
     HandDealt,
@@ -70,7 +70,7 @@ class SimulatedGame:
     identity: UUID
     table: UUID
     bots: tuple[str, ...]
-    result: Result
+    result: GameResult
     lines: tuple[bytes, ...] = field(repr=False)
 
     @property
@@ -80,7 +80,7 @@ class SimulatedGame:
 
 
 @dataclass(slots=True, kw_only=True)
-class Report:
+class SimulationReport:
     """
     Results of a simulation.
 
@@ -116,7 +116,9 @@ class Report:
             self.failed.append((game.identity, fault))
 
 
-def simulate(plan: Plan, *, verify: Verifier | None = None, keep: Keeper | None = None) -> Report:
+def simulate(
+    plan: Plan, *, verify: Verifier | None = None, keep: Keeper | None = None
+) -> SimulationReport:
     """
     Play `plan` and return the counts.
 
@@ -125,7 +127,7 @@ def simulate(plan: Plan, *, verify: Verifier | None = None, keep: Keeper | None 
     Raises KeyError for an unknown ruleset, and Refusal for a bot, an option or a number of
     seats that a server would refuse as well.
     """
-    report = Report()
+    report = SimulationReport()
     for game in simulated_games(plan):
         report.add(game, None if verify is None else verify(game.log))
         if keep is not None:

@@ -11,7 +11,7 @@ from typing import Final
 from schemas.moves import move_json, move_of
 from schemas.settings import Tree, ruleset_of
 from schemas.views import ViewFacts, view_json
-from service.application.games.schedule import BEAT_SECONDS, beats_at
+from service.application.games.schedule import INTERVAL_SECONDS, turn_intervals
 from service.bots.bot import with_settings
 from service.bots.registry import bots, quick_bots
 from service.domain.cards import Card
@@ -31,13 +31,13 @@ class Limits:
     """
     Limits of trial hands: actions in a hand per seat, cards in a deck, seconds for all hands.
 
-    `beat_seconds` is the length of a beat, in which a bot has to decide.
+    `interval_seconds` is the length of an interval, in which a bot has to decide.
     """
 
     actions_per_seat: int = 200
     cards: int = 640
     seconds: float = 4.0
-    beat_seconds: float = BEAT_SECONDS
+    interval_seconds: float = INTERVAL_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,7 +193,7 @@ def _bot_fault(settings: Tree, widest: _Widest, limits: Limits) -> str | None:
     game = widest.game
     if game is None:
         return None
-    allowed = beats_at(game) * limits.beat_seconds
+    allowed = turn_intervals(game) * limits.interval_seconds
     for name in quick_bots():
         taken = min(_decision_seconds(game, widest.seat, settings, name) for _ in range(3))
         if taken > allowed:

@@ -14,7 +14,7 @@ from service.store.games import GameRepository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Player:
+class StoredPlayer:
     """A player; the id stays when the player is erased."""
 
     id: UUID
@@ -62,11 +62,11 @@ class PlayerRepository(Repository):
         """Add a new player."""
         self._write("create_player", player, name, token_hash, recovery_hash, at)
 
-    def player(self, player: UUID) -> Player | None:
+    def player(self, player: UUID) -> StoredPlayer | None:
         """Return a player, erased or not; None if the id is unknown."""
         return self._first(_player, "player_by_id", player)
 
-    def player_by_token(self, token_hash: bytes) -> Player | None:
+    def player_by_token(self, token_hash: bytes) -> StoredPlayer | None:
         """Return the player with this token; None if no player has it."""
         return self._first(_player, "player_by_token", token_hash)
 
@@ -162,8 +162,8 @@ class Directory(PlayerRepository, GameRepository, DisputeRepository):
     """
 
 
-def _player(row: tuple[Any, ...]) -> Player:
-    return Player(id=row[0], name=row[1], created_at=row[2], erased_at=row[3])
+def _player(row: tuple[Any, ...]) -> StoredPlayer:
+    return StoredPlayer(id=row[0], name=row[1], created_at=row[2], erased_at=row[3])
 
 
 def _ruleset(row: tuple[Any, ...]) -> CustomRuleset:

@@ -13,7 +13,7 @@ import orjson
 import psycopg
 
 from service.runtime import tracing
-from service.runtime.tracing import Attribute, Step, Value
+from service.runtime.tracing import Attribute, SpanName, Value
 from service.shx.bundle import Bundle
 from service.store.archive import Bundles
 from service.store.database import TRANSACTION_CONFLICTS, Database, NotSent, TooSlow, as_json
@@ -231,7 +231,7 @@ class PostgresStore:
         if not tracing.is_traced():
             self._write(commit, move)
             return
-        with tracing.span(Step.COMMIT, _described(commit, is_move=move is not None)) as span:
+        with tracing.span(SpanName.COMMIT, _described(commit, is_move=move is not None)) as span:
             try:
                 self._write(commit, move)
             except StreamConflict:

@@ -227,7 +227,7 @@ def test_two_games_that_look_equal_to_the_public_leave_equal_stored_data(
 
 def at_the_opening(service: Service) -> list[Act]:
     """Make every player ready, and stop before the end of the bots' window."""
-    service.services.turns.take(service.game, len(public_log(service)))
+    service.services.turns.play_due_moves(service.game, len(public_log(service)))
     ready = [Step(seat=seat, move={"type": "ready"}) for seat in range(service.people)]
     return [Act(step=step, status=service.make(step).status) for step in ready]
 

@@ -21,7 +21,7 @@ from uuid import UUID
 
 import orjson
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.bootstrap import Services, compose
 from service.domain.cards import Card, rank_of
 from service.domain.events import Zone
@@ -58,7 +58,7 @@ class _Hand:
     services: Services
     store: MemoryStore
     world: SetWorld
-    players: list[Player]
+    players: list[RegisteredPlayer]
     game: UUID
     receipts: list[bytes] = field(default_factory=list)
 

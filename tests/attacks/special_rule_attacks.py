@@ -19,7 +19,7 @@ from service.domain.ruleset import (
     RefillTo,
     Ruleset,
     Taker,
-    TryStock,
+    TryStockWhen,
 )
 from service.verify.finding import Check
 from tests.attacks.cheating import cheated
@@ -69,7 +69,7 @@ CHEATS: tuple[tuple[str, str, Family, Callable[[Ruleset], Ruleset]], ...] = (
     ("four of a rank that do not burn", "shithead", Family.OMITTED_BURN,
      setting("burn", set_size=0)),
     ("a card tried from the stock", "shithead", SPECIAL,
-     setting("turn", try_stock=TryStock.ALWAYS)),
+     setting("turn", try_stock=TryStockWhen.ALWAYS)),
     ("a run of a suit", "shithead", SPECIAL, setting("turn", runs=True)),
     ("cards added out of turn", "shithead", SPECIAL, setting("turn", follow_up=True)),
     ("a four on anything", "shithead", Family.ILLEGAL_RANK, rank("4", plays=Plays.ANYTHING)),
@@ -126,7 +126,7 @@ CHEATS: tuple[tuple[str, str, Family, Callable[[Ruleset], Ruleset]], ...] = (
     ("an ace on a two in the second hand", "reverse-second", Family.ILLEGAL_RANK,
      rank("A", plays=Plays.ANYTHING, not_on=())),
     ("a try from the stock by a seat that can play", "shit-boot", SPECIAL,
-     setting("turn", try_stock=TryStock.ALWAYS)),
+     setting("turn", try_stock=TryStockWhen.ALWAYS)),
 )  # fmt: skip
 
 for _name, _ruleset, _family, _loosened in CHEATS:

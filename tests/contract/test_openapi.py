@@ -368,7 +368,7 @@ def _check_game(world: World, ada: Person, game: str) -> None:
             answer = ada.post(f"{game}/moves", chosen or view.json["moves"][0])
             check(world, moves, answer, method="post")
         else:
-            turns.take(UUID(identity), view.json["version"])
+            turns.play_due_moves(UUID(identity), view.json["version"])
     refused = ada.post(f"{game}/moves", {"type": "pick_up", "with": ["2c"]})
     check(world, moves, refused, method="post")
     if ada.get(game).json["status"] != "ended":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
 from tests.databases import Databases
 from tests.worlds.fake_world import Deployment, person
@@ -37,12 +37,12 @@ def services(deployment: Deployment) -> Services:
 
 
 @pytest.fixture
-def ada(services: Services) -> Player:
+def ada(services: Services) -> RegisteredPlayer:
     """Return a player."""
     return person(services, "Ada")
 
 
 @pytest.fixture
-def bob(services: Services) -> Player:
+def bob(services: Services) -> RegisteredPlayer:
     """Return another player."""
     return person(services, "Bob")

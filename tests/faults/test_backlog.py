@@ -11,7 +11,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from prometheus_client import REGISTRY
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
 from service.public_log.sequencer import SignatureBacklog
 from service.public_log.witness_client import RemoteWitness
@@ -33,7 +33,7 @@ def measured(name: str, **labels: str) -> float:
 
 @pytest.mark.parametrize("topic", ["game", "log"])
 def test_the_age_of_unclaimed_rows_grows(
-    deployment: Deployment, services: Services, ada: Player, topic: str
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, topic: str
 ) -> None:
     open_game(services, ada, ({"bot": "greedy"}, {"bot": "lowest"}))
     deployment.world.time = datetime.now(UTC) + timedelta(seconds=90)

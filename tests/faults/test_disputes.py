@@ -14,7 +14,7 @@ from rq import Queue, SimpleWorker
 from rq.serializers import JSONSerializer
 
 from schemas.strict_fields import plain_data
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.disputes.commands import Accusation, DisputeCall
 from service.application.disputes.record import DISPUTES, DisputeRecord, dispute_append
 from service.application.errors import Refusal
@@ -36,7 +36,7 @@ HOUR = 3600
 SALT = b"s" * 32
 
 
-def open_dispute(services: Services, ada: Player, game: UUID) -> UUID:
+def open_dispute(services: Services, ada: RegisteredPlayer, game: UUID) -> UUID:
     """Open a dispute against the server."""
     accusation = Accusation(
         accused=None, seq=0, charge=Charge.ALTERED_LOG, statement="It was not so."
@@ -62,28 +62,28 @@ def types_of(services: Services, dispute: UUID) -> Counter[str]:
 
 
 @pytest.fixture
-def game(services: Services, ada: Player) -> UUID:
+def game(services: Services, ada: RegisteredPlayer) -> UUID:
     """Return a running game of Ada and a bot."""
     return open_game(services, ada, ("me", {"bot": "lowest"}))
 
 
 @pytest.fixture
-def dispute(services: Services, ada: Player, game: UUID) -> UUID:
+def dispute(services: Services, ada: RegisteredPlayer, game: UUID) -> UUID:
     """Return a dispute about a running game."""
     return open_dispute(services, ada, game)
 
 
 @pytest.fixture
-def judges(services: Services) -> list[Player]:
+def judges(services: Services) -> list[RegisteredPlayer]:
     """Return people without a seat."""
     return [person(services, f"Judge {n}") for n in range(3)]
 
 
-def vote(deployment: Deployment, judges: list[Player], dispute: UUID) -> None:
+def vote(deployment: Deployment, judges: list[RegisteredPlayer], dispute: UUID) -> None:
     """Seal the game, seat the referees, wait a day, and commit all votes."""
     services = deployment.process()
     game = record_of(services, dispute).game
-    ada = Player(id=accuser_of(services, dispute), name="Ada")
+    ada = RegisteredPlayer(id=accuser_of(services, dispute), name="Ada")
     post(services, ada, game, {"type": "forfeit"})
     for judge in judges:
         services.disputes.judge(called(judge, dispute), refused=None)
@@ -93,11 +93,11 @@ def vote(deployment: Deployment, judges: list[Player], dispute: UUID) -> None:
         services.disputes.commit_vote(called(judge, dispute), commit)
 
 
-def called(player: Player, dispute: UUID) -> DisputeCall:
+def called(player: RegisteredPlayer, dispute: UUID) -> DisputeCall:
     return DisputeCall(caller=Caller(player=player.id), player=player, dispute=dispute)
 
 
-def reveal(services: Services, judge: Player, dispute: UUID) -> Any:
+def reveal(services: Services, judge: RegisteredPlayer, dispute: UUID) -> Any:
     return services.disputes.reveal_vote(
         called(judge, dispute),
         vote=Vote.CHEATED,
@@ -141,7 +141,7 @@ def test_two_processes_at_once_make_one_set_of_findings(
 
 
 def test_the_seal_triggers_findings_on_the_whole_game(
-    deployment: Deployment, services: Services, ada: Player, game: UUID, dispute: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, game: UUID, dispute: UUID
 ) -> None:
     services.dispute_jobs.process(dispute)
     Sweeper(services).maintain()
@@ -159,7 +159,7 @@ def state_of(services: Services, dispute: UUID) -> DisputeState:
 
 
 def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
-    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[RegisteredPlayer]
 ) -> None:
     vote(deployment, judges, dispute)
     reveal(services, judges[0], dispute)
@@ -184,10 +184,10 @@ def test_the_sweeper_opens_the_voting_and_removes_referees_that_do_not_reveal(
 def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
     deployment: Deployment,
     services: Services,
-    ada: Player,
+    ada: RegisteredPlayer,
     game: UUID,
     dispute: UUID,
-    judges: list[Player],
+    judges: list[RegisteredPlayer],
 ) -> None:
     services.dispute_jobs.process(dispute)
     for judge in judges:
@@ -201,7 +201,7 @@ def test_the_sweeper_opens_the_voting_if_the_seal_comes_after_the_referees(
 
 
 def test_a_deadline_applies_even_if_no_sweeper_runs(
-    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[RegisteredPlayer]
 ) -> None:
     vote(deployment, judges, dispute)
     deployment.world.wait(48 * HOUR)
@@ -210,7 +210,11 @@ def test_a_deadline_applies_even_if_no_sweeper_runs(
 
 
 def test_a_read_before_the_sweeper_shows_the_same_as_one_after_it(
-    deployment: Deployment, services: Services, ada: Player, dispute: UUID, judges: list[Player]
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    dispute: UUID,
+    judges: list[RegisteredPlayer],
 ) -> None:
     vote(deployment, judges, dispute)
     for judge in judges:
@@ -224,7 +228,10 @@ def test_a_read_before_the_sweeper_shows_the_same_as_one_after_it(
 
 
 def test_a_cad_is_known_before_the_sweeper_runs(
-    deployment: Deployment, services: Services, ada: Player, judges: list[Player]
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    judges: list[RegisteredPlayer],
 ) -> None:
     bob = person(services, "Bob")
     game = open_game(services, ada, ("me", "open"), guests=(bob,))
@@ -246,10 +253,10 @@ def test_a_cad_is_known_before_the_sweeper_runs(
 def test_votes_sealed_by_one_process_are_revealed_by_another(
     deployment: Deployment,
     services: Services,
-    ada: Player,
+    ada: RegisteredPlayer,
     game: UUID,
     dispute: UUID,
-    judges: list[Player],
+    judges: list[RegisteredPlayer],
 ) -> None:
     """The fourth does not vote; after the period the stored votes of the others give a ruling."""
     fourth = person(services, "Fourth")
@@ -282,7 +289,7 @@ def test_a_row_with_a_due_time_that_is_too_early_is_corrected(
 
 
 def test_two_accusations_of_one_move_at_once_make_one_dispute(
-    deployment: Deployment, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     processes = [deployment.process() for _ in range(3)]
 
@@ -300,7 +307,7 @@ def test_two_accusations_of_one_move_at_once_make_one_dispute(
 
 
 def test_a_ruling_becomes_final_after_a_week(
-    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[RegisteredPlayer]
 ) -> None:
     vote(deployment, judges, dispute)
     for judge in judges:
@@ -312,7 +319,7 @@ def test_a_ruling_becomes_final_after_a_week(
 
 
 def test_votes_revealed_at_the_same_time_give_one_ruling(
-    deployment: Deployment, services: Services, dispute: UUID, judges: list[Player]
+    deployment: Deployment, services: Services, dispute: UUID, judges: list[RegisteredPlayer]
 ) -> None:
     vote(deployment, judges, dispute)
     processes = [deployment.process() for _ in judges]
@@ -323,7 +330,7 @@ def test_votes_revealed_at_the_same_time_give_one_ruling(
 
 
 def test_a_game_that_cannot_be_counted_delays_no_other(
-    deployment: Deployment, services: Services, ada: Player, dispute: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, dispute: UUID
 ) -> None:
     broken = uuid4()
     row = OutboxRow(stream=broken, version=1, topic=STATISTICS_TOPIC)
@@ -345,7 +352,12 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
     dispute: UUID,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    post(services, Player(id=accuser_of(services, dispute), name="Ada"), game, {"type": "forfeit"})
+    post(
+        services,
+        RegisteredPlayer(id=accuser_of(services, dispute), name="Ada"),
+        game,
+        {"type": "forfeit"},
+    )
     deployment.world.wait(30 * 24 * HOUR)
 
     def broken(_game: UUID) -> None:
@@ -357,7 +369,11 @@ def test_a_game_that_cannot_be_read_delays_no_deadline(
 
 
 def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
-    deployment: Deployment, services: Services, ada: Player, game: UUID, judges: list[Player]
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    game: UUID,
+    judges: list[RegisteredPlayer],
 ) -> None:
     """Its first event names no periods and no move, and its row has a state by former rules."""
     dispute, lines = uuid4(), []

@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Answered, Caller, Idempotency, Player
+from service.application.calls import Answered, Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.store.events import EventStore, SealedSecret
@@ -36,7 +36,7 @@ REPEAT = Idempotency(key="once", path="/moves", body_hash=hashlib.sha256(b"ready
 
 
 def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
-    deployment: Deployment, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     """
     All requests get the first answer, in any order of arrival.
@@ -63,7 +63,7 @@ def test_the_same_request_to_many_processes_at_once_is_carried_out_once(
 
 
 def test_a_duplicate_of_a_finished_request_gets_the_stored_answer(
-    services: Services, ada: Player
+    services: Services, ada: RegisteredPlayer
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     first = post(services, ada, game, READY, request=REPEAT)
@@ -71,7 +71,9 @@ def test_a_duplicate_of_a_finished_request_gets_the_stored_answer(
     assert (second.body, second.replayed) == (first.body, True)
 
 
-def test_a_key_reused_with_another_body_is_refused(services: Services, ada: Player) -> None:
+def test_a_key_reused_with_another_body_is_refused(
+    services: Services, ada: RegisteredPlayer
+) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     post(services, ada, game, READY, request=REPEAT)
     other = Idempotency(key=REPEAT.key, path=REPEAT.path, body_hash=b"x" * 32)
@@ -81,7 +83,7 @@ def test_a_key_reused_with_another_body_is_refused(services: Services, ada: Play
 
 
 def test_concurrent_deals_with_one_key_get_one_answer(
-    deployment: Deployment, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     post(services, ada, game, {"type": "forfeit"})
@@ -117,7 +119,7 @@ class SealedMeanwhile:
 
 
 def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
-    deployment: Deployment, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     """The seed is deleted at the seal, which publishes it in the log."""
     game = open_game(services, ada, ({"bot": "lowest"}, {"bot": "greedy"}))
@@ -135,7 +137,7 @@ def test_a_process_that_read_a_game_before_the_seal_knows_its_deck_afterwards(
 
 
 def test_a_log_shorter_than_the_cached_one_is_read_again(
-    deployment: Deployment, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     """After a restore of the database a process must not continue from its cache."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
@@ -172,7 +174,7 @@ class Restored:
 
 
 def test_a_move_decided_at_an_old_version_is_decided_again(
-    deployment: Deployment, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     """Two people in the exchange phase, at two processes: both moves are made."""
     game = open_game(services, ada, ("me", "open"), guests=(bob,))
@@ -187,13 +189,13 @@ def test_a_move_decided_at_an_old_version_is_decided_again(
 
 
 def test_the_same_play_sent_twice_at_once_for_one_version_is_made_once(
-    deployment: Deployment, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}), ruleset="leeds")
-    while services.turns.take(game, version_of(services, game)) != "waits":
+    while services.turns.play_due_moves(game, version_of(services, game)) != "waits":
         pass
     post(services, ada, game, READY)
-    while services.turns.take(game, version_of(services, game)) != "waits":
+    while services.turns.play_due_moves(game, version_of(services, game)) != "waits":
         pass
     move = legal(services, game, 0)[0]
     processes, log = [deployment.process(), deployment.process()], lines_of(services, game)

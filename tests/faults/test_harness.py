@@ -12,7 +12,7 @@ from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
 from ops.bench.faults.results import Totals, load, page, save
 from ops.bench.faults.run import RunPlan, RunResult, run
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
 from service.shx.chain import genesis, head
 from service.shx.tlog.notes import NoteVerifier
@@ -37,7 +37,7 @@ def test_no_event_is_lost_or_doubled_and_all_games_end_under_random_faults(fault
 class RecordedGame:
     """The answers that a client got in one short game, and its log."""
 
-    def __init__(self, services: Services, ada: Player) -> None:
+    def __init__(self, services: Services, ada: RegisteredPlayer) -> None:
         game = open_game(services, ada, ("me", {"bot": "lowest"}))
         self.keys: list[NoteVerifier] = [services.verifier]
         self.game = game
@@ -63,7 +63,7 @@ class RecordedGame:
 
 
 @pytest.fixture
-def recorded(services: Services, ada: Player) -> RecordedGame:
+def recorded(services: Services, ada: RegisteredPlayer) -> RecordedGame:
     """Return the recorded answers of a game."""
     return RecordedGame(services, ada)
 

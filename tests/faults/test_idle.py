@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
@@ -38,7 +38,7 @@ def deployment(deployment: Deployment) -> Deployment:
 
 
 @pytest.fixture
-def game(services: Services, ada: Player, bob: Player) -> UUID:
+def game(services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer) -> UUID:
     """Return a game of two people without a clock, in which play has begun."""
     dealt = open_game(services, ada, ("me", "open"), guests=(bob,))
     for player in (ada, bob):
@@ -48,7 +48,7 @@ def game(services: Services, ada: Player, bob: Player) -> UUID:
 
 def take_turns(services: Services, game: UUID) -> str:
     """Let a worker take the due turns of a game; return what it reports."""
-    return services.turns.take(game, version_of(services, game))
+    return services.turns.play_due_moves(game, version_of(services, game))
 
 
 def on_turn(services: Services, game: UUID) -> int:
@@ -81,7 +81,11 @@ def test_a_game_is_closed_after_the_idle_time_and_not_before(
 
 
 def test_a_move_restarts_the_idle_time(
-    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     deployment.world.wait(IDLE.total_seconds() - 1)
     seat = on_turn(services, game)
@@ -91,7 +95,7 @@ def test_a_move_restarts_the_idle_time(
 
 
 def test_the_table_is_free_and_deals_the_same_hand_again(
-    deployment: Deployment, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     """An aborted hand changes no tally and does not use up its number."""
     deployment.world.wait(IDLE.total_seconds())
@@ -106,7 +110,7 @@ def test_the_table_is_free_and_deals_the_same_hand_again(
 
 
 def test_an_abort_at_a_first_come_opening_names_no_seat(
-    deployment: Deployment, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = open_game(services, ada, ("me", "open"), ruleset="threes", guests=(bob,))
     for player in (ada, bob):
@@ -119,7 +123,7 @@ def test_an_abort_at_a_first_come_opening_names_no_seat(
 
 
 def test_a_game_with_a_clock_is_not_idle(
-    deployment: Deployment, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     """Rules, Time-outs: the server plays for silent seats, so such a game is not idle."""
     clock = Clock(turn_seconds=60, swap_seconds=60)
@@ -131,7 +135,7 @@ def test_a_game_with_a_clock_is_not_idle(
 
 
 def test_a_waiting_bot_moves_first_and_restarts_the_idle_time(
-    deployment: Deployment, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     """A service that was off for long does not close games that waited for its own bots."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}), window_seconds=0)
@@ -162,8 +166,8 @@ def test_the_sweeper_closes_idle_games(
 def test_games_that_cannot_be_closed_delay_no_other(
     deployment: Deployment,
     services: Services,
-    ada: Player,
-    bob: Player,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
     game: UUID,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -192,7 +196,12 @@ def test_without_a_limit_no_game_is_closed(deployment: Deployment, game: UUID) -
 
 @pytest.mark.parametrize("_attempt", range(6))
 def test_a_move_concurrent_with_the_abort_is_either_made_or_refused(
-    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID, _attempt: int
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
+    _attempt: int,
 ) -> None:
     """The version decides: either the move is in the log, or the game ended before it."""
     seat = on_turn(services, game)
@@ -210,7 +219,7 @@ def test_a_move_concurrent_with_the_abort_is_either_made_or_refused(
         return True
 
     with ThreadPoolExecutor(2) as both:
-        job = both.submit(worker.turns.take, game, version)
+        job = both.submit(worker.turns.play_due_moves, game, version)
         made, outcome = both.submit(moved).result(), job.result()
     assert (made, outcome) in ((True, "stale"), (False, "over"))
     assert (types_of(services, game)[-1] == "game_aborted") is not made

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 
 from service.application.availability import Availability
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.games.schedule import end_of_wait
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
@@ -65,7 +65,7 @@ def deployment(database_url: str) -> Iterator[Deployment]:
 
 
 @pytest.fixture
-def game(services: Services, ada: Player, bob: Player) -> UUID:
+def game(services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer) -> UUID:
     """Return a game of two people with a clock of a second, both ready."""
     dealt = open_game(
         services, ada, ("me", "open"), ruleset="leeds", clock=CLOCK, window_seconds=0, guests=(bob,)
@@ -82,7 +82,7 @@ def outage() -> None:
 
 def take(services: Services, game: UUID) -> str:
     """Make the due moves of a game."""
-    return services.turns.take(game, version_of(services, game))
+    return services.turns.play_due_moves(game, version_of(services, game))
 
 
 def deadline_of(services: Services, game: UUID) -> datetime:
@@ -150,7 +150,7 @@ def test_a_long_round_of_the_sweeper_is_no_outage(
 
 
 def test_a_player_has_the_same_time_again_for_entropy(
-    deployment: Deployment, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     seats = ("me", {"bot": "lowest"})
     game = open_game(services, ada, seats, entropy=Entropy.VALUE, clock=CLOCK)
@@ -164,7 +164,7 @@ def test_a_player_has_the_same_time_again_for_entropy(
 
 
 def test_the_exchange_has_the_same_time_again(
-    deployment: Deployment, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = open_game(services, ada, ("me", "open"), ruleset="leeds", clock=CLOCK, guests=(bob,))
     services.availability.note()

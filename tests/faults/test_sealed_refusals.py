@@ -12,7 +12,7 @@ import orjson
 import psycopg
 import pytest
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.games.entry import GameEntry
 from service.application.tables.record import TableRecord
@@ -30,12 +30,12 @@ FORFEIT = {"type": "forfeit"}
 
 
 @pytest.fixture
-def game(services: Services, ada: Player, bob: Player) -> UUID:
+def game(services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer) -> UUID:
     """Return a game of two people, in its exchange phase."""
     return open_game(services, ada, ("me", "open"), guests=(bob,))
 
 
-def attempt(services: Services, player: Player, game: UUID) -> str:
+def attempt(services: Services, player: RegisteredPlayer, game: UUID) -> str:
     """Try to swap cards of the other seat's hand, and return the refusal."""
     entry = entry_of(services, game)
     mine = entry.players.index(player.id)
@@ -66,7 +66,11 @@ def assert_proven(services: Services, game: UUID, count: int) -> None:
 
 
 def test_an_attempt_between_decision_and_commit_of_the_seal_is_included(
-    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     other, read = deployment.process(), services.game_cache.at_seal
     more: Iterator[Callable[[], str]] = iter([lambda: attempt(other, bob, game)] * 2)
@@ -84,7 +88,11 @@ def test_an_attempt_between_decision_and_commit_of_the_seal_is_included(
 
 
 def test_an_attempt_recorded_after_the_seal_is_answered_game_over(
-    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     """A rule refused it, and it is recorded only after another process sealed the game."""
     other, store = deployment.process(), services.moves._refusals.store
@@ -101,7 +109,7 @@ def test_an_attempt_recorded_after_the_seal_is_answered_game_over(
 
 
 def test_an_attempt_concurrent_with_the_seal_is_sealed_or_answered_game_over(
-    deployment: Deployment, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     processes = [deployment.process() for _ in range(2)]
     for _ in range(4):
@@ -123,7 +131,7 @@ def test_an_attempt_concurrent_with_the_seal_is_sealed_or_answered_game_over(
 
 @pytest.mark.parametrize("v", [1, 2])
 def test_a_game_is_sealed_in_the_version_in_which_it_began(
-    deployment: Deployment, ada: Player, bob: Player, v: int
+    deployment: Deployment, ada: RegisteredPlayer, bob: RegisteredPlayer, v: int
 ) -> None:
     """The setting applies to new games; a running game keeps its announced version."""
     deployment.record_version = v
@@ -145,7 +153,7 @@ def test_a_game_is_sealed_in_the_version_in_which_it_began(
 
 
 def test_an_aborted_set_up_is_sealed_with_zero_attempts(
-    services: Services, ada: Player, bob: Player
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = open_game(services, ada, ("me", "open"), guests=(bob,), entropy=Entropy.VALUE)
     entry = entry_of(services, game)
@@ -154,7 +162,7 @@ def test_an_aborted_set_up_is_sealed_with_zero_attempts(
 
 
 def test_moves_out_of_turn_are_not_sealed(
-    services: Services, ada: Player, bob: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer, game: UUID
 ) -> None:
     """All are stored alike, so stored data does not show which rule refused a move."""
     for player in (ada, bob):
@@ -169,7 +177,11 @@ def test_moves_out_of_turn_are_not_sealed(
 
 
 def test_a_partly_deleted_set_of_attempts_is_not_shown(
-    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     """A part proves nothing; the seal still states the number of attempts."""
     for _ in range(3):
@@ -197,7 +209,7 @@ def test_a_partly_deleted_set_of_attempts_is_not_shown(
     ],
 )
 def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(
-    deployment: Deployment, services: Services, bob: Player, game: UUID, change: str
+    deployment: Deployment, services: Services, bob: RegisteredPlayer, game: UUID, change: str
 ) -> None:
     """Seat, time and id are authenticated, so a changed row cannot be decrypted."""
     attempt(services, bob, game)
@@ -208,7 +220,11 @@ def test_an_attempt_moved_to_another_seat_time_or_id_cannot_be_decrypted(
 
 
 def test_attempts_recorded_by_an_earlier_release_are_read_and_sealed(
-    deployment: Deployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     """They were encrypted with the game id alone, by a function that still exists."""
     at = deployment.world.now()

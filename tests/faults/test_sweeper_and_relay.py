@@ -8,7 +8,7 @@ from uuid import UUID
 
 import pytest
 
-from service.application.calls import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.bootstrap import Services
 from service.domain.events import Clock
 from tests.worlds.fake_world import Deployment, one_move, open_game, post, version_of
@@ -51,7 +51,7 @@ def woken(deployment: Deployment) -> list[tuple[UUID, int]]:
 
 
 def test_a_lost_wake_up_is_sent_again(
-    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, BOTS)
     woken(deployment)
@@ -60,7 +60,11 @@ def test_a_lost_wake_up_is_sent_again(
 
 
 def test_a_game_is_woken_again_only_after_a_pause(
-    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper, stopwatch: Stopwatch
+    deployment: Deployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    sweeper: Sweeper,
+    stopwatch: Stopwatch,
 ) -> None:
     open_game(services, ada, BOTS)
     assert sweeper.sweep() == 1
@@ -71,7 +75,7 @@ def test_a_game_is_woken_again_only_after_a_pause(
 
 
 def test_a_game_at_a_new_version_is_woken_at_once(
-    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, BOTS)
     sweeper.sweep()
@@ -81,20 +85,20 @@ def test_a_game_at_a_new_version_is_woken_at_once(
 
 
 def test_a_game_that_waits_for_a_person_is_not_woken(
-    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
-    while services.turns.take(game, version_of(services, game)) != "waits":
+    while services.turns.play_due_moves(game, version_of(services, game)) != "waits":
         pass
     assert sweeper.sweep() == 0
 
 
 def test_a_game_is_woken_at_its_deadline(
-    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
 ) -> None:
     clock = Clock(turn_seconds=5, swap_seconds=5)
     game = open_game(services, ada, ("me", {"bot": "lowest"}), clock=clock)
-    while services.turns.take(game, version_of(services, game)) != "waits":
+    while services.turns.play_due_moves(game, version_of(services, game)) != "waits":
         pass
     woken(deployment)
     deployment.world.wait(4.999)
@@ -107,7 +111,7 @@ def test_a_game_is_woken_at_its_deadline(
 def test_games_that_make_no_progress_do_not_hide_others(
     deployment: Deployment,
     services: Services,
-    ada: Player,
+    ada: RegisteredPlayer,
     sweeper: Sweeper,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -121,18 +125,18 @@ def test_games_that_make_no_progress_do_not_hide_others(
 
 
 def test_the_job_of_a_second_sweeper_is_stale(
-    deployment: Deployment, services: Services, ada: Player, stopwatch: Stopwatch
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, stopwatch: Stopwatch
 ) -> None:
     game = open_game(services, ada, BOTS)
     for sweeper in (Sweeper(services), Sweeper(deployment.process())):
         assert sweeper.sweep() == 1
-    outcomes = [services.turns.take(*call) for call in woken(deployment)]
+    outcomes = [services.turns.play_due_moves(*call) for call in woken(deployment)]
     assert set(outcomes[1:]) == {"stale"}
     assert version_of(services, game) > 3
 
 
 def test_the_sweeper_deletes_stored_answers_after_a_day(
-    deployment: Deployment, services: Services, ada: Player, sweeper: Sweeper
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, sweeper: Sweeper
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     request = Idempotency(key="k", path="/p", body_hash=b"h" * 32)
@@ -158,7 +162,7 @@ def relay(deployment: Deployment, services: Services, monkeypatch: pytest.Monkey
 
 
 def test_the_relay_publishes_the_newest_version_of_each_game_once(
-    deployment: Deployment, services: Services, ada: Player, relay: Relay
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, relay: Relay
 ) -> None:
     games = [open_game(services, ada, BOTS) for _ in range(2)]
     for _ in range(3):
@@ -174,7 +178,7 @@ def test_the_relay_publishes_the_newest_version_of_each_game_once(
 def test_the_relay_leaves_rows_that_were_just_written(
     deployment: Deployment,
     services: Services,
-    ada: Player,
+    ada: RegisteredPlayer,
     relay: Relay,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -184,7 +188,7 @@ def test_the_relay_leaves_rows_that_were_just_written(
 
 
 def test_two_relays_pass_on_each_row_once(
-    deployment: Deployment, services: Services, ada: Player, relay: Relay
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, relay: Relay
 ) -> None:
     for _ in range(4):
         open_game(services, ada, BOTS)
@@ -206,7 +210,7 @@ class FailingNotifier:
 
 
 def test_without_notifications_the_sweeper_alone_completes_a_game(
-    deployment: Deployment, ada: Player, stopwatch: Stopwatch
+    deployment: Deployment, ada: RegisteredPlayer, stopwatch: Stopwatch
 ) -> None:
     notifier = FailingNotifier()
     services = deployment.process(notifier=notifier)

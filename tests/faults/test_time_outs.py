@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
@@ -35,7 +35,7 @@ def take(services: Services, game: UUID) -> str:
     """Let a worker make all due moves."""
     outcome = "again"
     while outcome == "again":
-        outcome = services.turns.take(game, version_of(services, game))
+        outcome = services.turns.play_due_moves(game, version_of(services, game))
     return outcome
 
 
@@ -61,7 +61,7 @@ def time_outs(services: Services, game: UUID) -> int:
 
 
 @pytest.fixture
-def game(services: Services, ada: Player) -> UUID:
+def game(services: Services, ada: RegisteredPlayer) -> UUID:
     """Return a game of Ada against a bot with a short clock, Ada not ready yet."""
     seats = ("me", {"bot": "lowest"})
     dealt = open_game(services, ada, seats, ruleset="leeds", clock=CLOCK, window_seconds=0)
@@ -70,7 +70,7 @@ def game(services: Services, ada: Player) -> UUID:
 
 
 @pytest.fixture
-def silent(deployment: Deployment, services: Services, ada: Player, game: UUID) -> UUID:
+def silent(deployment: Deployment, services: Services, ada: RegisteredPlayer, game: UUID) -> UUID:
     """Return a game in which a bot has just begun to stand in for Ada."""
     post(services, ada, game, {"type": "ready"})
     fall_silent(deployment, services, game)
@@ -109,7 +109,7 @@ def test_the_sweeper_finds_a_time_out_at_its_deadline(
 
 
 def test_after_one_time_out_no_bot_stands_in(
-    deployment: Deployment, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     post(services, ada, game, {"type": "ready"})
     play_until_on_turn(services, game, 0)
@@ -131,7 +131,9 @@ def test_after_two_time_outs_in_a_row_a_bot_stands_in_without_further_delay(
     assert_sound(services, silent)
 
 
-def test_a_player_returns_with_a_move(services: Services, ada: Player, silent: UUID) -> None:
+def test_a_player_returns_with_a_move(
+    services: Services, ada: RegisteredPlayer, silent: UUID
+) -> None:
     play_until_on_turn(services, silent, 0)
     post(services, ada, silent, legal(services, silent, 0)[0])
     assert not stood_in(services, silent)
@@ -141,7 +143,7 @@ def test_a_player_returns_with_a_move(services: Services, ada: Player, silent: U
 
 
 def test_a_player_returns_without_a_move_by_the_call_back(
-    deployment: Deployment, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     """Workers of other processes see it, and a second return has no effect."""
     log = types_of(services, silent)
@@ -156,7 +158,7 @@ def test_a_player_returns_without_a_move_by_the_call_back(
 
 
 def test_the_clock_of_a_returned_player_runs_even_if_the_bot_was_just_woken(
-    deployment: Deployment, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     """The game has the version that the sweeper has just woken, but a new deadline."""
     play_until_on_turn(services, silent, 0)
@@ -168,7 +170,7 @@ def test_the_clock_of_a_returned_player_runs_even_if_the_bot_was_just_woken(
 
 
 def test_a_returned_player_has_the_full_clock(
-    deployment: Deployment, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
     play_until_on_turn(services, silent, 0)
@@ -179,7 +181,7 @@ def test_a_returned_player_has_the_full_clock(
 
 
 def test_a_bot_stands_in_again_for_a_player_silent_after_a_move(
-    deployment: Deployment, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
     play_until_on_turn(services, silent, 0)
@@ -190,7 +192,7 @@ def test_a_bot_stands_in_again_for_a_player_silent_after_a_move(
 
 
 def test_a_bot_stands_in_again_for_a_player_who_returned_without_a_move(
-    deployment: Deployment, services: Services, ada: Player, silent: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     services.stand_ins.back(Caller(player=ada.id), silent)
     fall_silent(deployment, services, silent)
@@ -199,7 +201,7 @@ def test_a_bot_stands_in_again_for_a_player_who_returned_without_a_move(
 
 
 def test_a_move_of_another_player_does_not_undo_a_return(
-    deployment: Deployment, services: Services, ada: Player, bob: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     """A return changes no version, so another process may have the game cached without it."""
     game = open_game(
@@ -225,7 +227,7 @@ def test_a_move_of_another_player_does_not_undo_a_return(
 
 
 def test_only_a_seat_of_a_running_game_can_return(
-    services: Services, ada: Player, bob: Player, silent: UUID
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer, silent: UUID
 ) -> None:
     with pytest.raises(Refusal, match="do not sit"):
         services.stand_ins.back(Caller(player=bob.id), silent)
@@ -235,7 +237,7 @@ def test_only_a_seat_of_a_running_game_can_return(
 
 
 def test_a_move_concurrent_with_its_time_out_is_made_once(
-    deployment: Deployment, services: Services, ada: Player, game: UUID
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     """Either the move or the time-out comes first, decided by compare-and-set."""
     post(services, ada, game, {"type": "ready"})
@@ -245,7 +247,7 @@ def test_a_move_concurrent_with_its_time_out_is_made_once(
     deployment.world.wait(CLOCK.turn_seconds)
     worker, api = deployment.process(), deployment.process()
     with ThreadPoolExecutor(2) as pool:
-        turn = pool.submit(worker.turns.take, game, version, step=stopping_after(1))
+        turn = pool.submit(worker.turns.play_due_moves, game, version, step=stopping_after(1))
         made = pool.submit(post, api, ada, game, move, expected=version)
         refused, stopped = made.exception(), turn.exception()
     assert refused is None or isinstance(refused, Refusal)
@@ -257,7 +259,7 @@ def test_a_move_concurrent_with_its_time_out_is_made_once(
 
 @pytest.mark.parametrize("mode", [Entropy.VALUE, Entropy.COMMIT])
 def test_a_seat_without_entropy_at_the_deadline_is_named_in_the_abort(
-    deployment: Deployment, services: Services, ada: Player, mode: Entropy
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, mode: Entropy
 ) -> None:
     """The log names the seat and has the server's seed; the same hand can be dealt again."""
     game = open_game(services, ada, ("me", {"bot": "lowest"}), entropy=mode)

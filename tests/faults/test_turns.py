@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
 from service.store.events import Commit, EventStore, StoreUnavailable
 from tests.worlds.fake_world import (
@@ -30,41 +30,43 @@ from tests.worlds.fake_world import (
 BOTS = ({"bot": "greedy"}, {"bot": "lowest"}, {"bot": "random"})
 
 
-def test_a_turn_taken_twice_is_played_once(services: Services, ada: Player) -> None:
+def test_a_turn_taken_twice_is_played_once(services: Services, ada: RegisteredPlayer) -> None:
     game = open_game(services, ada, BOTS)
     first = version_of(services, game)
-    assert services.turns.take(game, first) in ("again", "over")
+    assert services.turns.play_due_moves(game, first) in ("again", "over")
     log = lines_of(services, game)
-    assert services.turns.take(game, first) == "stale"
+    assert services.turns.play_due_moves(game, first) == "stale"
     assert lines_of(services, game) == log
 
 
-def test_a_late_job_makes_no_move(services: Services, ada: Player) -> None:
+def test_a_late_job_makes_no_move(services: Services, ada: RegisteredPlayer) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     old = version_of(services, game)
     post(services, ada, game, {"type": "ready"})
     log = lines_of(services, game)
-    assert services.turns.take(game, old) == "stale"
+    assert services.turns.play_due_moves(game, old) == "stale"
     assert lines_of(services, game) == log
 
 
 def test_a_job_for_an_unknown_game_ends(services: Services) -> None:
-    assert services.turns.take(UUID(int=7), 3) == "stale"
+    assert services.turns.play_due_moves(UUID(int=7), 3) == "stale"
 
 
-def test_a_job_for_a_person_s_turn_makes_no_move(services: Services, ada: Player) -> None:
+def test_a_job_for_a_person_s_turn_makes_no_move(services: Services, ada: RegisteredPlayer) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
-    services.turns.take(game, version_of(services, game))
+    services.turns.play_due_moves(game, version_of(services, game))
     log = lines_of(services, game)
-    assert services.turns.take(game, len(log)) == "waits"
+    assert services.turns.play_due_moves(game, len(log)) == "waits"
     assert lines_of(services, game) == log
 
 
-def test_a_job_for_a_game_that_is_over_makes_no_move(services: Services, ada: Player) -> None:
+def test_a_job_for_a_game_that_is_over_makes_no_move(
+    services: Services, ada: RegisteredPlayer
+) -> None:
     game = open_game(services, ada, BOTS[:2])
     play_out(services, game)
     log = lines_of(services, game)
-    assert services.turns.take(game, len(log)) == "over"
+    assert services.turns.play_due_moves(game, len(log)) == "over"
     assert lines_of(services, game) == log
 
 
@@ -86,7 +88,9 @@ class Counting:
             self.done[commit.appends[0].expected] += 1
 
 
-def test_one_of_many_concurrent_jobs_commits_a_version(deployment: Deployment, ada: Player) -> None:
+def test_one_of_many_concurrent_jobs_commits_a_version(
+    deployment: Deployment, ada: RegisteredPlayer
+) -> None:
     """Four workers get every job; each version is written once, and the log is valid."""
     workers = [deployment.process() for _ in range(4)]
     game = open_game(workers[0], ada, BOTS)
@@ -99,7 +103,9 @@ def test_one_of_many_concurrent_jobs_commits_a_version(deployment: Deployment, a
     with ThreadPoolExecutor(len(workers)) as pool:
         while not entry_of(workers[0], game).record.sealed:
             now = version_of(workers[0], game)
-            outcomes.update(pool.map(lambda worker, v=now: worker.turns.take(game, v), workers))
+            outcomes.update(
+                pool.map(lambda worker, v=now: worker.turns.play_due_moves(game, v), workers)
+            )
     total = sum((each.done for each in counted), Counter())
     assert set(total.values()) == {1}
     assert outcomes["stale"] > 0
@@ -120,19 +126,19 @@ def test_a_worker_stopped_between_any_two_steps_only_delays_the_game(
         assert [row.id for row in due] == [game], "the sweeper must find the unfinished game"
         worker, before = second_deployment.process(), version_of(stopped, game)
         with contextlib.suppress(Stopped):
-            worker.turns.take(game, before, step=stopping_after(1))
+            worker.turns.play_due_moves(game, before, step=stopping_after(1))
         second_deployment.end(worker)
         assert version_of(stopped, game) > before
     assert lines_of(stopped, game) == lines_of(uninterrupted, game)
 
 
 def test_a_worker_that_stops_before_its_first_move_has_changed_nothing(
-    services: Services, ada: Player
+    services: Services, ada: RegisteredPlayer
 ) -> None:
     game = open_game(services, ada, BOTS)
     log = lines_of(services, game)
     with pytest.raises(Stopped):
-        services.turns.take(game, len(log), step=stopping_after(0))
+        services.turns.play_due_moves(game, len(log), step=stopping_after(0))
     assert lines_of(services, game) == log
     play_out(services, game)
     assert_sound(services, game)
@@ -153,32 +159,34 @@ class LosingAnswers:
         raise StoreUnavailable("the answer is lost")
 
 
-def test_a_commit_without_an_answer_is_not_repeated(deployment: Deployment, ada: Player) -> None:
+def test_a_commit_without_an_answer_is_not_repeated(
+    deployment: Deployment, ada: RegisteredPlayer
+) -> None:
     services, unlucky = deployment.process(), deployment.process()
     unlucky.moves._store = LosingAnswers(unlucky.store)  # type: ignore[assignment] # by duck typing
     game = open_game(services, ada, BOTS[:2])
     before = version_of(services, game)
     with pytest.raises(StoreUnavailable):
-        unlucky.turns.take(game, before)
+        unlucky.turns.play_due_moves(game, before)
     assert version_of(services, game) > before
-    assert unlucky.turns.take(game, before) == "stale"
+    assert unlucky.turns.play_due_moves(game, before) == "stale"
     play_out(services, game)
     assert_sound(services, game)
 
 
 def test_concurrent_moves_of_a_person_and_a_bot_are_both_made(
-    deployment: Deployment, services: Services, ada: Player
+    deployment: Deployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     """In the exchange phase both may act: the second one decides again after the conflict."""
     game = open_game(services, ada, ("me", {"bot": "greedy"}))
     version = version_of(services, game)
     worker = deployment.process()
     with ThreadPoolExecutor(2) as pool:
-        turn = pool.submit(worker.turns.take, game, version)
+        turn = pool.submit(worker.turns.play_due_moves, game, version)
         ready = pool.submit(post, deployment.process(), ada, game, {"type": "ready"})
         assert ready.result().version is not None
         assert turn.result() in ("stale", "waits", "again")
-    while worker.turns.take(game, version_of(worker, game)) != "waits":
+    while worker.turns.play_due_moves(game, version_of(worker, game)) != "waits":
         pass
     assert all(seat.ready for seat in entry_of(services, game).record.game.seats)
     assert_sound(services, game)

@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import next_wake
 from service.bootstrap import Services
@@ -48,11 +48,11 @@ def drew_a_card(entry: GameEntry) -> bool:
     return drawn and may_be_followed_up(game)
 
 
-def until_a_play_that_draws(services: Services, ada: Player, game: UUID) -> GameEntry:
+def until_a_play_that_draws(services: Services, ada: RegisteredPlayer, game: UUID) -> GameEntry:
     """Play for Ada until a play of hers has drawn cards and a bot is on turn."""
     for _ in range(60):
         entry = entry_of(services, game)
-        services.turns.take(game, entry.record.version)
+        services.turns.play_due_moves(game, entry.record.version)
         entry = entry_of(services, game)
         mine = legal(services, game, 0)
         plays = [move for move in mine if move["type"] == "play"]
@@ -67,7 +67,7 @@ def until_a_play_that_draws(services: Services, ada: Player, game: UUID) -> Game
 
 
 @pytest.fixture
-def followed(services: Services, ada: Player) -> GameEntry:
+def followed(services: Services, ada: RegisteredPlayer) -> GameEntry:
     """Return a covered-queen game: the last play of Ada drew cards, and a bot is on turn."""
     seats = ("me", {"bot": "lowest"}, {"bot": "lowest"})
     game = open_game(services, ada, seats, ruleset="covered-queen", window_seconds=WINDOW)
@@ -79,13 +79,13 @@ def test_a_bot_waits_the_window_after_a_play_that_may_be_continued(
 ) -> None:
     game, version = followed.record.identity, followed.record.version
     played_at = datetime.fromisoformat(followed.record.at)
-    assert services.turns.take(game, version) == "waits"
+    assert services.turns.play_due_moves(game, version) == "waits"
     deployment.world.wait(WINDOW - 0.001)
-    assert services.turns.take(game, version) == "waits"
+    assert services.turns.play_due_moves(game, version) == "waits"
     assert version_of(services, game) == version
     assert wake_time(services, game) == played_at + timedelta(seconds=WINDOW)
     deployment.world.wait(0.001)
-    services.turns.take(game, version)
+    services.turns.play_due_moves(game, version)
     assert version_of(services, game) > version
 
 
@@ -102,7 +102,7 @@ def test_no_worker_is_woken_before_the_end_of_the_window(
 
 
 def test_the_view_shows_until_when_bots_wait(
-    services: Services, ada: Player, followed: GameEntry
+    services: Services, ada: RegisteredPlayer, followed: GameEntry
 ) -> None:
     due = datetime.fromisoformat(followed.record.at) + timedelta(seconds=WINDOW)
     for caller in (Caller(), Caller(player=ada.id)):
@@ -167,7 +167,7 @@ def test_at_a_first_come_opening_bots_wait_the_window_first(
             ruleset=ruleset,
             window_seconds=WINDOW,
         )
-        while services.turns.take(game, version_of(services, game)) != "waits":
+        while services.turns.play_due_moves(game, version_of(services, game)) != "waits":
             pass
         if entry_of(services, game).record.game.status is Status.SWAPPING:
             post(services, host, game, {"type": "ready"})
@@ -176,17 +176,17 @@ def test_at_a_first_come_opening_bots_wait_the_window_first(
             continue
         version = entry.record.version
         deployment.world.wait(WINDOW - 0.001)
-        assert services.turns.take(game, version) == "waits"
+        assert services.turns.play_due_moves(game, version) == "waits"
         assert version_of(services, game) == version
         deployment.world.wait(0.001)
-        services.turns.take(game, version)
+        services.turns.play_due_moves(game, version)
         opened += version_of(services, game) > version
     assert opened, "a bot must have opened at least once"
 
 
 @pytest.mark.parametrize("ruleset", ["shithead", "leeds", "covered-queen", "threes", "morehead"])
 def test_a_table_of_bots_runs_to_its_end_without_waiting(
-    deployment: Deployment, services: Services, ada: Player, ruleset: str
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, ruleset: str
 ) -> None:
     """No window, no clock: time stands still from the deal to the seal."""
     bots = ({"bot": "greedy"}, {"bot": "lowest"}, {"bot": "random"})

@@ -46,7 +46,7 @@ def test_a_clock_jump_closes_no_game(world: World, monkeypatch: pytest.MonkeyPat
     version = host.get(f"/v1/games/{game}").json["version"]
     monkeypatch.setattr(ports, "datetime", Ahead)
     assert not world.services.idle.found(limit=10)
-    assert world.services.turns.take(game, version) != "over"
+    assert world.services.turns.play_due_moves(game, version) != "over"
     monkeypatch.undo()
     assert host.get(f"/v1/games/{game}").json["status"] != "aborted"
 

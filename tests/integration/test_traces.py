@@ -21,12 +21,12 @@ from typing import Any
 
 import pytest
 
-from service.application.games.schedule import BEAT_SECONDS
+from service.application.games.schedule import INTERVAL_SECONDS
 from service.cli.run import ROLES
 from service.local.processes import Child
 from service.local.programs import program_of
 from service.runtime.config import settings_from
-from service.runtime.tracing import Attribute, Step
+from service.runtime.tracing import Attribute, SpanName
 from tests.client import Client, play_on, register
 from tests.collector import Collector, Exported, collecting
 from tests.contract.conftest import address_of_service
@@ -35,7 +35,7 @@ from tests.running import READY_SECONDS, Running, free_port, is_ready, running, 
 pytestmark = pytest.mark.heavy
 
 ROOT = Path(__file__).resolve().parents[2]
-BEAT = int(BEAT_SECONDS * 1e9)
+BEAT = int(INTERVAL_SECONDS * 1e9)
 ENTROPY = "ab" * 32
 THEIRS = ("c0ffee00" * 4, "dec0de00" * 2)
 """The trace and the span that a client names."""
@@ -146,15 +146,15 @@ def _whole_moves(spans: list[Exported]) -> list[bytes]:
             continue
         names = Counter((one.process, one.name) for one in spans if one.trace == move.trace)
         wanted = {
-            ("api", Step.COMMIT),
-            ("api", Step.PUBLISH),
-            ("worker", Step.JOB),
-            ("worker", Step.DUE_MOVE),
-            ("worker", Step.DECISION),
-            ("worker", Step.COMMIT),
-            ("worker", Step.PUBLISH),
-            ("relay", Step.RELAY),
-            ("streams", Step.DELIVERY),
+            ("api", SpanName.COMMIT),
+            ("api", SpanName.PUBLISH),
+            ("worker", SpanName.JOB),
+            ("worker", SpanName.DUE_MOVE),
+            ("worker", SpanName.DECISION),
+            ("worker", SpanName.COMMIT),
+            ("worker", SpanName.PUBLISH),
+            ("relay", SpanName.RELAY),
+            ("streams", SpanName.DELIVERY),
         }
         if wanted <= names.keys():
             found.append(move.trace)
@@ -175,23 +175,23 @@ def test_a_trace_links_a_move_to_its_commit_job_bot_moves_and_stream(
         [request] = [one for one in inside if one.name.startswith("POST")]
         assert not request.parent
         below = {one.name: one for one in _children(inside, request)}
-        assert below.keys() == {Step.COMMIT, Step.PUBLISH}
-        assert below[Step.COMMIT].values[Attribute.STREAMS] == ("game",)
-        after = _children(inside, below[Step.PUBLISH])
-        assert {one.name for one in after} <= {Step.JOB, Step.DELIVERY, Step.RELAY}
-        [job] = [one for one in after if one.name == Step.JOB]
+        assert below.keys() == {SpanName.COMMIT, SpanName.PUBLISH}
+        assert below[SpanName.COMMIT].values[Attribute.STREAMS] == ("game",)
+        after = _children(inside, below[SpanName.PUBLISH])
+        assert {one.name for one in after} <= {SpanName.JOB, SpanName.DELIVERY, SpanName.RELAY}
+        [job] = [one for one in after if one.name == SpanName.JOB]
         assert job.process == "worker"
         due = _children(inside, job)
-        assert {one.name for one in due} == {Step.DUE_MOVE}
+        assert {one.name for one in due} == {SpanName.DUE_MOVE}
         for move in due:
             names = [one.name for one in sorted(_children(inside, move), key=lambda s: s.begun)]
-            assert names == [Step.DECISION, Step.COMMIT, Step.PUBLISH]
+            assert names == [SpanName.DECISION, SpanName.COMMIT, SpanName.PUBLISH]
     assert _whole_moves(spans)
 
 
 def test_every_move_of_the_hand_is_traced_once(played: Played) -> None:
     """Each event belongs to a traced commit; the table has three: opened, begun, finished."""
-    commits = [one for one in played.spans if one.name == Step.COMMIT]
+    commits = [one for one in played.spans if one.name == SpanName.COMMIT]
     written = [one for one in commits if not one.values[Attribute.CONFLICT] and not one.failed]
     assert sum(one.values[Attribute.EVENTS] for one in written) == len(played.events) + 3
 
@@ -217,7 +217,7 @@ def test_only_listed_attributes_are_exported(played: Played) -> None:
     }
     numbers = {Attribute.STATUS, Attribute.EVENTS}
     for span in played.spans:
-        assert span.name in set(Step) or TEMPLATE.fullmatch(span.name.partition(" ")[2])
+        assert span.name in set(SpanName) or TEMPLATE.fullmatch(span.name.partition(" ")[2])
         for key, value in span.values.items():
             if key in numbers:
                 assert isinstance(value, int)
@@ -245,8 +245,8 @@ def test_no_hidden_value_is_in_the_exported_bytes(played: Played) -> None:
 
 def test_the_duration_of_a_bot_span_is_its_interval(played: Played) -> None:
     """A shorter span would reveal the thinking time of a bot, which depends on its cards."""
-    decisions = [one for one in played.spans if one.name == Step.DECISION]
-    jobs = [one for one in played.spans if one.name == Step.JOB]
+    decisions = [one for one in played.spans if one.name == SpanName.DECISION]
+    jobs = [one for one in played.spans if one.name == SpanName.JOB]
     assert decisions
     assert jobs
     assert all(one.ended - one.begun >= BEAT * 0.99 for one in decisions)

@@ -14,7 +14,7 @@ import orjson
 
 from service.shx.canonical import parse_time
 from service.store.database import as_json
-from service.store.directory import CustomRuleset, Directory, Erasure, Player, Standing
+from service.store.directory import CustomRuleset, Directory, Erasure, Standing, StoredPlayer
 from service.store.disputes import DisputeRow, StatisticsInput
 from service.store.events import PlayerErased, QuotaFull, QuotaKind, StoreError, StreamKind
 from service.store.games import (
@@ -38,7 +38,7 @@ from tests.memory.events import MemoryStore
 class _Person:
     """A player with the hashes of the token and of the recovery code."""
 
-    player: Player
+    player: StoredPlayer
     token_hash: bytes | None
     recovery_hash: bytes | None
 
@@ -55,7 +55,7 @@ class MemoryPlayers:
         self, *, player: UUID, name: str, token_hash: bytes, recovery_hash: bytes, at: datetime
     ) -> None:
         person = _Person(
-            player=Player(id=player, name=name, created_at=at, erased_at=None),
+            player=StoredPlayer(id=player, name=name, created_at=at, erased_at=None),
             token_hash=token_hash,
             recovery_hash=recovery_hash,
         )
@@ -68,11 +68,11 @@ class MemoryPlayers:
                 raise StoreError("a player's id, token and recovery code must be new")
             self._people[player] = person
 
-    def player(self, player: UUID) -> Player | None:
+    def player(self, player: UUID) -> StoredPlayer | None:
         found = self._people.get(player)
         return None if found is None else found.player
 
-    def player_by_token(self, token_hash: bytes) -> Player | None:
+    def player_by_token(self, token_hash: bytes) -> StoredPlayer | None:
         with self._people_lock:
             return next(
                 (p.player for p in self._people.values() if p.token_hash == token_hash), None

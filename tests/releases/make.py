@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.application.signing import signers_at
 from service.application.tables.record import TableRequest
 from service.backup.backup import back_up
@@ -84,10 +84,12 @@ def grow_log(database: Database, keyring: Keyring) -> None:
         pass
 
 
-def play(services: Services, game: UUID, players: dict[int, Player], *, moves: int = 5000) -> None:
+def play(
+    services: Services, game: UUID, players: dict[int, RegisteredPlayer], *, moves: int = 5000
+) -> None:
     """Make `moves` moves of people and all moves of bots, or play to the end."""
     for number in range(moves):
-        services.turns.take(game, version_of(services, game))
+        services.turns.play_due_moves(game, version_of(services, game))
         if entry_of(services, game).record.sealed:
             return
         for seat, player in players.items():
@@ -110,9 +112,9 @@ def _write_games(services: Services, folder: Path, *, rulesets: tuple[str, ...])
     """For each ruleset play one game to its end and one halfway, and start some more."""
     names = iter(range(1000))
 
-    def opened(ruleset: str, **more: Any) -> tuple[UUID, dict[int, Player]]:
+    def opened(ruleset: str, **more: Any) -> tuple[UUID, dict[int, RegisteredPlayer]]:
         registered = services.players.register(f"Player {next(names)}")
-        player = Player(id=UUID(registered["id"]), name=registered["name"])
+        player = RegisteredPlayer(id=UUID(registered["id"]), name=registered["name"])
         definition = catalogue()[ruleset]
         seats = definition.ruleset(definition.chosen({}), hand=1).seats_min
         return _table(services, player, ruleset, seats, **more), {0: player}
@@ -123,7 +125,7 @@ def _write_games(services: Services, folder: Path, *, rulesets: tuple[str, ...])
         lines = b"".join(line + b"\n" for line in lines_of(services, game))
         _compressed(folder / "finished" / f"{ruleset}.jsonl.xz", lines)
         play(services, *opened(ruleset), moves=8)
-        services.turns.take(opened(ruleset)[0], 3)
+        services.turns.play_due_moves(opened(ruleset)[0], 3)
     opened("shithead", entropy=Entropy.COMMIT)
     opened("shithead", entropy=Entropy.VALUE)
     play(services, *opened("leeds", clock=CLOCK), moves=6)
@@ -132,7 +134,7 @@ def _write_games(services: Services, folder: Path, *, rulesets: tuple[str, ...])
 
 def _table(
     services: Services,
-    player: Player,
+    player: RegisteredPlayer,
     ruleset: str,
     seats: int,
     *,

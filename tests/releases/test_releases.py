@@ -10,7 +10,7 @@ from uuid import UUID
 
 import pytest
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.signing import verifiers_of
 from service.backup.backup import restore
 from service.backup.check import Fault, Progress, whole_check
@@ -107,7 +107,9 @@ def test_running_games_of_a_release_are_played_to_their_end(
 def _to_the_end(services: Services, game: UUID) -> None:
     entry = entry_of(services, game)
     players = {
-        seat: Player(id=player, name="") for seat, player in enumerate(entry.players) if player
+        seat: RegisteredPlayer(id=player, name="")
+        for seat, player in enumerate(entry.players)
+        if player
     }
     for seat, player in players.items():
         _share(services, game, seat, player)
@@ -115,7 +117,7 @@ def _to_the_end(services: Services, game: UUID) -> None:
     assert entry_of(services, game).record.game.status is Status.ENDED
 
 
-def _share(services: Services, game: UUID, seat: int, player: Player) -> None:
+def _share(services: Services, game: UUID, seat: int, player: RegisteredPlayer) -> None:
     """Contribute the entropy of a seat, if it is still missing."""
     caller = Caller(player=player.id)
     state = entry_of(services, game).record.game.seats[seat].entropy

@@ -8,7 +8,7 @@ from service.domain.cards import Rank
 from service.domain.commands import Command
 from service.domain.events import Event
 from service.domain.plays import opener_of
-from service.domain.ruleset import After, PickUpSettings, RankRule, Ruleset, TryStock
+from service.domain.ruleset import After, PickUpSettings, RankRule, Ruleset, TryStockWhen
 from tests.changed import replace
 from tests.rules.phrases import (
     burned,
@@ -197,7 +197,7 @@ def test_threes_are_thrown_clockwise_from_the_dealers_left() -> None:
 
 def test_a_seat_that_may_follow_up_may_not_pick_up_or_try_the_stock() -> None:
     """S4: out of turn a seat may only play on the cards it has just drawn."""
-    turn = replace(SHITHEAD.turn, follow_up=True, try_stock=TryStock.ALWAYS)
+    turn = replace(SHITHEAD.turn, follow_up=True, try_stock=TryStockWhen.ALWAYS)
     own = replace(SHITHEAD, turn=turn)
     at = table(pile="4c", hands=["9c 6c 6d", "Kd 3d", "Jd"], stock="9d Th Ks")
     after = scenario(own, given=at, when=play(0, "9c"))

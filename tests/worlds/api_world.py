@@ -11,7 +11,7 @@ from werkzeug.routing import Rule
 from werkzeug.test import Client
 
 from service.api.app import create_app
-from service.api.openapi import Api
+from service.api.openapi import ApiDocument
 from service.bootstrap import Services, services_from
 from service.keys import Keyring
 from service.runtime.config import Settings
@@ -53,14 +53,14 @@ def _share_document() -> None:
 
     The descriptions are the same in each application and take 0.2 s.
     """
-    describe, made = Api.to_dict, list[dict[str, Any]]()
+    describe, made = ApiDocument.to_dict, list[dict[str, Any]]()
 
-    def shared(api: Api) -> dict[str, Any]:
+    def shared(api: ApiDocument) -> dict[str, Any]:
         if not made:
             made.append(describe(api))
         return made[0]
 
-    Api.to_dict = shared  # type: ignore[method-assign,assignment] # there is no hook for it
+    ApiDocument.to_dict = shared  # type: ignore[method-assign,assignment] # there is no hook for it
 
 
 _share_compiled_rules()

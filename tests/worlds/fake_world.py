@@ -15,7 +15,7 @@ import orjson
 
 from schemas.moves import listed_moves
 from service.application.availability import AlwaysAvailable, Availability
-from service.application.calls import Answered, Caller, Idempotency, Player
+from service.application.calls import Answered, Caller, Idempotency, RegisteredPlayer
 from service.application.games.entry import GameEntry
 from service.application.ports import GameVersion, Notifier
 from service.application.tables.record import TableRequest
@@ -135,14 +135,14 @@ class Deployment:
             database.close()
 
 
-def person(services: Services, name: str = "Ada") -> Player:
+def person(services: Services, name: str = "Ada") -> RegisteredPlayer:
     """Return a registered player."""
-    return Player(id=UUID(services.players.register(name)["id"]), name=name)
+    return RegisteredPlayer(id=UUID(services.players.register(name)["id"]), name=name)
 
 
 def open_game(
     services: Services,
-    host: Player,
+    host: RegisteredPlayer,
     seats: tuple[Any, ...],
     *,
     ruleset: str = "shithead",
@@ -152,7 +152,7 @@ def open_game(
     entropy: Entropy = Entropy.NONE,
     turn_limit: int | None = None,
     key: str | None = None,
-    guests: tuple[Player, ...] = (),
+    guests: tuple[RegisteredPlayer, ...] = (),
 ) -> UUID:
     """Open a public table, seat the guests at its open seats, and return the game it deals."""
     request = TableRequest(
@@ -195,7 +195,7 @@ def legal(services: Services, game: UUID, seat: int) -> list[dict[str, Any]]:
 
 def post(
     services: Services,
-    player: Player,
+    player: RegisteredPlayer,
     game: UUID,
     move: dict[str, Any],
     *,
@@ -230,7 +230,7 @@ def stopping_after(commits: int) -> Callable[[], None]:
 def one_move(services: Services, game: UUID) -> None:
     """Let a worker make one due move, if there is one."""
     with contextlib.suppress(Stopped):
-        services.turns.take(game, version_of(services, game), step=stopping_after(1))
+        services.turns.play_due_moves(game, version_of(services, game), step=stopping_after(1))
 
 
 def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lambda: None) -> None:
@@ -239,7 +239,7 @@ def play_out(services: Services, game: UUID, *, after: Callable[[], None] = lamb
         entry = entry_of(services, game)
         if entry.record.sealed:
             return
-        services.turns.take(game, entry.record.version)
+        services.turns.play_due_moves(game, entry.record.version)
         after()
     raise AssertionError("the hand does not end")
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 from service.application import quotas
-from service.application.calls import Answered, Caller, Idempotency, Player
+from service.application.calls import Answered, Caller, Idempotency, RegisteredPlayer
 from service.application.disputes.files import DisputeFiles, seal_vote
 from service.application.disputes.record import (
     DISPUTES,
@@ -61,7 +61,7 @@ class DisputeCall:
     """A player's call of a command on a dispute; `request` makes it safe to repeat."""
 
     caller: Caller
-    player: Player
+    player: RegisteredPlayer
     dispute: UUID
     request: Idempotency | None = None
 
@@ -254,7 +254,7 @@ class DisputeOpening:
     def open(
         self,
         caller: Caller,
-        player: Player,
+        player: RegisteredPlayer,
         game: UUID,
         accusation: Accusation,
         request: Idempotency | None = None,
@@ -286,7 +286,7 @@ class DisputeOpening:
         self,
         identity: UUID,
         entry: GameEntry,
-        player: Player,
+        player: RegisteredPlayer,
         accusation: Accusation,
         move: RecordedMove,
     ) -> Accepted[None]:
@@ -318,7 +318,7 @@ class DisputeOpening:
         )
 
     def _accused_move(
-        self, entry: GameEntry, player: Player, accusation: Accusation
+        self, entry: GameEntry, player: RegisteredPlayer, accusation: Accusation
     ) -> RecordedMove:
         """Return the accused move; raises Refusal for an invalid accusation."""
         seat, accused = entry.seat_of(player.id), accusation.accused
@@ -357,7 +357,7 @@ class DisputeOpening:
                     id=str(identity),
                 )
 
-    def _check_quota(self, player: Player) -> None:
+    def _check_quota(self, player: RegisteredPlayer) -> None:
         """Raise Refusal if the player has reached the maximum number of disputes."""
         since = self.world.now() - quotas.NEW_FOR
         record = self.directory.accusations(player.id, since=since)
@@ -374,7 +374,7 @@ class OpenDispute(StreamCommand[NewStream, None]):
     opening: DisputeOpening
     dispute: UUID
     entry: GameEntry
-    accuser: Player
+    accuser: RegisteredPlayer
     accusation: Accusation
     move: RecordedMove
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.application.access import AccessLog
-from service.application.calls import Answered, Caller, Idempotency, Player, digest
+from service.application.calls import Answered, Caller, Idempotency, RegisteredPlayer, digest
 from service.application.disputes.commands import (
     OPERATOR,
     Accusation,
@@ -75,7 +75,7 @@ class Disputes:
     def open(
         self,
         caller: Caller,
-        player: Player,
+        player: RegisteredPlayer,
         game: UUID,
         accusation: Accusation,
         request: Idempotency | None = None,
@@ -260,7 +260,7 @@ class Disputes:
             call, lambda record: (appeal(record.dispute, str(call.player.id)), {})
         )
 
-    def _may_judge(self, player: Player, record: DisputeRecord) -> None:
+    def _may_judge(self, player: RegisteredPlayer, record: DisputeRecord) -> None:
         """Raise DisputeRefused for a referee without experience, or of the same table."""
         entry = self.game_cache.cached(record.game)
         if entry is None or str(player.id) in barred_players(self.store, entry):

@@ -41,8 +41,7 @@ from service.domain.dispute import Charge, Dispute, DisputeEvent, FindingsMade
 from service.domain.events import BlindFailed, Zone
 from service.domain.evolve import evolve
 from service.domain.game import Game
-from service.domain.ruleset import Obligation, OpeningPlay
-from service.domain.ruleset import TryStock as Trying
+from service.domain.ruleset import Obligation, OpeningPlay, TryStockWhen
 from service.keys import Keys
 from service.replay.history import (
     RecordedEvent,
@@ -222,7 +221,7 @@ def _is_public(game: Game, move: Move, action: RecordedEvent) -> bool:
             free = game.ruleset.turn.obligation is Obligation.MAY_PICK_UP
             return _is_open(game, move) and not free
         case TryStock():
-            free = game.ruleset.turn.try_stock is Trying.ALWAYS
+            free = game.ruleset.turn.try_stock is TryStockWhen.ALWAYS
             return _is_open(game, move) and not free
         case Pass():
             return _is_open(game, move)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from enum import Enum
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 from uuid import UUID
 
 import orjson
@@ -17,6 +17,7 @@ from service.application.games.entry import GameEntry
 from service.application.games.record import follow, load, with_cites
 from service.application.quotas import work
 from service.application.rulesets import Rulebook
+from service.application.streams import Versioned
 from service.application.tables.record import TABLES, TableRecord
 from service.domain.cards import Card
 from service.domain.commands import Seat
@@ -29,22 +30,13 @@ from service.store.events import EventStore, SealedSecret, StoreError, StreamKin
 from service.store.games import RefusedMove
 from service.store.lookups import GameMetadata, Lookup, LookupResult, Lookups, lookup_of
 
-
-class Versioned(Protocol):
-    """A folded stream."""
-
-    @property
-    def version(self) -> int:
-        """Return the number of events."""
-
-
-_Folded = TypeVar("_Folded", bound=Versioned)
+_Stream = TypeVar("_Stream", bound=Versioned)
 
 UNUSED_SECONDS = 300.0
 """Time without use after which a stream is removed; folding it again takes milliseconds."""
 
 
-class NewestVersions(Generic[_Folded]):
+class NewestVersions(Generic[_Stream]):
     """
     Cache of the newest version of each stream.
 
@@ -54,13 +46,13 @@ class NewestVersions(Generic[_Folded]):
 
     def __init__(self, size: int, *, clock: Callable[[], float] = time.monotonic) -> None:
         # By the integer of the id, whose hash is computed in C.
-        self._folded = Recent[int, _Folded](size, unused_seconds=UNUSED_SECONDS, clock=clock)
+        self._folded = Recent[int, _Stream](size, unused_seconds=UNUSED_SECONDS, clock=clock)
 
-    def get(self, stream: UUID) -> _Folded | None:
+    def get(self, stream: UUID) -> _Stream | None:
         """Return the version last cached, None if there is none."""
         return self._folded.get(stream.int)
 
-    def keep(self, stream: UUID, folded: _Folded) -> None:
+    def keep(self, stream: UUID, folded: _Stream) -> None:
         """Cache a version, unless a later one is cached already."""
         self._folded.keep(stream.int, folded, unless=lambda known: known.version > folded.version)
 

@@ -18,17 +18,17 @@ from service.application.games.moves import Moves
 from service.application.games.queries import present_view
 from service.application.games.record import GameRecord
 from service.application.games.schedule import (
-    BeginBeat,
+    BeginTurn,
     IdleGames,
     Rest,
     Wake,
     WakeKind,
-    beats_at,
     clock_wake,
     next_wake,
-    no_beat,
+    no_padding,
     played_by_bot,
     stands_in,
+    turn_intervals,
 )
 from service.application.ports import World
 from service.bots.bot import bot_rng, with_settings
@@ -38,7 +38,7 @@ from service.domain.game import Game, Status
 from service.domain.legal import default_opener, idle_end, legal_moves, may_act
 from service.runtime import tracing
 from service.runtime.telemetry import TURNS
-from service.runtime.tracing import Attribute, Step
+from service.runtime.tracing import Attribute, SpanName
 from service.store.events import StreamConflict
 from service.store.games import GameRepository
 
@@ -71,10 +71,10 @@ class Turns:
     world: World
     idle: IdleGames
     bot_secret: bytes = field(repr=False)
-    begin_beat: BeginBeat = no_beat
+    begin_turn: BeginTurn = no_padding
     seconds: float = 20.0
 
-    def take(
+    def play_due_moves(
         self,
         game: UUID,
         version: int,
@@ -93,7 +93,7 @@ class Turns:
         entry = self.game_cache.fresh(game)
         if entry is None or entry.record.version != version:
             return "stale"
-        searches = _bot_beats(entry.record.game) > 1
+        searches = _bot_intervals(entry.record.game) > 1
         if searches and not searching:
             return "searches"
         until = time.monotonic() + (SEARCH_SECONDS if searches else self.seconds)
@@ -120,15 +120,17 @@ class Turns:
         card is read, because even whether the bot may act depends on its cards. Raises
         StreamConflict if the game has moved on.
         """
-        with tracing.span(Step.DUE_MOVE) as span:
+        with tracing.span(SpanName.DUE_MOVE) as span:
             after = self._made(entry)
             if after is None:
                 span.discard()  # its length is not padded and would reveal hidden cards
             return after
 
     def _made(self, entry: GameEntry) -> GameEntry | None:
-        decision = tracing.span(Step.DECISION)  # exported once its interval has passed
-        rest = self.begin_beat(_beats(entry.record.game)) if _has_people(entry) else no_beat()
+        decision = tracing.span(SpanName.DECISION)  # exported once its interval has passed
+        rest = (
+            self.begin_turn(_intervals(entry.record.game)) if _has_people(entry) else no_padding()
+        )
         rest = decision.ends_after(rest)
         wake = next_wake(
             entry.record,
@@ -256,20 +258,20 @@ def _count(kind: str) -> None:
     tracing.note(Attribute.DUE, kind)
 
 
-def _beats(game: Game) -> int:
-    """Return the padded length, in beats, of a bot's move in a game."""
-    return beats_at(game, _bot_beats(game))
+def _intervals(game: Game) -> int:
+    """Return the padded length, in intervals, of a bot's turn in a game."""
+    return turn_intervals(game, _bot_intervals(game))
 
 
-def _bot_beats(game: Game) -> int:
+def _bot_intervals(game: Game) -> int:
     """
-    Return the beats of the slowest bot of a table.
+    Return the intervals of the slowest bot of a table.
 
     All bots of the table use them, because at a first-come opening not even the seat that acts is
     public.
     """
     seated = (bots().get(seat.bot or "") for seat in game.setup.seats)
-    return max((bot.beats for bot in seated if bot is not None), default=1)
+    return max((bot.turn_intervals for bot in seated if bot is not None), default=1)
 
 
 def _has_people(entry: GameEntry) -> bool:

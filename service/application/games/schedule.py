@@ -20,33 +20,33 @@ from service.shx.canonical import parse_time
 from service.store.games import GameRepository, IdleGame
 from service.store.summaries import Cursor
 
-BEAT_SECONDS = 0.02
+INTERVAL_SECONDS = 0.02
 """
-Length of a beat: longer than almost all decisions of bots that do not search.
+Length of an interval: longer than almost all decisions of bots that do not search.
 
-At a table with bots that search, an interval is several beats (`Bot.beats`). Measured in
+The turn of a bot that searches lasts several (`Bot.turn_intervals`). Measured in
 ops/bench/results/bot-timing.md.
 """
 
 Rest = Callable[[], None]
-"""Sleeps until the end of the interval."""
+"""Sleeps until the end of the turn."""
 
-BeginBeat = Callable[[int], Rest]
-"""Begins an interval; its length is a number of beats."""
-
-
-CARDS_A_BEAT: Final = 20
-"""Cards in the largest hand of a game for which an interval is one beat longer."""
+BeginTurn = Callable[[int], Rest]
+"""Begins a turn; its length is a number of intervals."""
 
 
-def beats_at(game: Game, beats: int = 1) -> int:
+CARDS_AN_INTERVAL: Final = 20
+"""Cards in the largest hand of a game for which a turn is one interval longer."""
+
+
+def turn_intervals(game: Game, usual: int = 1) -> int:
     """
-    Return the number of beats of a bot's move: `beats`, and more in a game with large hands.
+    Return the length of a bot's turn in intervals: `usual`, and more in a game with large hands.
 
     A decision takes longer with more legal moves, of which a large hand can have a thousand. The
     sizes of hands are public, their cards and so their moves are not.
     """
-    return beats + max(len(seat.hand) for seat in game.seats) // CARDS_A_BEAT
+    return usual + max(len(seat.hand) for seat in game.seats) // CARDS_AN_INTERVAL
 
 
 class ConstantTime:
@@ -54,12 +54,12 @@ class ConstantTime:
     Pads the time of a bot's move, so that it reveals nothing about the bot's cards.
 
     A decision among many legal moves takes longer than one among few. Each move is written at
-    the end of an interval of fixed length; a move that takes longer, at the end of a later one.
+    the end of a turn of fixed length; a move that takes longer, after a multiple of that length.
     """
 
     def __init__(
         self,
-        seconds: float = BEAT_SECONDS,
+        seconds: float = INTERVAL_SECONDS,
         *,
         clock: Callable[[], float] = time.perf_counter,
         sleep: Callable[[float], None] = time.sleep,
@@ -68,25 +68,25 @@ class ConstantTime:
         self._clock = clock
         self._sleep = sleep
 
-    def begin(self, beats: int = 1) -> Rest:
-        """Begin an interval of `beats` beats; return a function that sleeps until its end."""
-        begun, seconds = self._clock(), beats * self._seconds
+    def begin(self, intervals: int = 1) -> Rest:
+        """Begin a turn of so many intervals; return a function that sleeps until its end."""
+        begun, seconds = self._clock(), intervals * self._seconds
 
         def rest() -> None:
             past = self._clock() - begun
-            intervals = max(1, math.ceil(past / seconds))
-            self._sleep(max(0.0, intervals * seconds - past))
+            turns = max(1, math.ceil(past / seconds))
+            self._sleep(max(0.0, turns * seconds - past))
 
         return rest
 
 
 def at_once() -> None:
-    """Return at once: the `Rest` of an interval of length 0."""
+    """Return at once: the `Rest` of a turn of length 0."""
 
 
-def no_beat(beats: int = 1) -> Rest:
-    """Begin an interval of length 0, for tables with bots only and for tests."""
-    del beats
+def no_padding(intervals: int = 1) -> Rest:
+    """Begin a turn of length 0, for tables with bots only and for tests."""
+    del intervals
     return at_once
 
 

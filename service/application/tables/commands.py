@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 from service.application.access import visible_table
-from service.application.calls import Answered, Caller, Player, digest
+from service.application.calls import Answered, Caller, RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
 from service.application.games.queries import present_view
@@ -87,7 +87,11 @@ class TableChanges:
         return DealtHand(game, lines, record, invite_hash=row.invite_hash if row else None)
 
     def accepted(
-        self, player: Player, append: StreamAppend, changed: ChangedTable, answer: Answered
+        self,
+        player: RegisteredPlayer,
+        append: StreamAppend,
+        changed: ChangedTable,
+        answer: Answered,
     ) -> Accepted[ChangedTable]:
         """Return new lines of a table, and those of its new hand, as one commit."""
         dealt = changed.dealt
@@ -140,7 +144,7 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
     """A player opens a table."""
 
     changes: TableChanges
-    host: Player
+    host: RegisteredPlayer
     wanted: TableRequest
 
     def load(self, _last: Attempt[NewStream] | None) -> NewStream:
@@ -181,7 +185,7 @@ class AtTable(StreamCommand[TableRecord, ChangedTable]):
     retried = (*StreamCommand.retried, PlayerErased)
     changes: TableChanges
     table: UUID
-    by: Player
+    by: RegisteredPlayer
     caller: Caller
 
     def load(self, last: Attempt[TableRecord] | None) -> TableRecord:

@@ -17,7 +17,7 @@ from service.application.calls import (
     Caller,
     Expected,
     Idempotency,
-    Player,
+    RegisteredPlayer,
     any_version,
 )
 from service.application.errors import Refusal, invalid, not_found, stale
@@ -55,7 +55,7 @@ from service.store.events import (
 
 
 def seat_taken(
-    table: Table, player: Player, seat: Seat | None, *, entropy: Entropy, key: str | None
+    table: Table, player: RegisteredPlayer, seat: Seat | None, *, entropy: Entropy, key: str | None
 ) -> SeatTaken:
     """
     Return the event of a player who sits down; without `seat` on the first free seat.
@@ -76,13 +76,13 @@ def seat_taken(
     return SeatTaken(seat=taken, player=str(player.id), entropy=entropy, key=key)
 
 
-def seat_left(table: Table, player: Player) -> SeatLeft:
+def seat_left(table: Table, player: RegisteredPlayer) -> SeatLeft:
     """Return the event of a player who leaves; raises Refusal `not-seated` or `hand-running`."""
     return SeatLeft(seat=_own_seat(table, player))
 
 
 def changed_seat(
-    identity: UUID, table: Table, player: Player, changes: dict[str, Any]
+    identity: UUID, table: Table, player: RegisteredPlayer, changes: dict[str, Any]
 ) -> Sequence[SeatChanged]:
     """
     Return the event for another choice of entropy or key, none if nothing changes.
@@ -126,7 +126,7 @@ def table_closed(table: Table, expected: Expected = any_version) -> Sequence[Tab
     return [] if table.closed else [TableClosed()]
 
 
-def _own_seat(table: Table, player: Player) -> Seat:
+def _own_seat(table: Table, player: RegisteredPlayer) -> Seat:
     seat = table.seat_of(str(player.id))
     if seat is None:
         raise Refusal("not-seated", "you do not sit at this table")
@@ -151,7 +151,7 @@ class Tables:
     access_log: AccessLog
 
     def open(
-        self, player: Player, wanted: TableRequest, request: Idempotency | None = None
+        self, player: RegisteredPlayer, wanted: TableRequest, request: Idempotency | None = None
     ) -> Answered:
         """
         Open a table, deal if it is full and its condition `deal` is set, and return the table.
@@ -180,7 +180,7 @@ class Tables:
 
     def sit(
         self,
-        player: Player,
+        player: RegisteredPlayer,
         identity: UUID,
         *,
         seat: int | None,
@@ -204,7 +204,7 @@ class Tables:
 
         return self._change(caller, player, identity, events, request, deals=True)
 
-    def leave(self, player: Player, identity: UUID, *, invite: str | None = None) -> None:
+    def leave(self, player: RegisteredPlayer, identity: UUID, *, invite: str | None = None) -> None:
         """
         Leave the player's seat between hands.
 
@@ -214,7 +214,9 @@ class Tables:
         visible_table(self.directory.table(identity), caller)
         self._change(caller, player, identity, lambda r: [seat_left(r.table, player)])
 
-    def close(self, caller: Caller, player: Player, identity: UUID, expected: Expected) -> None:
+    def close(
+        self, caller: Caller, player: RegisteredPlayer, identity: UUID, expected: Expected
+    ) -> None:
         """
         Close a table for its host, between hands; safe to repeat.
 
@@ -234,12 +236,12 @@ class Tables:
         row = self.directory.table(identity)
         if row is None:
             raise not_found("table")
-        host = Player(id=row.host, name="")
+        host = RegisteredPlayer(id=row.host, name="")
         self._change(Caller(player=host.id), host, identity, lambda r: table_closed(r.table))
 
     def change_seat(
         self,
-        player: Player,
+        player: RegisteredPlayer,
         identity: UUID,
         *,
         changes: dict[str, Any],
@@ -262,7 +264,7 @@ class Tables:
 
     def deal(
         self,
-        player: Player,
+        player: RegisteredPlayer,
         identity: UUID,
         request: Idempotency | None,
         *,
@@ -287,7 +289,7 @@ class Tables:
     def _change(
         self,
         caller: Caller,
-        player: Player,
+        player: RegisteredPlayer,
         identity: UUID,
         decision: Callable[[TableRecord], Sequence[TableEvent]],
         request: Idempotency | None = None,

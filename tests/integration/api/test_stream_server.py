@@ -88,7 +88,7 @@ def test_streams_of_a_game_share_each_read(
     streams = [follow(ada, game, version) for _ in range(10)]
     reading, alone, read = threading.Lock(), list[bool](), events.Follower.read
 
-    def slow(self: events.Follower, after: int) -> events.Batch:
+    def slow(self: events.Follower, after: int) -> events.FrameBatch:
         alone.append(reading.acquire(blocking=False))
         time.sleep(0.1)
         if alone[-1]:
@@ -111,7 +111,7 @@ def test_a_cancelled_stream_ends_no_other_stream_of_its_game(
     version = ada.get(game).json["version"]
     read, reading, proceed = events.Follower.read, threading.Event(), threading.Event()
 
-    def slow(self: events.Follower, after: int) -> events.Batch:
+    def slow(self: events.Follower, after: int) -> events.FrameBatch:
         reading.set()
         proceed.wait(10)
         return read(self, after)
@@ -174,7 +174,7 @@ def test_a_stream_that_is_not_read_holds_one_batch(
     reads = list[int]()
     read = events.Follower.read
 
-    def counted(self: events.Follower, after: int) -> events.Batch:
+    def counted(self: events.Follower, after: int) -> events.FrameBatch:
         reads.append(after)
         return read(self, after)
 

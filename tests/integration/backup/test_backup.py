@@ -12,7 +12,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.backup.backup import BackupError, back_up, restore
 from service.bootstrap import Services
 from service.store.database import query
@@ -98,7 +98,7 @@ def _act(services: Services, stored_games: StoredGames) -> None:
     assert player is not None
     if entry.record.game.turn == 0:
         move = legal(services, stored_games.running, 0)[0]
-        post(services, Player(id=player, name="Ada"), stored_games.running, move)
+        post(services, RegisteredPlayer(id=player, name="Ada"), stored_games.running, move)
 
 
 def test_a_restored_record_is_append_only(

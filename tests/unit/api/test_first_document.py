@@ -9,7 +9,7 @@ from typing import cast
 
 import pytest
 
-from service.api.openapi import Api, Document
+from service.api.openapi import ApiDocument, Document
 from service.application.errors import Refusal
 
 
@@ -31,7 +31,7 @@ def test_four_calls_wait_for_the_first_document_and_others_are_refused(
 ) -> None:
     monkeypatch.setattr("service.api.openapi.add_examples", lambda _made: None)
     api = SlowApi()
-    document = Document(cast("Api", api))
+    document = Document(cast("ApiDocument", api))
     with ThreadPoolExecutor(6) as pool:
         calls = [pool.submit(lambda: document.value) for _ in range(6)]
         refused = [one.exception() for one in islice(as_completed(calls), 2)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services, compose
 from service.store.events import Commit
 from tests.memory.directory import MemoryDirectory
@@ -70,12 +70,12 @@ def services(deployment: MemoryDeployment) -> Services:
 
 
 @pytest.fixture
-def ada(services: Services) -> Player:
+def ada(services: Services) -> RegisteredPlayer:
     """Return a player."""
     return person(services, "Ada")
 
 
 @pytest.fixture
-def bob(services: Services) -> Player:
+def bob(services: Services) -> RegisteredPlayer:
     """Return another player."""
     return person(services, "Bob")

@@ -10,7 +10,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.application.games import due_moves, schedule
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import ConstantTime, WakeKind, next_wake
@@ -28,7 +28,7 @@ from tests.small_budgets import small_budgets
 from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import BEGIN, KEYS, entry_of, legal, lines_of, open_game, person, post
 
-BEAT = 0.02
+INTERVAL = 0.02
 WINDOW = 3
 BOTS = ({"bot": "lowest"}, {"bot": "greedy"})
 SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bot": "expert"},)}
@@ -37,7 +37,9 @@ SEARCHING = {"careful": ({"bot": "careful"}, {"bot": "lowest"}), "expert": ({"bo
 def process_with_intervals(deployment: MemoryDeployment) -> Services:
     """Return a process whose bots act at fixed intervals of the test clock."""
     world = deployment.world
-    beat = ConstantTime(BEAT, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait)
+    padded = ConstantTime(
+        INTERVAL, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait
+    )
     return compose(
         log_store=MemoryLog(),
         store=deployment.store,
@@ -46,7 +48,7 @@ def process_with_intervals(deployment: MemoryDeployment) -> Services:
         origin="tests.example",
         world=world,
         notifier=deployment.notifier,
-        begin_beat=beat.begin,
+        begin_turn=padded.begin,
     )
 
 
@@ -65,7 +67,7 @@ def thinking(deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch) -> l
         return moves
 
     monkeypatch.setattr(due_moves, "legal_moves", slowly)
-    monkeypatch.setattr(schedule, "CARDS_A_BEAT", 1000)  # no hand is so large: equal intervals
+    monkeypatch.setattr(schedule, "CARDS_AN_INTERVAL", 1000)  # no hand is so large: equal intervals
     return thought
 
 
@@ -89,14 +91,14 @@ def test_a_bot_answers_at_the_end_of_an_interval_regardless_of_its_choices(
     game = open_game(services, ada, ("me", *BOTS), ruleset=ruleset, window_seconds=0)
     for _ in range(60):
         entry = entry_of(services, game)
-        services.turns.take(game, entry.record.version)
+        services.turns.play_due_moves(game, entry.record.version)
         if entry_of(services, game).record.sealed:
             break
         own = legal(services, game, 0)
         if own:
             post(services, ada, game, own[-1] if own[-1]["type"] == "ready" else own[0])
     waits = {
-        round((parse_time(now) - parse_time(before)) / timedelta(seconds=BEAT), 9)
+        round((parse_time(now) - parse_time(before)) / timedelta(seconds=INTERVAL), 9)
         for before, now in times_of_bots(services, game)
     }
     assert waits == {1.0}
@@ -116,13 +118,13 @@ def test_at_a_table_with_a_searching_bot_all_bots_keep_to_its_interval(
     with small_budgets():
         game = open_game(services, ada, seats, ruleset=ruleset, window_seconds=0)
         for _ in range(30):
-            services.turns.take(game, entry_of(services, game).record.version)
+            services.turns.play_due_moves(game, entry_of(services, game).record.version)
             if entry_of(services, game).record.sealed:
                 break
             own = legal(services, game, 0)
             if own:
                 post(services, ada, game, own[-1] if own[-1]["type"] == "ready" else own[0])
-    interval = timedelta(seconds=BEAT * bots()[name].beats)
+    interval = timedelta(seconds=INTERVAL * bots()[name].turn_intervals)
     waits = {
         round((parse_time(now) - parse_time(before)) / interval, 9)
         for before, now in times_of_bots(services, game)
@@ -135,23 +137,25 @@ def test_the_interval_is_longer_by_the_public_size_of_the_largest_hand(
     deployment: MemoryDeployment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A large hand can have a thousand legal moves; its size is public, its cards are not."""
-    monkeypatch.setattr(schedule, "CARDS_A_BEAT", 2)
+    monkeypatch.setattr(schedule, "CARDS_AN_INTERVAL", 2)
     services = process_with_intervals(deployment)
     ada = person(services)
     game = open_game(services, ada, ("me", *BOTS), ruleset="shithead", window_seconds=0)
-    services.turns.take(game, entry_of(services, game).record.version)
+    services.turns.play_due_moves(game, entry_of(services, game).record.version)
     waits = [
-        round((parse_time(now) - parse_time(before)) / timedelta(seconds=BEAT), 9)
+        round((parse_time(now) - parse_time(before)) / timedelta(seconds=INTERVAL), 9)
         for before, now in times_of_bots(services, game)
     ]
     assert waits
-    assert set(waits) == {2.0}, "one beat, and one for three cards"
+    assert set(waits) == {2.0}, "one interval, and one for three cards"
 
 
-def at_the_opening(services: Services, ada: Player, ruleset: str, clock: Clock | None) -> GameEntry:
+def at_the_opening(
+    services: Services, ada: RegisteredPlayer, ruleset: str, clock: Clock | None
+) -> GameEntry:
     """Return a game of Ada and two bots whose exchange is over."""
     game = open_game(services, ada, ("me", *BOTS), ruleset=ruleset, clock=clock)
-    services.turns.take(game, entry_of(services, game).record.version)
+    services.turns.play_due_moves(game, entry_of(services, game).record.version)
     post(services, ada, game, {"type": "ready"})
     return entry_of(services, game)
 
@@ -167,7 +171,11 @@ def stored_wake_up(services: Services, game: UUID) -> DueGame | None:
 @pytest.mark.parametrize("ruleset", ["threes", "morehead"])
 @pytest.mark.parametrize("clock", [None, Clock(turn_seconds=60, swap_seconds=60)])
 def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open(
-    deployment: MemoryDeployment, services: Services, ada: Player, ruleset: str, clock: Clock | None
+    deployment: MemoryDeployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    ruleset: str,
+    clock: Clock | None,
 ) -> None:
     """Only after all bots have tried is it public that none of them opened."""
     seen = set()
@@ -183,7 +191,7 @@ def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open
         assert (row.kind, row.at, row.seat) == ("bot", end, None)
         able = any(may_act(record.game, seat) for seat in (1, 2))
         deployment.world.wait(WINDOW)
-        services.turns.take(game, record.version)
+        services.turns.play_due_moves(game, record.version)
         opened = entry_of(services, game).record.version > record.version
         assert opened is able
         if not opened:
@@ -194,14 +202,14 @@ def test_the_stored_wake_up_of_a_first_come_opening_does_not_reveal_who_may_open
 
 
 def test_an_opening_is_made_by_the_time_out_if_no_player_opens(
-    deployment: MemoryDeployment, services: Services, ada: Player
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     clock = Clock(turn_seconds=60, swap_seconds=60)
     for _ in range(30):
         entry = at_the_opening(services, ada, "threes", clock)
         game, version = entry.record.identity, entry.record.version
         deployment.world.wait(60)
-        services.turns.take(game, version)
+        services.turns.play_due_moves(game, version)
         line = orjson.loads(lines_of(services, game)[version])
         if line["type"] == "turn_timed_out":
             assert line["data"]["seat"] == 0
@@ -210,7 +218,7 @@ def test_an_opening_is_made_by_the_time_out_if_no_player_opens(
 
 
 def test_a_clock_shorter_than_the_window_comes_first(
-    deployment: MemoryDeployment, services: Services, ada: Player
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     clock = Clock(turn_seconds=1, swap_seconds=60)
     entry = at_the_opening(services, ada, "threes", clock)
@@ -225,5 +233,5 @@ def test_a_clock_shorter_than_the_window_comes_first(
 def test_a_slow_bot_answers_at_the_end_of_a_later_interval() -> None:
     moments = iter((10.0, 10.045))
     slept: list[float] = []
-    ConstantTime(BEAT, clock=lambda: next(moments), sleep=slept.append).begin()()
+    ConstantTime(INTERVAL, clock=lambda: next(moments), sleep=slept.append).begin()()
     assert slept == [pytest.approx(0.015)]

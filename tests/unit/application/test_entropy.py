@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Caller, Player
+from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.games.schedule import ENTROPY_SECONDS
 from service.bootstrap import Services
@@ -19,13 +19,15 @@ from tests.worlds.fake_world import assert_sound, open_game, person, types_of, v
 VALUES = ("aa" * 32, "bb" * 32)
 
 
-def opened(services: Services, ada: Player, bob: Player, entropy: Entropy) -> UUID:
+def opened(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer, entropy: Entropy
+) -> UUID:
     return open_game(services, ada, ("me", "open"), entropy=entropy, guests=(bob,))
 
 
 def give(
     services: Services,
-    player: Player,
+    player: RegisteredPlayer,
     game: UUID,
     *,
     commit: str | None = None,
@@ -36,7 +38,7 @@ def give(
 
 def refused(
     services: Services,
-    player: Player,
+    player: RegisteredPlayer,
     game: UUID,
     *,
     commit: str | None = None,
@@ -51,7 +53,9 @@ def commit_of(game: UUID, seat: int) -> str:
     return client_commit(game, seat, bytes.fromhex(VALUES[seat])).hex()
 
 
-def test_the_last_value_triggers_the_deal(services: Services, ada: Player, bob: Player) -> None:
+def test_the_last_value_triggers_the_deal(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     give(services, ada, game, value=VALUES[0])
     assert "cards_dealt" not in types_of(services, game)
@@ -60,21 +64,23 @@ def test_the_last_value_triggers_the_deal(services: Services, ada: Player, bob: 
     assert_sound(services, game)
 
 
-def test_a_seat_gives_its_value_once(services: Services, ada: Player, bob: Player) -> None:
+def test_a_seat_gives_its_value_once(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     give(services, ada, game, value=VALUES[0])
     assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
 
 
 def test_a_seat_that_gives_values_does_not_commit(
-    services: Services, ada: Player, bob: Player
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     assert refused(services, ada, game, commit="00" * 32) == "entropy-refused"
 
 
 def test_a_value_is_refused_before_every_seat_has_committed(
-    services: Services, ada: Player, bob: Player
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = opened(services, ada, bob, Entropy.COMMIT)
     give(services, ada, game, commit=commit_of(game, 0))
@@ -88,13 +94,13 @@ def test_a_value_is_refused_before_every_seat_has_committed(
     assert_sound(services, game)
 
 
-def test_after_the_deal_no_entropy_is_accepted(services: Services, ada: Player) -> None:
+def test_after_the_deal_no_entropy_is_accepted(services: Services, ada: RegisteredPlayer) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     assert refused(services, ada, game, value=VALUES[0]) == "entropy-refused"
 
 
 def test_only_players_of_the_game_contribute_entropy(
-    services: Services, ada: Player, bob: Player
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     eve = person(services, "Eve")
@@ -102,14 +108,14 @@ def test_only_players_of_the_game_contribute_entropy(
 
 
 def test_a_seat_without_entropy_at_the_deadline_aborts_the_set_up(
-    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     game = opened(services, ada, bob, Entropy.VALUE)
     give(services, ada, game, value=VALUES[0])
     deployment.world.wait(ENTROPY_SECONDS - 0.001)
-    assert services.turns.take(game, version_of(services, game)) == "waits"
+    assert services.turns.play_due_moves(game, version_of(services, game)) == "waits"
     deployment.world.wait(0.001)
-    assert services.turns.take(game, version_of(services, game)) == "over"
+    assert services.turns.play_due_moves(game, version_of(services, game)) == "over"
     last = orjson.loads(services.game_cache.lines(game)[-1])
     assert (last["type"], last["data"]["seat"]) == ("game_aborted", 1)
     assert refused(services, bob, game, value=VALUES[1]) == "game-over"

@@ -6,7 +6,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.application.games.cache import UNUSED_SECONDS, CachedGames
 from service.application.games.entry import GameEntry
 from service.bootstrap import Services
@@ -15,7 +15,7 @@ from tests.worlds.fake_world import entry_of, open_game, play_out
 
 
 @pytest.fixture
-def versions(services: Services, ada: Player) -> tuple[GameEntry, GameEntry]:
+def versions(services: Services, ada: RegisteredPlayer) -> tuple[GameEntry, GameEntry]:
     """Return a game before its first move and after its end."""
     bots = ({"bot": "lowest"}, {"bot": "greedy"})
     game = open_game(services, ada, bots, window_seconds=0, turn_limit=20)
@@ -76,7 +76,7 @@ def test_a_game_finished_by_another_process_leaves_the_cache_later(
     assert cached(games, [left, read, new]) == [False, True, True]
 
 
-def test_games_share_the_ruleset_that_they_pin(services: Services, ada: Player) -> None:
+def test_games_share_the_ruleset_that_they_pin(services: Services, ada: RegisteredPlayer) -> None:
     bots = ({"bot": "lowest"}, {"bot": "greedy"})
     first, second = (entry_of(services, open_game(services, ada, bots)) for _ in range(2))
     assert first.record.created["ruleset"] is second.record.created["ruleset"]

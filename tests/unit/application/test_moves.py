@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.handler import ATTEMPTS
 from service.bootstrap import Services
@@ -28,7 +28,7 @@ READY = {"type": "ready"}
 
 
 @pytest.fixture
-def game(services: Services, ada: Player, bob: Player) -> UUID:
+def game(services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer) -> UUID:
     """Return a game of two people, in its exchange phase."""
     return open_game(services, ada, ("me", "open"), ruleset="leeds", guests=(bob,))
 
@@ -48,7 +48,11 @@ def on_turn(services: Services, game: UUID) -> int:
 
 
 def test_a_move_that_loses_the_race_is_decided_again(
-    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     other = deployment.process()
     deployment.store.rivals = [lambda: post(other, bob, game, READY)]
@@ -58,7 +62,11 @@ def test_a_move_that_loses_the_race_is_decided_again(
 
 
 def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
-    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     other = deployment.process()
 
@@ -74,7 +82,11 @@ def test_a_move_that_loses_the_race_too_often_is_answered_with_retry(
 
 
 def test_a_process_with_an_outdated_cache_decides_on_the_current_version(
-    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     """The cached version forbids the move and the current one allows it: the move is made."""
     old = deployment.process()
@@ -92,7 +104,7 @@ def refused_moves(services: Services, game: UUID) -> list[int]:
 
 
 def test_a_refusal_by_a_rule_is_recorded_once_and_changes_nothing(
-    services: Services, ada: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     before = lines_of(services, game)
     with pytest.raises(Refusal) as refused:
@@ -105,7 +117,7 @@ def test_a_refusal_by_a_rule_is_recorded_once_and_changes_nothing(
 
 
 def test_a_game_cites_a_rule_only_if_its_options_include_it(
-    services: Services, ada: Player, bob: Player
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     """P34: without its switch an eight is an ordinary card."""
     for switches, rule in (([], None), ([2], "P34")):
@@ -123,7 +135,7 @@ def test_a_game_cites_a_rule_only_if_its_options_include_it(
 
 
 def test_refusals_without_a_rule_are_not_recorded(
-    services: Services, ada: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     """For example a card that is not in the deck, or a move out of turn."""
     unknown = {"type": "swap", "up": ["X1"], "hand": ["X1"]}
@@ -137,7 +149,11 @@ def test_refusals_without_a_rule_are_not_recorded(
 
 
 def test_a_seat_exchanges_cards_a_limited_number_of_times(
-    services: Services, ada: Player, bob: Player, game: UUID, monkeypatch: pytest.MonkeyPatch
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("service.application.games.moves.MAX_SWAPS", 2)
     for _ in range(2):
@@ -157,7 +173,7 @@ def test_only_players_of_the_game_move(services: Services, game: UUID) -> None:
 
 
 def test_a_repeated_request_gets_the_first_answer_and_moves_once(
-    deployment: MemoryDeployment, services: Services, ada: Player, game: UUID
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     first = post(services, ada, game, READY, request=request())
     again = post(deployment.process(), ada, game, READY, request=request())
@@ -166,7 +182,7 @@ def test_a_repeated_request_gets_the_first_answer_and_moves_once(
 
 
 def test_concurrent_duplicates_get_one_answer(
-    deployment: MemoryDeployment, services: Services, ada: Player, game: UUID
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     other = deployment.process()
     deployment.store.rivals = [lambda: post(other, ada, game, READY, request=request())]
@@ -176,7 +192,7 @@ def test_concurrent_duplicates_get_one_answer(
 
 
 def test_in_the_exchange_only_own_actions_make_a_version_stale(
-    services: Services, ada: Player, bob: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer, game: UUID
 ) -> None:
     """If-Match is refused where a signed intent would be (SHX/1, section 5)."""
     seen = version_of(services, game)
@@ -190,7 +206,7 @@ def test_in_the_exchange_only_own_actions_make_a_version_stale(
 
 
 def test_in_play_any_action_makes_a_version_stale_but_not_for_a_forfeit(
-    services: Services, ada: Player, bob: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer, game: UUID
 ) -> None:
     for player in (ada, bob):
         post(services, player, game, READY)
@@ -208,14 +224,16 @@ def test_in_play_any_action_makes_a_version_stale_but_not_for_a_forfeit(
 
 @pytest.mark.parametrize("expected", [0, 99])
 def test_a_version_that_never_existed_is_stale(
-    services: Services, ada: Player, game: UUID, expected: int
+    services: Services, ada: RegisteredPlayer, game: UUID, expected: int
 ) -> None:
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, READY, expected=expected)
     assert refused.value.code == "stale-version"
 
 
-def test_after_the_end_no_move_is_accepted(services: Services, ada: Player, game: UUID) -> None:
+def test_after_the_end_no_move_is_accepted(
+    services: Services, ada: RegisteredPlayer, game: UUID
+) -> None:
     post(services, ada, game, {"type": "forfeit"})
     with pytest.raises(Refusal) as refused:
         post(services, ada, game, READY, expected=1)
@@ -223,7 +241,11 @@ def test_after_the_end_no_move_is_accepted(services: Services, ada: Player, game
 
 
 def test_a_store_restored_to_an_older_version_overrides_the_cache(
-    deployment: MemoryDeployment, services: Services, ada: Player, bob: Player, game: UUID
+    deployment: MemoryDeployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    game: UUID,
 ) -> None:
     """After a restore of the database the cache of this process is outdated."""
     kept = lines_of(services, game)

@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 import pytest
 
-from service.application.calls import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
@@ -29,7 +29,7 @@ KEY = Idempotency(key="k", path="/back", body_hash=b"a" * 32)
 
 
 @pytest.fixture
-def silent(deployment: MemoryDeployment, services: Services, ada: Player) -> UUID:
+def silent(deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer) -> UUID:
     """Return a game in which a bot stands in for Ada after two time-outs."""
     seats = ("me", {"bot": "lowest"})
     game = open_game(services, ada, seats, ruleset="leeds", clock=CLOCK, window_seconds=0)
@@ -46,13 +46,15 @@ def stands_in(services: Services, game: UUID) -> bool:
     return found
 
 
-def back(services: Services, player: Player, game: UUID, key: Idempotency | None = None) -> bool:
+def back(
+    services: Services, player: RegisteredPlayer, game: UUID, key: Idempotency | None = None
+) -> bool:
     """Return to the game, and return whether the request was a repetition."""
     return services.stand_ins.back(Caller(player=player.id), game, key).replayed
 
 
 def test_a_returned_player_plays_again_without_an_event(
-    services: Services, ada: Player, silent: UUID
+    services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     before = lines_of(services, silent)
     assert stands_in(services, silent)
@@ -62,7 +64,7 @@ def test_a_returned_player_plays_again_without_an_event(
 
 
 def test_a_repeated_return_gets_the_first_answer(
-    deployment: MemoryDeployment, services: Services, ada: Player, silent: UUID
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     first = services.stand_ins.back(Caller(player=ada.id), silent, KEY)
     again = deployment.process().stand_ins.back(Caller(player=ada.id), silent, KEY)
@@ -70,7 +72,7 @@ def test_a_repeated_return_gets_the_first_answer(
 
 
 def test_a_key_used_for_another_request_is_refused(
-    services: Services, ada: Player, silent: UUID
+    services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     back(services, ada, silent, KEY)
     with pytest.raises(Refusal) as refused:
@@ -79,7 +81,7 @@ def test_a_key_used_for_another_request_is_refused(
 
 
 def test_without_a_key_no_answer_is_stored(
-    deployment: MemoryDeployment, services: Services, ada: Player, silent: UUID
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     commits = deployment.store.commits
     assert not back(services, ada, silent)
@@ -87,7 +89,9 @@ def test_without_a_key_no_answer_is_stored(
     assert deployment.store.commits == commits
 
 
-def test_only_the_player_can_return(services: Services, bob: Player, silent: UUID) -> None:
+def test_only_the_player_can_return(
+    services: Services, bob: RegisteredPlayer, silent: UUID
+) -> None:
     with pytest.raises(Refusal) as refused:
         back(services, bob, silent)
     assert refused.value.code == "not-seated"
@@ -95,7 +99,7 @@ def test_only_the_player_can_return(services: Services, bob: Player, silent: UUI
 
 
 def test_any_move_of_the_player_ends_the_stand_in(
-    services: Services, ada: Player, silent: UUID
+    services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     while entry_of(services, silent).record.game.turn != 0:
         one_move(services, silent)
@@ -104,7 +108,9 @@ def test_any_move_of_the_player_ends_the_stand_in(
     assert_sound(services, silent)
 
 
-def test_no_player_is_erased_during_a_hand(services: Services, ada: Player, silent: UUID) -> None:
+def test_no_player_is_erased_during_a_hand(
+    services: Services, ada: RegisteredPlayer, silent: UUID
+) -> None:
     with pytest.raises(Refusal) as refused:
         services.players.erase(ada)
     assert refused.value.code == "hand-running"
@@ -112,10 +118,10 @@ def test_no_player_is_erased_during_a_hand(services: Services, ada: Player, sile
 
 
 def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
-    deployment: MemoryDeployment, services: Services, ada: Player
+    deployment: MemoryDeployment, services: Services, ada: RegisteredPlayer
 ) -> None:
     answer = services.players.register("Grace")
-    grace = Player(id=UUID(answer["id"]), name="Grace")
+    grace = RegisteredPlayer(id=UUID(answer["id"]), name="Grace")
     game = open_game(services, ada, ("me", "open"), guests=(grace,))
     post(services, grace, game, {"type": "forfeit"})
     before = lines_of(services, game)
@@ -135,13 +141,15 @@ def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
 
 def test_the_recovery_code_of_an_erased_player_is_invalid(services: Services) -> None:
     answer = services.players.register("Grace")
-    services.players.erase(Player(id=UUID(answer["id"]), name="Grace"))
+    services.players.erase(RegisteredPlayer(id=UUID(answer["id"]), name="Grace"))
     with pytest.raises(Refusal) as refused:
         services.players.recover(answer["recovery"])
     assert refused.value.code == "unauthorized"
 
 
-def test_an_erased_player_leaves_seats_between_hands(services: Services, ada: Player) -> None:
+def test_an_erased_player_leaves_seats_between_hands(
+    services: Services, ada: RegisteredPlayer
+) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     post(services, ada, game, {"type": "forfeit"})
     services.players.erase(ada)

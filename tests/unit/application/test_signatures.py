@@ -11,7 +11,7 @@ import orjson
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.application.calls import Player
+from service.application.calls import RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.shx.moves import intent, sign_intent
@@ -24,12 +24,12 @@ NONCE = "0" * 32
 
 
 @pytest.fixture
-def game(services: Services, ada: Player) -> UUID:
+def game(services: Services, ada: RegisteredPlayer) -> UUID:
     """Return a game of Ada, who signs her moves, against a bot."""
     return opened(services, ada, key=public_text(KEY))
 
 
-def opened(services: Services, host: Player, *, key: str | None) -> UUID:
+def opened(services: Services, host: RegisteredPlayer, *, key: str | None) -> UUID:
     seats = ("me", {"bot": "lowest"})
     return open_game(services, host, seats, ruleset="leeds", window_seconds=0, key=key)
 
@@ -49,7 +49,7 @@ def auth(
     return sign_intent(key, intent(**fields, seen_seq=seq, move=move, nonce=nonce))
 
 
-def refused(services: Services, ada: Player, game: UUID, body: dict[str, Any]) -> str:
+def refused(services: Services, ada: RegisteredPlayer, game: UUID, body: dict[str, Any]) -> str:
     with pytest.raises(Refusal) as refusal:
         post(services, ada, game, body)
     return refusal.value.code
@@ -60,7 +60,7 @@ def swap_of(services: Services, game: UUID) -> dict[str, Any]:
 
 
 def test_a_signed_move_is_made_and_its_signature_is_in_the_log(
-    services: Services, ada: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     signed = auth(services, game, READY)
     post(services, ada, game, {**READY, "auth": signed})
@@ -68,7 +68,7 @@ def test_a_signed_move_is_made_and_its_signature_is_in_the_log(
     assert orjson.loads(line)["auth"] == signed
 
 
-def test_a_seat_with_a_key_must_sign(services: Services, ada: Player, game: UUID) -> None:
+def test_a_seat_with_a_key_must_sign(services: Services, ada: RegisteredPlayer, game: UUID) -> None:
     assert refused(services, ada, game, READY) == "signature-required"
 
 
@@ -78,38 +78,42 @@ def test_a_seat_with_a_key_must_sign(services: Services, ada: Player, game: UUID
     ids=["another seat", "another game", "another history"],
 )
 def test_a_signature_for_another_context_is_refused(
-    services: Services, ada: Player, game: UUID, changes: dict[str, Any]
+    services: Services, ada: RegisteredPlayer, game: UUID, changes: dict[str, Any]
 ) -> None:
     body = {**READY, "auth": auth(services, game, READY, changes=changes)}
     assert refused(services, ada, game, body) == "bad-signature"
 
 
-def test_a_signature_by_another_key_is_refused(services: Services, ada: Player, game: UUID) -> None:
+def test_a_signature_by_another_key_is_refused(
+    services: Services, ada: RegisteredPlayer, game: UUID
+) -> None:
     body = {**READY, "auth": auth(services, game, READY, key=private_key("eve"))}
     assert refused(services, ada, game, body) == "bad-signature"
 
 
 def test_a_signature_of_another_move_is_refused(
-    services: Services, ada: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     body = {**swap_of(services, game), "auth": auth(services, game, READY)}
     assert refused(services, ada, game, body) == "bad-signature"
 
 
-def test_a_malformed_signature_is_refused(services: Services, ada: Player, game: UUID) -> None:
+def test_a_malformed_signature_is_refused(
+    services: Services, ada: RegisteredPlayer, game: UUID
+) -> None:
     short = {**auth(services, game, READY), "sig": b64encode(b"short").decode()}
     assert refused(services, ada, game, {**READY, "auth": short}) == "bad-signature"
 
 
 def test_a_signature_of_a_seat_without_a_key_is_refused(
-    services: Services, bob: Player, game: UUID
+    services: Services, bob: RegisteredPlayer, game: UUID
 ) -> None:
     other = opened(services, bob, key=None)
     body = {**READY, "auth": auth(services, other, READY)}
     assert refused(services, bob, other, body) == "bad-signature"
 
 
-def test_a_nonce_is_used_once(services: Services, ada: Player, game: UUID) -> None:
+def test_a_nonce_is_used_once(services: Services, ada: RegisteredPlayer, game: UUID) -> None:
     swap = swap_of(services, game)
     post(services, ada, game, {**swap, "auth": auth(services, game, swap)})
     again = {**READY, "auth": auth(services, game, READY)}
@@ -119,7 +123,7 @@ def test_a_nonce_is_used_once(services: Services, ada: Player, game: UUID) -> No
 
 
 def test_an_intent_older_than_the_seats_last_action_is_stale(
-    services: Services, ada: Player, game: UUID
+    services: Services, ada: RegisteredPlayer, game: UUID
 ) -> None:
     before = auth(services, game, READY, nonce="1" * 32)
     swap = swap_of(services, game)

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from service.api.limits import LONG_GAME_EVENTS
-from service.application.calls import Caller, Idempotency, Player
+from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
 from service.application.rulesets import READ_COST, TEXT_COST
@@ -67,7 +67,7 @@ def services() -> Services:
     )
 
 
-def large_hands(services: Services, ada: Player, bob: Player) -> UUID:
+def large_hands(services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer) -> UUID:
     """Return a hand in play with more cards a seat than is ordinary."""
     changes = {
         "deck": {"count": "fixed", "decks": DECKS, "partial": [], "jokers": 0},

@@ -16,12 +16,12 @@ from schemas.views import GameViewSchema
 from service.client import answers
 
 INTENTS = {
-    answers.Play: (moves.PlayIntent,),
-    answers.PlayBlind: (moves.PlayBlindIntent,),
-    answers.PickUp: (moves.PickUpIntent,),
-    answers.Swap: (moves.SwapIntent,),
-    answers.Lay: (moves.LayIntent,),
-    answers.Plain: (
+    answers.PlayMove: (moves.PlayIntent,),
+    answers.PlayBlindMove: (moves.PlayBlindIntent,),
+    answers.PickUpMove: (moves.PickUpIntent,),
+    answers.SwapMove: (moves.SwapIntent,),
+    answers.LayMove: (moves.LayIntent,),
+    answers.PlainMove: (
         moves.TryStockIntent,
         moves.PassIntent,
         moves.ReadyIntent,
@@ -68,8 +68,19 @@ def test_an_object_has_the_fields_of_its_schema(type_: Any, schema: Schema) -> N
 
 
 def test_views_are_typed_at_every_depth() -> None:
-    assert {t.__name__ for t, _ in VIEW} >= {"SeatView", "Cards", "Demand", "Result", "SetupSeat"}
-    assert {t.__name__ for t, _ in TABLE} >= {"TableSeat", "TableGame", "Ruleset", "Clock"}
+    assert {t.__name__ for t, _ in VIEW} >= {
+        "SeatView",
+        "Cards",
+        "DemandView",
+        "ResultView",
+        "SetupSeat",
+    }
+    assert {t.__name__ for t, _ in TABLE} >= {
+        "TableSeatView",
+        "TableGame",
+        "RulesetView",
+        "ClockView",
+    }
 
 
 @pytest.mark.parametrize("type_", INTENTS, ids=lambda t: t.__name__)

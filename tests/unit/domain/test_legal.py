@@ -20,7 +20,7 @@ from service.domain.legal import (
     may_pick_up,
     may_try,
 )
-from service.domain.ruleset import Layout, Ruleset, TryStock
+from service.domain.ruleset import Layout, Ruleset, TryStockWhen
 from tests.changed import replace
 from tests.rules.phrases import forfeit, lay, play, ready, swap
 from tests.rules.scenario import moves, not_your_turn, refused, scenario, words
@@ -71,7 +71,7 @@ def test_tries_are_allowed_never_when_unable_or_always() -> None:
 
 def test_a_seat_that_can_try_the_stock_cannot_pass() -> None:
     """A seat passes only if the pile is empty and no other move is legal."""
-    turn = replace(LEEDS.turn, try_stock=TryStock.WHEN_UNABLE)
+    turn = replace(LEEDS.turn, try_stock=TryStockWhen.WHEN_UNABLE)
     trying = replace(LEEDS, turn=turn)
     at = table(hands=["5c 5d", "9d"], stock="6c")
     assert listed(trying, at) == ["trystock"]

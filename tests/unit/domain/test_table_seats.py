@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.domain.events import AbortCause, EndReason, Entropy
-from service.domain.game import Result, new_game
+from service.domain.game import GameResult, new_game
 from service.domain.ruleset import NextDealer
 from service.domain.table import (
     Conditions,
@@ -98,7 +98,7 @@ def test_the_event_of_a_finished_hand_states_its_result() -> None:
     running = replace(new_game(created(rules("shithead"), 2)), dealer=1)
     with pytest.raises(ValueError, match="not over"):
         hand_finished("g", running)
-    result = Result(reason=EndReason.FORFEIT, cause=AbortCause.IDLE, shithead=0, places=(1, 0))
+    result = GameResult(reason=EndReason.FORFEIT, cause=AbortCause.IDLE, shithead=0, places=(1, 0))
     assert hand_finished("g", replace(running, result=result)) == HandFinished(
         game="g",
         dealer=1,

@@ -72,7 +72,7 @@ def test_commands_events_and_states_are_immutable_and_made_by_keyword(
     config = struct.__struct_config__
     assert config.frozen
     assert not config.gc
-    if struct.__struct_fields__ and struct is not commands.Refusal:
+    if struct.__struct_fields__ and struct is not commands.RuleReason:
         with pytest.raises(TypeError, match="positional"):
             struct(*struct.__struct_fields__)
 

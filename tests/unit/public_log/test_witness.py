@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.public_log.witness import Answer, Witness, WitnessState, load_cosigner, witness_server
+from service.public_log.witness import (
+    Witness,
+    WitnessResponse,
+    WitnessState,
+    load_cosigner,
+    witness_server,
+)
 from service.public_log.witness_client import (
     NoCosignature,
     RemoteWitness,
@@ -63,7 +69,7 @@ def add_checkpoint(
     size: int,
     leaves: list[bytes] = LEAVES,
     proof: tuple[bytes, ...] | None = None,
-) -> Answer:
+) -> WitnessResponse:
     made = consistency_proof(leaves[:size], old) if proof is None and old <= size else proof or ()
     return witness.add_checkpoint(write_request(old, made, note_of(size, leaves)))
 
@@ -197,7 +203,7 @@ def test_no_cosignature_is_sent_before_the_state_is_on_disk(
 
 def test_concurrent_requests_never_store_an_older_tree(path: Path) -> None:
     """The race in the specification: a later answer must not store an earlier tree."""
-    witness, answers = witness_at(path), dict[int, Answer]()
+    witness, answers = witness_at(path), dict[int, WitnessResponse]()
 
     def ask(size: int) -> None:
         answers[size] = add_checkpoint(witness, 0, size)

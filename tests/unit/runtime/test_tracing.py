@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, Sampler
 from service.api import observability
 from service.runtime import tracing
 from service.runtime.config import Settings
-from service.runtime.tracing import Attribute, Step
+from service.runtime.tracing import Attribute, SpanName
 
 ROOT = Path(__file__).resolve().parents[3]
 COLLECTOR = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
@@ -86,7 +86,7 @@ def test_without_the_variables_nothing_is_loaded() -> None:
     code = (
         "import sys, threading, workers.main, service.api.wsgi, service.runtime.telemetry as t;"
         "from service.runtime import tracing; t.configure_traces('api');"
-        "assert tracing.span(tracing.Step.COMMIT) is tracing.NOTHING;"
+        "assert tracing.span(tracing.SpanName.COMMIT) is tracing.NOTHING;"
         "assert tracing.context_for_job() is None and not tracing.is_traced();"
         "print('opentelemetry.exporter' in sys.modules, threading.active_count())"
     )
@@ -98,9 +98,9 @@ def test_without_the_variables_nothing_is_loaded() -> None:
 
 def test_only_requests_and_jobs_begin_a_trace(exported: InMemorySpanExporter) -> None:
     """Maintenance of the sweeper, commands and tests commit too, and are not traced."""
-    assert tracing.span(Step.COMMIT) is tracing.NOTHING
-    assert tracing.continued(Step.RELAY, []) is tracing.NOTHING
-    with tracing.job_span("take_turn", "bots", None, unit=0), tracing.span(Step.COMMIT):
+    assert tracing.span(SpanName.COMMIT) is tracing.NOTHING
+    assert tracing.continued(SpanName.RELAY, []) is tracing.NOTHING
+    with tracing.job_span("take_turn", "bots", None, unit=0), tracing.span(SpanName.COMMIT):
         pass
     commit, job = exported.get_finished_spans()
     assert parent_of(commit) == job.context.span_id
@@ -136,7 +136,7 @@ def test_a_job_with_an_invalid_context_begins_a_new_trace(
 
 def test_a_discarded_span_is_not_exported(exported: InMemorySpanExporter) -> None:
     with tracing.job_span("take_turn", "bots", None, unit=0):
-        with tracing.span(Step.DUE_MOVE) as span:
+        with tracing.span(SpanName.DUE_MOVE) as span:
             span.discard()
         tracing.note(Attribute.DUE, "bot")
     [job] = exported.get_finished_spans()
@@ -148,7 +148,7 @@ def test_an_exception_is_not_in_a_span(exported: InMemorySpanExporter) -> None:
     with (
         pytest.raises(ValueError, match="Th"),
         tracing.job_span("take_turn", "bots", None, unit=0),
-        tracing.span(Step.DUE_MOVE),
+        tracing.span(SpanName.DUE_MOVE),
     ):
         raise ValueError("the Th is hidden")
     spans = exported.get_finished_spans()
@@ -160,10 +160,10 @@ def test_a_caller_cannot_force_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     """The operator's sampler drops the trace, though the caller's context is marked as sampled."""
     exporter = _traced(monkeypatch, ParentBased(root=ALWAYS_OFF))
     with tracing.request_span("GET", "/v1/games", SENT):
-        assert tracing.span(Step.COMMIT) is tracing.NOTHING
+        assert tracing.span(SpanName.COMMIT) is tracing.NOTHING
         carried = tracing.context_for_job()
         assert tracing.trace_id() is None
-    with tracing.job_span("take_turn", "bots", carried, unit=0), tracing.span(Step.COMMIT):
+    with tracing.job_span("take_turn", "bots", carried, unit=0), tracing.span(SpanName.COMMIT):
         pass
     assert exporter.get_finished_spans() == ()
 

@@ -9,7 +9,7 @@ import pytest
 from service.bots.simple import worth_of_ranks
 from service.domain.game import Status
 from service.domain.ruleset import Ruleset
-from service.search.playout import Policy, opened, playout
+from service.search.playout import PlayoutPolicy, opened, playout
 from service.search.rules import RANK_COUNT, Rules, can_be_modelled
 from service.search.state import BLIND, NOBODY, PASS, PLAY, TAKE, TRY, Move, State
 from tests.unit.playing import RULESETS
@@ -17,11 +17,11 @@ from tests.unit.search.lockstep import after, dealt, exchange_move, state_of
 from tests.unit.search.test_lockstep import custom, tables
 
 
-def policy_of(rules: Rules) -> Policy:
+def policy_of(rules: Rules) -> PlayoutPolicy:
     """Return a policy that spends cards by their worth to the other bots."""
     worth = worth_of_ranks(rules.ruleset)
     values = [worth[str(name)] for name in rules.names]
-    return Policy(rules, values, special=RANK_COUNT - 1)
+    return PlayoutPolicy(rules, values, special=RANK_COUNT - 1)
 
 
 def first_position(ruleset: Ruleset, seats: int, seed: int) -> State:
@@ -33,7 +33,7 @@ def first_position(ruleset: Ruleset, seats: int, seed: int) -> State:
     return state_of(Rules(ruleset, seats), game)
 
 
-def chosen(state: State, policy: Policy) -> Move:
+def chosen(state: State, policy: PlayoutPolicy) -> Move:
     """Return the move of the policy, found among the legal moves of the model."""
     rules, seat, worth = state.rules, state.turn, policy.worth
     moves = list(state.moves(seat))

@@ -53,7 +53,7 @@ def test_a_trial_stops_at_its_time_limit() -> None:
 def test_rules_whose_bots_would_exceed_their_constant_time_are_refused() -> None:
     """The time of their moves would reveal the number of legal moves, and so the cards."""
     settings = definition("shithead").settings({})
-    report = play_trials(settings, 1, Limits(beat_seconds=1e-9))
+    report = play_trials(settings, 1, Limits(interval_seconds=1e-9))
     assert report.refusal is not None
     assert "a bot takes too long" in report.refusal
     assert play_trials(settings, 1).accepted
