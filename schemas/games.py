@@ -8,6 +8,7 @@ from typing import Any
 from marshmallow import Schema, fields
 
 from schemas.event_fields import EventSchema, OpeningSchema
+from schemas.long_polls import WaitQuery
 from schemas.strict_fields import (
     Boolean,
     Chosen,
@@ -27,7 +28,6 @@ from schemas.strict_fields import (
     time_field,
     viewer_field,
 )
-from schemas.tables import WaitQuery
 from schemas.views import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
 from service.domain.game import Status
 

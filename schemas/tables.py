@@ -16,7 +16,6 @@ from schemas.strict_fields import (
     Integer,
     PageQuery,
     QueryBoolean,
-    QueryInteger,
     Text,
     about,
     described,
@@ -205,16 +204,6 @@ class TablesQuery(PageQuery):
         load_default=False,
         **about("`true` for tables that the caller hosts or has a seat at"),
     )
-
-
-class WaitQuery(Closed):
-    """Long poll: the time to wait for a version greater than `after`."""
-
-    after = QueryInteger(
-        load_default=None,
-        **about("with `wait`: the caller's version; the answer waits for a greater one"),
-    )
-    wait = QueryInteger(high=30, load_default=0, **about("seconds to wait, at most 30"))
 
 
 class TableSeatSchema(Closed):

@@ -1,4 +1,8 @@
-"""Long polls: wait in a counted slot until a game or table changes."""
+"""
+Long polls: wait in a counted slot until a game or table changes.
+
+How long a poll may wait is in `schemas/long_polls.py`.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from flask import Response
 
+from schemas.long_polls import WaitQuery
 from schemas.players import NothingSchema
 from schemas.tables import (
     DealtSchema,
@@ -17,7 +18,6 @@ from schemas.tables import (
     TableRequestSchema,
     TableSchema,
     TablesQuery,
-    WaitQuery,
 )
 from service.api.context import context, required, services
 from service.api.http import (

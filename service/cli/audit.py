@@ -29,7 +29,7 @@ from service.cli.screen import printable
 from service.cli.verify import evidence_options
 from service.domain.commands import UnknownCard
 from service.domain.view import ALL, Viewer
-from service.replay.captions import counted
+from service.domain.words import counted
 from service.replay.history import History
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import text_of

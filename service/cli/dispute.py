@@ -32,7 +32,7 @@ from service.client.api import Refused
 from service.client.player import Player
 from service.client.player_files import write_private
 from service.client.signing import head
-from service.replay.captions import duration
+from service.domain.words import duration
 from service.shx.canonical import RecordError
 from service.shx.receipts import claimed_receipt, vote_commitment
 

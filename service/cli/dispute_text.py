@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.cli.narration import Event, People, narrated
-from service.replay.captions import counted, duration
+from service.domain.words import counted, duration
 from service.verify.claims import describe
 from service.verify.plain import ON_THE_MOVE, finding_in_words
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.cli.screen import View, printable
-from service.replay.captions import counted, listed, pile_of
+from service.domain.words import counted
+from service.replay.captions import listed, pile_of
 
 Event = Mapping[str, Any]
 

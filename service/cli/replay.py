@@ -32,7 +32,7 @@ from service.cli.screen import (
 )
 from service.cli.verify import evidence_options
 from service.domain.view import Viewer
-from service.replay.captions import counted
+from service.domain.words import counted
 from service.replay.frames import marked, transcript
 from service.replay.history import Known
 from service.runtime.plain_errors import why

@@ -16,6 +16,7 @@ from service.domain.dispute import (
     DisputeState,
     Moment,
     Party,
+    Periods,
     ReceiptGiven,
     Referee,
     RefereeRefused,
@@ -30,6 +31,7 @@ from service.domain.dispute import (
     VotingOpened,
     evolve_dispute,
 )
+from service.domain.words import counted, duration
 
 SECOND = 1_000_000
 """One second in microseconds."""
@@ -129,16 +131,30 @@ def give_receipt(dispute: Dispute, side: Party, note: str) -> tuple[DisputeEvent
     return (ReceiptGiven(side=side, receipt=note),)
 
 
-def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A player who volunteers as a referee: all that the rules ask beside the dispute."""
+
+    of_table: bool  # whether the player has sat at the table, or is its host
+    hands: int  # finished ones
+    account_seconds: int  # age of the account
+
+
+def join_panel(
+    dispute: Dispute, player: str, candidate: Candidate | None = None
+) -> tuple[DisputeEvent, ...]:
     """
-    Return the event by which a player joins as a referee.
+    Return the event by which a player joins as a referee, who may then vote.
 
     A side, a player or the host of the table, and a former referee of this dispute cannot
-    join. A complete panel takes no more referees.
+    join. A complete panel takes no more referees. A referee needs experience: finished hands and
+    an account of some age. Without `candidate` only the rules that follow from the dispute itself
+    are checked.
 
     Raises DisputeRefused.
     """
-    if dispute.side_of(player) is not None or player in dispute.opened.barred:
+    barred = dispute.side_of(player) is not None or player in dispute.opened.barred
+    if barred or (candidate is not None and candidate.of_table):
         raise DisputeRefused("a player or host of the table cannot be a referee")
     earlier = _latest_entry(dispute, player)
     if earlier is not None:
@@ -147,7 +163,20 @@ def join_panel(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
         raise DisputeRefused(f"{_STATES[dispute.state]}: it takes no more referees now")
     if len(dispute.referees) >= MAX_REFEREES:
         raise DisputeRefused(f"a dispute has at most {MAX_REFEREES} referees")
+    if candidate is not None:
+        _check_experience(dispute.opened.periods, candidate)
     return (RefereeSeated(player=player),)
+
+
+def _check_experience(periods: Periods, candidate: Candidate) -> None:
+    hands, age = candidate.hands, candidate.account_seconds
+    if hands >= periods.referee_hands and age >= periods.referee_account_seconds:
+        return
+    raise DisputeRefused(
+        f"a referee needs {counted(periods.referee_hands, 'finished hand')} and an account of at "
+        f"least {duration(periods.referee_account_seconds)}; you have "
+        f"{counted(hands, 'finished hand')} and an account of {duration(age)}"
+    )
 
 
 def refuse(dispute: Dispute, player: str, number: int) -> tuple[DisputeEvent, ...]:

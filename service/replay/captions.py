@@ -44,29 +44,13 @@ from service.domain.events import (
 )
 from service.domain.evolve import is_follow_up
 from service.domain.game import Game
+from service.domain.words import counted
 
 
 def listed(words: Iterable[str]) -> str:
     """Return words as a list: `a`, `a and b`, `a, b and c`; `nothing` without words."""
     *most, last = list(words) or ["nothing"]
     return f"{', '.join(most)} and {last}" if most else last
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun: `1 card`, `3 cards`."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def duration(seconds: int) -> str:
-    """
-    Return a duration in words: whole units of the largest that fits, rounded down.
-
-    >>> duration(259_200), duration(86_400), duration(5_000), duration(1)
-    ('3 days', '1 day', '1 hour', '1 second')
-    """
-    units = ((86_400, "day"), (3_600, "hour"), (60, "minute"))
-    size, unit = next(((size, unit) for size, unit in units if seconds >= size), (1, "second"))
-    return counted(seconds // size, unit)
 
 
 def pile_of(count: int) -> str:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from service.domain.cards import Card
-from service.replay.captions import counted, listed, spelled
+from service.domain.words import counted
+from service.replay.captions import listed, spelled
 from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.verify.claims import Claim, Explanation
 from service.verify.finding import Check, EvidenceWeight, Finding, Result

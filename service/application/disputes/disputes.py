@@ -25,6 +25,7 @@ from service.application.ports import World
 from service.application.quotas import work
 from service.domain.dispute import DisputeEvent, DisputeState, Party, Vote
 from service.domain.dispute_rules import (
+    Candidate,
     DisputeRefused,
     StoredVote,
     appeal,
@@ -36,7 +37,6 @@ from service.domain.dispute_rules import (
     reveal_vote,
     side_of,
 )
-from service.replay.captions import counted, duration
 from service.shx.canonical import RecordError
 from service.shx.receipts import check_receipt, vote_commitment
 from service.shx.tlog.notes import NoteVerifier, from_text_field, only_signed_by
@@ -213,9 +213,8 @@ class Disputes:
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if refused is not None:
                 return refuse(record.dispute, str(call.player.id), refused), {}
-            events = join_panel(record.dispute, str(call.player.id))
-            self._may_judge(call.player, record)
-            return events, {}
+            candidate = self._candidate(call.player, record)
+            return join_panel(record.dispute, str(call.player.id), candidate), {}
 
         return self.commands.change(call, step)
 
@@ -260,19 +259,13 @@ class Disputes:
             call, lambda record: (appeal(record.dispute, str(call.player.id)), {})
         )
 
-    def _may_judge(self, player: RegisteredPlayer, record: DisputeRecord) -> None:
-        """Raise DisputeRefused for a referee without experience, or of the same table."""
+    def _candidate(self, player: RegisteredPlayer, record: DisputeRecord) -> Candidate:
+        """Return what the rules ask of a player who volunteers as a referee."""
         entry = self.game_cache.cached(record.game)
-        if entry is None or str(player.id) in barred_players(self.store, entry):
-            raise DisputeRefused("players and the host of the table cannot be referees")
-        periods = record.dispute.opened.periods
         row = self.directory.player(player.id)
         age = 0 if row is None else int((self.world.now() - row.created_at).total_seconds())
-        hands = self.directory.standing(player.id).games
-        if hands < periods.referee_hands or age < periods.referee_account_seconds:
-            needed = counted(periods.referee_hands, "finished hand")
-            raise DisputeRefused(
-                f"a referee needs {needed} and an account of at least "
-                f"{duration(periods.referee_account_seconds)}; you have "
-                f"{counted(hands, 'finished hand')} and an account of {duration(max(0, age))}"
-            )
+        return Candidate(
+            of_table=entry is None or str(player.id) in barred_players(self.store, entry),
+            hands=self.directory.standing(player.id).games,
+            account_seconds=max(0, age),
+        )

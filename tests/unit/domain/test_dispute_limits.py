@@ -32,6 +32,7 @@ from service.domain.dispute_rules import (
     MAX_STATEMENTS,
     SECOND,
     Act,
+    Candidate,
     DisputeRefused,
     OutsideFacts,
     StoredVote,
@@ -145,6 +146,16 @@ def test_a_side_does_not_judge_even_if_it_never_sat_at_the_table() -> None:
         with pytest.raises(DisputeRefused, match="player or host of the table"):
             join_panel(court.dispute, side)
     join_panel(court.dispute, "cleo")
+
+
+def test_a_referee_needs_experience_and_has_never_been_of_the_table() -> None:
+    able = Candidate(of_table=False, hands=5, account_seconds=259_200)
+    assert join_panel(Court().dispute, "judge", able) == (RefereeSeated(player="cleo"),)
+    for lacking in (replace(able, hands=4), replace(able, account_seconds=259_199)):
+        with pytest.raises(DisputeRefused, match="needs 5 finished hands and an account of at lea"):
+            join_panel(Court().dispute, "judge", lacking)
+    with pytest.raises(DisputeRefused, match="player or host of the table"):
+        join_panel(Court().dispute, "judge", replace(able, of_table=True))
 
 
 def test_a_dispute_has_a_limited_number_of_referees() -> None:
