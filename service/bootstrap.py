@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import UUID
@@ -71,45 +70,243 @@ from service.store.public_log import PostgresLog
 from service.store.replica import database_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Services:
-    """All use cases of the service, built once in a process."""
+    """
+    All use cases of the service, built once in a process from the ports in the arguments.
 
-    store: EventStore
-    directory: Directory
-    world: World
-    notifier: Notifier
-    idle: IdleGames
-    keyring: Keys
-    origin: str
-    answers: Answers
-    first_reads: RequestReads
-    game_cache: GameCache
-    players: Players
-    tables: Tables
-    key_changes: KeyChanges
-    games: Games
-    moves: Moves
-    entropy: EntropyCalls
-    evidence: Evidence
-    log: PublicLog
-    sequencer: Sequencer
-    disputes: Disputes
-    dispute_jobs: DisputeJobs
-    statistics: Statistics
-    verifying: Verifying
-    auditing: Auditing
-    turns: Turns
-    rulebook: Rulebook
-    ruleset_pages: RulesetPages
-    rulemaking: Rulemaking
-    lists: Lists
-    stand_ins: StandIns
-    purging: Purging
-    erasures: Erasures
-    readiness: Readiness
-    availability: Availability
-    close: Callable[[], None]
+    A part that others outside need is an attribute; the rest are local names.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: EventStore,
+        directory: Directory,
+        log_store: LogStore,
+        lookups: Lookups | None = None,
+        keyring: Keys,
+        origin: str,
+        world: World | None = None,
+        notifier: Notifier | None = None,
+        readiness: Readiness = ALWAYS_READY,
+        trials: Trials = NO_TRIALS,
+        begin_turn: BeginTurn = no_padding,
+        witnesses: Sequence[RemoteWitness] = (),
+        witness_quorum: int = 0,
+        retention: Retention = DEFAULT_RETENTION,
+        periods: Periods = Periods(),  # noqa: B008 - a frozen value, the defaults of the settings
+        ask_findings: Callable[[UUID], None] = lambda _dispute: None,
+        idle_after: timedelta | None = None,
+        clock_doubt: Doubt = no_doubt,
+        availability: Availability | None = None,
+        erasure_list: Path | None = None,
+        signed: SignedCheckpoints | None = None,
+        record_version: int = LATEST,
+        verify: Work = answer_here,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.store = store
+        self.directory = directory
+        self.keyring = keyring
+        self.origin = origin
+        self.readiness = readiness
+        self.close = close
+        self.world, self.notifier = world or RealWorld(), notifier or NoNotifier()
+        self.rulebook = Rulebook(directory)
+        combined = lookups or SeparateLookups(store, directory)
+        self.availability = availability or AlwaysAvailable()
+        self.game_cache = GameCache(
+            store, directory, combined, keyring, self.rulebook, able_since=self.availability.since
+        )
+        histories = Histories(self.game_cache)
+        names, receipts = Names(directory), Receipts(origin, keyring)
+        self.answers = Answers(
+            store=store,
+            keyring=keyring,
+            game_cache=self.game_cache,
+            histories=histories,
+            names=names,
+            receipts=receipts,
+        )
+        handler = Handler(store, self.answers)
+        refusals = Refusals(store, directory, keyring, self.rulebook, self.world)
+        access_log = AccessLog(directory, self.world)
+        self.games = Games(
+            store=store,
+            game_cache=self.game_cache,
+            histories=histories,
+            receipts=receipts,
+            names=names,
+            access_log=access_log,
+        )
+        self.log = PublicLog(log_store)
+        self.idle = IdleGames(
+            directory=directory, now=self.world.now, after=idle_after, clock_doubt=clock_doubt
+        )
+        files = DisputeFiles(
+            store=store,
+            directory=directory,
+            keyring=keyring,
+            game_cache=self.game_cache,
+            refusals=refusals,
+            log=self.log,
+            world=self.world,
+        )
+        commands = DisputeCommands(
+            directory=directory,
+            games=self.games,
+            files=files,
+            handler=handler,
+            keyring=keyring,
+            world=self.world,
+        )
+        self.dispute_jobs = DisputeJobs(
+            handler=handler,
+            directory=directory,
+            game_cache=self.game_cache,
+            files=files,
+            keyring=keyring,
+            rulebook=self.rulebook,
+            server_keys=lambda: verifiers_of(keyring.present, origin),
+            witnesses=tuple(witness.verifier for witness in witnesses),
+            world=self.world,
+        )
+        opening = DisputeOpening(
+            store=store,
+            directory=directory,
+            game_cache=self.game_cache,
+            games=self.games,
+            files=files,
+            commands=commands,
+            handler=handler,
+            periods=periods,
+            world=self.world,
+            settle=self.dispute_jobs.settle,
+        )
+        self.moves = Moves(
+            handler=handler,
+            store=store,
+            game_cache=self.game_cache,
+            receipts=receipts,
+            refusals=refusals,
+            names=names,
+            world=self.world,
+            notifier=self.notifier,
+        )
+        self.tables = Tables(
+            handler=handler,
+            changes=TableChanges(
+                store=store,
+                directory=directory,
+                game_cache=self.game_cache,
+                keyring=keyring,
+                names=names,
+                rulebook=self.rulebook,
+                world=self.world,
+                notifier=self.notifier,
+                record_version=record_version,
+            ),
+            directory=directory,
+            names=names,
+            access_log=access_log,
+        )
+        self.first_reads = RequestReads(
+            combined, self.game_cache, names, self.answers, defers=lookups is not None
+        )
+        self.players = Players(
+            directory=directory,
+            game_cache=self.game_cache,
+            tables=self.tables,
+            names=names,
+            world=self.world,
+            settle_disputes=self.dispute_jobs.settle_about,
+        )
+        self.key_changes = KeyChanges(store, directory, access_log)
+        self.entropy = EntropyCalls(self.moves)
+        self.evidence = Evidence(
+            game_cache=self.game_cache,
+            games=self.games,
+            refusals=refusals,
+            dispute_files=files.of_game,
+            log=self.log,
+            access_log=access_log,
+        )
+        self.sequencer = Sequencer(
+            store=log_store,
+            origin=origin,
+            signers=lambda now: signers_at(keyring.present, origin, now),
+            now=self.world.now,
+            witnesses=witnesses,
+            quorum=witness_quorum,
+            checkpoints=signed,
+            own_keys=lambda: verifiers_of(keyring.present, origin),
+        )
+        self.disputes = Disputes(
+            store=store,
+            directory=directory,
+            game_cache=self.game_cache,
+            games=self.games,
+            opening=opening,
+            commands=commands,
+            access_log=access_log,
+            world=self.world,
+            request_findings=ask_findings,
+            server_keys=lambda: verifiers_of(keyring.present, origin),
+        )
+        self.statistics = Statistics(
+            directory=directory,
+            game_cache=self.game_cache,
+            access_log=access_log,
+            now=self.world.now,
+        )
+        self.verifying = Verifying(
+            game_cache=self.game_cache,
+            games=self.games,
+            refusals=refusals,
+            log=self.log,
+            server_keys=lambda: verifiers_of(keyring.present, origin),
+            witnesses=tuple(witness.verifier for witness in witnesses),
+            work=verify,
+        )
+        self.auditing = Auditing(
+            histories=histories,
+            games=self.games,
+            refusals=refusals,
+            directory=directory,
+            access_log=access_log,
+        )
+        self.turns = Turns(
+            game_cache=self.game_cache,
+            moves=self.moves,
+            names=names,
+            directory=directory,
+            world=self.world,
+            idle=self.idle,
+            bot_secret=keyring.present.bot_secret,
+            begin_turn=begin_turn,
+        )
+        self.ruleset_pages = RulesetPages(self.rulebook)
+        self.rulemaking = Rulemaking(
+            directory=directory,
+            rulebook=self.rulebook,
+            trials=trials,
+            world=self.world,
+            handler=handler,
+        )
+        self.lists = Lists(
+            directory=directory, game_cache=self.game_cache, names=names, access_log=access_log
+        )
+        self.stand_ins = StandIns(
+            handler=handler, game_cache=self.game_cache, directory=directory, names=names
+        )
+        self.purging = Purging(
+            store=store,
+            directory=directory,
+            world=self.world,
+            retention=retention,
+            clock_doubt=clock_doubt,
+        )
+        self.erasures = Erasures(directory, erasure_list, now=self.world.now)
 
     def wake(self, game: UUID) -> None:
         """Publish a game's present version, and enqueue a job that plays its due moves."""
@@ -131,239 +328,6 @@ class Services:
         return verifiers_of(self.keyring.present, self.origin)[0]
 
 
-def compose(
-    *,
-    store: EventStore,
-    directory: Directory,
-    log_store: LogStore,
-    lookups: Lookups | None = None,
-    keyring: Keys,
-    origin: str,
-    world: World | None = None,
-    notifier: Notifier | None = None,
-    readiness: Readiness = ALWAYS_READY,
-    trials: Trials = NO_TRIALS,
-    begin_turn: BeginTurn = no_padding,
-    witnesses: Sequence[RemoteWitness] = (),
-    witness_quorum: int = 0,
-    retention: Retention = DEFAULT_RETENTION,
-    periods: Periods = Periods(),  # noqa: B008 - a frozen value, the defaults of the settings
-    ask_findings: Callable[[UUID], None] = lambda _dispute: None,
-    idle_after: timedelta | None = None,
-    clock_doubt: Doubt = no_doubt,
-    availability: Availability | None = None,
-    erasure_list: Path | None = None,
-    signed: SignedCheckpoints | None = None,
-    record_version: int = LATEST,
-    verify: Work = answer_here,
-    close: Callable[[], None] = lambda: None,
-) -> Services:
-    """Return the services that use these stores; tests pass their own world and notifier."""
-    world, notifier = world or RealWorld(), notifier or NoNotifier()
-    rulebook = Rulebook(directory)
-    combined = lookups or SeparateLookups(store, directory)
-    availability = availability or AlwaysAvailable()
-    game_cache = GameCache(
-        store, directory, combined, keyring, rulebook, able_since=availability.since
-    )
-    histories = Histories(game_cache)
-    names, receipts = Names(directory), Receipts(origin, keyring)
-    answers = Answers(
-        store=store,
-        keyring=keyring,
-        game_cache=game_cache,
-        histories=histories,
-        names=names,
-        receipts=receipts,
-    )
-    handler = Handler(store, answers)
-    refusals = Refusals(store, directory, keyring, rulebook, world)
-    access_log = AccessLog(directory, world)
-    games = Games(
-        store=store,
-        game_cache=game_cache,
-        histories=histories,
-        receipts=receipts,
-        names=names,
-        access_log=access_log,
-    )
-    log = PublicLog(log_store)
-    idle = IdleGames(directory=directory, now=world.now, after=idle_after, clock_doubt=clock_doubt)
-    files = DisputeFiles(
-        store=store,
-        directory=directory,
-        keyring=keyring,
-        game_cache=game_cache,
-        refusals=refusals,
-        log=log,
-        world=world,
-    )
-    commands = DisputeCommands(
-        directory=directory,
-        games=games,
-        files=files,
-        handler=handler,
-        keyring=keyring,
-        world=world,
-    )
-    dispute_jobs = DisputeJobs(
-        handler=handler,
-        directory=directory,
-        game_cache=game_cache,
-        files=files,
-        keyring=keyring,
-        rulebook=rulebook,
-        server_keys=lambda: verifiers_of(keyring.present, origin),
-        witnesses=tuple(witness.verifier for witness in witnesses),
-        world=world,
-    )
-    opening = DisputeOpening(
-        store=store,
-        directory=directory,
-        game_cache=game_cache,
-        games=games,
-        files=files,
-        commands=commands,
-        handler=handler,
-        periods=periods,
-        world=world,
-        settle=dispute_jobs.settle,
-    )
-    moves = Moves(
-        handler=handler,
-        store=store,
-        game_cache=game_cache,
-        receipts=receipts,
-        refusals=refusals,
-        names=names,
-        world=world,
-        notifier=notifier,
-    )
-    tables = Tables(
-        handler=handler,
-        changes=TableChanges(
-            store=store,
-            directory=directory,
-            game_cache=game_cache,
-            keyring=keyring,
-            names=names,
-            rulebook=rulebook,
-            world=world,
-            notifier=notifier,
-            record_version=record_version,
-        ),
-        directory=directory,
-        names=names,
-        access_log=access_log,
-    )
-    return Services(
-        store=store,
-        directory=directory,
-        world=world,
-        notifier=notifier,
-        idle=idle,
-        keyring=keyring,
-        origin=origin,
-        answers=answers,
-        first_reads=RequestReads(combined, game_cache, names, answers, defers=lookups is not None),
-        game_cache=game_cache,
-        players=Players(
-            directory=directory,
-            game_cache=game_cache,
-            tables=tables,
-            names=names,
-            world=world,
-            settle_disputes=dispute_jobs.settle_about,
-        ),
-        tables=tables,
-        key_changes=KeyChanges(store, directory, access_log),
-        games=games,
-        moves=moves,
-        entropy=EntropyCalls(moves),
-        evidence=Evidence(
-            game_cache=game_cache,
-            games=games,
-            refusals=refusals,
-            dispute_files=files.of_game,
-            log=log,
-            access_log=access_log,
-        ),
-        log=log,
-        sequencer=Sequencer(
-            store=log_store,
-            origin=origin,
-            signers=lambda now: signers_at(keyring.present, origin, now),
-            now=world.now,
-            witnesses=witnesses,
-            quorum=witness_quorum,
-            checkpoints=signed,
-            own_keys=lambda: verifiers_of(keyring.present, origin),
-        ),
-        disputes=Disputes(
-            store=store,
-            directory=directory,
-            game_cache=game_cache,
-            games=games,
-            opening=opening,
-            commands=commands,
-            access_log=access_log,
-            world=world,
-            request_findings=ask_findings,
-            server_keys=lambda: verifiers_of(keyring.present, origin),
-        ),
-        statistics=Statistics(
-            directory=directory, game_cache=game_cache, access_log=access_log, now=world.now
-        ),
-        dispute_jobs=dispute_jobs,
-        verifying=Verifying(
-            game_cache=game_cache,
-            games=games,
-            refusals=refusals,
-            log=log,
-            server_keys=lambda: verifiers_of(keyring.present, origin),
-            witnesses=tuple(witness.verifier for witness in witnesses),
-            work=verify,
-        ),
-        auditing=Auditing(
-            histories=histories,
-            games=games,
-            refusals=refusals,
-            directory=directory,
-            access_log=access_log,
-        ),
-        turns=Turns(
-            game_cache=game_cache,
-            moves=moves,
-            names=names,
-            directory=directory,
-            world=world,
-            idle=idle,
-            bot_secret=keyring.present.bot_secret,
-            begin_turn=begin_turn,
-        ),
-        rulebook=rulebook,
-        ruleset_pages=RulesetPages(rulebook),
-        rulemaking=Rulemaking(
-            directory=directory, rulebook=rulebook, trials=trials, world=world, handler=handler
-        ),
-        lists=Lists(directory=directory, game_cache=game_cache, names=names, access_log=access_log),
-        stand_ins=StandIns(
-            handler=handler, game_cache=game_cache, directory=directory, names=names
-        ),
-        purging=Purging(
-            store=store,
-            directory=directory,
-            world=world,
-            retention=retention,
-            clock_doubt=clock_doubt,
-        ),
-        erasures=Erasures(directory, erasure_list, now=world.now),
-        readiness=readiness,
-        availability=availability,
-        close=close,
-    )
-
-
 def services_from(settings: Settings, *, most_waiting: int | None = None) -> Services:
     """
     Return the services of the settings; connections are opened at their first use.
@@ -381,7 +345,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
     watch = ClockWatch(clocks=lambda: _clocks(database), now=RealWorld().now)
     store = PostgresStore(database, Bundles(settings.archive))
     directory = Directory(database)
-    return compose(
+    return Services(
         store=store,
         lookups=PostgresLookups(database, store),
         directory=directory,

@@ -15,7 +15,7 @@ from service.application.errors import Refusal
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import ENTROPY_SECONDS, stands_in
 from service.application.tables.record import TableRequest
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.bots.registry import quick_bots
 from service.domain.events import Clock, Entropy
 from service.domain.game import EntropyState, Status
@@ -62,7 +62,7 @@ class HonestTable:
         self.chance = random.Random(seed)
         self.world = SetWorld(seed)
         store = MemoryStore(clock=self.world.now)
-        self.services: Services = compose(
+        self.services = Services(
             log_store=MemoryLog(),
             store=store,
             directory=MemoryDirectory(store),

@@ -20,7 +20,7 @@ from service.api.app import create_app
 from service.application.games import record
 from service.application.games.entry import GameEntry
 from service.application.games.moves import Moves
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import CommandRefused, Move, Seat
 from service.domain.deal import deal
@@ -148,7 +148,7 @@ class Service:
         if self.url is not None:
             return Deployment(url=self.url, world=self.world, notifier=self.notifier).process()
         store = MemoryStore(clock=self.world.now)
-        return compose(
+        return Services(
             store=store,
             directory=MemoryDirectory(store),
             keyring=KEYS,

@@ -40,7 +40,7 @@ from service.application.games.schedule import (
     at_once,
     no_padding,
 )
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.bots.registry import bots
 from service.bots.simple import GREEDY
 from service.domain.commands import Command
@@ -240,7 +240,7 @@ the time reveals the number of moves. Each 20 cards in the largest hand make a t
 
 def _services() -> Services:
     store, made = MemoryStore(), _large_hands()
-    services = compose(
+    services = Services(
         log_store=MemoryLog(),
         store=store,
         directory=MemoryDirectory(store),

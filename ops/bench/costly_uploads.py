@@ -23,7 +23,7 @@ from unittest import mock
 import orjson
 
 from service.application.games.uploads import Upload, request_of
-from service.bootstrap import compose
+from service.bootstrap import Services
 from service.runtime.fork_server import ForkServer, OutOfTime
 from service.shx.event_shapes import LATEST
 from tests.honest_games import FewTrials
@@ -49,7 +49,7 @@ BUDGET = 1
 def costly_log(passes: int, *, version: int = LATEST) -> bytes:
     """Return a log of 152 kB and 245 bytes for each pass of a seat that could play."""
     store, world = MemoryStore(), SetWorld(4)
-    services = compose(
+    services = Services(
         log_store=MemoryLog(),
         store=store,
         directory=MemoryDirectory(store),

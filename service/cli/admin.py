@@ -156,7 +156,7 @@ def _opened(
     database: OwnerDatabase, keys: Keyring, operator: str, archive: Path | None
 ) -> AdminSession:
     from service.application.operations import Archiving, Operating
-    from service.bootstrap import compose
+    from service.bootstrap import Services
     from service.store.archive import Bundles
     from service.store.directory import Directory
     from service.store.operator import Owner
@@ -164,7 +164,7 @@ def _opened(
     from service.store.public_log import PostgresLog
 
     bundles, owner = Bundles(archive), Owner(database)
-    services = compose(
+    services = Services(
         store=PostgresStore(database, bundles),
         directory=Directory(database),
         keyring=keys,

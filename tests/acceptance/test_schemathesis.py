@@ -21,7 +21,7 @@ from schemathesis.python._constants.orchestrator import build_constants_pool
 
 from service.api.app import create_app
 from service.api.http import NDJSON, ZIP
-from service.bootstrap import compose
+from service.bootstrap import Services
 from service.keys import Keyring
 from service.runtime.config import Settings
 from tests.examples import examples, stride
@@ -146,7 +146,7 @@ def playground(module_database_url: str) -> Iterator[Playground]:
 def _application() -> Flask:
     """Return an application without a database, for its document; the tests call another."""
     store = MemoryStore()
-    services = compose(
+    services = Services(
         log_store=MemoryLog(),
         store=store,
         directory=MemoryDirectory(store),

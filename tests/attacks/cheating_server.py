@@ -22,7 +22,7 @@ from uuid import UUID
 import orjson
 
 from service.application.calls import Caller, RegisteredPlayer
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.domain.cards import Card, rank_of
 from service.domain.events import Zone
 from service.domain.game import Game, Status
@@ -174,7 +174,7 @@ def _hand(ruleset: str, seed: int) -> _Hand:
 
 def _services(store: MemoryStore, world: SetWorld) -> Services:
     """Return services of format version 1: the tests name cards of its decks."""
-    return compose(
+    return Services(
         log_store=MemoryLog(),
         store=store,
         directory=MemoryDirectory(store),

@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.api.app import create_app
 from service.api.operation import BODY_BYTES
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.domain.dispute import Periods
 from service.keys import Keyring
 from service.runtime.config import Settings
@@ -82,7 +82,7 @@ def keyring() -> Keyring:
 def service(database_url: str) -> Iterator[Recorder]:
     """Yield a recorder of a service with a fixed clock, seed and keys."""
     database = Database(database_url, size=2)
-    services = compose(
+    services = Services(
         log_store=PostgresLog(database),
         store=PostgresStore(database),
         directory=Directory(database),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from copy import copy
 from uuid import UUID
 
 import pytest
@@ -30,7 +30,8 @@ def test_a_worker_passes_tables_of_searching_bots_to_their_own_queue(
     world: World, redis_url: str, monkeypatch: pytest.MonkeyPatch, bot: str, passed_on: int
 ) -> None:
     client = redis.Redis.from_url(redis_url)
-    services = replace(world.services, notifier=RedisNotifier(client))
+    services = copy(world.services)
+    services.notifier = RedisNotifier(client)
     monkeypatch.setattr(jobs, "services", lambda: services)
     ada = world.person("Ada")
     body = {"ruleset": "shithead", "seats": ["me", {"bot": bot}]}

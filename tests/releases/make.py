@@ -15,7 +15,7 @@ from service.application.calls import RegisteredPlayer
 from service.application.signing import signers_at
 from service.application.tables.record import TableRequest
 from service.backup.backup import back_up
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.keys import Keyring
 from service.public_log.sequencer import Sequencer
@@ -60,7 +60,7 @@ def main() -> None:
 
 def services_over(database: Database, keyring: Keyring, world: SetWorld | None = None) -> Services:
     """Return the service over a database; its clock stands still."""
-    return compose(
+    return Services(
         log_store=MemoryLog(),
         store=PostgresStore(database),
         directory=Directory(database),

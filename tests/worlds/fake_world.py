@@ -19,7 +19,7 @@ from service.application.calls import Answered, Caller, Idempotency, RegisteredP
 from service.application.games.entry import GameEntry
 from service.application.ports import GameVersion, Notifier
 from service.application.tables.record import TableRequest
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.domain.dispute import Periods
 from service.domain.events import Clock, Entropy
 from service.domain.legal import legal_moves
@@ -107,7 +107,7 @@ class Deployment:
         """Return the services of one more process."""
         database = Database(self.url, size=2)
         store, directory = PostgresStore(database), Directory(database)
-        services = compose(
+        services = Services(
             log_store=MemoryLog(),
             store=store,
             lookups=PostgresLookups(database, store),

@@ -7,7 +7,7 @@ import io
 import json
 import re
 import time
-from dataclasses import replace
+from copy import copy
 from typing import Any
 
 import prometheus_client
@@ -306,15 +306,14 @@ def test_a_seat_may_return_even_if_no_bot_stood_in(ada: Person, bob: Person) -> 
 
 def test_a_custom_ruleset_can_be_created_and_played(database_url: str) -> None:
     world = make_world(database_url)
-    services = world.services
-    rulemaking = Rulemaking(
+    services = copy(world.services)
+    services.rulemaking = Rulemaking(
         directory=services.directory,
         rulebook=services.rulebook,
         trials=AcceptingTrials(),
         world=services.world,
         handler=Handler(services.store, services.answers),
     )
-    services = replace(services, rulemaking=rulemaking)
     world = World(services=services, app=create_app(services, Settings(database_url="")))
     ada = world.person()
     body = {"name": "Fives", "base": "shithead", "changes": {"refill": {"size": 5}}}

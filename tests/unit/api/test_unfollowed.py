@@ -12,7 +12,7 @@ from flask.testing import FlaskClient
 from service.api.app import create_app
 from service.application.errors import InvalidHistory
 from service.application.games.record import load
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.runtime.config import Settings
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -39,7 +39,7 @@ def broken() -> tuple[UUID, FlaskClient]:
 
     def composed() -> Services:
         directory = MemoryDirectory(store)
-        return compose(
+        return Services(
             log_store=MemoryLog(),
             store=store,
             directory=directory,

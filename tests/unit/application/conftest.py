@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from service.application.calls import RegisteredPlayer
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.store.events import Commit
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -46,7 +46,7 @@ class MemoryDeployment:
 
     def process(self) -> Services:
         """Return the services of one more process."""
-        return compose(
+        return Services(
             log_store=MemoryLog(),
             store=self.store,
             directory=self.directory,

@@ -14,7 +14,7 @@ from service.application.calls import RegisteredPlayer
 from service.application.games import due_moves, schedule
 from service.application.games.entry import GameEntry
 from service.application.games.schedule import ConstantTime, WakeKind, next_wake
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.bots.registry import bots
 from service.domain.commands import Move, Seat
 from service.domain.events import Clock
@@ -40,7 +40,7 @@ def process_with_intervals(deployment: MemoryDeployment) -> Services:
     padded = ConstantTime(
         INTERVAL, clock=lambda: (world.now() - BEGIN).total_seconds(), sleep=world.wait
     )
-    return compose(
+    return Services(
         log_store=MemoryLog(),
         store=deployment.store,
         directory=MemoryDirectory(deployment.store),

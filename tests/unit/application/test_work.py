@@ -15,7 +15,7 @@ from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.quotas import LARGE_HAND, limited_by, listing
 from service.application.rulesets import READ_COST, TEXT_COST
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
 from tests.memory.public_log import MemoryLog
@@ -56,7 +56,7 @@ class Meter:
 def services() -> Services:
     """Return services whose trials accept every ruleset."""
     store = MemoryStore()
-    return compose(
+    return Services(
         log_store=MemoryLog(),
         store=store,
         directory=MemoryDirectory(store),

@@ -14,7 +14,7 @@ from werkzeug.serving import make_server
 from service import keys
 from service.api.app import create_app
 from service.application.signing import signers_at
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.keys import KeyFile, Keyring
 from service.runtime.config import Settings
 from service.shx.keys import followed, read_key_list
@@ -36,7 +36,7 @@ def log() -> MemoryLog:
 @pytest.fixture
 def services(log: MemoryLog) -> Services:
     store = MemoryStore()
-    return compose(
+    return Services(
         store=store,
         directory=MemoryDirectory(store),
         keyring=Keyring.generate(),
@@ -194,7 +194,7 @@ def test_an_idle_log_supports_any_number_of_rotations(
 ) -> None:
     """The same tree is signed by each new key in turn, without an overlap."""
     store, path = MemoryStore(), tmp_path / "keys.json"
-    made = compose(
+    made = Services(
         store=store,
         directory=MemoryDirectory(store),
         keyring=KeyFile(path),

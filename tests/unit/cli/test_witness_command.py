@@ -21,7 +21,7 @@ import pytest
 from werkzeug.serving import make_server
 
 from service.api.app import create_app
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.keys import KeyFile
 from service.public_log.sequencer import Sequencer
 from service.runtime.config import Settings
@@ -46,7 +46,7 @@ class ForgeableService:
         self.log = MemoryLog()
         store = MemoryStore()
         self.keys = keys
-        self.services: Services = compose(
+        self.services = Services(
             store=store,
             directory=MemoryDirectory(store),
             keyring=KeyFile(keys),
@@ -83,7 +83,7 @@ class ForgeableService:
             signers=lambda _now: [signer],
             now=self.services.world.now,
         ).run_once()
-        forger = compose(
+        forger = Services(
             store=store,
             directory=MemoryDirectory(store),
             keyring=self.services.keyring.present,

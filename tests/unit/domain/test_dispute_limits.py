@@ -150,7 +150,7 @@ def test_a_side_does_not_judge_even_if_it_never_sat_at_the_table() -> None:
 
 def test_a_referee_needs_experience_and_has_never_been_of_the_table() -> None:
     able = Candidate(of_table=False, hands=5, account_seconds=259_200)
-    assert join_panel(Court().dispute, "judge", able) == (RefereeSeated(player="cleo"),)
+    assert join_panel(Court().dispute, "judge", able) == (RefereeSeated(player="judge"),)
     for lacking in (replace(able, hands=4), replace(able, account_seconds=259_199)):
         with pytest.raises(DisputeRefused, match="needs 5 finished hands and an account of at lea"):
             join_panel(Court().dispute, "judge", lacking)

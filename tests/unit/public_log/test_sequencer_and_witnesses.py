@@ -13,7 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.application.signing import verifiers_of
-from service.bootstrap import Services, compose
+from service.bootstrap import Services
 from service.keys import Keyring
 from service.public_log.sequencer import LogBroken, SignedFile
 from service.public_log.witness import Witness, WitnessState, witness_server
@@ -40,7 +40,7 @@ class Watched:
 
     def services(self, witnesses: tuple[RemoteWitness, ...], quorum: int = 0) -> Services:
         store = MemoryStore()
-        return compose(
+        return Services(
             store=store,
             directory=MemoryDirectory(store),
             keyring=self.keyring,
