@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from service.bots.bot import Bot, Move, View
 from service.domain.cards import JOKER, Rank
-from service.domain.ruleset import Asks, Plays, Ruleset
+from service.domain.effects import Acts, Hint
+from service.domain.ruleset import EFFECTS, Asks, Plays, Ruleset
 from service.rulesets.catalogue import catalogue, custom_ruleset
 
 DEFAULT_RULESET = "shithead"
@@ -100,13 +101,13 @@ def _worth_of(ruleset: Ruleset, rank: str) -> int:
         worth = max(worth, 8) + 6
     if rule.plays is Plays.WITH_COMPANION:
         worth = 9  # helps with another card, and is a burden as the last one
-    if rule.burns:
-        worth += 8
-    if rule.asks in (Asks.AT_MOST, Asks.BELOW) or rule.skips:
-        worth += 1
-    if rule.covers:
-        worth -= 6
-    return worth
+    hints = {EFFECTS[code].hint for code in rule.effects()}
+    if rule.asks in (Asks.AT_MOST, Asks.BELOW):
+        hints.add(Hint.HINDERS)
+    return worth + sum(_BONUS[hint] for hint in hints if hint is not None)
+
+
+_BONUS: Mapping[Hint, int] = {Hint.RESCUES: 8, Hint.HINDERS: 1, Hint.BURDENS: -6}
 
 
 PLAY_PROBABILITY = 0.9
@@ -268,7 +269,7 @@ def _play_cost(cards: list[str], table: _Table) -> float:
 def _burns(cards: list[str], table: _Table) -> bool:
     """Return whether a play clears the pile, by its rank or by completing a set."""
     top, size = cards[-1][0], table.rules.burn.set_size
-    if table.rules.rank(Rank(top)).burns:
+    if table.rules.rank(Rank(top)).effects(Acts.PILE):
         return True
     last = [*table.pile[-size:], *cards][-size:] if size else []
     return len(last) == size > 0 and all(card[0] == top for card in last)

@@ -129,7 +129,7 @@ class Worlds:
         if not state.pile_size or view["demand"]["kind"] != "anything":
             return False
         rules = self.rules
-        covers = rules.covers[state.top] or (rules.covers_two[state.top] and state.left == 2)
+        covers = rules.covered[state.top] or (rules.covered_two[state.top] and state.left == 2)
         return covers and all(move["type"] == "play" for move in view["moves"])
 
     def _previous(self, state: State) -> int:
@@ -139,7 +139,7 @@ class Worlds:
         seat = state.turn
         if state.covering:
             return seat
-        back = 1 + (state.run if self.rules.skips[state.top] else 0)
+        back = 1 + state.run * self.rules.skipped[state.top]
         for _ in range(back):
             seat = (seat - state.direction) % self.rules.seats
             while state.out[seat]:
@@ -201,11 +201,11 @@ def spending_order(rules: Rules) -> list[int]:
         if rules.with_companion >> place & 1:
             height = PAIRED_WORTH
         elif rule.plays is Plays.ANYTHING:
-            if rule.burns:
+            if rules.burning[place]:
                 height = BURNS_ANYTHING
             else:
                 height = THROUGH_ANYTHING if rules.transparent[place] else ON_ANYTHING
-        if rule.covers:
+        if rules.covered[place]:
             height -= COVER_COST
         worth.append(height)
     return worth

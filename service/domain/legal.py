@@ -18,6 +18,7 @@ from service.domain.commands import (
     Swap,
     TryStock,
 )
+from service.domain.effects import Acts
 from service.domain.events import AbortCause, GameAborted
 from service.domain.game import DOWN, PLAYING, SWAPPING, UP, Game, Status
 from service.domain.plays import (
@@ -30,7 +31,7 @@ from service.domain.plays import (
     may_open,
     qualifying,
 )
-from service.domain.ruleset import Along, Layout, Obligation, TryStockWhen
+from service.domain.ruleset import Along, Layout, Obligation, TryStockWhen, effects_on
 
 _NEVER = TryStockWhen.NEVER
 NO_PILE = RuleReason("there is no pile to pick up", ("model.empty_pile",))
@@ -225,7 +226,7 @@ def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
 
 def _uncovered(game: Game) -> RuleReason:
     rank = rank_of(game.pile[-1])
-    settings = (f"ranks.{rank}.covers", f"ranks.{rank}.covers_with_two")
+    settings = tuple(f"ranks.{rank}.{code}" for code in effects_on(Acts.COVER))
     return RuleReason("the seat has to cover its own card first", settings)
 
 

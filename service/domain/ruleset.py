@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
-from functools import cached_property
-from typing import Final
+from functools import cache, cached_property
+from typing import Any, Final
 
 from service.domain.cards import JOKER, RANKS, Rank
+from service.domain.effects import Acts, Effect, Hint
 
 
 class DeckCount(StrEnum):
@@ -214,9 +215,18 @@ class EndSettings:
     paper_bag: bool = False  # the loser wears one (M14)
 
 
+def _effect(row: Effect) -> Any:
+    """Return the declaration of a field of `RankRule`: an effect, by default absent."""
+    return field(default=False, metadata={"effect": row})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankRule:
-    """The rules of one rank: where it may be played, its demand and its effects."""
+    """
+    The rules of one rank: where it may be played, its demand and its effects.
+
+    The rows of the effects are their table: all parts but `decide` and `evolve` read `EFFECTS`.
+    """
 
     plays: Plays = Plays.NORMAL
     not_on: tuple[Rank, ...] = ()  # never played if the demand is of one of these
@@ -224,11 +234,46 @@ class RankRule:
     asks_as: Rank | None = None  # the demand is of this rank; None: of its own
     besides: tuple[Rank, ...] = ()  # ranks that always satisfy its demand
     alone: Asks = Asks.ANYTHING  # its demand as the bottom card of a pile of transparent cards
-    burns: bool = False
-    covers: bool = False  # has to be covered by the same seat
-    covers_with_two: bool = False  # has to be covered while only two seats are in play
-    reverses: bool = False
-    skips: bool = False
+    burns: bool = _effect(Effect(acts=Acts.PILE, statement="1-resolution", hint=Hint.RESCUES))
+    covers: bool = _effect(Effect(acts=Acts.COVER, statement="1-resolution", hint=Hint.BURDENS))
+    covers_with_two: bool = _effect(
+        Effect(acts=Acts.COVER, statement="1-resolution", while_two=True)
+    )
+    reverses: bool = _effect(
+        Effect(acts=Acts.TURN, statement="1-resolution", turned=1, seats_from=3)
+    )
+    skips: bool = _effect(Effect(acts=Acts.TURN, statement="1-skip", skipped=1, hint=Hint.HINDERS))
+
+    def effects(self, *acts: Acts) -> tuple[str, ...]:
+        """
+        Return the codes of the effects of the rank, of all kinds or of those named.
+
+        >>> RankRule(covers=True, burns=True).effects(), RankRule(covers=True).effects(Acts.TURN)
+        (('burns', 'covers'), ())
+        """
+        return tuple(code for code in effects_on(*acts) if getattr(self, code))
+
+    @property
+    def turned(self) -> int:
+        """Return how often one card of the rank turns the direction of play."""
+        return sum(EFFECTS[code].turned for code in self.effects())
+
+    @property
+    def skipped(self) -> int:
+        """Return how many seats one card of the rank skips."""
+        return sum(EFFECTS[code].skipped for code in self.effects())
+
+
+EFFECTS: Final[Mapping[str, Effect]] = {
+    setting.name: setting.metadata["effect"] for setting in fields(RankRule) if setting.metadata
+}
+"""The effects of ranks by their code, which is the name of their setting: `ranks.T.burns`."""
+
+
+@cache
+def effects_on(*acts: Acts) -> tuple[str, ...]:
+    """Return the codes of the effects of some kinds, of all if none is named."""
+    return tuple(code for code, effect in EFFECTS.items() if not acts or effect.acts in acts)
 
 
 PLAIN_RANK: Final = RankRule()

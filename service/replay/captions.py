@@ -45,6 +45,7 @@ from service.domain.events import (
 from service.domain.evolve import is_follow_up
 from service.domain.game import Game
 from service.domain.words import counted
+from service.rulesets.statements import covered_by
 
 
 def listed(words: Iterable[str]) -> str:
@@ -299,18 +300,16 @@ def _consequence(event: CardsPlayed, before: Game, say: Wording) -> str:
     if last is not None and is_follow_up(before, event.seat, laid):
         laid = last.cards + laid
     rules = [ruleset.rank(rank_of(card)) for card in laid]
-    top = rules[-1]
     if burn_cause(ruleset, before.pile + event.cards) is not None:
         return f", which burns{_gone(event)}"
-    two = top.covers_with_two and event.turn == event.seat and len(before.in_play()) == 2
-    if top.covers or two:
+    if covered_by(before, event) is not None:
         return f", which asks to be covered{_gone(event)}"
-    reverses, skips = sum(r.reverses for r in rules), sum(r.skips for r in rules)
+    turned, skipped = sum(r.turned for r in rules), sum(r.skipped for r in rules)
     effects = []
-    if reverses:
-        effects.append("turns the direction" if reverses % 2 else "turns the direction and back")
-    if skips:
-        effects.append(f"skips {counted(skips, 'seat')}")
+    if turned:
+        effects.append("turns the direction" if turned % 2 else "turns the direction and back")
+    if skipped:
+        effects.append(f"skips {counted(skipped, 'seat')}")
     return f", which {listed(effects)}" if effects else ""
 
 

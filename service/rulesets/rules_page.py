@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from service.domain.effects import Acts
 from service.domain.ruleset import (
     After,
     Along,
@@ -204,8 +205,8 @@ APPLIES: Final[Mapping[str, Callable[[Ruleset], bool]]] = {
     "previous": _previous,
     "along": lambda r: r.pick_up.along is not Along.NOTHING,
     "set": lambda r: r.burn.set_size == USUAL_SET,
-    "turning": lambda r: any(rule.reverses or rule.skips for rule in r.ranks.values()),
-    "covering": lambda r: any(rule.covers or rule.covers_with_two for rule in r.ranks.values()),
+    "turning": lambda r: any(rule.effects(Acts.TURN) for rule in r.ranks.values()),
+    "covering": lambda r: any(rule.effects(Acts.COVER) for rule in r.ranks.values()),
     "shown": lambda r: r.pick_up.show_blind,
     "duties": lambda r: r.burn.flusher or r.end.paper_bag,
 }

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
-from schemas.settings import leaves
+from schemas.settings import leaves, setting_kinds
+from service.domain.effects import Acts
+from service.domain.ruleset import EFFECTS, RankRule, effects_on
 from service.rulesets.catalogue import Definition
 from service.rulesets.statements import sections_of
 
-_COVERING: Final = ("ranks.*.covers", "ranks.*.covers_with_two")
-_DEMANDS: Final = ("plays", "not_on", "asks", "asks_as", "besides", "alone")
+_COVERING: Final = tuple(f"ranks.*.{code}" for code in effects_on(Acts.COVER))
+_DEMANDS: Final = tuple(name for name in setting_kinds(RankRule) if name not in EFFECTS)
 
 SPOKEN_OF: Final[Mapping[str, tuple[str, ...]]] = {
     "model.source_zone": (*_COVERING, "deal.down", "deal.up", "deal.layout"),
@@ -62,8 +64,7 @@ _DEFINITIONS: Final[Mapping[str, str]] = {
         " if they were played at once. After a burn, or a card that has to be covered, there is no"
         " such play."
     ),
-    "covers": _COVER,
-    "covers_with_two": _COVER,
+    **dict.fromkeys(effects_on(Acts.COVER), _COVER),
 }
 
 

@@ -25,6 +25,7 @@ from service.domain.commands import (
     TryStock,
 )
 from service.domain.demand import burn_cause, demand_of, satisfies
+from service.domain.effects import Acts
 from service.domain.events import (
     AbortCause,
     BlindFailed,
@@ -55,6 +56,7 @@ from service.domain.game import Game
 from service.domain.legal import opens_first_come
 from service.domain.ruleset import (
     ALL_RANKS,
+    EFFECTS,
     After,
     Layout,
     OpeningPlay,
@@ -62,6 +64,7 @@ from service.domain.ruleset import (
     Ruleset,
     Starter,
     Taker,
+    effects_on,
 )
 
 SECTIONS: Final = ("deal", "opening", "play", "special", "end")
@@ -118,7 +121,8 @@ def model() -> Model:
     return Model(
         statements=read_statements(document),
         cites=document["cites"],
-        rank_cites=document["rank_cites"],
+        rank_cites={code: effect.statement for code, effect in EFFECTS.items()}
+        | document["rank_cites"],
     )
 
 
@@ -224,7 +228,7 @@ def _settings_behind(game: Game, event: Event, action: Event | None) -> Iterable
         case CardsPlayed():
             return _played(game, event)
         case PileBurned():
-            return _burned(event, action)
+            return _burned(game.ruleset, event, action)
         case PilePickedUp() | BlindFailed() | StockFailed():
             return _failed(game, event)
         case GameEnded():
@@ -278,16 +282,15 @@ def _played(game: Game, event: CardsPlayed) -> Iterator[str]:
     rules = {rank: ruleset.rank(rank) for rank in dict.fromkeys(map(rank_of, laid))}
     top = rank_of(event.cards[-1])
     burn = burn_cause(ruleset, game.pile + event.cards)
-    again = burn is not None or rules[top].covers
+    cover = covered_by(game, event)
+    again = burn is not None or cover is not None
     if burn is not None:
-        yield f"ranks.{top}.burns" if burn is BurnCause.RANK else "burn.set_size"
-    elif rules[top].covers:
-        yield f"ranks.{top}.covers"
-    elif rules[top].covers_with_two and event.turn == event.seat and len(game.in_play()) == 2:
-        yield f"ranks.{top}.covers_with_two"
-    else:
-        yield from (f"ranks.{rank}.skips" for rank, rule in rules.items() if rule.skips)
-        yield from (f"ranks.{rank}.reverses" for rank, rule in rules.items() if rule.reverses)
+        yield _burning(ruleset, top) if burn is BurnCause.RANK else "burn.set_size"
+    elif cover is not None:
+        yield f"ranks.{top}.{cover}"
+    else:  # the more specific statements are those of the later effects
+        for code in reversed(effects_on(Acts.TURN)):
+            yield from (f"ranks.{rank}.{code}" for rank in rules if code in rules[rank].effects())
     if again and event.turn not in (None, event.seat):
         yield "model.going_out"
     if is_follow_up(game, event.seat, event.cards):
@@ -299,6 +302,13 @@ def _played(game: Game, event: CardsPlayed) -> Iterator[str]:
     yield "model.turn"
 
 
+def covered_by(game: Game, event: CardsPlayed) -> str | None:
+    """Return the effect by which a play has to be covered if the pile does not burn, or None."""
+    two = event.turn == event.seat and len(game.in_play()) == 2
+    codes = game.ruleset.rank(rank_of(event.cards[-1])).effects(Acts.COVER)
+    return next((code for code in codes if two or not EFFECTS[code].while_two), None)
+
+
 def _whole_play(game: Game, event: CardsPlayed) -> tuple[Card, ...]:
     """Return the played cards; for a follow-up, after those of the play that it continues."""
     last = game.last_play
@@ -307,9 +317,15 @@ def _whole_play(game: Game, event: CardsPlayed) -> tuple[Card, ...]:
     return event.cards
 
 
-def _burned(event: PileBurned, action: Event | None) -> Iterator[str]:
+def _burning(ruleset: Ruleset, rank: Rank) -> str:
+    """Return the setting by which a rank burns the pile; in a wrong record it may have none."""
+    [effect, *_] = (*ruleset.rank(rank).effects(Acts.PILE), *effects_on(Acts.PILE))
+    return f"ranks.{rank}.{effect}"
+
+
+def _burned(ruleset: Ruleset, event: PileBurned, action: Event | None) -> Iterator[str]:
     if event.cause is BurnCause.RANK and isinstance(action, CardsPlayed):
-        yield f"ranks.{rank_of(action.cards[-1])}.burns"
+        yield _burning(ruleset, rank_of(action.cards[-1]))
     else:
         yield "burn.set_size"
     if event.cleared_by != event.seat:
@@ -405,8 +421,7 @@ def _answering(game: Game, rank: Rank) -> Iterator[str]:
         yield f"ranks.{rank}.plays"
     elif game.covering:
         top = rank_of(game.pile[-1])
-        both = ("covers", "covers_with_two")
-        yield from (f"ranks.{top}.{name}" for name in both if getattr(ruleset.rank(top), name))
+        yield from (f"ranks.{top}.{code}" for code in ruleset.rank(top).effects(Acts.COVER))
     elif not game.pile:
         yield from ("model.empty_pile", "model.normal_play")
     elif rule.plays is Plays.ANYTHING:

@@ -9,8 +9,10 @@ from schemas.moves import MAX_SLOTS
 from schemas.settings import Tree, full_tree, merged, ruleset_of
 from service.domain.cards import JOKER, RANKS, Card, Rank
 from service.domain.demand import demand_of, fits
+from service.domain.effects import Acts
 from service.domain.ruleset import (
     ALL_RANKS,
+    EFFECTS,
     PLAIN_RANK,
     After,
     Along,
@@ -104,7 +106,11 @@ def _hands_may_be_empty(ruleset: Ruleset) -> bool:
     return deal.layout is Layout.STACKS or deal.hand <= deal.down
 
 
-EFFECTS = ("covers", "covers_with_two", "reverses", "skips")
+EXCLUDES: Final = {
+    Acts.PILE: "a rank that burns the pile has no other effect",
+    Acts.COVER: "the turn does not move on from a card that has to be covered",
+}
+"""Why a rank that always has an effect of a kind has none of a later kind."""
 
 
 def rank_contradictions(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
@@ -126,15 +132,12 @@ def rank_contradictions(ruleset: Ruleset) -> Iterator[tuple[str, str]]:
 
 
 def _effects(rule: RankRule, at: str) -> Iterator[tuple[str, str]]:
-    """Yield the effects of a rank that can never happen, because it burns or has to be covered."""
-    for effect in EFFECTS:
-        if rule.burns and getattr(rule, effect):
-            yield f"{at}/{effect}", "a rank that burns the pile has no other effect"
-    if rule.burns:
-        return
-    for effect in ("reverses", "skips"):
-        if rule.covers and getattr(rule, effect):
-            yield f"{at}/{effect}", "the turn does not move on from a card that has to be covered"
+    """Yield the effects of a rank that can never happen, because it always has an earlier one."""
+    always = (EFFECTS[code].acts for code in rule.effects() if not EFFECTS[code].while_two)
+    first = min(always, key=list(Acts).index, default=Acts.TURN)
+    for code in rule.effects():
+        if list(Acts).index(EFFECTS[code].acts) > list(Acts).index(first):
+            yield f"{at}/{code}", EXCLUDES[first]
 
 
 def _asks(rule: RankRule, at: str) -> Iterator[tuple[str, str]]:
@@ -165,7 +168,7 @@ def _companions(ruleset: Ruleset, rank: Rank, at: str) -> Iterator[tuple[str, st
     if ruleset.turn.runs:
         yield "/turn/runs", f"in a run {rank} would be played without its companions"
     rules = [ruleset.rank(other) for other in _in_play(ruleset)]
-    if any(rule.covers or rule.covers_with_two for rule in rules):
+    if any(rule.effects(Acts.COVER) for rule in rules):
         yield f"{at}/plays", "a player with only this rank could not cover a card"
 
 
@@ -177,7 +180,7 @@ def _in_play(ruleset: Ruleset) -> Iterator[Rank]:
 def _can_be_beaten(ruleset: Ruleset, rank: Rank) -> bool:
     """Return whether some card may be played on a pile of one card of `rank`."""
     rule = ruleset.rank(rank)
-    if rule.burns or rule.alone is Asks.TRANSPARENT:
+    if rule.effects(Acts.PILE) or rule.alone is Asks.TRANSPARENT:
         return True  # it leaves the pile, or is reported as another contradiction
     demand = demand_of(ruleset, (Card(f"{rank}1" if rank == JOKER else f"{rank}c"),))
     return any(
@@ -356,7 +359,8 @@ def _pick_up(ruleset: Ruleset) -> Iterator[Contradiction]:
 def _end(ruleset: Ruleset) -> Iterator[Contradiction]:
     burn, end = ruleset.burn, ruleset.end
     jokers = ruleset.deck.jokers or ruleset.deck.jokers_then
-    burning = any(rule.burns for rank, rule in ruleset.ranks.items() if rank in RANKS or jokers)
+    ranks = (rule for rank, rule in ruleset.ranks.items() if rank in RANKS or jokers)
+    burning = any(rule.effects(Acts.PILE) for rule in ranks)
     if burn.set_size == 1:
         yield "/burn/set_size", "a set has at least two cards; 0 if sets do not burn"
     if burn.set_size > _most_of_a_rank(ruleset):

@@ -12,7 +12,9 @@ from msgspec.structs import replace
 from schemas.settings import Tree, full_tree, leaves, merged, ruleset_of
 from service.domain.cards import JOKER, Card, Rank
 from service.domain.demand import Demand, demand_of, satisfies
+from service.domain.effects import Acts
 from service.domain.ruleset import (
+    EFFECTS,
     PLAIN_RANK,
     After,
     Asks,
@@ -23,6 +25,7 @@ from service.domain.ruleset import (
     PickUpSettings,
     PlayedFor,
     Plays,
+    RankRule,
     RefillTo,
     Ruleset,
 )
@@ -33,6 +36,12 @@ JOKERS_LATER = ("deck.jokers_from_seats", "deck.jokers_then")
 
 NO_JOKERS = "there are no jokers in the deck"
 TWO_PLAYERS = "with two players this changes nothing"
+IN_ANY_CASE = {
+    Acts.PILE: "the rank burns the pile in any case",
+    Acts.COVER: "the rank has to be covered in any case",
+    Acts.TURN: "the rank has this effect in any case",
+}
+"""Why an effect that a rank has only while two seats are in play changes nothing."""
 
 
 def without_effect(tree: Tree) -> dict[str, tuple[Any, str]]:
@@ -180,10 +189,17 @@ def _rank(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]
             yield f"{at}/besides", ([], why)
     elif rule.asks_as == rank:
         yield f"{at}/asks_as", (None, "a rank asks as itself in any case")
-    if rule.covers and rule.covers_with_two:
-        yield f"{at}/covers_with_two", (False, "the rank has to be covered in any case")
-    if rule.reverses and ruleset.seats_max == 2:
-        yield f"{at}/reverses", (False, TWO_PLAYERS)
+    yield from _effects(ruleset, rule, at)
+
+
+def _effects(ruleset: Ruleset, rule: RankRule, at: str) -> Iterator[tuple[str, tuple[Any, str]]]:
+    effects = {code: EFFECTS[code] for code in rule.effects()}
+    always = {effect.acts for effect in effects.values() if not effect.while_two}
+    for code, effect in effects.items():
+        if effect.while_two and effect.acts in always:
+            yield f"{at}/{code}", (False, IN_ANY_CASE[effect.acts])
+        elif ruleset.seats_max < effect.seats_from:
+            yield f"{at}/{code}", (False, TWO_PLAYERS)
 
 
 def _lists(ruleset: Ruleset, rank: Rank) -> Iterator[tuple[str, tuple[Any, str]]]:

@@ -202,8 +202,8 @@ def playout(  # noqa: C901 -- the inner loop of search: calls would cost more th
                 covering = False
                 seat = forward[seat]
                 break
-            burned = rules.burns[rank] or run >= set_size
-            covered = rules.covers[rank] or (left == 2 and rules.covers_two[rank])
+            burned = rules.burning[rank] or run >= set_size
+            covered = rules.covered[rank] or (left == 2 and rules.covered_two[rank])
             if out:
                 gone[seat] = True
                 left -= 1
@@ -214,7 +214,7 @@ def playout(  # noqa: C901 -- the inner loop of search: calls would cost more th
                 if left == 1:
                     return ahead, moves
             covering = False
-            if burned or (rules.covers[rank] if out else covered):
+            if burned or (rules.covered[rank] if out else covered):
                 if burned:
                     pile = pile_mask = pile_size = run = 0
                     top, demand, last = NO_RANK, EMPTY, NOBODY
@@ -223,11 +223,13 @@ def playout(  # noqa: C901 -- the inner loop of search: calls would cost more th
                 if out:
                     seat = forward[seat]
                 break
-            turned = total * rules.reverses[rank] + others * (others and rules.reverses[other])
+            turned = total * rules.turned[rank] + others * (others and rules.turned[other])
             if turned & 1:
                 forward, back = back, forward
             turn = forward[seat]
-            for _ in range(total * rules.skips[rank] + others * (others and rules.skips[other])):
+            for _ in range(
+                total * rules.skipped[rank] + others * (others and rules.skipped[other])
+            ):
                 turn = forward[turn]
             if not matching or turn == seat:
                 seat = turn

@@ -6,9 +6,11 @@ from typing import Final
 
 from service.domain.cards import JOKER, Card, Rank
 from service.domain.demand import demand_of, fitting
+from service.domain.effects import Acts
 from service.domain.plays import FIRST_COME
 from service.domain.ruleset import (
     ALL_RANKS,
+    EFFECTS,
     After,
     Along,
     Asks,
@@ -56,12 +58,12 @@ class Rules:
         "after_mode",
         "along",
         "as_played",
-        "burns",
+        "burning",
         "by_name",
         "companions",
         "cover_fit",
-        "covers",
-        "covers_two",
+        "covered",
+        "covered_two",
         "field",
         "first_come",
         "first_come_table",
@@ -74,17 +76,17 @@ class Rules:
         "opening_play",
         "opening_ranks",
         "refill_size",
-        "reverses",
         "ruleset",
         "seats",
         "set_size",
         "shift",
-        "skips",
+        "skipped",
         "special",
         "stacks",
         "taker_previous",
         "transparent",
         "try_stock",
+        "turned",
         "winner",
         "with_companion",
     )
@@ -121,16 +123,15 @@ class Rules:
 
     def _ranks(self) -> None:
         rules = [self.ruleset.rank(name) for name in self.names]
-        self.burns = [rule.burns for rule in rules]
-        self.covers = [rule.covers for rule in rules]
-        self.covers_two = [rule.covers_with_two for rule in rules]
-        self.reverses = [rule.reverses for rule in rules]
-        self.skips = [rule.skips for rule in rules]
+        effects = [[EFFECTS[code] for code in rule.effects()] for rule in rules]
+        covers = [[effect for effect in some if effect.acts is Acts.COVER] for some in effects]
+        self.burning = [bool(rule.effects(Acts.PILE)) for rule in rules]
+        self.covered = [any(not effect.while_two for effect in some) for some in covers]
+        self.covered_two = [any(effect.while_two for effect in some) for some in covers]
+        self.turned = [rule.turned for rule in rules]
+        self.skipped = [rule.skipped for rule in rules]
         self.transparent = [rule.asks is Asks.TRANSPARENT for rule in rules]
-        self.special = [
-            rule.burns or rule.covers or rule.covers_with_two or rule.reverses or rule.skips
-            for rule in rules
-        ]
+        self.special = [bool(some) for some in effects]
         paired = [rule.plays is Plays.WITH_COMPANION for rule in rules]
         self.with_companion = sum(1 << rank for rank, pair in enumerate(paired) if pair)
         higher = [

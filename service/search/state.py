@@ -354,8 +354,8 @@ class State:
         played = 0
         for rank, count in parts:
             self.add_to_pile(rank, count)
-            reversed_ += count * rules.reverses[rank]
-            skipped += count * rules.skips[rank]
+            reversed_ += count * rules.turned[rank]
+            skipped += count * rules.skipped[rank]
             played += count
         rank = parts[-1][0]
         self.drawn = self.drawn - played if follows else 0
@@ -366,15 +366,15 @@ class State:
         self.first = False
         drew = self._refill(seat, played, rank)
         out = not drew and not (self.hand_mask[seat] or self.up_mask[seat] or self.down[seat])
-        burns = rules.burns[rank] or self.run >= rules.set_size
-        covers = rules.covers[rank] or (rules.covers_two[rank] and self.left == 2)
+        burns = rules.burning[rank] or self.run >= rules.set_size
+        covers = rules.covered[rank] or (rules.covered_two[rank] and self.left == 2)
         if out:
             self.out[seat] = True
             self.places.append(seat)
             self.left -= 1
         if self._ended(out=out):
             return
-        if burns or (rules.covers[rank] if out else covers):
+        if burns or (rules.covered[rank] if out else covers):
             self.turn = self._step(seat, direction, 1) if out else seat
         else:
             direction = -direction if reversed_ & 1 else direction

@@ -42,8 +42,8 @@ def state_of(rules: Rules, game: Game) -> State:
     if last is not None:
         ranks = [rank[card[0]] for card in last.cards]
         state.last, state.last_rank, state.last_direction = last.seat, ranks[-1], last.direction
-        state.last_reversed = sum(rules.reverses[r] for r in ranks)
-        state.last_skipped = sum(rules.skips[r] for r in ranks)
+        state.last_reversed = sum(rules.turned[r] for r in ranks)
+        state.last_skipped = sum(rules.skipped[r] for r in ranks)
         state.drawn = sum(rank[card[0]] == ranks[-1] for card in last.drawn)
     return state
 
