@@ -36,11 +36,7 @@ JOKERS_LATER = ("deck.jokers_from_seats", "deck.jokers_then")
 
 NO_JOKERS = "there are no jokers in the deck"
 TWO_PLAYERS = "with two players this changes nothing"
-IN_ANY_CASE = {
-    Acts.PILE: "the rank burns the pile in any case",
-    Acts.COVER: "the rank has to be covered in any case",
-    Acts.TURN: "the rank has this effect in any case",
-}
+IN_ANY_CASE = {Acts.COVER: "the rank has to be covered in any case"}
 """Why an effect that a rank has only while two seats are in play changes nothing."""
 
 

@@ -1,0 +1,43 @@
+"""Facts that stand in one place: `python -m ops.facts` counts those that do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ops.facts import MOST_FILES, files_that_name, main
+from service.domain.ruleset import EFFECTS
+
+
+@pytest.mark.parametrize("effect", EFFECTS)
+def test_an_effect_is_named_in_few_files(effect: str) -> None:
+    """All parts but the engine and the words read the table of effects (issue 36)."""
+    files = files_that_name(effect)
+    assert "service/domain/ruleset.py" in files
+    assert len(files) <= MOST_FILES, files
+
+
+def test_names_settings_and_arguments_count_and_sentences_do_not(tmp_path: Path) -> None:
+    texts = {
+        "attribute": "steps += rule.skips",
+        "setting": 'rule = f"ranks.{rank}.skips"',
+        "argument": "RankRule(skips=True)",
+        "field": "class RankRule:\n    skips: bool = False",
+        "sentence": '"""It skips a seat."""\nprint("A king skips a player.")  # skips',
+    }
+    (tmp_path / "service").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "service" / f"{name}.py").write_text(text)
+    found = {Path(name).stem for name in files_that_name("skips", tmp_path)}
+    assert found == {"attribute", "setting", "argument", "field"}
+
+
+@pytest.mark.heavy
+def test_the_command_counts_circles_owners_and_effects(capsys: pytest.CaptureFixture[str]) -> None:
+    main()
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first == "circles of imports: 0"
+    assert [line for line in lines if line.startswith("public class names with two owners: ")]
+    counted = [line for line in lines if line.startswith("Python files that name the effect ")]
+    assert len(counted) == len(EFFECTS)
