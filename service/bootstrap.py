@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final
 from uuid import UUID
 
 from redis import Redis
@@ -56,15 +57,16 @@ from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import Sequencer, SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
+from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, Readiness
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteVerifier
-from service.startup_checks import ALWAYS_READY, ClockWatch, Readiness, check_clock
+from service.startup_checks import ClockWatch, check_clock
 from service.store.archive import Bundles
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.lookups import Lookups, PostgresLookups, SeparateLookups
-from service.store.migrate import check as check_migrated
+from service.store.migrate import check_rows
 from service.store.postgres_events import PostgresStore
 from service.store.public_log import PostgresLog
 from service.store.replica import database_of
@@ -354,7 +356,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         notifier=notifier,
         availability=Availability(directory),
         ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
-        readiness=_readiness(settings, database, keyring, redis),
+        readiness=_readiness(database, keyring, redis),
         trials=QueuedTrials(redis),
         begin_turn=ConstantTime().begin,
         log_store=PostgresLog(database),
@@ -372,20 +374,32 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
     )
 
 
-def _readiness(
-    settings: Settings, database: Database, keyring: Keyring | KeyFile, redis: Redis | None
-) -> Readiness:
+PROBE_SECONDS: Final = 5.0
+"""The shortest time between two writes that test whether a move could be written."""
+
+REDIS_PROBE: Final = "shithead:probe"
+"""The key that a check of Redis sets: a full Redis answers, and refuses every write."""
+
+
+def _readiness(database: Database, keyring: Keyring | KeyFile, redis: Redis | None) -> Readiness:
     return Readiness(
         needed={
-            "database": database.reach,
-            "migrations": lambda: check_migrated(settings.database_url),
+            DATABASE: lambda: _check_database(database),
+            "migrations": lambda: check_rows(database.fetch),
+            "writes": AtMostEvery(PROBE_SECONDS, database.probe_write),
             "keys": keyring.check if isinstance(keyring, KeyFile) else lambda: None,
         },
         wanted={
             "redis": lambda: _check_redis(redis),
             "clock": lambda: check_clock(database),
         },
+        of_database=frozenset({"migrations", "writes", "clock"}),
     )
+
+
+def _check_database(database: Database) -> None:
+    database.reach()
+    database.accept()
 
 
 def _clocks(database: Database) -> tuple[datetime, datetime | None]:
@@ -414,7 +428,7 @@ def _keyring(settings: Settings) -> Keyring | KeyFile:
 
 
 def _check_redis(redis: Redis | None) -> None:
-    """Raise ConnectionError if Redis is not configured, RedisError if it does not answer."""
+    """Raise ConnectionError if Redis is not configured, RedisError if it refuses a write."""
     if redis is None:
         raise ConnectionError("SHITHEAD_REDIS_URL is not set")
-    redis.ping()
+    redis.set(REDIS_PROBE, "", ex=60)

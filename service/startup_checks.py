@@ -1,11 +1,11 @@
-"""Checks before and while a process serves: clock, keys, log name, readiness."""
+"""Checks before and while a process serves: clock, keys, log name."""
 
 from __future__ import annotations
 
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -231,58 +231,6 @@ def _refuse_new_keys(key_file: Path, database: Database) -> None:
             f"{key_file} does not exist, and {games} games were made with its keys: restore it "
             "(if it is lost for good, `shithead rotate-keys --new` creates another)"
         )
-
-
-Check = Callable[[], None]
-"""Raises an exception if a dependency of the process, such as the database, is not ready."""
-
-
-Status = tuple[bool, dict[str, str]]
-"""Whether all required dependencies are ready, and the status of every dependency."""
-
-
-class Readiness:
-    """
-    The checks of the dependencies of a process: required ones, and ones that are only reported.
-
-    The check of a dependency that hangs takes seconds. One thread of the process checks at a time;
-    calls meanwhile get the last status, so that they hold no further threads.
-    """
-
-    def __init__(self, *, needed: Mapping[str, Check], wanted: Mapping[str, Check]) -> None:
-        self._needed = needed
-        self._wanted = wanted
-        self._checking = threading.Lock()
-        self._last: Status | None = None
-
-    def check(self) -> Status:
-        """Return whether all required dependencies are ready, and the status of each."""
-        last = self._last
-        if not self._checking.acquire(blocking=last is None) and last is not None:
-            return last
-        try:
-            self._last = self._checked()
-        finally:
-            self._checking.release()
-        return self._last
-
-    def _checked(self) -> Status:
-        needed = {name: _status_of(check) for name, check in self._needed.items()}
-        wanted = {name: _status_of(check) for name, check in self._wanted.items()}
-        return all(status == "ok" for status in needed.values()), {**needed, **wanted}
-
-
-ALWAYS_READY = Readiness(needed={}, wanted={})
-"""For services in memory: always ready."""
-
-
-def _status_of(check: Check) -> str:
-    try:
-        check()
-    except Exception as error:  # noqa: BLE001 - after any error the dependency is not ready
-        # The type of the error only: its text can contain addresses and passwords.
-        return f"failed: {type(error).__name__}"
-    return "ok"
 
 
 LOGGED_DIFFERENCE: Final = timedelta(seconds=2)

@@ -191,3 +191,8 @@ COMMENT ON TABLE availability IS
     'clock of the database, so that sweepers on several machines agree.';
 COMMENT ON COLUMN availability.seen_at IS 'the last sign of life';
 COMMENT ON COLUMN availability.able_since IS 'the end of the last outage; null before the first one';
+
+COMMENT ON TABLE write_probes IS
+    'The probe of readiness writes here as a move writes to the record, and deletes its row again. '
+    'Each probe extends the file of the table, which a full disk refuses.';
+COMMENT ON COLUMN write_probes.filler IS 'more than half a page, stored uncompressed';

@@ -41,7 +41,8 @@ REVOKE ALL ON
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
-    game_rows, table_rows, unused_players, availability, applied_migrations, applied_files
+    game_rows, table_rows, unused_players, availability, write_probes, applied_migrations,
+    applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
@@ -97,9 +98,10 @@ GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up TO shithead
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 
-REVOKE ALL ON FUNCTION put_off_dispute, set_name, set_recovery, note_able FROM PUBLIC;
+REVOKE ALL ON FUNCTION put_off_dispute, set_name, set_recovery, note_able, probe_write FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION put_off_dispute, set_name, set_recovery, note_able TO shithead_service;
+GRANT EXECUTE ON FUNCTION put_off_dispute, set_name, set_recovery, note_able, probe_write
+TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;
 

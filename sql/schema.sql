@@ -492,3 +492,9 @@ CREATE TABLE availability (
     CONSTRAINT availability_pkey PRIMARY KEY (one),
     CONSTRAINT availability_has_one_row CHECK (one)
 );
+
+-- The probe of readiness writes here as a move writes to the record, and deletes its row again.
+-- Each probe extends the file of the table, which a full disk refuses.
+CREATE TABLE write_probes (
+    filler  text NOT NULL       -- more than half a page, stored uncompressed
+) WITH (toast_tuple_target=8160, autovacuum_vacuum_threshold=100, autovacuum_vacuum_scale_factor=0);

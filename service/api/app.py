@@ -37,6 +37,7 @@ from service.job_queue import client_of, giving_up_after
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.rulesets.statements import model
 from service.runtime.config import Settings, settings_from
+from service.runtime.readiness import State
 from service.runtime.telemetry import configure_logs, configure_traces
 from service.startup_checks import check_start, warn_of_redis
 from service.store.database import read_queries
@@ -154,10 +155,10 @@ def alive() -> Response:
 
 @health.get("/readyz")
 def ready() -> Response:
-    """Return 200 if database, migrations and keys are ready; Redis is reported, not required."""
-    is_ready, parts = services().readiness.check()
-    body = {"status": "ready" if is_ready else "unready", "parts": parts}
-    return _fresh(json_response(body, 200 if is_ready else 503))
+    """Return 200 if a move would be stored; Redis and the clock are reported, not required."""
+    state, parts = services().readiness.check()
+    body = {"status": state.value, "parts": parts}
+    return _fresh(json_response(body, 503 if state is State.UNREADY else 200))
 
 
 def _fresh(response: Response) -> Response:

@@ -57,6 +57,14 @@ DATABASE_SLOW = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+FAILED_CHECKS = Gauge(
+    "shithead_failed_check_timestamp_seconds",
+    "Time of the last check of readiness in which the part failed, 0 for never",
+    ["part"],
+    multiprocess_mode="mostrecent",
+)
+"""A time and not a status: the status would stay if nothing asks for readiness any more."""
+
 REPLICA_READS = Counter(
     "shithead_replica_reads", "Reads allowed on a replica, by outcome", ["outcome"]
 )

@@ -67,6 +67,9 @@ TRANSACTION_CONFLICTS = (psycopg.errors.SerializationFailure, psycopg.errors.Dea
 CANCEL_SECONDS = 1.0
 """Timeout for cancelling a statement."""
 
+ACCEPT_SECONDS = 2
+"""Timeout of a new connection that is a test; libpq has no shorter one."""
+
 
 SLOW_SECONDS = 5.0
 """Seconds for which a database counts as slow after a timeout."""
@@ -210,6 +213,28 @@ class Database:
         Raises StoreUnavailable if it does not answer, or if too many calls wait for a connection.
         """
         self.fetch("nothing")
+
+    def accept(self) -> None:
+        """
+        Check that the database accepts a new connection, as a pool that grows needs it.
+
+        Raises psycopg.OperationalError: a server whose postmaster hangs still answers on the
+        connections that the pool has.
+        """
+        psycopg.connect(self._url, connect_timeout=ACCEPT_SECONDS).close()
+
+    def probe_write(self) -> None:
+        """
+        Write as a move does, without a trace in the record.
+
+        Raises NotSent or TooSlow, or the error of PostgreSQL, whose class names the reason.
+        """
+        try:
+            self.change("probe_write")
+        except (NotSent, TooSlow):
+            raise
+        except StoreUnavailable as error:
+            raise error.__cause__ or error from None
 
     def close(self) -> None:
         """Close all connections; the next call opens new ones."""

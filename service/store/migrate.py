@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -121,15 +121,24 @@ def check(database_url: str, *, folder: Path = SQL) -> None:
     Check that the schema of the database is that of this release, or a later one.
 
     Raises MigrationError if a migration is missing, psycopg.OperationalError if the database does
-    not answer. For readiness; the service's role may call it too.
+    not answer.
     """
     with psycopg.connect(
         database_url, autocommit=True, cursor_factory=psycopg.RawCursor, connect_timeout=2
     ) as connection:
-        row = connection.execute(query("bookkeeping_exists")).fetchone()
-        if row is None or not row[0]:
-            raise MigrationError("the database has not been migrated: run `shithead migrate`")
-        applied = _applied(connection, "applied_migrations")
+        check_rows(lambda name: connection.execute(query(name)).fetchall(), folder=folder)
+
+
+def check_rows(rows_of: Callable[[str], list[tuple[Any, ...]]], *, folder: Path = SQL) -> None:
+    """
+    Check the schema like `check`, with a function that returns the rows of a named query.
+
+    For readiness, on a connection that is open; the service's role may call it too. Raises
+    MigrationError.
+    """
+    if rows_of("bookkeeping_exists") != [(True,)]:
+        raise MigrationError("the database has not been migrated: run `shithead migrate`")
+    applied = {name for name, _ in rows_of("applied_migrations")}
     missing = [file.name for file in _files(folder / "migrations") if file.name not in applied]
     if missing:
         raise MigrationError(

@@ -114,8 +114,8 @@ def test_requests_are_refused_during_the_outage_and_moves_continue_afterwards(
         answers = [pool.submit(ask, number) for number in range(CALLERS)]
         looker = Client(port=service.port)
         assert looker.call("GET", "/healthz").status == 200
-        if trouble is not locked:  # under a lock the database still answers other statements
-            assert looker.call("GET", "/readyz").status == 503
+        failing = "writes" if trouble is locked else "database"
+        wait_for(lambda: "failed" in _parts(looker)[failing], seconds=10)
         for answer in answers:
             result = answer.result(timeout=60)
             assert result.status == 503, result.body
@@ -125,6 +125,32 @@ def test_requests_are_refused_during_the_outage_and_moves_continue_afterwards(
     assert ada.get(f"/v1/games/{game}")["version"] >= before
     assert play_on([ada, bob], game, random.Random(2))["status"] == "ended"
     assert ada.get(f"/v1/games/{game}/audit")["result"] == "pass"
+
+
+def _parts(looker: Client) -> dict[str, str]:
+    """Return the status of each part, from readiness."""
+    answer = looker.call("GET", "/readyz")
+    parts: dict[str, str] = answer.json["parts"]
+    return parts
+
+
+def test_a_stopped_postmaster_is_named_as_the_database(
+    service: Running, database: EmbeddedPostgres
+) -> None:
+    """Its sessions still answer; a pool that has to grow would wait."""
+    looker = Client(port=service.port)
+    assert looker.call("GET", "/readyz").status == 200
+    assert database.process is not None
+    os.kill(database.process.pid, signal.SIGSTOP)
+    try:
+        answer = looker.call("GET", "/readyz")
+    finally:
+        os.kill(database.process.pid, signal.SIGCONT)
+    assert answer.status == 503
+    parts = answer.json["parts"]
+    assert (parts["database"], parts["migrations"]) == ("failed: ConnectionTimeout", "unknown")
+    assert parts["keys"] == "ok"
+    wait_for(lambda: looker.call("GET", "/readyz").status == 200, seconds=30)
 
 
 def test_the_api_answers_if_all_long_polls_are_taken_and_the_database_hangs(

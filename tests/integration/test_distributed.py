@@ -44,6 +44,7 @@ ON_ONE_SERVER = {
     "log_cosignatures": "the public log",
     "trail": "the operator log has one order",
     "availability": "one row for the whole service",
+    "write_probes": "always empty; a probe shows that the coordinator writes",
 }
 """Tables that are not distributed, with the reason."""
 

@@ -21,7 +21,7 @@ TABLES = (
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
     *("shuffled_decks", "blind_choices", "trail"),
     *LOG_TABLES,
-    *("availability", "applied_migrations", "applied_files"),
+    *("availability", "write_probes", "applied_migrations", "applied_files"),
 )
 
 

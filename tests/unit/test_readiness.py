@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from service.startup_checks import Readiness
+from service.runtime.readiness import AtMostEvery, Readiness, State
 
 
 def test_calls_during_a_check_get_the_last_status_at_once() -> None:
@@ -17,16 +17,57 @@ def test_calls_during_a_check_get_the_last_status_at_once() -> None:
             raise ConnectionError
 
     readiness = Readiness(needed={"database": database}, wanted={})
-    assert readiness.check() == (True, {"database": "ok"})
+    assert readiness.check() == (State.READY, {"database": "ok"})
     hung.set()
     late: list[object] = []
     checking = threading.Thread(target=lambda: late.append(readiness.check()))
     checking.start()
     assert entered.wait(10)
-    assert readiness.check() == (True, {"database": "ok"})
+    assert readiness.check() == (State.READY, {"database": "ok"})
     release.set()
     checking.join(10)
-    failed = (False, {"database": "failed: ConnectionError"})
+    failed = (State.UNREADY, {"database": "failed: ConnectionError"})
     assert late == [failed]
     entered.clear()
     assert readiness.check() == failed
+
+
+def test_a_failed_database_is_named_and_what_it_would_answer_is_unknown() -> None:
+    readiness = Readiness(
+        needed={"database": _fail, "writes": _fail, "keys": lambda: None},
+        wanted={"clock": _fail},
+        of_database=frozenset({"writes", "clock"}),
+    )
+    assert readiness.check() == (
+        State.UNREADY,
+        {
+            "database": "failed: ConnectionError",
+            "writes": "unknown",
+            "keys": "ok",
+            "clock": "unknown",
+        },
+    )
+
+
+def test_a_check_that_writes_is_made_every_five_seconds_at_most() -> None:
+    made, present = list[float](), [0.0]
+
+    def probe() -> None:
+        made.append(present[0])
+        if present[0] < 5:
+            raise ConnectionError
+
+    check = AtMostEvery(5, probe, monotonic=lambda: present[0])
+    results = []
+    for present[0] in (0.0, 1.0, 4.9, 5.0, 9.9, 10.0):
+        try:
+            check()
+            results.append(True)
+        except ConnectionError:
+            results.append(False)
+    assert made == [0.0, 5.0, 10.0]
+    assert results == [False, False, False, True, True, True]
+
+
+def _fail() -> None:
+    raise ConnectionError
