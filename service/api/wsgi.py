@@ -18,6 +18,7 @@ from service.api.app import create_app, create_stream_app
 from service.api.connections import ConnectionLimit
 from service.api.context import Context, context
 from service.api.stream_server import StreamServer
+from service.runtime.heartbeat import show_life
 
 pages.loaded_assets()  # once, where the fork server imports this module for all API processes
 
@@ -31,6 +32,7 @@ def calls() -> Flask:
     On a signal to stop, the server finishes the requests in progress. Long polls and streams
     would delay it for half a minute and be cut off, so they end at once instead.
     """
+    show_life()
     app = create_app()
     _on_stop(_started(app).waiting.end)
     return app
@@ -43,6 +45,7 @@ def streams() -> StreamServer:
     The event loop sets its signal handling after this function has returned, so `_on_stop` is
     called later, in the loop.
     """
+    show_life()
     app = create_stream_app()
     parts = _started(app)
     asyncio.get_event_loop().call_soon(_on_stop, parts.waiting.end)

@@ -179,6 +179,7 @@ def _reason(code: int) -> str:
 _PAUSE = 5.0  # seconds between two attempts to restart an ended server
 HEAD_MILLISECONDS = 30_000  # time limit for receiving the head of a request, idle time included
 HEAD_BYTES = 32 << 10  # size of the head of a request; one of 400 KiB took 3 s to parse
+HUNG_SECONDS = 10.0  # without a sign of life, after which an API or stream process is replaced
 BACKLOG = 4096  # connections that wait to be accepted
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is used
@@ -309,8 +310,9 @@ def _web_servers(settings: Settings) -> list[Program]:
     server += ["--host", settings.host, "--respawn-failed-workers", "--workers-kill-timeout", "3s"]
 
     def served(name: str, app: str, port: int, *interface: str) -> Program:
-        arguments = [*server, "--port", str(port), *interface, f"service.api.wsgi:{app}"]
-        return Program(name=name, module="granian", arguments=arguments)
+        arguments = [name, str(HUNG_SECONDS), *server, "--port", str(port), *interface]
+        arguments.append(f"service.api.wsgi:{app}")
+        return Program(name=name, module="service.api.server", arguments=arguments)
 
     sizes = ["--workers", str(settings.api_processes)]
     sizes += ["--blocking-threads", str(settings.api_threads)]

@@ -57,6 +57,11 @@ DATABASE_SLOW = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+RESTARTS = Counter(
+    "shithead_restarts", "Programs and servers that ended, or hung, and were replaced", ["program"]
+)
+"""Counted by the parent of the program: the supervisor of `shithead up`, or the web server."""
+
 FAILED_CHECKS = Gauge(
     "shithead_failed_check_timestamp_seconds",
     "Time of the last check of readiness in which the part failed, 0 for never",

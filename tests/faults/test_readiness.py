@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from service import bootstrap
+from service.job_queue import connect
 from service.local.servers import EmbeddedValkey
 from tests.servers import DatabaseServer, database_name
 from tests.worlds.api_world import World, make_world
@@ -138,7 +139,7 @@ def test_a_redis_that_is_down_or_full_degrades_the_service(own_url: str, tmp_pat
 
     try:
         assert seen() == (200, "ready", "ok")
-        redis = bootstrap.connect(valkey.url, seconds=5)
+        redis = connect(valkey.url, seconds=5)
         redis.config_set("maxmemory", 1)
         assert seen() == (200, "degraded", "failed: OutOfMemoryError")
         redis.config_set("maxmemory", 0)

@@ -1,0 +1,120 @@
+"""Signs of life: a server kills those of its processes that hang, so that they are replaced."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import struct
+import threading
+import time
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from service.runtime.telemetry import RESTARTS
+
+ROUNDS: Final = 10
+"""Rounds without a sign of life after which a process is killed."""
+
+_BEAT: Final = struct.Struct("!i")  # the process id; a pipe passes on so few bytes whole
+_READ: Final = 4096 * _BEAT.size
+_log = structlog.stdlib.get_logger("shithead.heartbeat")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Process:
+    handle: int  # a pidfd: its signals never reach another process that got the same id
+    silent: int = 0  # rounds since its last sign of life
+
+
+class Heartbeat:
+    """
+    A pipe on which the processes of a server show that they run, and the watch at its end.
+
+    Silence is counted in rounds of the watch and not in time: if the machine, or all processes
+    together, are suspended for an hour, nothing is killed afterwards.
+    """
+
+    def __init__(self, program: str, *, seconds: float) -> None:
+        self._program = program
+        self._interval = seconds / ROUNDS
+        self._reading, self._writing = os.pipe()
+        for end in (self._reading, self._writing):
+            os.set_blocking(end, False)
+        self._processes: dict[int, _Process] = {}
+
+    def beat(self) -> None:
+        """Show signs of life of this process from now on; it is one that the server forked."""
+        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+
+    def watch(self) -> None:
+        """Watch the processes from now on; the server replaces those that end."""
+        threading.Thread(target=self._watch, name="heartbeats", daemon=True).start()
+
+    def round(self) -> None:
+        """Count those that showed no sign of life since the last round, and end the hung ones."""
+        heard = self._heard()
+        for pid in heard - self._processes.keys():
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                self._processes[pid] = _Process(handle=os.pidfd_open(pid))
+        for pid, process in list(self._processes.items()):
+            process.silent = 0 if pid in heard else process.silent + 1
+            if select.select([process.handle], [], [], 0)[0]:  # it has ended
+                RESTARTS.labels(self._program).inc()
+                os.close(self._processes.pop(pid).handle)
+            elif process.silent == ROUNDS:
+                _log.error("a process hangs and is killed", program=self._program, pid=pid)
+                with contextlib.suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(process.handle, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Close the pipe and the handles of the processes."""
+        for descriptor in (self._reading, self._writing):
+            os.close(descriptor)
+        for process in self._processes.values():
+            os.close(process.handle)
+
+    def send(self, pid: int) -> None:
+        """Show a sign of life of one process."""
+        with contextlib.suppress(BlockingIOError):  # the watch hangs itself
+            os.write(self._writing, _BEAT.pack(pid))
+
+    def _heard(self) -> set[int]:
+        heard = set[int]()
+        with contextlib.suppress(BlockingIOError):
+            while data := os.read(self._reading, _READ):
+                heard.update(pid for (pid,) in _BEAT.iter_unpack(data))
+        return heard
+
+    def _beat(self) -> None:
+        while True:
+            self.send(os.getpid())
+            time.sleep(self._interval)
+
+    def _watch(self) -> None:
+        while True:
+            time.sleep(self._interval)
+            self.round()
+
+
+_present: list[Heartbeat] = []  # of the server that forked this process; at most one
+
+
+def watch_processes(program: str, *, seconds: float) -> None:
+    """
+    Kill each process of this server that shows no sign of life for `seconds`.
+
+    Call it before the processes are forked. Without effect on systems other than Linux.
+    """
+    if hasattr(os, "pidfd_open"):
+        _present.append(Heartbeat(program, seconds=seconds))
+        _present[0].watch()
+
+
+def show_life() -> None:
+    """Show signs of life to the server that forked this process; without effect if none did."""
+    for heartbeat in _present:
+        heartbeat.beat()

@@ -1,0 +1,69 @@
+"""A process of the API that hangs is replaced by its own parent, whoever runs that."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from service.local import programs
+from service.local.predecessors import children_of
+from service.local.programs import program_of, shared_metrics
+from service.runtime.config import Settings
+from tests.integration.test_metrics_address import answer
+from tests.running import free_port, running, wait_for
+
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs pidfds"),
+]
+
+SECONDS = 3.0
+
+
+def test_a_hung_api_process_is_replaced_and_counted(
+    database_url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "HUNG_SECONDS", SECONDS)
+    for name, folder in shared_metrics(tmp_path, memory=tmp_path).items():
+        monkeypatch.setenv(name, folder)
+    port = free_port()
+    with running(
+        *(database_url, redis_url, tmp_path),
+        workers=None,
+        metrics_port=port,
+        metrics_host="127.0.0.1",
+    ) as service:
+        processes = children_of(service.children["API"].pid)
+        assert len(processes) == 2
+        hung, other = processes
+        os.kill(hung, signal.SIGSTOP)
+        wait_for(lambda: hung not in children_of(service.children["API"].pid), seconds=60)
+        wait_for(lambda: len(children_of(service.children["API"].pid)) == 2, seconds=60)
+        wait_for(lambda: _restarts(port) == 1, seconds=60)
+        assert other in children_of(service.children["API"].pid)
+        assert "a process hangs and is killed" in service.written()
+        for _ in range(8):
+            assert answer(service.port, "/v1/bots")[0] == 200
+
+
+def test_containers_and_supervisors_run_the_same_parent() -> None:
+    """`shithead run api` becomes the program that `shithead up` starts; 10 s leave 5 s to start."""
+    settings = Settings(database_url="postgresql://", stream_port=1)
+    for role in ("api", "streams"):
+        program = program_of(settings, role)
+        assert program.module == "service.api.server"
+        assert program.arguments[:2] == [program.name, "10.0"]
+
+
+def _restarts(port: int) -> float:
+    try:
+        _, text = answer(port, "/metrics")
+    except OSError:
+        return -1
+    found = re.search(r'^shithead_restarts_total\{program="API"\} (\S+)$', text, re.MULTILINE)
+    return float(found[1]) if found else 0.0

@@ -1,0 +1,71 @@
+"""Processes that hang are killed, and a pause of the whole machine is no hang."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from service.runtime.heartbeat import ROUNDS, Heartbeat
+from service.runtime.telemetry import RESTARTS
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs pidfds")
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    child = subprocess.Popen(["sleep", "60"])
+    yield child
+    child.kill()
+    child.wait()
+
+
+@pytest.fixture
+def heartbeat() -> Iterator[Heartbeat]:
+    made = Heartbeat("test", seconds=60)
+    yield made
+    made.close()
+
+
+def test_a_silent_process_is_killed_after_ten_rounds_and_counted(
+    heartbeat: Heartbeat, process: subprocess.Popen[bytes]
+) -> None:
+    counter = RESTARTS.labels("test")
+    before = counter._value.get()
+    for _ in range(3 * ROUNDS):
+        heartbeat.send(process.pid)
+        heartbeat.round()
+    for _ in range(ROUNDS - 1):
+        heartbeat.round()
+    assert process.poll() is None
+    heartbeat.round()
+    assert process.wait(timeout=10) == -signal.SIGKILL
+    heartbeat.round()
+    heartbeat.round()
+    assert counter._value.get() == before + 1
+
+
+def test_a_pause_of_all_processes_kills_none(
+    heartbeat: Heartbeat, process: subprocess.Popen[bytes]
+) -> None:
+    """Suspended, the watch makes no rounds either; one round later the process is heard again."""
+    for _ in range(2 * ROUNDS):
+        for _ in range(ROUNDS - 1):  # however long a round takes by the clock
+            heartbeat.round()
+        heartbeat.send(process.pid)
+        heartbeat.round()
+    assert process.poll() is None
+
+
+def test_a_process_that_ended_before_its_sign_was_read_is_not_watched(
+    heartbeat: Heartbeat, process: subprocess.Popen[bytes]
+) -> None:
+    """Another process may have its id by then."""
+    heartbeat.send(process.pid)
+    process.kill()
+    process.wait()
+    heartbeat.round()
+    assert heartbeat._processes == {}
