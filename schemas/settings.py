@@ -96,6 +96,11 @@ def full_tree(tree: Tree) -> Tree:
     return full
 
 
+def setting_defaults() -> Tree:
+    """Return the default of each setting that a tree may leave out; `rank` has those of a rank."""
+    return {name: _defaults(kind) for name, kind in (*SECTIONS.items(), ("rank", RankRule))}
+
+
 def merged(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
     """Return `tree` with `changes` merged into it recursively."""
     result = dict(tree)
