@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from schemas.settings import Tree, full_tree, setting_defaults
 from service.rulesets.catalogue import Definition, Option, catalogue
+from service.rulesets.statements import Statement, model
 from service.shx.canonical import canonical
 
 SPEC: Final = Path(__file__).resolve().parent / "spec"
@@ -21,7 +22,8 @@ ABOUT: Final = (
     "SHA-256 of the canonical tree: of a ruleset with all defaults, of a value with that value "
     "alone chosen. Of a set each member in the value applies, and its hash is that of the member "
     "alone. An option with `sets` and without `effects` has any value of its kind: the setting "
-    "takes it."
+    "takes it. `cites` has the statement of each setting that has one of its own, for a rank only "
+    "if the table's options make it special; all others cite `shared`."
 )
 
 
@@ -36,6 +38,7 @@ def rulesets() -> dict[str, Any]:
         "about": ABOUT,
         "v": 1,
         "defaults": setting_defaults(),
+        "shared": _shared(),
         "rulesets": {name: _ruleset(known) for name, known in sorted(catalogue().items())},
     }
 
@@ -45,7 +48,28 @@ def _ruleset(known: Definition) -> dict[str, Any]:
         "hash": _hash(known.settings({})),
         "settings": full_tree(known.tree),
         "options": {name: _option(known, option) for name, option in known.options.items()},
+        "cites": {path: rule for path, rule in sorted(known.cites.items()) if _own(path, rule)},
+        "statements": _texts(known.statements),
     }
+
+
+def _shared() -> dict[str, Any]:
+    """Return the statements of the model, and the settings that cite them."""
+    shared = model()
+    of_ranks = {f"ranks.*.{name}": rule for name, rule in shared.rank_cites.items()}
+    cites = dict(sorted({**shared.cites, **of_ranks}.items()))
+    return {"cites": cites, "statements": _texts(shared.statements)}
+
+
+def _own(path: str, rule: str) -> bool:
+    return model().cites.get(path) != rule
+
+
+def _texts(statements: Iterable[Statement]) -> list[dict[str, Any]]:
+    return [
+        {"id": s.id, "section": s.section, "text": s.text, "reading": s.reading}
+        for s in statements
+    ]
 
 
 def _option(known: Definition, option: Option) -> dict[str, Any]:

@@ -38,6 +38,7 @@ SPECIFIED = {
     "rules.md": "the rules and their settings",
     "api.md": "this interface",
     "threat-model.md": "the threat model",
+    "rulesets.json": "the catalogue of rulesets, as data",
     "vectors.json": "test vectors of SHX/1",
 }
 """The files of the specification that are served, with their subjects."""
