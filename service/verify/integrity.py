@@ -277,9 +277,15 @@ class _Phases:
             raise Failed(seq, "aborted before it was created")
         if data["cause"] != "no_entropy":
             return
-        waited = self.phase == "shuffling" and data["seat"] is not None
-        if not waited or self.entropy[data["seat"]] in ("none", "revealed"):
+        if self.phase != "shuffling" or data["seat"] not in self._silent():
             raise Failed(seq, "aborted for entropy that was not outstanding")
+
+    def _silent(self) -> set[int]:
+        """Return the seats that could contribute; one that has committed waits for all others."""
+        waiting = {seat for seat, state in self.entropy.items() if state == "waiting"}
+        if any(mode == "commit" for seat, mode in self._modes() if seat in waiting):
+            return waiting
+        return {seat for seat, state in self.entropy.items() if state in ("waiting", "committed")}
 
 
 def _first_state(mode: str) -> str:

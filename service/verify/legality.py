@@ -22,6 +22,7 @@ from service.domain.deal import deal
 from service.domain.decide import decide
 from service.domain.events import (
     AbortCause,
+    BlindFailed,
     CardsDealt,
     Entropy,
     Event,
@@ -36,13 +37,15 @@ from service.domain.legal import default_moves, default_opener, may_act
 from service.domain.plays import candidate_plays
 from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset
 from service.replay.history import MoveKind, RecordedMove, move_behind
+from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import rules_behind
 from service.shx.canonical import parse_time
-from service.verify.finding import Answer, Cursor, Failed
+from service.verify.finding import Answer, Cursor, Failed, missing
 from service.verify.log import Log
 from service.verify.plain import NOT_ALLOWED
 from service.verify.without_deck import (
     check_throw,
+    fits_alone,
     with_dealt_face_up,
     with_shown,
     with_stated_opener,
@@ -54,15 +57,18 @@ MAX_NAMED: Final = 6
 """Maximum number of cards named that a seat could have played instead."""
 
 
-def check_legality(log: Log, cursor: Cursor) -> Answer:
+def check_legality(log: Log, cursor: Cursor, *, until: int | None = None) -> Answer:
     """
     Check that the rules allow each action and lead to exactly its outcomes.
+
+    Only events before `until` are judged, at which another check found that the events are out of
+    order or a card is not where it should be.
 
     With the deck every move is decided again; without it, only consequences of public facts are
     checked. The events of a move that is not allowed are applied as well, so that each move is
     judged by itself. The answer has a note if a seat had less time for its entropy than promised.
 
-    Raises Failed if the ruleset cannot be read.
+    Raises Failed if the ruleset cannot be read, Unanswered if not all events are judged.
     """
     cursor.seq = 0
     ruleset = log.ruleset
@@ -71,10 +77,15 @@ def check_legality(log: Log, cursor: Cursor) -> Answer:
     cursor.seq = None
     judge, collecting = _Judge(log), cursor.collecting_failures()
     for move in log.grouped[0]:
+        if until is not None and move.first >= until:
+            break
         cursor.seq, before = move.first, len(cursor.failures)
         with collecting:
             judge.judge(move)
         judge.apply_events(move, valid=len(cursor.failures) == before)
+    if until is not None:
+        cursor.failures[:] = [one for one in cursor.failures if (one.seq or 0) < max(until, 1)]
+        raise missing(f"events from seq {until} on are not judged: another check fails there")
     return Answer(text=short_entropy_time(log))
 
 
@@ -82,6 +93,11 @@ def _check_table(log: Log, ruleset: Ruleset) -> None:
     if not ruleset.seats_min <= log.seats <= ruleset.seats_max:
         rule = ruleset.cite("players.max", "players.min")
         raise Failed(0, f"{ruleset.id} is not for {log.seats} seats", rule)
+    pinned = log.created["ruleset"]
+    known = catalogue().get(ruleset.id)
+    settings = pinned["settings"]
+    if known is not None and settings not in (None, known.settings(pinned["options"])):
+        raise Failed(0, f"the settings are not those of {ruleset.id} with its options")
     if log.created["turn_limit"] > MAX_TURN_LIMIT:
         rule = ruleset.cite("model.turn_limit")
         raise Failed(0, f"the turn limit is greater than {MAX_TURN_LIMIT}", rule)
@@ -162,6 +178,8 @@ class _Judge:
             command = move_behind(event)
             if command is None:
                 continue
+            if self._kept_hidden(event, game):
+                return
             shown = game if self.deck_known else with_shown(game, event, seq)
             try:
                 decided = decide(command, shown)
@@ -176,6 +194,14 @@ class _Judge:
                 for step in decided:
                     game = evolve(game, step)
         self._compare(move.first, move.last, expected)
+
+    def _kept_hidden(self, event: Event, game: Game) -> bool:
+        """Return whether it is a playable blind card that stayed hidden: `hidden` reports it."""
+        if not isinstance(event, BlindFailed) or event.opening or not self.deck_known:
+            return False
+        p = game.seats[event.seat].down[event.slot]
+        hides = not game.ruleset.pick_up.show_blind
+        return hides and p is not None and fits_alone(game, game.deck[p])
 
     def _check_made_ready(self, game: Game, move: RecordedMove) -> None:
         """
@@ -338,7 +364,7 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
     """
     match abort.cause:
         case AbortCause.NO_ENTROPY:
-            _check_silence(game, abort.seat, seq)
+            pass  # `order` checks it
         case AbortCause.LEFT:
             if abort.seat is None:
                 raise Failed(seq, "aborted because a player left, and no seat is named")
@@ -368,11 +394,6 @@ def short_entropy_time(log: Log) -> str | None:
     allowed = clock["swap_seconds"] if clock else ENTROPY_SECONDS
     had = (parse_time(seal["at"]) - parse_time(log.events[0]["at"])).total_seconds()
     return f"aborted after {had:.6f} s of {allowed}" if had < allowed else None
-
-
-def _check_silence(game: Game, seat: Seat | None, seq: int) -> None:
-    if game.status is not Status.SHUFFLING or seat is None or seat not in _awaited(game):
-        raise Failed(seq, "aborted for entropy that was not outstanding")
 
 
 def _awaited(game: Game) -> tuple[Seat, ...]:

@@ -79,10 +79,11 @@ def verify_log(
     `verify_bundle`.
     """
     budget = budget or Budget()
-    findings, answers = _findings(_runs(log, bundle, outside, others), log, budget)
-    authorship = _authorship(log, findings, answers)
-    unheld = budget.attempt(lambda: _unheld(log, findings), None)
-    findings = tuple(_with_unheld(finding, unheld, authorship) for finding in findings)
+    found: list[Finding] = []
+    answers = _run_all(_runs(log, bundle, outside, others, found), log, budget, found)
+    authorship = _authorship(log, found, answers)
+    unheld = budget.attempt(lambda: _unheld(log, found), None)
+    findings = tuple(_with_unheld(finding, unheld, authorship) for finding in found)
     up_to = answers.get(Check.RECEIPTS, Answer()).reach
     needs = _keys_needed(log, outside)
     level = level_of(findings, up_to=up_to, signed=not needs)
@@ -110,10 +111,10 @@ def verify_log(
     )
 
 
-def _findings(
-    runs: Mapping[Check, Run], log: Log, budget: Budget
-) -> tuple[tuple[Finding, ...], dict[Check, Answer]]:
-    findings: list[Finding] = []
+def _run_all(
+    runs: Mapping[Check, Run], log: Log, budget: Budget, findings: list[Finding]
+) -> dict[Check, Answer]:
+    """Run the checks in their order: add each finding to `findings`, and return the answers."""
     answers: dict[Check, Answer] = {}
     for check in Check:
         late = Finding(check=check, result=Result.MISSING, reason=BUDGET), Answer()
@@ -124,12 +125,24 @@ def _findings(
         run = partial(_run, check, runs[check])
         finding, answers[check] = budget.attempt(run, late)
         findings.append(finding)
-    return tuple(findings), answers
+    return answers
+
+
+def _first_misplaced(findings: Sequence[Finding]) -> int | None:
+    """Return the first event out of order, or whose cards are not where they should be."""
+    checks = (Check.ORDER, Check.DEAL, Check.CUSTODY)
+    failed = [f.seq or 0 for f in findings if f.check in checks and f.result is Result.FAIL]
+    return min(failed, default=None)
 
 
 def _runs(
-    log: Log, bundle: Bundle, outside: OutsideEvidence, others: Sequence[Log]
+    log: Log,
+    bundle: Bundle,
+    outside: OutsideEvidence,
+    others: Sequence[Log],
+    found: Sequence[Finding],
 ) -> dict[Check, Run]:
+    """Return the function of each check; `found` has the findings of those that have run."""
     proof = bundle.files.get(PROOF) if outside.proof is None else outside.proof
     policy = Policy(keys=outside.witness_keys, quorum=outside.quorum, required=outside.witnessed)
     trust = Trust(keys=outside.server_keys, listed=outside.listed)
@@ -146,7 +159,7 @@ def _runs(
         Check.OPENINGS: lambda at: check_openings(log, _shown(bundle, log), at),
         Check.DEAL: lambda at: check_deal(log, at),
         Check.CUSTODY: lambda at: check_custody(log, at),
-        Check.LEGALITY: lambda at: check_legality(log, at),
+        Check.LEGALITY: lambda at: check_legality(log, at, until=_first_misplaced(found)),
         Check.HIDDEN: lambda at: check_hidden(log, at),
         Check.SIGNATURES: lambda at: check_signatures(
             log, outside.seat_keys, outside.key_changes, at

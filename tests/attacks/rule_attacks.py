@@ -158,7 +158,7 @@ def swap_for_a_silent_seat(f: Forgery) -> int:
     return seq + 1
 
 
-@attack("threes-time-outs", Check.LEGALITY, Family.CLOCK)
+@attack("threes-time-outs", Check.ORDER, Family.CLOCK)
 def a_silent_players_cards_swapped_by_the_server(f: Forgery) -> int | None:
     return swap_for_a_silent_seat(f)
 
@@ -219,10 +219,10 @@ def settings_with_the_id_of_other_settings(f: Forgery) -> int | None:
     return 0
 
 
-@attack("shithead", Check.LEGALITY, Family.EDIT)
+@attack("shithead", Check.COMMITMENTS, Family.EDIT)
 def another_ruleset_named_afterwards(f: Forgery) -> int | None:
     f.data(0)["ruleset"]["id"] = "threes"
-    return None
+    return 0
 
 
 @attack("shithead", Check.LEGALITY, Family.EDIT)

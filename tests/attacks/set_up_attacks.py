@@ -156,7 +156,7 @@ def entropy_called_missing_after_the_deal(f: Forgery) -> int | None:
     return _aborted(f, f.find("cards_played"), "no_entropy", 1)
 
 
-@attack("shithead-keyed", Check.LEGALITY, Family.CLOCK)
+@attack("shithead-keyed", Check.ORDER, Family.CLOCK)
 def a_seat_blamed_that_waited_for_another_to_commit(f: Forgery) -> int | None:
     """One seat has committed and the other has not; only the other delays the game."""
     one, two = f.find("entropy_committed"), f.find("entropy_committed", n=1)

@@ -25,7 +25,7 @@ def a_pick_up_deleted(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shithead", Check.LEGALITY, Family.REORDERING)
+@attack("shithead", Check.CUSTODY, Family.REORDERING)
 def two_moves_in_the_other_order(f: Forgery) -> int | None:
     one = f.find("cards_played", lambda e: e["data"]["turn"] != e["data"]["seat"], 6)
     two = f.move_end(one) + 1
@@ -62,7 +62,7 @@ def an_inserted_pick_up(f: Forgery) -> int | None:
     return seq
 
 
-@attack("shithead", Check.LEGALITY, Family.AFTER_OUT)
+@attack("shithead", Check.CUSTODY, Family.AFTER_OUT)
 def a_move_by_a_seat_that_is_out(f: Forgery) -> int | None:
     out = f.find("seat_out")
     seat = f.data(out)["seat"]
@@ -125,11 +125,11 @@ def throws_in_another_order(f: Forgery) -> int | None:
     return one
 
 
-@attack("reverse", Check.LEGALITY, Family.SPECIAL)
+@attack("reverse", Check.SHUFFLE, Family.SPECIAL)
 def a_first_hand_played_as_a_second_one(f: Forgery) -> int | None:
     """Other cards are thrown, so all later events differ."""
     f.data(0).update(hand=2, prev_game=f.data(0)["table"], dealer=0)
-    return None
+    return f.find("deck_committed")
 
 
 @attack("shit-boot", Check.DEAL, Family.SPECIAL)

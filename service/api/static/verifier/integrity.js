@@ -176,6 +176,11 @@ class Course {
     return [...this.seats("value"), ...this.seats("commit")].filter((seat) => !this.revealed.has(seat));
   }
 
+  /** @returns {number[]} the seats that could contribute; one that has committed waits for all others */
+  silent() {
+    return this.outstanding().filter((seat) => this.allCommitted() || !this.committed.has(seat));
+  }
+
   /** @param {string} type @param {number} seat */
   contribute(type, seat) {
     this.expect(["shuffling"]);
@@ -224,7 +229,7 @@ class Course {
 
   /** @param {any} data */
   abort({ cause, seat }) {
-    if (cause === "no_entropy" && !(this.phase === "shuffling" && this.outstanding().includes(seat))) this.fail("not_outstanding");
+    if (cause === "no_entropy" && !(this.phase === "shuffling" && this.silent().includes(seat))) this.fail("not_outstanding");
     this.phase = "over";
   }
 }
