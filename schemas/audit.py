@@ -6,6 +6,7 @@ from marshmallow import fields, validate
 
 from schemas.moves import MoveSchema
 from schemas.strict_fields import (
+    CARD_PATTERN,
     Boolean,
     Chosen,
     Closed,
@@ -15,6 +16,7 @@ from schemas.strict_fields import (
     QueryInteger,
     about,
     card_field,
+    card_list,
     described,
     list_of,
     page_of,
@@ -24,6 +26,9 @@ from schemas.strict_fields import (
 from schemas.tables import ENTROPY
 from schemas.views import GameViewSchema
 from service.shx.validators import MAX_SEATS
+
+_CODE = CARD_PATTERN.removeprefix("^").removesuffix("$")
+CARDS_PATTERN = f"^{_CODE}(?:,{_CODE})*$"
 
 ZONES = ("stock", "pile", "burned", "hand", "up", "down")
 
@@ -48,6 +53,32 @@ class NotLegalSchema(Closed):
     card = card_field(**described("the card"))
     rules = _rules()
     text = fields.String(**described("why it cannot be played"))
+
+
+class CardsQuery(Closed):
+    """Cards, in a query."""
+
+    cards = PatternString(
+        CARDS_PATTERN,
+        "is not a list of card codes",
+        required=True,
+        **about("codes of cards, with commas between them: `5c,9h`"),
+    )
+
+
+class ReasonsSchema(Closed):
+    """Why cards of the caller cannot be played together now."""
+
+    game = fields.UUID(**described("the id of the game"))
+    version = Integer(**described("the version for which this holds"))
+    seat = seat_field("the seat of the caller")
+    cards = card_list(**about("the cards, as in the query"))
+    legal = Boolean(**described("whether the cards can be played"))
+    rules = fields.List(
+        fields.String(required=True),
+        **described("statements that forbid it, the deciding one first; empty if it is legal"),
+    )
+    text = fields.String(**described("why they cannot be played; empty if they can"))
 
 
 class EffectSchema(Closed):

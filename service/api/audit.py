@@ -9,12 +9,14 @@ from flask import Response
 from schemas.audit import (
     BlindChoicesQuery,
     BlindChoicesSchema,
+    CardsQuery,
     CustodySchema,
     DecisionQuery,
     DecisionSchema,
     KnowledgeQuery,
     KnowledgeSchema,
     ReadingPageSchema,
+    ReasonsSchema,
     ShufflesSchema,
 )
 from schemas.strict_fields import PageQuery
@@ -51,6 +53,26 @@ def move(call: Call, game_id: UUID, seq: int) -> Response:
     """
     found = services().auditing.move(call.caller, game_id, seq, with_opinion=call.query["opinion"])
     return private(json_response(found))
+
+
+@operation(
+    audit,
+    "GET",
+    "/games/<uuid:game_id>/reasons",
+    query=CardsQuery,
+    answer=ReasonsSchema,
+    token=Token.NEEDED,
+    refuses=("not-found", "not-seated", "forbidden", "not-your-turn", "game-over"),
+    headers=(InviteHeaders,),
+)
+def reasons(call: Call, game_id: UUID) -> Response:
+    """
+    Return why cards of the caller, who is on turn, cannot be played together.
+
+    Cards of the hand and face-up cards only. It is no attempt to play: nothing is recorded.
+    """
+    cards = call.query["cards"].split(",")
+    return private(json_response(services().auditing.reasons(call.caller, game_id, cards)))
 
 
 @operation(

@@ -144,14 +144,34 @@ def _unplayed(game: Game, seat: Seat, card: Card) -> NotLegal:
         return _out_of_turn(game, card)
     stacks = () if state.hand else state.up
     cards = next((stack for stack in stacks if card in stack), (card,))
+    rules, text = _refusing(game, seat, cards)
+    return NotLegal(card=card, rules=rules, text=text)
+
+
+def _refusing(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[tuple[str, ...], str]:
+    """Return the statements that refuse a play on turn, and the reason."""
     try:
         check_play(game, seat, cards)
     except RuleRefused as refused:
-        return NotLegal(card=card, rules=_rules(game, refused), text=refused.detail)
+        return _rules(game, refused), refused.detail
     except CommandRefused as refused:
-        return NotLegal(card=card, rules=cited(game.ruleset, ("model",)), text=str(refused))
+        return cited(game.ruleset, ("model",)), str(refused)
     rules = cited(game.ruleset, ("opening.opener", "model.first_come"))
-    return NotLegal(card=card, rules=rules, text="this seat does not qualify for the opening")
+    return rules, "this seat does not qualify for the opening"
+
+
+def why_not(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[tuple[str, ...], str] | None:
+    """
+    Return the statements and the reason for which a seat on turn cannot play cards of its own.
+
+    Return None if it can. For a card of `not_legal`, the answer is the same. `game` is what the
+    seat sees, so the answer reveals nothing else.
+    """
+    try:
+        decide(Play(seat=seat, cards=cards), game)
+    except CommandRefused:
+        return _refusing(game, seat, cards)
+    return None
 
 
 def _out_of_turn(game: Game, card: Card) -> NotLegal:

@@ -215,3 +215,15 @@ class Table(_Seated, _Invited):
     game: str | None
     games: list[TableGame]
     next_dealer: int | None
+
+
+class Reasons(TypedDict):
+    """Why cards cannot be played together by the seat on turn; `rules` is empty if they can."""
+
+    game: str
+    version: int
+    seat: int
+    cards: list[str]
+    legal: bool
+    rules: list[str]
+    text: str

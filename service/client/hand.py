@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.client.answers import Entropy, GameView, Move
+from service.client.answers import Entropy, GameView, Move, Reasons
 from service.client.api import WAIT, Api, Refused
 from service.client.local_log import Contradicted, LocalLog, Share
 from service.client.player_files import PlayerFolder, write_private
@@ -185,6 +185,15 @@ class Hand:
             )
         version = view["version"]
         self._store_receipt(self.player.api.post(f"{self._path}/moves", body, version=version))
+
+    def reasons(self, cards: Sequence[str]) -> Reasons:
+        """
+        Return why cards of the player's hand or face-up cards cannot be played now, on turn.
+
+        The server does not record the question. Raises Refused or NotAnswered.
+        """
+        found: Reasons = self.player.api.get(f"{self._path}/reasons?cards={','.join(cards)}")
+        return found
 
     def verified(self, seat_keys: Mapping[int, str] | None = None) -> Report:
         """

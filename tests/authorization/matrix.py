@@ -111,6 +111,7 @@ BODIES: dict[str, Any] = {
 
 REQUIRED_QUERIES: dict[str, str] = {
     "GET /v1/rulesets/{ruleset_id}/differences": "from=threes",
+    "GET /v1/games/{game_id}/reasons": "cards=Th",
     "GET /v1/games/{game_id}/audit/knowledge": "seat=0",
     "GET /v1/statistics/blind-choices": "player={accused}",
     "GET /v1/log/proof": "game={published}",

@@ -290,6 +290,9 @@ def _play(recorder: Recorder, people: dict[str, Any]) -> str:
         view = recorder.done("GET", game, by=seats[turn], keep=step == 2)
         plays = [move for move in view["moves"] if move["type"] == "play"]
         move = (plays or view["moves"])[0]
+        if step == 2:
+            cards = ",".join(view["seats"][turn]["hand"]["cards"][:2])
+            recorder.done("GET", f"{game}/reasons?cards={cards}", by=seats[turn])
         sent = {"If_Match": f'"v{view["version"]}"', "Idempotency_Key": f"move-{step}"}
         recorder.done("POST", f"{game}/moves", move, by=seats[turn], keep=step == 2, **sent)
     recorder.done("POST", f"{game}/back", {}, by=ada)

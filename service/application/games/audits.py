@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -16,11 +16,13 @@ from service.application.games.queries import Games, cursor_of
 from service.application.games.refused_moves import Refusals, unproven
 from service.application.quotas import following, listing, work
 from service.audit.custody import custody, events_processed
-from service.audit.decision import decision
+from service.audit.decision import decision, why_not
 from service.audit.knowledge import events_known, knowledge
 from service.bots.bot import with_settings
 from service.bots.searching import BOT, opinion
+from service.domain.cards import Card
 from service.domain.commands import Seat, UnknownCard
+from service.domain.game import Game, Status
 from service.domain.view import ALL, Viewer
 from service.replay.history import History
 from service.shx.canonical import format_time
@@ -74,6 +76,37 @@ class Auditing:
             with work(OPINION_WORK):
                 found["opinion"] = _opinion(found, entry.record.created["ruleset"]["settings"])
         return found
+
+    def reasons(self, caller: Caller, game: UUID, cards: Sequence[Card]) -> dict[str, Any]:
+        """
+        Return why the caller, who is on turn, cannot play cards of the own hand or face-up cards.
+
+        Nothing is recorded: the question is no attempt. Raises Refusal `not-found`, `not-seated`,
+        `game-over` or `not-your-turn`, and `forbidden` for any other card, wherever it lies.
+        """
+        entry = self.games.entry(caller, game)
+        seat = entry.seat_of(caller.player)
+        if seat is None:
+            raise Refusal("not-seated", "only a seat of the game can ask about its cards")
+        seen = self._history(entry, caller)[0].games[-1]
+        _check_on_turn(seen, seat)
+        state = seen.seats[seat]
+        if not set(cards) <= {*state.hand, *state.up_cards}:
+            raise Refusal(
+                "forbidden", "a seat asks about cards of its own hand and its face-up cards only"
+            )
+        with work(1):
+            refused = why_not(seen, seat, tuple(cards))
+        rules, text = refused or ((), "")
+        return {
+            "game": str(game),
+            "version": seen.version,
+            "seat": seat,
+            "cards": list(cards),
+            "legal": refused is None,
+            "rules": list(rules),
+            "text": text,
+        }
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
         """Return the path of a card; raises Refusal `not-found` or `unknown-card`."""
@@ -152,6 +185,15 @@ class Auditing:
     def _history(self, entry: GameEntry, caller: Caller) -> tuple[History, Viewer]:
         viewer: Viewer = ALL if entry.record.sealed else entry.seat_of(caller.player)
         return self.histories.of(entry, viewer), viewer
+
+
+def _check_on_turn(game: Game, seat: Seat) -> None:
+    """Raise Refusal unless the seat is on turn, or may be the first to open."""
+    if game.status in (Status.ENDED, Status.ABORTED):
+        raise Refusal("game-over", "the hand is over")
+    opens = game.first_turn and game.turn is None
+    if game.status is not Status.PLAYING or not (opens or game.turn == seat):
+        raise Refusal("not-your-turn", "a seat asks about its cards on its own turn only")
 
 
 def _opinion(found: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any] | None:

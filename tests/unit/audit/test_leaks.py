@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from service.audit.custody import custody
-from service.audit.decision import decision
+from service.audit.decision import decision, why_not
 from service.audit.knowledge import knowledge
 from service.domain.cards import Card
 from service.domain.events import Event
@@ -41,6 +41,10 @@ def answers(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) 
     answer += [custody(history, card, viewer=viewer) for card in sorted(deck)[::3]]
     if isinstance(viewer, int):
         answer += [knowledge(history, viewer, at) for at in (1, version // 2 + 1, version)]
+        seen = history.games[-1]
+        own = (*seen.seats[viewer].hand, *seen.seats[viewer].up_cards)
+        if seen.turn == viewer:
+            answer += [why_not(seen, viewer, pair) for pair in ((own[:1]), own[:2], own[-2:])]
     return orjson.dumps(answer)
 
 
