@@ -20,6 +20,13 @@ A path of the service without scripts, which a page shows between two tests.
 A page of the same site stays in its process; `about:blank` would get another one.
 """
 
+PACELESS: Final = """
+try {
+    localStorage.getItem("shithead.pace") ?? localStorage.setItem("shithead.pace", "off");
+} catch {}
+"""
+"""A script with which a table shows every event at once, unless the test chose a pace."""
+
 UNDRAWN: Final = """
 const transparent = new CSSStyleSheet();
 transparent.replaceSync("html { opacity: 0 !important }");
@@ -34,15 +41,18 @@ counts as visible. Drawing takes a sixth of the processor time of all pages.
 
 
 def new_context(
-    browser: Browser, address: str, *, drawn: bool = False, **options: object
+    browser: Browser, address: str, *, drawn: bool = False, paced: bool = False, **options: object
 ) -> BrowserContext:
     """
     Return a browser context for the service at `address`; the options are Playwright's.
 
-    Its pages are drawn if `drawn`, and in a long run: no test compares pixels.
+    Its pages are drawn if `drawn`, and in a long run: no test compares pixels. They show every
+    event at once unless `paced`.
     """
     context = browser.new_context(base_url=address, **options)  # type: ignore[arg-type] # as given
     context.set_default_timeout(TIMEOUT)
+    if not paced:
+        context.add_init_script(PACELESS)
     if not (drawn or is_long()):
         context.add_init_script(f"{{ {UNDRAWN} }}")
     return context

@@ -5,8 +5,8 @@
  */
 
 import { brief, picture, printed, sorted, spelled } from "./cards.js";
-import { demandText, seatName } from "./captions.js";
-import { h, svg } from "./dom.js";
+import { askText, demandText, seatName } from "./captions.js";
+import { find, h, replace, svg } from "./dom.js";
 import { listed, t } from "./i18n.js";
 
 /** Maximum number of top cards of the pile that are pictured; the count and the list on request are of all cards. */
@@ -19,6 +19,7 @@ const SHOWN = 5;
  * @property {number | null} [bag] the seat that wears the paper bag
  * @property {string[]} [order] ranks, low to high
  * @property {boolean} [open] whether the known cards of hands are shown
+ * @property {any[]} [line] what happened last, in words
  */
 
 /**
@@ -55,7 +56,7 @@ function slot(seat, at, small) {
   const stack = seat.up[at] ?? [];
   const down = seat.down[at];
   if (small) return stack.map(chip);
-  return h("span", { class: `slot ${stack.length ? "open" : ""}` }, [
+  return h("span", { class: `slot ${stack.length ? "open" : ""}`, "data-place": at }, [
     down ? picture(null, { label: "" }) : null,
     ...stack.map((card) => picture(card, { label: "" })),
   ]);
@@ -133,6 +134,17 @@ export function plaque(seat, scene, small) {
   );
 }
 
+/** Show the seats at the sides. A row that is wider than the page scrolls to the seat on turn. @param {HTMLElement} left @param {HTMLElement} top @param {HTMLElement} right */
+export function showSeats(left, top, right) {
+  const before = document.querySelector(".side.top")?.scrollLeft ?? 0;
+  replace(find("#others"), left, top, right);
+  if (top.scrollWidth <= top.clientWidth) return;
+  top.tabIndex = 0; // the keys scroll it
+  top.scrollLeft = before;
+  const seat = top.querySelector(".turn");
+  if (seat instanceof HTMLElement) top.scrollLeft = seat.offsetLeft - (top.clientWidth - seat.offsetWidth) / 2;
+}
+
 /** The cards of a hand that the view names. @param {Api["SeatView"]} seat @param {Scene} scene @param {boolean} small */
 function openHand(seat, scene, small) {
   const cards = sorted(seat.hand.cards ?? seat.hand.known, scene.order);
@@ -145,19 +157,27 @@ function openHand(seat, scene, small) {
  *
  * @param {Api["GameView"]} view
  * @param {string} heading
+ * @param {(seat: number) => string} [detail] what a seat did, in a few words
  */
-export const outcome = ({ result, seats }, heading) =>
+export const outcome = ({ result, seats }, heading, detail) =>
   h("div", { class: "result" }, [
     h("h2", null, [heading]),
     result
       ? h("ol", { class: "places" }, result.places.map((seat) =>
-          h("li", { class: seat === result.shithead ? "last" : "", translate: "no" }, [seatName(seats[seat])]),
+          h("li", { class: seat === result.shithead ? "last" : "" }, [
+            h("span", { translate: "no" }, [`${seatName(seats[seat])}${seat === result.shithead ? " 🛍" : ""}`]),
+            detail ? h("small", null, [detail(seat)]) : null,
+          ]),
         ))
       : null,
   ]);
 
-/** @param {Api["GameView"]} view @returns {HTMLElement} stock, pile, demand, direction, burned cards */
-export function middle(view) {
+/**
+ * Return stock, pile, demand, direction and number of burned cards.
+ *
+ * @param {Api["GameView"]} view @param {Partial<Scene>} [scene] @returns {HTMLElement}
+ */
+export function middle(view, { order, line } = {}) {
   const pile = view.pile;
   const shown = pile.slice(-SHOWN);
   const top = shown.at(-1);
@@ -182,18 +202,19 @@ export function middle(view) {
       ]),
       h("div", { class: "facts" }, [turning(view.direction), burned(view.burned.length)]),
     ]),
-    view.status === "playing" ? demand(view) : null,
+    view.status === "playing" ? demand(view, order) : null,
+    line ? h("p", { class: "line", "aria-hidden": "true" }, line) : null,
   ]);
 }
 
 const burned = (/** @type {number} */ count) => h("span", { class: "burned", "data-burned": "" }, [t("burned", { n: count })]);
 
-/** @param {Api["GameView"]} view */
-function demand(view) {
+/** @param {Api["GameView"]} view @param {string[]} [order] */
+function demand(view, order) {
   const ranks = sorted(view.demand.ranks.map((rank) => (rank === "X" ? "X1" : `${rank}s`)));
   const all = view.demand.kind === "anything";
   return h("p", { class: "demand", "aria-hidden": "true" }, [
-    h("strong", null, [demandText(view.demand)]),
+    h("strong", null, [askText(view.demand, order)]),
     all ? null : h("span", { class: "ranks", translate: "no" }, [ranks.map((card) => printed(card[0])).join(" ")]),
   ]);
 }

@@ -4,14 +4,15 @@
  * A sentence describes only the event; the next seat and the demand of the pile are in the view.
  */
 
-import { brief, spelled } from "./cards.js";
+import { brief, printed, rankOf, sorted, spelled } from "./cards.js";
 import { h } from "./dom.js";
-import { has, listed, t } from "./i18n.js";
+import { either, has, listed, t } from "./i18n.js";
 
 /**
  * @typedef {Object} Voice how sentences are worded
  * @property {(seat: number) => string} who the name of a seat
  * @property {boolean} [aloud] cards in words, for screen readers; else in symbols
+ * @property {(seq: number) => string | null} [turned] the card that the reader turned in an event that hides it
  */
 
 /**
@@ -32,6 +33,25 @@ export function seatName(seat) {
  */
 export function demandText({ kind, rank }) {
   return rank === null ? t("demand.anything") : t(`demand.${kind}`, { rank: t(`rank.${rank}`) });
+}
+
+/**
+ * Return the demand of the pile in few signs, with the ranks that fit besides: "9 or higher, or a 2".
+ *
+ * @param {Api["Demand"]} demand of a view
+ * @param {string[]} [order] ranks, low to high, from the settings of the ruleset
+ */
+export function askText({ kind, rank, ranks }, order = []) {
+  if (rank === null) return t("ask.anything");
+  const at = order.indexOf(rank);
+  const ask = t(`ask.${kind}`, { rank: printed(rank) });
+  const isAsked = (/** @type {number} */ one) => (kind === "at_least" ? one >= at : kind === "at_most" ? one <= at : one < at);
+  const more = at < 0 ? [] : ranks.filter((one) => !isAsked(order.indexOf(one)) || !order.includes(one));
+  if (!more.length) return ask;
+  const named = sorted(more.map((one) => (one === "X" ? "X1" : `${one}s`)), order).map(([one]) =>
+    t(has(`ask.rank.${one}`) ? `ask.rank.${one}` : "ask.rank", { rank: printed(one) }),
+  );
+  return t("ask.also", { ask, ranks: either(named) });
 }
 
 /**
@@ -102,6 +122,8 @@ export function caption(event, voice) {
     names,
   };
   const sentence = /** @type {((data: object, values: Values, voice: Voice) => string) | undefined} */ (SENTENCES[event.type]);
+  const turned = event.type === "blind_failed" && !event.data.opening && voice.turned?.(event.seq);
+  if (turned) return t("did.blind", { ...values, card: name(turned) });
   if (sentence) return sentence(data, values, voice);
   return has(`did.${event.type}`) ? t(`did.${event.type}`, values) : event.type;
 }
@@ -138,6 +160,23 @@ const ACTIONS = new Set([
   "cards_thrown", "cards_swapped", "table_laid", "cards_played", "pile_burned",
   "pile_picked_up", "blind_failed", "stock_failed", "turn_passed", "turn_timed_out", "seat_out",
 ]); // prettier-ignore
+
+/**
+ * Return the last action in words, with the rank that burned the pile; empty before the first.
+ *
+ * @param {Api["Event"][]} events
+ * @param {Voice} voice
+ */
+export function lastAction(events, voice) {
+  const newest = [...events].reverse();
+  const last = newest.find(({ type }) => ACTIONS.has(type));
+  if (!last) return "";
+  const { type, data } = last;
+  const played = newest.find((one) => one.type === "cards_played");
+  const text = caption(last, voice);
+  if (type !== "pile_burned" || data.cause !== "rank" || played?.type !== "cards_played") return text;
+  return `${text} (${t(`rank.${rankOf(played.data.cards.at(-1) ?? "")}`)})`;
+}
 
 /**
  * Return the last three actions of a seat in some events as a short text: "7♣ 7♥ · burned 4".

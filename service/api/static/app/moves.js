@@ -7,7 +7,7 @@
 
 import { rankOf } from "./cards.js";
 
-const STRIP = 27; // pixels of a card that stay visible under the next one
+const STRIP = 24; // pixels of a card that stay visible under the next one
 
 /** @param {string[]} one @param {string[]} other */
 const same = (one, other) => one.length === other.length && one.every((card) => other.includes(card));
@@ -55,6 +55,20 @@ export function playable(view, chosen) {
  */
 export const leading = (view) =>
   withMany(view, new Set(plays(view).flatMap((cards) => cards.filter((card) => rankOf(card) === rankOf(cards[0])))));
+
+/**
+ * Return the ranks that lead a listed play only together with another rank, as a five does.
+ *
+ * @param {Api["GameView"]} view
+ */
+export function dependent(view) {
+  const leads = new Map();
+  for (const cards of plays(view)) {
+    const isAlone = cards.every((card) => rankOf(card) === rankOf(cards[0]));
+    leads.set(rankOf(cards[0]), isAlone || leads.get(rankOf(cards[0])) || false);
+  }
+  return [...leads.keys()].filter((rank) => !leads.get(rank));
+}
 
 /** Add all cards of each rank of which the server lists only one set of each size. @param {Api["GameView"]} view @param {Set<string>} found */
 function withMany(view, found) {
@@ -116,6 +130,20 @@ export const isListed = (view, chosen) =>
 
 /** @param {Api["GameView"]} view @param {string[]} chosen @returns {boolean} whether the cards are part of a play that the server lists */
 export const isPart = (view, chosen) => plays(view).some((cards) => chosen.every((card) => cards.includes(card)));
+
+/**
+ * Return the face-down card that the viewer turned and took between two views, null if there is none.
+ *
+ * @param {Api["GameView"]} before @param {Api["GameView"]} after
+ * @returns {string | null}
+ */
+export function turnedCard(before, after) {
+  const [was, is] = [ownSeat(before), ownSeat(after)];
+  const lying = (/** @type {Api["SeatView"]} */ seat) => seat.down.filter(Boolean).length;
+  if (!was || !is || lying(is) >= lying(was)) return null;
+  const known = new Set([...(was.hand.cards ?? []), ...was.up.flat(), ...before.pile]);
+  return is.hand.cards?.find((card) => !known.has(card)) ?? null;
+}
 
 /**
  * Return the layout of a hand: as few rows as possible, of about equal length.

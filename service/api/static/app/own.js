@@ -3,10 +3,11 @@
  */
 
 import { demandText, moveInWords, seatName } from "./captions.js";
-import { brief, button, picture, rankOf, sorted, spelled } from "./cards.js";
+import { brief, button, picture, printed, rankOf, sorted, spelled } from "./cards.js";
 import { find, h } from "./dom.js";
+import { guide } from "./guide.js";
 import { listed, t } from "./i18n.js";
-import { chosenAfter, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
+import { chosenAfter, dependent, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
 
 const DRAG = 8; // pixels before a press becomes a drag
 
@@ -36,7 +37,7 @@ export const laying = ({ view, ruleset }) =>
 
 const swapping = (/** @type {Game} */ { view }) => view.status === "swapping" && !ownSeat(view)?.ready;
 
-const orderOf = (/** @type {Game} */ game) => settingsOf(game.ruleset).order.low_to_high;
+export const orderOf = (/** @type {Game} */ game) => settingsOf(game.ruleset).order.low_to_high;
 
 /**
  * Handle a press on an own card; in the exchange phase a pair is exchanged at once.
@@ -96,40 +97,75 @@ export function chosenMove({ view, choice }) {
   return along && !isListed(view, choice.cards) ? along : playOf(view, choice.cards);
 }
 
-/** Whether the chosen cards are an illegal play; posting it shows the rule that forbids it. @param {Game} game */
-const asksWhy = (game) => chosenMove(game)?.type === "play" && !isPart(game.view, game.choice.cards) && !isListed(game.view, game.choice.cards);
-
 /**
- * Return the buttons of the possible moves; the first is that of the chosen cards.
+ * Return the buttons of the possible moves. While the game is played the first place is that of the chosen
+ * cards and the second that of picking up, and neither moves.
  *
  * @param {Game} game
- * @param {Act} act
+ * @param {Handlers} handlers
  */
-export function actions(game, act) {
-  const { view } = game;
-  const chosen = chosenMove(game);
-  const found = [];
+export function actions(game, { act, why }) {
+  const { view, busy } = game;
   /** @param {Api["Move"]} move @param {object} [options] @param {string | null} [words] */
   const actButton = (move, options, words) =>
-    h("button", { disabled: game.busy, onclick: () => act(move), ...options }, [words ?? moveInWords(move, view)]);
-  if (chosen) {
+    h("button", { disabled: busy, onclick: () => act(move), ...options }, [words ?? moveInWords(move, view)]);
+  const single = (/** @type {"ready" | "try_stock" | "pass"} */ type, main = false) =>
+    listedMoves(view, type).map((move) => actButton(move, { class: main ? "main" : "", "data-key": type }));
+  if (view.status !== "playing") {
+    const chosen = chosenMove(game);
     const isComplete = game.choice.staged.every((cards, at) => cards.length || ownOf(view).up[at]?.length);
-    const main = (chosen.type === "lay" && isComplete) || chosen.type === "pick_up" || chosen.type === "play_blind" || isListed(view, game.choice.cards);
-    // A play that is not legal can be posted: the server answers with the rule that forbids it.
-    const words = main || chosen.type !== "play" ? null : t(isPart(view, chosen.cards) ? "act.why.alone" : "act.why", { cards: chosen.cards.map(brief).join(" ") });
-    found.push(actButton(chosen, { class: main ? "main" : "", "data-key": "chosen" }, words));
+    const lay = chosen ? [actButton(chosen, { class: isComplete ? "main" : "", "data-key": "chosen" })] : [];
+    return [...lay, ...single("ready", !chosen)];
   }
-  const pickUps = listedMoves(view, "pick_up");
+  if (!ownSeat(view) || ownOf(view).out !== null) return [];
+  const away = pickUp(game, act);
+  const passes = single("pass", view.moves.every((move) => move.type === "pass"));
+  const tries = single("try_stock");
+  const second = away ?? passes.shift() ?? tries.shift() ?? h("button", { disabled: true, "data-key": "pick_up" }, [t("act.pick_up.none")]);
+  return [playButton(game, act, why), second, ...passes, ...tries];
+}
+
+/** The button of the chosen cards: plays them, or asks why they cannot be played. @param {Game} game @param {Act} act @param {(cards: string[]) => void} why */
+function playButton(game, act, why) {
+  const { view, busy, choice } = game;
+  const chosen = chosenMove(game);
+  const options = { "data-key": "chosen", disabled: busy, class: busy ? "sending" : "main" };
+  if (!chosen) return h("button", { ...options, class: busy ? "sending" : "", disabled: true }, [busy ? t("sent") : t("act.play.none")]);
+  if (busy) return h("button", options, [`${moveInWords(chosen, view)} …`]);
+  if (chosen.type !== "play" || isListed(view, choice.cards)) return h("button", { ...options, onclick: () => act(chosen) }, [moveInWords(chosen, view)]);
+  const key = isPart(view, chosen.cards) ? "act.why.alone" : "act.why";
+  return h("button", { ...options, class: "", disabled: view.turn !== view.as, onclick: () => why(chosen.cards) }, [
+    t(key, { cards: chosen.cards.map(brief).join(" ") }),
+  ]);
+}
+
+/** The button to pick up the pile, null if the server does not list it. @param {Game} game @param {Act} act */
+function pickUp({ view, busy }, act) {
+  const moves = listedMoves(view, "pick_up");
+  if (!moves.length) return null;
   const only = view.moves.every((move) => move.type === "pick_up") ? "main" : "";
-  if (pickUps.length > 1) {
-    found.push(h("button", { class: only, "data-key": "pick_up", disabled: game.busy, onclick: () => chooseAlong(pickUps, view, act) }, [
-      t("act.pick_up.which", { n: view.pile.length }),
-    ]));
-  } else found.push(...pickUps.map((move) => actButton(move, { class: only, "data-key": "pick_up" })));
-  for (const type of /** @type {const} */ (["ready", "try_stock", "pass"])) {
-    found.push(...listedMoves(view, type).map((move) => actButton(move, { class: type === "ready" && !chosen ? "main" : "", "data-key": type })));
+  const options = { class: only, "data-key": "pick_up", disabled: busy };
+  if (moves.length === 1) return h("button", { ...options, onclick: () => act(moves[0]) }, [moveInWords(moves[0], view)]);
+  return h("button", { ...options, onclick: () => chooseAlong(moves, view, act) }, [t("act.pick_up.which", { n: view.pile.length })]);
+}
+
+/** @param {Game} game @returns {string} what the reader should know before the next action; empty if nothing */
+export function hint(game) {
+  const { view, choice, waiting } = game;
+  if (waiting) return t("sent.waiting");
+  const own = ownSeat(view);
+  const mine = view.status === "playing" && view.turn === view.as;
+  if (mine && choice.cards.length && isPart(view, choice.cards) && !isListed(view, choice.cards)) {
+    return t("hint.companion", { rank: t(`rank.${rankOf(choice.cards[0])}`) });
   }
-  return found;
+  const needy = mine && !choice.cards.length ? dependent(view)[0] : undefined;
+  if (needy !== undefined) return t("hint.both", { rank: t(`rank.${needy}`) });
+  if (mine && view.moves.length && view.moves.every((move) => move.type === "pass")) {
+    const ranks = new Set(own?.hand.cards?.map(rankOf));
+    return ranks.size === 1 ? t("hint.pass.only", { rank: printed([...ranks][0]) }) : t("hint.pass");
+  }
+  const key = guide(view);
+  return key ? t(`guide.${key}`) : "";
 }
 
 /** Show the dialog for the face-up cards to pick up with the pile. @param {Extract<Api["Move"], {type: "pick_up"}>[]} moves @param {Api["GameView"]} view @param {Act} act */
@@ -193,12 +229,15 @@ export function hand(game, handlers) {
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
   const all = view.status === "swapping" && !own.ready ? new Set(cards) : leading(view);
   const beside = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
+  const needy = choice.cards.length ? [] : dependent(view);
+  const dims = view.moves.length > 0;
+  const kept = game.kept;
   const fits = beside.size ? beside : all; // after a choice that fits nothing, the legal cards stay highlighted
   return cards.map((card, at) => {
     const chosen = choice.cards.includes(card);
     const element = button(card, {
       key: `card ${card}`,
-      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${fits.has(card) || chosen ? "" : " dull"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
+      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${needy.includes(rankOf(card)) ? " needy" : ""}${!dims || fits.has(card) || chosen || !kept.has(card) ? "" : " dull"}${kept.has(card) ? "" : " going"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
       label: fits.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
       pressed: chosen,
       onclick: () => handlers.press([card]),
@@ -233,9 +272,6 @@ export function fitHand() {
 export function listen(area, game, handlers) {
   area.addEventListener("keydown", (event) => keys(event, area, game, handlers));
   area.addEventListener("pointerdown", (event) => startDrag(event, game, handlers));
-  area.addEventListener("dblclick", (event) => {
-    if (closest(event, "[data-own]")) handlers.make();
-  });
 }
 
 /** @param {Event} event @param {string} selector @returns {HTMLElement | null} the nearest element around the event's target that matches */
@@ -325,8 +361,7 @@ export function situation(game) {
     case "playing": {
       const demand = demandText(view.demand);
       if (own && view.turn === view.as) {
-        const yours = t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
-        return asksWhy(game) && !game.refusal ? `${yours} ${t("now.why")}` : yours;
+        return t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
       }
       if (view.turn === null) return t(view.moves.length ? "now.begin" : "now.open");
       const who = seatName(view.seats[view.turn]);

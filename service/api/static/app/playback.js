@@ -7,6 +7,7 @@ import { t } from "./i18n.js";
 const SPEEDS = { "0.5": 2000, 1: 1000, 2: 500, 4: 250, 8: 125, real: 0 }; // milliseconds an event
 const PAUSES = [150, 5000]; // the shortest and the longest pause at the original speed, in milliseconds
 const FLYING = 500; // the shortest pause with moving cards, in milliseconds
+const STEP = 2000; // milliseconds in which a single step is shown at the latest
 
 const ICONS = {
   first: "M5 5v14M19 5v14L8 12z", back: "M16 5v14L6 12z", play: "M7 4v16l13-8z", pause: "M7 5v14M17 5v14",
@@ -48,14 +49,19 @@ export function playback({ version, last, time, go }) {
     replace(button, icon(on ? "pause" : "play"));
   }
 
-  function scheduleNext() {
+  /** Milliseconds until the next event. */
+  function pause() {
     const gap = time(Math.min(last(), version() + 1)) - time(version());
-    const pause = SPEEDS[speed] || Math.min(PAUSES[1], Math.max(PAUSES[0], gap));
+    return SPEEDS[speed] || Math.min(PAUSES[1], Math.max(PAUSES[0], gap));
+  }
+
+  function scheduleNext() {
+    const wait = pause();
     timer = setTimeout(() => {
       if (version() === last()) return play(false);
-      go(version() + 1, pause >= FLYING);
+      go(version() + 1, wait >= FLYING);
       scheduleNext();
-    }, pause);
+    }, wait);
   }
 
   const stop = () => {
@@ -102,5 +108,5 @@ export function playback({ version, last, time, go }) {
     ]);
   }
 
-  return { controls, keys, step, stop, isPlaying: () => playing };
+  return { controls, keys, step, stop, isPlaying: () => playing, pause: () => (playing ? pause() * 0.9 : STEP) };
 }

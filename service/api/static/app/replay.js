@@ -6,7 +6,7 @@
  */
 
 import { Problem, get } from "./api.js";
-import { middle, outcome, plaque, sides, sizeClass } from "./board.js";
+import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
 import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
@@ -14,9 +14,12 @@ import { announce, find, h, loaded, replace } from "./dom.js";
 import { eventList } from "./events.js";
 import { start, t } from "./i18n.js";
 import { live } from "./live.js";
-import { flightsOf, fly, places } from "./motion.js";
 import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";
+import { offerSettings } from "./settings.js";
+import { sound } from "./sound.js";
+import { stage, timeOf } from "./stage.js";
+import { pace, story } from "./story.js";
 import { figuresOf, lanes, legend, plotTable } from "./timeline.js";
 
 const QUIET = 250; // milliseconds without a step before the address changes and rules are fetched
@@ -56,7 +59,7 @@ function viewers() {
 }
 
 const tape = playback({
-  version: () => page.version,
+  version: () => (queue.isBehind() ? aim : page.version),
   last,
   time: (version) => Date.parse(frameAt(version).at),
   go,
@@ -113,7 +116,10 @@ async function open() {
   page.version = clamped(version || (over() ? begin : last()));
   createPage();
   if (requested && requested !== page.as) showNotice(t("replay.sealed"));
+  page.why = query.has("why");
   show();
+  const card = query.get("card");
+  if (card && [...find("#follow").options].some((one) => one.value === card)) follow(card);
   rules.then(showRuleset, report);
   if (!over()) await following();
 }
@@ -200,6 +206,7 @@ async function follow(code) {
   page.card = code || null;
   page.custody = null;
   find("#follow").value = code;
+  updateLater();
   if (!code) find("#follow").focus({ preventScroll: true });
   panels();
   try {
@@ -218,13 +225,31 @@ async function follow(code) {
 
 const clamped = (/** @type {number} */ version) => Math.min(last(), Math.max(1, Math.round(version) || 1));
 
+/** Shows one step forward after the other; any other change is drawn at once. */
+const queue = story({
+  show: ({ view }) => draw(view.version),
+  time: timeOf,
+  stage: (entry, how) => stage(entry, named(frameAt(page.version).view), null, how),
+  limit: () => tape.pause(),
+});
+
+let aim = 1; // the version that is shown or about to be shown
+
 /** Show a version; with `moving`, one step forward is animated. @param {number} version */
 function go(version, moving = false) {
-  const before = places();
-  const isStep = clamped(version) === page.version + 1;
-  page.version = clamped(version);
+  queue.flush();
+  const to = clamped(version);
+  aim = to;
+  if (moving && to === page.version + 1 && pace() !== "off") queue.push([{ event: frameAt(to).event, view: named(frameAt(to).view) }]);
+  else draw(to, moving);
+}
+
+/** @param {number} version */
+function draw(version, moving = true) {
+  const isStep = version === page.version + 1;
+  page.version = version;
   show();
-  if (moving && isStep) fly(flightsOf(frameAt(page.version).event, null), before);
+  if (moving && isStep) sound([frameAt(version).event], false);
   // Screen readers read the value of the scrubber, and cannot follow a playback at high speed.
   if (document.activeElement !== find("#scrub") && (moving || !tape.isPlaying())) announce(caption(frameAt(page.version).event, voice(true)));
 }
@@ -244,6 +269,7 @@ function createPage() {
         root.dataset.verify ? h("a", { href: root.dataset.verify + id }, [t("act.verify")]) : null,
         root.dataset.dispute && own() !== null ? h("a", { id: "dispute", href: "/" }, [t("replay.dispute")]) : null,
       ]),
+      h("button", { type: "button", id: "choose", "aria-expanded": "false", "aria-controls": "top", onclick: choose }, [t("replay.choose")]),
       h("label", null, [h("span", null, [t("replay.as")]), " ", h("select", { id: "as", onchange: () => view(find("#as").value) })]),
       h("select", { id: "follow", "aria-label": t("replay.card"), onchange: () => follow(find("#follow").value) }),
     ]),
@@ -255,8 +281,7 @@ function createPage() {
       h("div", { id: "middle", role: "group", "aria-label": t("table.middle") }),
       h("div", { id: "own" }),
     ]),
-    h("div", { id: "now" }),
-    tape.controls(),
+    h("div", { id: "bar" }, [h("div", { id: "now" }), tape.controls()]),
     h("section", { id: "plot", "aria-label": t("replay.plot") }, [
       h("div", { class: "lanes" }, [h("div", { id: "lanes" }), scrub]),
       h("div", { id: "legend" }),
@@ -279,6 +304,12 @@ function createPage() {
   rows();
 }
 
+/** On a phone, show or hide links and selects. */
+function choose() {
+  const isOpen = find("#top").classList.toggle("open");
+  find("#choose").setAttribute("aria-expanded", String(isOpen));
+}
+
 /** @param {string} key @param {() => void} close */
 const panel = (key, close) => [
   h("div", { class: "head" }, [
@@ -292,6 +323,7 @@ const panel = (key, close) => [
 function toggle(on) {
   page.why = on;
   panels();
+  updateLater();
   now();
   list.mark(page.version - 1);
   // On a small screen the decision covers the page, so its close button gets the focus.
@@ -359,19 +391,20 @@ const wide = matchMedia("(min-width: 60rem) and (min-height: 34rem)");
 const spacious = matchMedia("(min-width: 40rem) and (min-height: 34rem)");
 const low = matchMedia("(max-height: 33.99rem)");
 
+/** @param {Api["GameView"]} past @returns {Api["GameView"]} with the names of the seats */
+const named = (past) => ({ ...past, seats: past.seats.map((seat, at) => ({ ...seat, name: page.game.seats[at].name })) });
+
 /** Show the present version everywhere. */
 function show() {
-  const past = frameAt(page.version).view;
-  const seats = past.seats.map((seat, at) => ({ ...seat, name: page.game.seats[at].name }));
-  const named = { ...past, seats };
-  board(named);
+  const past = named(frameAt(page.version).view);
+  board(past);
   now();
   const scrub = find("#scrub");
   scrub.value = String(page.version - 1);
   scrub.setAttribute("aria-valuetext", `${page.version - 1}: ${caption(frameAt(page.version).event, voice(true))}`);
   find("#position").textContent = `${page.version - 1} / ${last() - 1}`;
   find("#as").value = page.as;
-  replace(find("#legend"), legend(named));
+  replace(find("#legend"), legend(past));
   panels();
   list.mark(page.version - 1);
   updateLater();
@@ -390,11 +423,11 @@ function board(view) {
   const side = (/** @type {"left" | "top" | "right"} */ key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
   root.className = `${size} ${view.status}`;
-  replace(find("#others"), side("left"), side("top"), side("right"));
+  showSeats(side("left"), side("top"), side("right"));
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
   const end = done ? [...page.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
-  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view));
+  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view, scene));
   mark();
 }
 
@@ -443,7 +476,8 @@ function updateLater() {
   clearTimeout(updating);
   updating = setTimeout(() => {
     const event = `event=${page.version - 1}`;
-    history.replaceState(null, "", `?${event}&as=${page.as}${location.hash}`);
+    const opened = `${page.why ? "&why=1" : ""}${page.card ? `&card=${page.card}` : ""}`;
+    history.replaceState(null, "", `?${event}&as=${page.as}${opened}${location.hash}`);
     document.getElementById("dispute")?.setAttribute("href", `${root.dataset.dispute}?game=${id}&${event}`);
     explain().catch(report);
   }, QUIET);
@@ -481,6 +515,7 @@ for (const query of [wide, spacious, low]) query.addEventListener("change", () =
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 await start("replay");
+offerSettings(() => {});
 await checkPlayer();
 showAccount();
 try {

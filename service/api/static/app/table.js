@@ -1,36 +1,50 @@
 /** The page of a table: the hand being played, its result, and waiting between hands. */
 
-import { Problem, get, identity, idle, post } from "./api.js";
-import { middle, outcome, plaque, sides, sizeClass, spread } from "./board.js";
-import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
-import { brief, spelled } from "./cards.js";
+import { Problem, call, get, identity, idle, post } from "./api.js";
+import { middle, outcome, plaque, showSeats, sides, sizeClass, spread } from "./board.js";
+import { caption, lastAction, marked, recentActions, resultText, seatName } from "./captions.js";
 import { now } from "./clock.js";
 import { announce, download, find, h, replace } from "./dom.js";
-import { start, t } from "./i18n.js";
+import { detail, share } from "./ending.js";
+import { guided } from "./guide.js";
+import { listed, start, t } from "./i18n.js";
 import { live } from "./live.js";
 import { seatKey, signed } from "./signing.js";
-import { flightsOf, fly, places } from "./motion.js";
-import { ownSeat } from "./moves.js";
-import { actions, chosenMove, fitHand, hand, listen, noChoice, press, situation, slots } from "./own.js";
+import { isListed, ownSeat, turnedCard } from "./moves.js";
+import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
 import { askToSave, checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { Chain, contribute, entropyMode, fetchReceipt, receiptsOf, storeReceipt } from "./record.js";
+import { offerSettings } from "./settings.js";
+import { sound } from "./sound.js";
+import { rehide, stage, timeOf } from "./stage.js";
+import { PACES, pace, story } from "./story.js";
 
 const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
+const SLOW = 3000; // milliseconds after which the page states that it waits for the server
+const DOUBLE = 400; // milliseconds between two presses on a card that play it
+const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
+const MOST = 40; // events behind which the page does not show one by one
 const LOGGED = 80; // number of the newest events that the log shows
 const root = find("#table");
 
 /** The state of the page. */
 const game = {
-  /** null before the first hand. @type {Api["GameView"]} */ view: /** @type {any} */ (null),
+  /** The newest one; null before the first hand. @type {Api["GameView"]} */ view: /** @type {any} */ (null),
+  /** The view that is pictured: the newest, or an earlier one. @type {Api["GameView"]} */ shown: /** @type {any} */ (null),
   /** @type {Api["Table"]} */ table: /** @type {any} */ (null),
   /** @type {Api["Ruleset"]} */ ruleset: /** @type {any} */ (null),
-  /** @type {Api["Event"][]} */ events: [],
+  /** By seq; those that have not arrived are holes. @type {Api["Event"][]} */ events: [],
   choice: noChoice(),
   busy: false,
+  /** Whether a move has had no answer for a while. */ waiting: false,
   dragging: false,
   connected: true,
+  /** The cards of the reader in the newest view; pictured ones may have been played. @type {Set<string>} */ kept: new Set(),
   /** The version at which the reader last moved: events from this seq on are shown as new. */
   lastMove: 0,
+  /** The one at which the reader moved before that. */
+  earlierMove: 0,
+  /** The face-down cards that the reader turned, each with the versions between which that was. @type {{card: string, seat: number, from: number, to: number}[]} */ turned: [],
   /** Events before this seq have been animated and announced. */
   announced: 0,
   /** @type {Problem | null} */ refusal: null,
@@ -60,10 +74,13 @@ async function openGame(id) {
     get(`/v1/rulesets/${view.ruleset.id}`, { signal }),
   ]);
   Object.assign(game, {
-    view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [],
-    lastMove: 0, announced: view.version,
+    view, shown: view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [],
+    lastMove: 0, earlierMove: 0, turned: [], announced: view.version,
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
+  queue.flush();
+  fed = view.version;
+  drawn = 0;
   chain = new Chain(id, warn);
   createPage();
   render();
@@ -82,9 +99,9 @@ async function follow(id, signal) {
     const event = JSON.parse(line);
     chain.add(line);
     chain.checkEntropy(event);
-    game.events.push(event);
+    game.events[event.seq] = event;
     if (event.seq >= game.view.version) refresh();
-    else if (event.seq === game.view.version - 1) render();
+    else if (event.seq === game.shown.version - 1) render();
   }
   if (signal.aborted) return;
   await refresh();
@@ -112,14 +129,85 @@ function take(view) {
   if (view.version < game.view.version) return;
   game.trouble = "";
   if (view.version > game.view.version) forget(view);
-  const held = new Set([...(ownSeat(view)?.hand.cards ?? []), ...(ownSeat(view)?.up.flat() ?? [])]);
+  const held = heldIn(view);
   game.choice.cards = game.choice.cards.filter((card) => held.has(card));
   game.choice.staged = game.choice.staged.map((cards) => cards.filter((card) => held.has(card)));
   if (view.status !== game.view.status) game.choice = noChoice();
+  const isNew = view.version > game.view.version;
+  const turned = turnedCard(game.view, view);
+  if (turned) game.turned.push({ card: turned, seat: Number(view.as), from: game.view.version, to: view.version });
   game.view = view;
+  if (isNew) advance();
+  else if (game.shown.version === view.version) game.shown = view;
   render();
   act.entropy();
 }
+
+// ---- the picture, which follows the newest view event by event
+
+const queue = story({
+  show: ({ view }) => {
+    game.shown = view.version === game.view.version ? game.view : view;
+    render();
+  },
+  time: timeOf,
+  stage: (entry, how) => stage(entry, game.shown, ownSeat(game.view)?.seat ?? null, how),
+});
+let fed = 0; // the version up to which events are shown or in the queue
+let isFeeding = false;
+
+/** Whether the reader may act and has little time: on turn by a clock, or before the next seat acts. */
+function isUrgent() {
+  const { view } = game;
+  if (!ownSeat(view) || view.status !== "playing" || !view.moves.length) return false;
+  return view.turn !== view.as || Boolean(view.clock && view.deadline && Date.parse(view.deadline) - now() < HURRY);
+}
+
+/** Show the newest view, at once or event by event. */
+function advance() {
+  const isLong = game.view.version - fed > MOST && !isFeeding;
+  if (PACES[pace()] === 0 || document.hidden || isLong || isUrgent()) catchUp();
+  else feed();
+}
+
+function catchUp() {
+  fed = game.view.version;
+  queue.flush();
+  if (game.shown === game.view) return;
+  game.shown = game.view;
+  render();
+}
+
+/** Fetch the views between the last one in the queue and the newest. */
+async function feed() {
+  if (isFeeding) return;
+  isFeeding = true;
+  try {
+    while (fed < game.view.version) {
+      const { id, as, version, seats } = game.view;
+      const since = performance.now();
+      const path = `/v1/games/${id}/replay?as=${as}&from=${fed + 1}&to=${version}`;
+      /** @type {{items: Api["Frame"][]}} */
+      const { items } = await call("GET", path, { signal: leaving.signal, timeout: 1500 });
+      if (id !== game.view.id) return;
+      const fresh = items.filter((one) => one.version > fed);
+      fed = Math.max(fed, version);
+      for (const { event } of fresh) game.events[event.seq] ??= event;
+      const named = (/** @type {Api["GameView"]} */ view) => ({ ...view, seats: view.seats.map((seat, n) => ({ ...seat, name: seats[n].name })) });
+      queue.push(fresh.map(({ event, view }) => ({ event, view: named(view) })), since);
+    }
+  } catch {
+    catchUp(); // this copy of the server may lack the newest events
+  } finally {
+    isFeeding = false;
+  }
+}
+
+/** @param {Api["GameView"]} view @returns {Set<string>} the open cards of the reader */
+const heldIn = (view) => new Set([...(ownSeat(view)?.hand.cards ?? []), ...(ownSeat(view)?.up.flat() ?? [])]);
+
+/** The state of the page with the cards that are pictured; what can be pressed is that of the newest view. */
+const pictured = () => ({ ...game, kept: heldIn(game.view), view: game.shown === game.view ? game.view : { ...game.shown, moves: game.view.moves } });
 
 /**
  * Remove what belongs to an earlier turn of the reader, which another tab or the clock may have ended: the
@@ -170,8 +258,14 @@ async function act(move) {
   if (game.busy) return;
   game.busy = true;
   game.refusal = null;
+  catchUp();
+  guided(game.view);
   const { view } = game;
   const { id, version, status } = view;
+  const slow = setTimeout(() => {
+    game.waiting = true;
+    render();
+  }, SLOW);
   render();
   try {
     const seen = status === "playing" && move.type !== "forfeit" ? version : undefined;
@@ -180,16 +274,31 @@ async function act(move) {
     const answer = await post(`/v1/games/${id}/moves`, body, { seen });
     storeReceipt(id, answer.receipt);
     game.choice = noChoice();
-    game.lastMove = version;
+    [game.earlierMove, game.lastMove] = [game.lastMove, version];
     game.busy = false;
     take(answer.game);
     chain.compare().catch(report);
   } catch (problem) {
     refused(problem);
   } finally {
+    clearTimeout(slow);
     game.busy = false;
+    game.waiting = false;
     render();
   }
+}
+
+/** Show why cards cannot be played; the question is no attempt, and is not recorded. @param {string[]} cards */
+async function askWhy(cards) {
+  const { id } = game.view;
+  try {
+    const { rules, text, legal } = await get(`/v1/games/${id}/reasons?cards=${cards.join(",")}`);
+    const statement = game.ruleset.statements.find((one) => one.id === rules[0]);
+    if (!legal && id === game.view.id) refused(new Problem({ detail: text, rule: rules[0], rule_text: statement?.text }, 422));
+  } catch (problem) {
+    refused(problem);
+  }
+  render();
 }
 
 /** @param {unknown} problem */
@@ -247,23 +356,34 @@ const giveUp = () => {
   if (confirm(t("act.forfeit.sure"))) act({ type: "forfeit" });
 };
 
+let pressed = { cards: "", at: 0 }; // the card of the last press, for a double click
+
 const handlers = {
   act,
   press: (/** @type {string[]} */ cards) => {
     if (game.busy) return;
+    catchUp();
     game.refusal = null;
+    const isDouble = cards.join() === pressed.cards && performance.now() - pressed.at < DOUBLE && game.choice.cards.includes(cards[0]);
+    pressed = { cards: cards.join(), at: performance.now() };
+    if (isDouble && game.view.status === "playing") return handlers.make();
     press(game, cards, act);
     render();
   },
   blind: (/** @type {number} */ slot) => {
+    catchUp();
     game.refusal = null;
     game.choice = { ...noChoice(), blind: game.choice.blind === slot && !game.dragging ? null : slot };
     render();
   },
   make: () => {
     const move = chosenMove(game);
-    if (move) act(move);
+    if (!move || game.busy) return;
+    if (move.type !== "play" || isListed(game.view, move.cards)) act(move);
+    else if (game.view.turn === game.view.as) askWhy(move.cards);
+    else render();
   },
+  why: askWhy,
   changed: () => render(),
 };
 
@@ -306,17 +426,20 @@ function release() {
   });
 }
 
+let drawn = 0; // the version that seats and middle show
+
 function render() {
   if (!document.getElementById("felt")) return;
   isPostponed = pressing || game.dragging;
   if (isPostponed) return;
-  const before = places();
   const focused = find("#own").contains(document.activeElement);
-  const { view } = game;
-  const did = (/** @type {number} */ seat) => recentActions(game.events.filter((event) => event.seq >= since()), seat);
-  const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
-  const scene = { view, did, bag };
+  const view = game.shown;
+  const seen = game.events.filter((event) => event.seq < view.version);
   const own = ownSeat(view);
+  const actionsFrom = (/** @type {number} */ seat, /** @type {number} */ from) => recentActions(seen.filter((event) => event.seq >= from), seat);
+  const did = (/** @type {number} */ seat) => actionsFrom(seat, since()) || (own ? actionsFrom(seat, game.earlierMove) : "");
+  const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
+  const scene = { view, did, bag, order: orderOf(game), line: lineOf(seen) };
   const wide = round();
   const found = sides(view, wide);
   const others = found.left.length + found.top.length + found.right.length;
@@ -325,20 +448,28 @@ function render() {
   root.className = `${size} ${own ? "seated" : "watching"} ${view.status}`;
   const side = (/** @type {"left" | "top" | "right"} */ name) =>
     h("ul", { class: `side ${name}` }, found[name].map((seat) => plaque(seat, scene, size === "crowd" || (!spacious() && others > (low() ? 3 : 5)))));
-  replace(find("#others"), side("left"), side("top"), side("right"));
-  replace(find("#middle"), over() ? result() : middle(view));
-  replace(find("#slots"), own && !over() ? slots(game, handlers) : []);
-  replace(find("#hand"), own && !over() ? hand(game, handlers) : []);
+  // While an event is shown, what moves is not drawn anew.
+  if (!queue.isBehind() || drawn !== view.version) {
+    showSeats(side("left"), side("top"), side("right"));
+    replace(find("#middle"), over() ? result() : middle(view, scene));
+    drawn = view.version;
+  }
+  replace(find("#slots"), own && !over() ? slots(pictured(), handlers) : []);
+  replace(find("#hand"), own && !over() ? hand(pictured(), handlers) : []);
   find("#own").classList.toggle("turn", view.turn === view.as && own !== null);
   find("#own").setAttribute("aria-busy", String(game.busy));
   replace(find("#say"), ownStatus());
+  rehide();
   if (focused && !find("#own").contains(document.activeElement)) refocus();
   fitHand();
   showLog();
   showNotices();
   tick();
-  announceEvents(before);
+  announceEvents(seen);
 }
+
+/** What happened last, in words. @param {Api["Event"][]} events */
+const lineOf = (events) => marked(lastAction(events, voice()), game.view.seats.map(seatName));
 
 /** Focus the next card after the focused element was removed, for example a played card. */
 function refocus() {
@@ -347,27 +478,29 @@ function refocus() {
   if (next instanceof HTMLElement) next.focus({ preventScroll: true });
 }
 
-const over = () => ["ended", "aborted"].includes(game.view.status);
+const isOver = (/** @type {Api["GameView"]} */ view) => ["ended", "aborted"].includes(view.status);
+const over = () => isOver(game.shown);
 
 /** The seq from which actions are shown: since the reader's last move; for a spectator, about the last round. */
 function since() {
   if (ownSeat(game.view)) return game.lastMove;
-  return game.view.version - 3 * game.view.seats.length;
+  return game.shown.version - 3 * game.view.seats.length;
 }
 
 function ownStatus() {
   const { view, refusal } = game;
   const own = ownSeat(view);
-  const text = over() ? "" : situation(game);
+  const text = over() ? "" : situation(pictured());
   return [
     h("p", { class: "now" }, [
       own ? h("strong", { class: "name", translate: "no" }, [seatName(own), text ? " · " : ""]) : null,
       text ? h("span", null, [text]) : null,
-      h("span", { class: "clock", "data-clock": own && view.turn === view.as ? "" : null }),
+      h("span", { class: "clock", "data-clock": own && game.shown.turn === view.as ? "" : null }),
     ]),
+    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [hint(game)]),
     refusal ? refusalBox(refusal) : null,
-    h("div", { class: "buttons" }, [
-      ...(over() ? afterwards() : actions(game, act)),
+    h("div", { class: `buttons${over() || !own ? "" : " fixed"}` }, [
+      ...(over() ? afterwards() : isOver(view) ? [] : actions(game, handlers)),
       own?.stand_in && own.out === null && !over() ? h("button", { onclick: () => attempt(() => post(`/v1/games/${view.id}/back`)) }, [t("act.back")]) : null,
       more(),
     ]),
@@ -426,30 +559,43 @@ function showCards(title, cards) {
 /** How the hand ended, in the middle of the table. */
 function result() {
   const { view } = game;
-  const event = game.events.find((one) => one.type === "game_aborted");
-  return outcome(view, view.result ? resultText(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted"));
+  const event = game.events.filter((one) => one.type === "game_aborted")[0];
+  const heading = view.result ? resultText(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted");
+  return outcome(view, heading, (seat) => detail(game.events, seat));
 }
 
 function afterwards() {
   const { view, table } = game;
   const seated = table?.as !== null && table?.as !== undefined;
   const next = table && table.status !== "closed" && (seated || table.host === identity()?.id);
+  const others = table?.seats.filter((seat) => seat.kind !== "open" && seat.seat !== table.as) ?? [];
   return [
+    next ? h("span", { class: "stay" }, [t("end.stay", { who: listed(others.map(seatName)) })]) : null,
     next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
     ...["replay", "verify"].map((key) =>
       root.dataset[key] ? h("a", { class: "button", href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,
     ),
+    h("button", { "data-key": "share", onclick: shareHand }, [t("act.share")]),
     h("a", { class: "button", href: "/" }, [t("act.lobby")]),
   ];
 }
 
+async function shareHand() {
+  const address = `${location.origin}/replay/${game.view.id}${location.hash}`;
+  if (await share(address, document.title)) announce((find("[data-key=share]").textContent = t("wait.copied")));
+}
+
+const isBy = (/** @type {number} */ seq, /** @type {number} */ seat) =>
+  game.events.some((event) => event.seq === seq && "seat" in event.data && event.data.seat === seat);
+
 const voice = (aloud = false) => ({
   aloud,
+  turned: (/** @type {number} */ seq) => game.turned.find(({ from, to, seat }) => from <= seq && seq < to && isBy(seq, seat))?.card ?? null,
   who: (/** @type {number} */ seat) => (seat === game.view.as ? t("you") : seatName(game.view.seats[seat])),
 });
 
 function showLog() {
-  const shown = game.events.slice(-LOGGED).reverse();
+  const shown = game.events.filter((event) => event.seq < game.shown.version).slice(-LOGGED).reverse();
   const fresh = ownSeat(game.view) ? game.lastMove : Infinity;
   const names = game.view.seats.map(seatName);
   const open = round() || document.querySelector("#log details")?.hasAttribute("open");
@@ -493,25 +639,27 @@ function report(problem) {
   else replace(root, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]), h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
 }
 
-/** Animate the cards of new events, and announce the events. @param {(selector: string) => any} before */
-function announceEvents(before) {
-  const { view } = game;
-  const fresh = game.events.filter((event) => event.seq >= game.announced && event.seq < view.version);
+/** Announce new events, with sound and title. @param {Api["Event"][]} seen the events until the pictured view */
+function announceEvents(seen) {
+  const view = game.shown;
+  const mine = view.turn === view.as && Boolean(ownSeat(view));
+  const isMarked = document.title.startsWith("●");
+  document.title = `${mine ? "● " : ""}${t("table.title", { ruleset: game.ruleset.name, n: view.hand })}`;
+  const fresh = seen.filter((event) => event.seq >= game.announced);
   if (!fresh.length) return;
   game.announced = view.version;
-  fly(fresh.flatMap((event) => flightsOf(event, typeof view.as === "number" ? view.as : null)), before);
   const quiet = new Set(["deck_committed", "entropy_committed", "entropy_revealed", "cards_drawn"]);
   const spoken = fresh.filter((event) => !quiet.has(event.type)).map((event) => caption(event, voice(true)));
-  announce([...spoken.slice(-6), over() ? "" : situation(game)].filter(Boolean).join(". "));
-  const mine = view.turn === view.as && ownSeat(view);
-  document.title = `${mine ? "● " : ""}${t("table.title", { ruleset: game.ruleset.name, n: view.hand })}`;
+  announce([...spoken.slice(-6), over() || queue.isBehind() ? "" : situation(game)].filter(Boolean).join(". "));
+  sound(fresh, mine && !isMarked);
 }
 
 /** Show the time left. */
 function tick() {
   const deadline = game.view?.deadline;
   const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - now()) / 1000)) : null;
-  const text = left === null || !game.view.clock ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
+  if (game.view && game.shown !== game.view && isUrgent()) catchUp();
+  const text = left === null || !game.view.clock || game.shown !== game.view ? "" : `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
   for (const clock of document.querySelectorAll("[data-clock]")) {
     clock.textContent = text;
     clock.classList.toggle("short", left !== null && left <= 10);
@@ -596,8 +744,10 @@ addEventListener("keydown", closeMenu);
 addEventListener("resize", () => game.view && render());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
+document.addEventListener("visibilitychange", () => document.hidden && game.view && catchUp());
 setInterval(tick, 500);
 await start();
+offerSettings(() => game.view && advance());
 await checkPlayer();
 showAccount();
 try {

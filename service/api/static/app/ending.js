@@ -1,0 +1,36 @@
+/** What is shown when a hand is over: what each seat did, and how to share the hand. */
+
+import { t } from "./i18n.js";
+
+/**
+ * Return what a seat did in a hand, in a few words: cards picked up, burns, and its longest turn.
+ *
+ * @param {Api["Event"][]} events of the hand
+ * @param {number} seat
+ */
+export function detail(events, seat) {
+  let picked = 0;
+  let burns = 0;
+  let longest = 0;
+  const begun = events.findIndex((one) => one?.type === "play_started");
+  events.forEach(({ type, data, by, at }, n) => {
+    if ("taker" in data && data.taker === seat) picked += data.count + ("with" in data ? data.with.length : 0);
+    if ((type === "blind_failed" || type === "stock_failed") && data.seat === seat) picked += 1; // the turned card
+    if (type === "pile_burned" && data.seat === seat) burns += 1;
+    const before = events[n - 1];
+    if (by === seat && n > begun && begun >= 0 && before) longest = Math.max(longest, Date.parse(at) - Date.parse(before.at));
+  });
+  return [t("end.picked", { n: picked }), burns ? t("end.burns", { n: burns }) : "", longest >= 1000 ? t("end.longest", { n: Math.round(longest / 1000) }) : ""]
+    .filter(Boolean)
+    .join(" · ");
+}
+
+/** Share the replay of a hand, or copy its address. @param {string} address @param {string} title @returns {Promise<boolean>} whether it was copied */
+export async function share(address, title) {
+  if (navigator.share) {
+    await navigator.share({ title, url: address }).catch(() => {}); // the reader closed the dialog
+    return false;
+  }
+  await navigator.clipboard?.writeText(address);
+  return Boolean(navigator.clipboard);
+}

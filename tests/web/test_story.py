@@ -1,0 +1,322 @@
+"""A hand as a story: each event is seen in its order and soon; phones need no scrolling."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.client import Client, open_table
+from tests.web.browsing import Visits
+from tests.web.test_failing_pages import BLOCKED
+from tests.web.test_table import CHOSEN, LONG_HAND, PICK_UP, STRIP, call, seated, take_turn
+
+pytestmark = pytest.mark.heavy
+
+STEP = 50
+"""Milliseconds of the page's clock between two looks at it."""
+
+LATEST = 2000
+"""Milliseconds after its arrival in which an event is seen at the latest."""
+
+CLICK = "(card) => document.querySelector(`[data-own='${card}']`)?.click()"
+
+SEEN = """() => {
+    const isSeen = (one) => getComputedStyle(one).visibility !== "hidden";
+    const cards = (css) => [...document.querySelectorAll(css)].filter(isSeen)
+        .map((one) => one.dataset.card);
+    const number = (css) => document.querySelector(css)?.textContent ?? null;
+    const turn = document.querySelector("#others .seat.turn")?.dataset.seat;
+    return {
+        laid: cards("[data-pile] .card"),
+        pile: number("[data-pile] > b"), stock: number("[data-stock] > b"),
+        turn: turn ? Number(turn) : document.querySelector("#own.turn") ? "own" : null,
+        flying: cards("#flights .card"), over: Boolean(document.querySelector(".result")),
+        title: document.title.startsWith("● "),
+    };
+}"""
+
+
+def paced(
+    visits: Visits, *bots: str, size: str = "tablet", ahead: int = 0, **more: Any
+) -> tuple[Page, Client, str]:
+    """
+    Return the page of a hand against bots at the normal pace, on turn, with its player and game.
+
+    Time passes on the page only as the test lets it pass; its clock is some seconds `ahead`.
+    """
+    page = visits.visitor(size, paced=True).new_page()
+    page.clock.install(time=time.time() + ahead)
+    return hand_on(visits, page, *bots, **more)
+
+
+def hand_on(visits: Visits, page: Page, *bots: str, **more: Any) -> tuple[Page, Client, str]:
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Guest"}).json
+    host.token = player["token"]
+    game = open_table([host], ruleset="leeds", bots=bots, window_seconds=0, **more)
+    host.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    wait_for_turn(host, game)
+    visits.open_as(player, f"/play/{game}", page=page)
+    page.locator("#own.turn, .result").first.wait_for()
+    return page, host, game
+
+
+def wait_for_turn(host: Client, game: str) -> dict[str, Any]:
+    """Wait until the bots have moved, and return the view; on the page they may be seen later."""
+    for _ in range(400):
+        view: dict[str, Any] = host.get(f"/v1/games/{game}")
+        if view["status"] != "playing" or view["turn"] == view["as"]:
+            return view
+        time.sleep(0.02)
+    raise AssertionError("the turn does not come back")
+
+
+def know_newest(page: Page, view: dict[str, Any]) -> None:
+    """Wait until the page knows that the player is on turn again; it may show earlier events."""
+    if view["status"] == "playing":
+        ready = page.locator("#say .buttons > button:enabled, #cards button.fits").first
+        expect(ready).to_be_attached()
+    else:
+        page.wait_for_timeout(300)
+
+
+def move(page: Page) -> None:
+    """Make one legal move with the buttons of the page."""
+    page.locator("#own[aria-busy=false]").wait_for()
+    if page.locator("#cards button.fits").count():
+        page.locator("#cards button.fits").first.click(position=STRIP)
+        while not page.locator(f"{CHOSEN}.main").count():
+            page.locator("#cards button.fits:not(.chosen)").first.click(position=STRIP)
+        page.locator(CHOSEN).click()
+    else:
+        page.locator(f"{PICK_UP}:enabled, [data-key=pass]").first.click()
+
+
+def watch(page: Page, until: int = LATEST + 800) -> list[dict[str, Any]]:
+    """Let time pass on the page, and return what was seen every STEP."""
+    found = []
+    for _ in range(until // STEP):
+        page.clock.run_for(STEP)
+        found.append(page.evaluate(SEEN))
+    return found
+
+
+def check_order(seen: list[dict[str, Any]], host: Client, game: str, first: int) -> int:
+    """
+    Check that what was seen is one event after another, and return how many views were seen.
+
+    `first` is the version that was shown at the beginning.
+    """
+    view = host.get(f"/v1/games/{game}")
+    me = view["as"]
+    frames = host.get(f"/v1/games/{game}/replay?as={me}&from={first}")["items"]
+    views = [frame["view"] for frame in frames]
+
+    def shown(one: dict[str, Any]) -> tuple[Any, ...]:
+        if one["status"] != "playing":
+            return ("over",)
+        turn = "own" if one["turn"] == me else one["turn"]
+        return (str(len(one["pile"])), str(one["stock"]), turn)
+
+    at = 0
+    reached = set()
+    for look in seen:
+        state = ("over",) if look["over"] else (look["pile"], look["stock"], look["turn"])
+        while at < len(views) and shown(views[at]) != state:
+            at += 1
+        assert at < len(views), f"{state} is no view between {shown(views[0])} and the newest"
+        reached.add(at)
+        if look["flying"] and not look["over"]:
+            pile = views[at]["pile"]
+            flying = [card for card in look["flying"] if card]
+            assert not set(flying) & set(look["laid"]), "a card flies to a pile that shows it"
+            assert len(flying) == len(set(flying)), "a card flies twice"
+            assert set(flying) <= {*pile, *(c for one in views for c in _open(one))}
+    assert shown(views[-1]) == shown(views[at]), "the newest state is seen in the end"
+    return len(reached)
+
+
+def _open(view: dict[str, Any]) -> list[str]:
+    hands = (card for seat in view["seats"] for card in seat["hand"]["cards"] or ())
+    up = (card for seat in view["seats"] for stack in seat["up"] for card in stack)
+    return [*view["pile"], *hands, *up]
+
+
+@pytest.mark.parametrize(
+    ("bots", "size", "more"),
+    [
+        (("greedy", "lowest", "greedy"), "tablet", {}),
+        (("lowest",) * 23, "phone", {}),
+        # By the device's clock the time of each turn would be over before it begins.
+        (
+            ("greedy", "lowest"),
+            "phone",
+            {"ahead": 90, "clock": {"turn_seconds": 60, "swap_seconds": 60}},
+        ),
+    ],
+)
+def test_every_event_is_seen_in_its_order_and_soon(
+    visits: Visits, bots: tuple[str, ...], size: str, more: dict[str, Any]
+) -> None:
+    """No pile is seen before its card landed, and no turn before its move, of bots in 90 ms."""
+    page, host, game = paced(visits, *bots, size=size, **more)
+    for _ in range(2):
+        view = wait_for_turn(host, game)
+        if view["status"] != "playing":
+            break
+        move(page)
+        know_newest(page, wait_for_turn(host, game))
+        seen = watch(page)
+        views = check_order(seen, host, game, view["version"])
+        assert views >= min(4, len(bots)), "the moves are seen one by one"
+        assert all(one["title"] == (one["turn"] == "own") for one in seen if not one["over"])
+        assert not seen[-1]["flying"]
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_what_can_be_pressed_is_that_of_the_newest_state(visits: Visits) -> None:
+    """A press during the picture of an earlier event ends it, and counts."""
+    page, host, game = paced(visits, "greedy", "lowest", "greedy")
+    move(page)
+    view = wait_for_turn(host, game)
+    if view["status"] != "playing":
+        return  # the hand ended with these moves
+    earlier = page.evaluate(SEEN)
+    assert earlier["stock"] != str(view["stock"]) or earlier["pile"] != str(len(view["pile"]))
+    know_newest(page, view)
+    if page.locator("#cards button.fits").count():
+        page.locator("#cards button.fits").first.click(position=STRIP)
+        seen = page.evaluate(SEEN)
+        assert not seen["flying"] and seen["turn"] == "own"
+        assert (seen["stock"], seen["pile"]) == (str(view["stock"]), str(len(view["pile"])))
+    else:
+        with page.expect_response("**/moves") as answer:
+            page.locator("#say .buttons > button:enabled").first.click()
+        assert answer.value.status == 201
+
+
+def test_a_page_that_slept_a_minute_shows_the_newest_state(visits: Visits) -> None:
+    page, host, game = paced(visits, "greedy", "lowest", "greedy")
+    move(page)
+    view = wait_for_turn(host, game)
+    know_newest(page, view)
+    page.clock.run_for(100)
+    page.clock.fast_forward(60_000)
+    page.clock.run_for(STEP)
+    seen = page.evaluate(SEEN)
+    assert not seen["flying"]
+    assert view["status"] != "playing" or seen["pile"] == str(len(view["pile"]))
+
+
+def test_without_storage_a_hand_is_shown_at_the_normal_pace(visits: Visits) -> None:
+    context = visits.visitor(paced=True)
+    context.add_init_script(BLOCKED)
+    page = context.new_page()
+    page.goto("/")
+    page.get_by_role("button", name="Play a hand now").click()
+    page.get_by_role("button", name="Ready").click()
+    page.locator("#own.turn[aria-busy=false]").wait_for()
+    move(page)
+    expect(page.locator("#log")).to_contain_text(re.compile("You (played|picked)"))
+    assert page.locator("#pace").input_value() == "normal"
+
+
+def test_a_double_click_plays_a_card_once(visits: Visits) -> None:
+    """The second click comes at once or late, before or after the answer to the move."""
+    page, host, game = paced(visits, "lowest", "lowest", turn_limit=100)
+    pauses = [0, 50, 150, 250]
+    while pauses:
+        before = wait_for_turn(host, game)
+        assert before["status"] == "playing", pauses
+        expect(page.locator("#own")).to_have_attribute("aria-busy", "false")
+        page.clock.run_for(3000)
+        alone = [one["cards"][0] for one in before["moves"] if len(one.get("cards", ())) == 1]
+        if not alone:
+            move(page)
+            page.locator("#own[aria-busy=false]").wait_for()
+            continue
+        with page.expect_response("**/moves") as answer:
+            page.evaluate(CLICK, alone[0])
+            page.clock.run_for(pauses.pop())
+            page.evaluate(CLICK, alone[0])
+        assert answer.value.status == 201
+        wait_for_turn(host, game)
+        log = host.get(f"/v1/games/{game}/events?after={before['version']}")["items"]
+        mine = [one for one in log if one["by"] == before["as"]]
+        actions = [one for one in mine if one["type"] in ("cards_played", "pile_picked_up")]
+        assert [one["data"].get("cards") for one in actions] == [[alone[0]]]
+
+
+def test_a_hand_is_played_by_touch(visits: Visits) -> None:
+    page = visits.visitor("phone", has_touch=True).new_page()
+    hand_on(visits, page, "lowest", "lowest")
+    if page.locator("#cards button.fits").count():
+        page.locator("#cards button.fits").first.tap(position=STRIP)
+        while not page.locator(f"{CHOSEN}.main").count():
+            page.locator("#cards button.fits:not(.chosen)").first.tap(position=STRIP)
+        page.locator(CHOSEN).tap()
+    else:
+        page.locator(PICK_UP).tap()
+    expect(page.locator("#log")).to_contain_text("You ")
+    expect(page.locator("#own")).to_have_attribute("aria-busy", "false")
+
+
+def test_a_press_is_seen_at_once_and_a_long_wait_is_stated(visits: Visits) -> None:
+    page, host, game = paced(visits, "lowest", "lowest")
+    waiting: list[Any] = []
+    page.route("**/moves", lambda route: waiting.append(route))
+    move(page)
+    expect(page.locator("#own")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#say .buttons > button:enabled")).to_have_count(0)
+    expect(page.locator("#say .hint")).not_to_contain_text("Waiting")
+    page.clock.run_for(3100)
+    expect(page.locator("#say .hint")).to_contain_text("Waiting for the server")
+    waiting[0].continue_()
+    expect(page.locator("#say .hint")).not_to_contain_text("Waiting")
+    assert host.get(f"/v1/games/{game}")["version"] > 0
+
+
+PARTS = (
+    "#cards .card, #slots .slot, .demand strong, .stacks .pile, .stacks .stock, #say .buttons > *"
+)
+HIDDEN = """(css) => [...document.querySelectorAll(css)].filter((one) => {
+    const { top, left, right, bottom, width } = one.getBoundingClientRect();
+    return width && (top < 0 || left < -1 || right > innerWidth + 1 || bottom > innerHeight + 1);
+}).map((one) => `${innerWidth}: ${one.outerHTML.slice(0, 90)}`)"""
+PLACES = """() => ["chosen", "pick_up"].map((key) => {
+    const { x, y, width } = document.querySelector(`[data-key=${key}]`).getBoundingClientRect();
+    return [x, y, width].join();
+}).join()"""
+
+
+def test_the_smallest_phone_shows_everything_without_scrolling(visits: Visits) -> None:
+    """In the exchange, at play, with twenty cards, and at the end; no button moves meanwhile."""
+    page = seated(visits, "phone")
+    page.set_viewport_size({"width": 320, "height": 568})
+    assert page.evaluate(HIDDEN, PARTS) == []
+    page.get_by_role("button", name="Ready").click()
+    page.locator("#own.turn[aria-busy=false]").wait_for()
+    places = page.evaluate(PLACES) if page.locator(f"{PICK_UP}").count() else None
+    page.locator("#slots button").first.click(position=STRIP)
+    assert page.evaluate(HIDDEN, PARTS) == []
+    page.locator(CHOSEN).click()
+    page.locator(".refusal").wait_for()
+    if places is not None:
+        assert page.evaluate(PLACES) == places, "choosing and refusing move nothing"
+    for _ in range(4):
+        take_turn(page)
+        assert page.evaluate(HIDDEN, PARTS) == []
+    page.locator("#own[aria-busy=false]").wait_for()
+    if page.locator("#hand .card").count():
+        page.evaluate(LONG_HAND, 20)
+        assert page.evaluate(HIDDEN, PARTS) == []
+        if page.locator(PICK_UP).count() and places is not None:
+            assert page.evaluate(PLACES) == places, "a longer hand moves no button"
+    game = page.url.rpartition("/")[2]
+    call(page, "POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
+    page.locator(".result").wait_for()
+    assert page.evaluate(HIDDEN, ".result, #say .buttons > *") == []
