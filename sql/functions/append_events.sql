@@ -14,7 +14,7 @@
 --   {"token": absent, null or the hash of a bearer token that must be valid,
 --    "answer": null or {caller, key, body, sealed}, "appends": [see append_stream],
 --    "secret": null or {game, key, ciphertext},
---    "forget": null or the game whose seed is deleted, only with its seal,
+--    "forget": null or the game whose seed is deleted, only with its last event,
 --    "refused": null or how many refused attempts a seal of version 2 names,
 --    "outbox": [{stream, version, topic}],
 --    "quotas": absent or [see refuse_over_quota]}    bytes in base64
@@ -62,9 +62,9 @@ BEGIN
             SELECT FROM jsonb_array_elements(command -> 'appends') a
             WHERE
                 a.value ->> 'stream' = command ->> 'forget'
-                AND strpos(a.value -> 'lines' ->> -1, '"type":"game_sealed"') > 0
+                AND a.value -> 'lines' ->> -1 ~ '"type":"game_(sealed|aborted)"'
         ) THEN
-            RAISE EXCEPTION 'the seed of game % is deleted by its seal only', command ->> 'forget'
+            RAISE EXCEPTION 'the seed of game % is deleted by its end only', command ->> 'forget'
                 USING ERRCODE = 'SH400';
         END IF;
         PERFORM check_refusals(command);

@@ -77,9 +77,9 @@ BEGIN
         wake_at = (summary ->> 'wake_at')::timestamptz
     WHERE g.game_id = stream AND g.ended_at IS NULL;
     IF NOT FOUND AND EXISTS (SELECT FROM games g WHERE g.game_id = stream)
-        OR strpos(lines, '"type":"game_sealed"') > 0
+        OR strpos(lines, '"type":"game_sealed"') > 0 OR strpos(lines, '"type":"game_aborted"') > 0
     THEN
-        RAISE EXCEPTION 'game % is sealed, or would be', stream USING ERRCODE = 'SH400';
+        RAISE EXCEPTION 'game % is over, or would be', stream USING ERRCODE = 'SH400';
     END IF;
 
     INSERT INTO outbox (stream_id, version, topic) VALUES (stream, reached, append_game_move.topic);

@@ -46,8 +46,14 @@ def refused(store: PostgresStore, *appends: object, **rest: object) -> bool:
     return False
 
 
-def test_nothing_follows_the_seal_of_a_game(store: PostgresStore, game: UUID) -> None:
-    store.commit(commit(append(game, SEAL, expected=1, summary=OVER), forget_secret=game))
+ABORTED = b'{"seq":1,"type":"game_aborted","v":1}'
+
+
+@pytest.mark.parametrize("end", [SEAL, ABORTED])
+def test_nothing_follows_the_end_of_a_game(store: PostgresStore, game: UUID, end: bytes) -> None:
+    """A game that is aborted before the deal ends without a seal, and its seed goes as well."""
+    store.commit(commit(append(game, end, expected=1, summary=OVER), forget_secret=game))
+    assert store.secret(game) is None
     before = lines_of(store, game)
     for summary in (None, GOING_ON, OVER):
         assert refused(store, append(game, b'{"seq":2}', expected=2, summary=summary))
@@ -59,7 +65,8 @@ def test_a_seal_is_the_last_event_of_its_append_and_sets_the_end(
 ) -> None:
     assert refused(store, append(game, SEAL, b'{"seq":2}', expected=1, summary=OVER))
     assert refused(store, append(game, SEAL, SEAL, expected=1, summary=OVER))
-    assert refused(store, append(game, SEAL, expected=1, summary=GOING_ON))
+    for end in (SEAL, ABORTED):
+        assert refused(store, append(game, end, expected=1, summary=GOING_ON))
     assert len(lines_of(store, game)) == 1
 
 

@@ -143,7 +143,8 @@ def test_a_child_inherits_no_setting_and_no_connection(
 CALLER = """
 import sys
 from service.runtime.fork_server import ForkServer
-ForkServer("tests.unit.runtime.test_fork_server:work").run(b"burn " + sys.argv[1].encode(), seconds=300)
+server = ForkServer("tests.unit.runtime.test_fork_server:work")
+server.run(b"burn " + sys.argv[1].encode(), seconds=300)
 """
 
 
