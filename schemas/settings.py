@@ -98,7 +98,8 @@ def full_tree(tree: Tree) -> Tree:
 
 def setting_defaults() -> Tree:
     """Return the default of each setting that a tree may leave out; `rank` has those of a rank."""
-    return {name: _defaults(kind) for name, kind in (*SECTIONS.items(), ("rank", RankRule))}
+    kinds: dict[str, type[Any]] = {**SECTIONS, "rank": RankRule}
+    return {name: _defaults(kind) for name, kind in kinds.items()}
 
 
 def merged(tree: Mapping[str, Any], changes: Mapping[str, Any]) -> Tree:
