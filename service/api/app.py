@@ -37,7 +37,7 @@ from service.job_queue import client_of, giving_up_after
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.rulesets.statements import model
 from service.runtime.config import Settings, settings_from
-from service.runtime.readiness import State
+from service.runtime.readiness import ReadyState
 from service.runtime.telemetry import configure_logs, configure_traces
 from service.startup_checks import check_start, warn_of_redis
 from service.store.database import read_queries
@@ -158,7 +158,7 @@ def ready() -> Response:
     """Return 200 if a move would be stored; Redis and the clock are reported, not required."""
     state, parts = services().readiness.check()
     body = {"status": state.value, "parts": parts}
-    return _fresh(json_response(body, 503 if state is State.UNREADY else 200))
+    return _fresh(json_response(body, 503 if state is ReadyState.UNREADY else 200))
 
 
 def _fresh(response: Response) -> Response:

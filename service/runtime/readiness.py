@@ -20,7 +20,7 @@ OK: Final = "ok"
 UNKNOWN: Final = "unknown"
 
 
-class State(StrEnum):
+class ReadyState(StrEnum):
     """Whether a process should get requests."""
 
     READY = "ready"
@@ -28,7 +28,7 @@ class State(StrEnum):
     UNREADY = "unready"
 
 
-Status = tuple[State, dict[str, str]]
+Status = tuple[ReadyState, dict[str, str]]
 """The state of the process, and the status of every dependency."""
 
 
@@ -71,8 +71,8 @@ class Readiness:
             unknown = name in self._of_database and parts.get(DATABASE, OK) != OK
             parts[name] = UNKNOWN if unknown else _status_of(name, check)
         if any(parts[name] != OK for name in self._needed):
-            return State.UNREADY, parts
-        return State.READY if set(parts.values()) <= {OK} else State.DEGRADED, parts
+            return ReadyState.UNREADY, parts
+        return ReadyState.READY if set(parts.values()) <= {OK} else ReadyState.DEGRADED, parts
 
 
 ALWAYS_READY = Readiness(needed={}, wanted={})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from service.runtime.readiness import AtMostEvery, Readiness, State
+from service.runtime.readiness import AtMostEvery, Readiness, ReadyState
 
 
 def test_calls_during_a_check_get_the_last_status_at_once() -> None:
@@ -17,16 +17,16 @@ def test_calls_during_a_check_get_the_last_status_at_once() -> None:
             raise ConnectionError
 
     readiness = Readiness(needed={"database": database}, wanted={})
-    assert readiness.check() == (State.READY, {"database": "ok"})
+    assert readiness.check() == (ReadyState.READY, {"database": "ok"})
     hung.set()
     late: list[object] = []
     checking = threading.Thread(target=lambda: late.append(readiness.check()))
     checking.start()
     assert entered.wait(10)
-    assert readiness.check() == (State.READY, {"database": "ok"})
+    assert readiness.check() == (ReadyState.READY, {"database": "ok"})
     release.set()
     checking.join(10)
-    failed = (State.UNREADY, {"database": "failed: ConnectionError"})
+    failed = (ReadyState.UNREADY, {"database": "failed: ConnectionError"})
     assert late == [failed]
     entered.clear()
     assert readiness.check() == failed
@@ -39,7 +39,7 @@ def test_a_failed_database_is_named_and_what_it_would_answer_is_unknown() -> Non
         of_database=frozenset({"writes", "clock"}),
     )
     assert readiness.check() == (
-        State.UNREADY,
+        ReadyState.UNREADY,
         {
             "database": "failed: ConnectionError",
             "writes": "unknown",
