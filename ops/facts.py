@@ -12,20 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from service.domain.ruleset import EFFECTS
-from tests.test_architecture import PACKAGES, ROOT, circles, modules, tree_of
+from tests.test_architecture import PACKAGES, ROOT, circles, owners
 
 MOST_FILES = 5
 """The most Python files that a new effect may need (CONTRIBUTING, A new effect)."""
-
-
-def owners() -> dict[str, list[str]]:
-    """Return the public classes whose name several modules define, with these modules."""
-    found: dict[str, list[str]] = {}
-    for module, path in modules().items():
-        for node in tree_of(path).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(module)
-    return {name: places for name, places in sorted(found.items()) if len(places) > 1}
 
 
 def files_that_name(effect: str, root: Path = ROOT) -> list[str]:
@@ -53,12 +43,13 @@ def _names(tree: ast.Module) -> Iterator[str]:
 
 def main() -> None:
     """Print the counts, and the names behind those that are not 0."""
-    groups, shared = circles(), owners()
+    groups = circles()
+    shared = {name: places for name, places in owners().items() if len(places) > 1}
     print(f"circles of imports: {len(groups)}")
     for group in groups:
         print(f"  {', '.join(sorted(group))}")
     print(f"public class names with two owners: {len(shared)}")
-    for name, places in shared.items():
+    for name, places in sorted(shared.items()):
         print(f"  {name}: {', '.join(places)}")
     for effect in EFFECTS:
         files = files_that_name(effect)
