@@ -75,12 +75,12 @@ class RequestBodies:
         environ["wsgi.input"] = body
 
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            if environ["REQUEST_METHOD"] not in _WITH_BODIES:
+                body.discard()  # before the headers, which differ for a body that was abandoned
             return start_response(status, _closing(headers) if body.abandoned else headers, *more)
 
         try:
             answer = _buffered(self._app, environ, start)
-            if environ["REQUEST_METHOD"] not in _WITH_BODIES:
-                body.discard()
         finally:
             body.release()
         return _ended_early(answer) if body.abandoned else answer

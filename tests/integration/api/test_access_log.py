@@ -41,6 +41,9 @@ SEALED = (
 )
 """Refused to seat 1 before the seal."""
 
+OWN_CARDS = (f"{GAME}/reasons?cards=7c",)
+"""Refused to all but the seat on turn, and about its own cards only: never recorded."""
+
 CALLS = (*WITHOUT_OTHER_HANDS, *AFTER_THE_SEAL, *SEALED)
 
 
@@ -132,8 +135,14 @@ def invited(table: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def test_the_table_of_calls_is_complete(world: World) -> None:
-    """CALLS has every call that reads a game, a table or a dispute; pages use the same calls."""
-    known = {call.format_map(_Wildcards()).partition("?")[0] for call in CALLS}
+    """
+    CALLS and OWN_CARDS have every call that reads a game, a table or a dispute.
+
+    Pages use the same calls.
+    """
+    known = {
+        call.format_map(_Wildcards()).partition("?")[0] for call in (*CALLS, *OWN_CARDS)
+    }
     for rule in world.app.url_map.iter_rules():
         below = {"game_id", "table_id", "dispute_id"} & rule.arguments
         call = rule.rule.startswith("/v1/")

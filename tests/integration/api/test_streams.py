@@ -109,7 +109,8 @@ def test_a_slot_is_free_again_when_its_reader_disconnects(service: Running, way:
 def test_the_streams_process_holds_many_readers_and_sends_every_move(
     database_url: str, redis_url: str, tmp_path: Path
 ) -> None:
-    more = {"api_processes": 1, "stream_port": free_port()}
+    # With limits, one address has at most 32 streams (test_stream_slots).
+    more = {"api_processes": 1, "stream_port": free_port(), "rate_limits": False}
     with running(database_url, redis_url, tmp_path, workers=0, **more) as service:
         ada, game = a_game(service.port)
         version = ada.get(game)["version"]
