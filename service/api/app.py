@@ -13,16 +13,18 @@ from flask.typing import ResponseReturnValue
 from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.routing import MapAdapter, Rule
 
-from service.api import docs, http, limits, observability, openapi, pages, problems
+from service.api import docs, limits, observability, openapi, pages, problems
 from service.api.audit import audit, statistics
 from service.api.bodies import Application as WsgiApplication
 from service.api.bodies import BodySlots, Environ, RequestBodies, StartResponse
 from service.api.context import Context, install, services
+from service.api.conventions.compression import register_compression
+from service.api.conventions.registration import register_conventions
+from service.api.conventions.responses import json_response
 from service.api.disputes import disputes
 from service.api.events import events, replay, stream
 from service.api.evidence import evidence, log
 from service.api.games import games
-from service.api.http import json_response
 from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
 from service.api.openapi import make_api
@@ -248,10 +250,10 @@ def create_app(
     _wrap(app, settings, shares)
     parts = _parts(services, settings, shares)
     install(app, parts)
-    http.register_compression(app)  # first, so that its handler of answers runs last
+    register_compression(app)  # first, so that its handler of answers runs last
     observability.register(app, settings)
     limits.register(app, parts.rate_limits)
-    http.register(app, settings)
+    register_conventions(app, settings)
     api = make_api(app, limits.published(settings))
     problems.register(app)
     for blueprint in BLUEPRINTS:

@@ -21,7 +21,8 @@ from schemas.audit import (
 )
 from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.http import json_response, page, private, shared
+from service.api.conventions.caching import private, shared
+from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 
 audit = blueprint(

@@ -21,7 +21,9 @@ from schemas.disputes import (
 from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.http import change_response, json_response, page, private
+from service.api.conventions.caching import private
+from service.api.conventions.idempotency import change_response
+from service.api.conventions.responses import json_response, page
 from service.api.operation import (
     BODY_BYTES,
     STATEMENT_BYTES,

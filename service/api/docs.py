@@ -13,7 +13,8 @@ from typing import Any, cast
 import orjson
 from flask import Blueprint, Flask, Response, redirect, request
 
-from service.api.http import JSON, PLAIN, revalidated
+from service.api.conventions.caching import revalidated
+from service.api.conventions.media_types import JSON, PLAIN
 from service.api.openapi import Document, recorded, refusals
 from service.api.pages import html_page
 from service.api.problems import PROBLEMS

@@ -24,20 +24,10 @@ from schemas.games import (
     StreamQuery,
 )
 from service.api.context import Context, context, services
-from service.api.http import (
-    EVENT_ID,
-    EVENT_STREAM,
-    JSON,
-    NDJSON,
-    PLAIN,
-    immutable,
-    json_response,
-    page,
-    private,
-    shared,
-    text_response,
-)
-from service.api.operation import Call, InviteHeaders, ResumeHeaders, blueprint, operation
+from service.api.conventions.caching import immutable, private, shared
+from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN
+from service.api.conventions.responses import json_response, page, text_response
+from service.api.operation import EVENT_ID, Call, InviteHeaders, ResumeHeaders, blueprint, operation
 from service.api.parsing import caller_address, malformed
 from service.application.calls import Caller
 from service.application.errors import Refusal, check_known

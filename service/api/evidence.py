@@ -15,18 +15,9 @@ from schemas.audit import AuditSchema, ServerKeysSchema
 from schemas.games import AsQuery, LogProofQuery, ProfileQuery
 from service.api.connections import connections_from
 from service.api.context import context, required, services
-from service.api.http import (
-    NDJSON,
-    OCTETS,
-    PLAIN,
-    ZIP,
-    immutable,
-    json_response,
-    page,
-    private,
-    shared,
-    text_response,
-)
+from service.api.conventions.caching import immutable, private, shared
+from service.api.conventions.media_types import NDJSON, OCTETS, PLAIN, ZIP
+from service.api.conventions.responses import json_response, page, text_response
 from service.api.multipart import MAX_PARTS, Part, receive_parts
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.api.parsing import caller_address, check_encoding, copy_body, malformed

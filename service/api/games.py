@@ -11,15 +11,10 @@ from schemas.moves import MoveSchema
 from schemas.players import NothingSchema
 from schemas.views import GameViewSchema
 from service.api.context import context, services
-from service.api.http import (
-    change_response,
-    expected_versions,
-    immutable,
-    json_response,
-    page,
-    private,
-    versioned,
-)
+from service.api.conventions.caching import immutable, private
+from service.api.conventions.etags import expected_versions, versioned
+from service.api.conventions.idempotency import change_response
+from service.api.conventions.responses import json_response, page
 from service.api.operation import (
     Call,
     InviteHeaders,

@@ -21,7 +21,8 @@ from werkzeug.routing import BaseConverter
 
 from schemas.strict_fields import ID_PATTERN, OneOf
 from schemas.tables import BotSeatSchema, SeatRequestField
-from service.api.http import JSON, revalidated
+from service.api.conventions.caching import revalidated
+from service.api.conventions.media_types import JSON
 from service.api.operation import HEADERS
 from service.api.problems import PROBLEMS
 from service.application.errors import Refusal

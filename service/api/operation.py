@@ -29,24 +29,24 @@ from service.api.context import (
     required,
     services,
 )
-from service.api.http import (
-    EVENT_ID,
-    EVENT_STREAM,
+from service.api.conventions.compression import leave_uncompressed
+from service.api.conventions.etags import PRECONDITION, conditional
+from service.api.conventions.idempotency import (
     IDEMPOTENCY_KEY,
+    change_response,
+    idempotency_key,
+    idempotency_of,
+)
+from service.api.conventions.media_types import (
+    EVENT_STREAM,
     JSON,
     NDJSON,
     OCTETS,
     PLAIN,
-    PRECONDITION,
     ZIP,
-    change_response,
-    conditional,
-    idempotency_key,
-    idempotency_of,
-    leave_uncompressed,
     negotiated_type,
-    with_location,
 )
+from service.api.conventions.responses import with_location
 from service.api.parsing import (
     PATH_PARAMETER,
     json_body,
@@ -59,6 +59,9 @@ from service.application.errors import Refusal, invalid_body
 from service.application.quotas import limited_by
 from service.application.request import RequestRead
 from service.store.replica import from_replica
+
+EVENT_ID = r"^[0-9]{1,9}$"
+"""The format of Last-Event-ID: the seq of an event."""
 
 
 class MatchHeaders(Schema):

@@ -17,7 +17,8 @@ from flask import Blueprint, Flask, Response, redirect, render_template, request
 from markupsafe import Markup, escape
 
 from service.api.context import services
-from service.api.http import PAGE_POLICY, SCRIPT_POLICY, immutable, revalidated
+from service.api.conventions.caching import immutable, revalidated
+from service.api.conventions.security_headers import PAGE_POLICY, SCRIPT_POLICY
 from service.application.errors import not_found
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base

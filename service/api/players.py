@@ -18,7 +18,8 @@ from schemas.players import (
     TokenSchema,
 )
 from service.api.context import services
-from service.api.http import json_response, private, shared
+from service.api.conventions.caching import private, shared
+from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 
 players = blueprint(

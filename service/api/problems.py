@@ -15,7 +15,9 @@ from flask import Flask, Response, current_app, g, redirect, render_template, re
 from werkzeug.exceptions import HTTPException
 
 from schemas.strict_fields import MAX_ERRORS
-from service.api.http import JSON, PAGE_POLICY, private
+from service.api.conventions.caching import private
+from service.api.conventions.media_types import JSON
+from service.api.conventions.security_headers import PAGE_POLICY
 from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import quota_refused
 from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived

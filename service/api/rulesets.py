@@ -15,7 +15,9 @@ from schemas.rulesets import (
 )
 from schemas.strict_fields import PageQuery
 from service.api.context import services
-from service.api.http import change_response, json_response, page, shared
+from service.api.conventions.caching import shared
+from service.api.conventions.idempotency import change_response
+from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.api.parsing import caller_address
 from service.application.errors import invalid

@@ -20,14 +20,10 @@ from schemas.tables import (
     TablesQuery,
 )
 from service.api.context import context, required, services
-from service.api.http import (
-    change_response,
-    expected_versions,
-    json_response,
-    page,
-    private,
-    versioned,
-)
+from service.api.conventions.caching import private
+from service.api.conventions.etags import expected_versions, versioned
+from service.api.conventions.idempotency import change_response
+from service.api.conventions.responses import json_response, page
 from service.api.operation import (
     Call,
     InviteHeaders,

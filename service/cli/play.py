@@ -13,6 +13,7 @@ from uuid import UUID
 import click
 from rich.console import Console
 
+from service.cli.choosers import Automatic, Chooser, Left, Person
 from service.cli.connection import (
     NoService,
     api_of,
@@ -22,14 +23,7 @@ from service.cli.connection import (
     same_player,
 )
 from service.cli.narration import People
-from service.cli.play_screen import (
-    Automatic,
-    Chooser,
-    Left,
-    Pane,
-    Person,
-    Story,
-)
+from service.cli.play_screen import Pane, Story
 from service.cli.screen import printable
 from service.cli.verify import seat_keys_of
 from service.client.answers import GameView, Table

@@ -354,3 +354,12 @@ def _foot(shown: Shown) -> Text:
         )
     words = [Text.assemble((key, "bold"), f" {effect}") for key, effect in KEYS]
     return Text("   ").join(words)
+
+
+def coloured(text: str) -> Text:
+    """Return text without control characters, with its cards in the colours of their suits."""
+    shown = Text(printable(text))
+    for suit, style in SUITS.items():
+        shown.highlight_regex(rf"\b[2-9TJQKA]{suit}\b", style)
+    shown.highlight_regex(r"\bX\d\b", JOKERS)
+    return shown

@@ -20,7 +20,7 @@ from schemathesis.pytest.lazy import get_all_tests
 from schemathesis.python._constants.orchestrator import build_constants_pool
 
 from service.api.app import create_app
-from service.api.http import NDJSON, ZIP
+from service.api.conventions.media_types import NDJSON, ZIP
 from service.bootstrap import Services
 from service.keys import Keyring
 from service.runtime.config import Settings

@@ -8,7 +8,7 @@ from posixpath import dirname, join, normpath
 
 import pytest
 
-from service.api.http import ENCODINGS
+from service.api.conventions.compression import ENCODINGS
 from service.api.pages import FOLDER, GUARD, loaded_assets
 from tests.worlds.api_world import World, make_world
 

@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 
 from service.bots.simple import GREEDY, LOWEST
-from service.cli.play_screen import (
-    AUTOMATIC,
-    Unclear,
-    in_own_codes,
-    moves_in_order,
-    parse_move,
-    words_of,
-)
+from service.cli.choosers import AUTOMATIC
+from service.cli.move_menu import moves_in_order, words_of
+from service.cli.typed_moves import Unclear, in_own_codes, parse_move
 from service.shx.moves import check_move
 from tests.tamper import SAMPLES
 

@@ -16,20 +16,14 @@ import pytest
 from rich.console import Console, RenderableType
 
 from service.cli.__main__ import MISUSED
+from service.cli.choosers import Automatic, Person
 from service.cli.dispute import _DisputeClient
 from service.cli.load_game import read_recording, steps_of
+from service.cli.move_menu import moves_of
 from service.cli.narration import People, narrated, result_of
-from service.cli.play_screen import (
-    Automatic,
-    Pane,
-    Person,
-    Story,
-    coloured,
-    moves_of,
-    recent_events,
-    table_of,
-)
+from service.cli.play_screen import Pane, Story, recent_events, table_of
 from service.cli.replay import printable_lines
+from service.cli.screen import coloured
 from service.client.api import Refused
 from tests.unit.cli.conftest import SAMPLES, CommandOutput
 

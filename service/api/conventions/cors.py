@@ -1,0 +1,48 @@
+"""CORS: pages of permitted origins may call the API."""
+
+from __future__ import annotations
+
+from flask import Flask, Response, request
+from werkzeug.datastructures import HeaderSet
+
+from service.api.context import INVITE_HEADER
+
+CORS_EXPOSED = (
+    *("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"),
+    *("Allow", "WWW-Authenticate", "Content-Disposition", "RateLimit", "RateLimit-Policy"),
+)
+"""Response headers that a page of a permitted origin can read, beside the safelisted ones."""
+
+CORS_ALLOWED = (
+    *("Authorization", "Content-Type", "Accept", "Idempotency-Key", "If-Match", "If-None-Match"),
+    *("Last-Event-ID", "X-Request-ID", INVITE_HEADER),
+)
+"""Request headers that a page of a permitted origin can send."""
+
+PREFLIGHT_SECONDS = 600
+"""How long a browser may cache the answer to a preflight request."""
+
+
+def register_cors(app: Flask, origins: frozenset[str]) -> None:
+    """
+    Permit pages of these origins to call the API.
+
+    There are no cookies, so `Access-Control-Allow-Credentials` is never sent: a page has
+    to send the token itself.
+    """
+
+    @app.after_request
+    def add_cors_headers(response: Response) -> Response:
+        # Also without Origin: a cache must not reuse an answer for another origin.
+        response.vary.add("Origin")
+        origin = request.headers.get("Origin")
+        if origin not in origins:
+            return response
+        response.access_control_allow_origin = origin
+        if request.method == "OPTIONS" and request.access_control_request_method:
+            response.access_control_allow_methods = response.allow
+            response.access_control_allow_headers = HeaderSet(CORS_ALLOWED)
+            response.access_control_max_age = PREFLIGHT_SECONDS
+        else:
+            response.access_control_expose_headers = HeaderSet(CORS_EXPOSED)
+        return response
