@@ -70,6 +70,7 @@ IMPURE_NAMES = {"open", "print", "input", "exec", "eval", "__import__"}
 
 MAX_LINES_OF_A_FUNCTION = 40
 MAX_LINES_OF_A_FILE = 600
+MAX_ROWS_OF_THE_MAP = 20
 
 SUPPRESSION = re.compile(r"# (?:noqa|type: ignore)")
 WITH_REASON = re.compile(r"# (?:noqa: [A-Z0-9, ]+|type: ignore\[[a-z, -]+\]) +(?:--?|#) \S")
@@ -224,6 +225,27 @@ def test_a_library_is_imported_only_by_the_parts_that_need_it(library: str) -> N
         if any(imported.partition(".")[0] == library for imported in imports_of(name))
     }
     assert users <= LIBRARIES[library]
+
+
+def test_the_docstring_of_a_package_names_each_of_its_modules() -> None:
+    """It is the map of the package, in the order in which to read; the README has the packages."""
+    missing = {}
+    for folder in sorted({path.parent for path in modules().values()} - {ROOT / "service"}):
+        text = ast.get_docstring(tree_of(folder / "__init__.py")) or ""
+        inside = {p.stem for p in folder.glob("*.py")} | {
+            p.parent.name for p in folder.glob("*/*.py")
+        }
+        missing[folder.name] = inside - {"__init__", *re.findall(r"`(\w+)`", text)}
+    assert {name: left for name, left in missing.items() if left} == {}
+
+
+def test_the_map_of_the_readme_has_at_most_20_rows_and_each_package() -> None:
+    text = (ROOT / "README.md").read_text("utf-8").partition("| To change … |")[2]
+    rows = [line for line in text.partition("\n\n")[0].splitlines()[2:] if line.startswith("|")]
+    assert 0 < len(rows) <= MAX_ROWS_OF_THE_MAP
+    packages = {f"service/{p.parent.name}/" for p in (ROOT / "service").glob("*/__init__.py")}
+    named = set(re.findall(r"`([\w/]+/)`", "\n".join(rows)))
+    assert packages | {"schemas/", "workers/"} <= named
 
 
 def test_the_root_package_imports_nothing() -> None:

@@ -1,1 +1,6 @@
-"""Bots: each sees the view of its seat and its legal moves, nothing else."""
+"""
+Bots: each sees the view of its seat and its legal moves, nothing else.
+
+In the order in which to read: `bot` (the interface), `registry` (all bots), `simple`; `searching`
+and `worlds` (possible deals of the hidden cards).
+"""

@@ -5,6 +5,9 @@ A client library: plays over HTTP, signs moves, stores receipts and verifies eac
 connections; `Spectator` follows a game without a seat; `Api` makes single calls. Views, moves and
 events are the JSON objects of the API, with types in `answers`.
 
+In the order in which to read: `api` (calls), `answers`, `player_files`, `signing`, `player`,
+`local_log` (checks of answers) and `hand`.
+
 Errors: `Refused` (the service refused a request), `NotAnswered` (it cannot be reached),
 `Contradicted` (it contradicts an earlier answer or signature), `NotSeated` and `BadFile`.
 """

@@ -1,1 +1,6 @@
-"""Replays of recorded games: steps, captions, frames, transcripts. No database."""
+"""
+Replays of recorded games. No database.
+
+In the order in which to read: `history` (a log as steps), `captions` (a sentence for each event),
+`frames` (views as JSON and as a transcript).
+"""

@@ -1,1 +1,5 @@
-"""Hands played by bots or at random without a server: simulations and trials of rulesets."""
+"""
+Hands played by bots or at random without a server: simulations and trials of rulesets.
+
+`simulate` (tables of bots), `parallel` (in several processes), `trials` (custom rulesets).
+"""

@@ -1,1 +1,8 @@
-"""All access to PostgreSQL: event store, repositories, migrations."""
+"""
+All access to PostgreSQL: event store, repositories, migrations.
+
+In the order in which to read: `database` (named queries, one pool) and `replica`; `events` (the
+interface of the event store) and `postgres_events`; `summaries` (columns of the rows beside the
+streams), `games`, `disputes`, `directory` (all of them) and `lookups` (several in one query);
+`public_log`, `archive` (games as files); `migrate` and `operator`.
+"""

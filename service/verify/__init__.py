@@ -1,1 +1,9 @@
-"""The checks over a log or bundle, offline: no database, no network."""
+"""
+The checks over a log or bundle, offline: no database, no network.
+
+In the order in which to read: `finding` (checks and their results), `log` (what is verified),
+`evidence` (what comes from outside), then the checks: `integrity`, `receipts`, `signatures`,
+`shuffle`, `custody` with `card_tracker`, `legality` with `without_deck`, `sequence`, `anchoring`;
+`verify` runs them. What is printed: `report`, `claims`, `plain`, `substitution` and `summary`;
+`files` verifies files for the command.
+"""

@@ -1,0 +1,6 @@
+"""
+Use cases of tables, which deal hand after hand.
+
+In the order in which to read: `record` (a folded table), `commands` (the commit of a change),
+`tables` (open, sit, leave, close), `dealing` (the next hand), `view` (as JSON).
+"""
