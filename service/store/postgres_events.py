@@ -36,7 +36,14 @@ from service.store.events import (
     StreamSlice,
     TokenEnded,
 )
-from service.store.summaries import DisputeSummary, NewGameSummary, NewTableSummary, SeatSummary
+from service.store.summaries import (
+    DisputeSummary,
+    EndColumns,
+    MoveColumns,
+    NewGameSummary,
+    NewTableSummary,
+    SeatSummary,
+)
 
 _NEEDED: Final[Mapping[StreamKind, frozenset[str]]] = {
     StreamKind.GAME: NewGameSummary.__required_keys__,
@@ -70,12 +77,7 @@ def encode_commit(commit: Commit) -> str:
     ).decode()
 
 
-_MOVE_COLUMNS: Final = frozenset(
-    {
-        *("status", "turn", "dealer", "wake_kind", "wake_at"),
-        *("ended_at", "reason", "shithead", "places"),  # null as long as the game goes on
-    }
-)
+_MOVE_COLUMNS: Final = MoveColumns.__annotations__.keys() | EndColumns.__annotations__.keys()
 
 
 def move_arguments(commit: Commit) -> tuple[object, ...] | None:
@@ -93,7 +95,7 @@ def move_arguments(commit: Commit) -> tuple[object, ...] | None:
     summary = append.summary
     if append.kind is not StreamKind.GAME or not append.expected or summary is None:
         return None
-    if summary.keys() != _MOVE_COLUMNS or summary["ended_at"] or summary["reason"]:
+    if summary.keys() != _MOVE_COLUMNS or any(summary[name] for name in EndColumns.__annotations__):
         return None
     if row.stream != append.stream or row.version != append.expected + len(append.events):
         return None

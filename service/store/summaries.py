@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, Generic, Protocol, TypedDict, TypeVar
+from typing import Any, Generic, Protocol, Required, TypedDict, TypeVar
 from uuid import UUID
 
 
@@ -20,23 +20,30 @@ class SeatSummary(TypedDict):
     player_id: str | None
 
 
-class _GameColumns(TypedDict, total=False):
+class MoveColumns(TypedDict, total=False):
+    """Columns of a game's row that each move sets; `append_game_move` names them in SQL."""
+
+    status: Required[str]
     turn: int | None
     dealer: int | None
+    wake_kind: str | None
+    wake_at: str | None
+
+
+class EndColumns(TypedDict, total=False):
+    """Columns of a game's row that its end sets; null before it."""
+
     ended_at: str | None
     reason: str | None
     shithead: int | None
     places: list[int] | None
-    wake_kind: str | None
-    wake_at: str | None
-    wake_seat: int | None
-    back: list[int]
 
 
-class GameSummary(_GameColumns):
+class GameSummary(MoveColumns, EndColumns, total=False):
     """Columns of a game's row that a move may change."""
 
-    status: str
+    wake_seat: int | None
+    back: list[int]
 
 
 class NewGameSummary(GameSummary):

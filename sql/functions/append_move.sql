@@ -1,4 +1,6 @@
--- append_move: append_game_move with the command of append_events, for processes of earlier releases.
+-- append_move: append_game_move with the command of append_events.
+--
+-- Only for processes of earlier releases: remove after 2027-05-31.
 CREATE OR REPLACE FUNCTION append_move(command jsonb) RETURNS jsonb
 LANGUAGE sql SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,6 @@
--- listed_for: as may_see_game, without referees and invites; for processes of earlier releases.
+-- listed_for: as may_see_game, without referees and invites.
+--
+-- Only for processes of earlier releases: remove after 2027-05-31.
 CREATE OR REPLACE FUNCTION listed_for(viewer uuid, game uuid, its_table uuid) RETURNS boolean
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 AS $$

@@ -1,4 +1,6 @@
--- record_refusal: store a refused move, encrypted by the caller, for processes of earlier releases.
+-- record_refusal: store a refused move, encrypted by the caller.
+--
+-- Only for processes of earlier releases: remove after 2027-05-31.
 --
 -- This release calls record_attempt. Only the first 200 of a seat are stored, because the game's
 -- bundle contains every stored one and must stay small enough to be read.

@@ -6,8 +6,7 @@
 -- written. PostgreSQL would log a raised error, but concurrent moves are no error. With the lines
 -- the caller can decide again without a read.
 --
--- An ordinary move, one append to a game that goes on, takes the shorter path of append_move; the
--- service of this release calls append_game_move for it.
+-- An ordinary move is written by append_game_move, which this release calls for it.
 CREATE OR REPLACE FUNCTION try_append_events(command jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -16,6 +15,7 @@ DECLARE
     summary     jsonb := append -> 'summary';
     its_detail  text;
 BEGIN
+    -- An ordinary move. Only for processes of earlier releases: remove after 2027-05-31.
     IF jsonb_array_length(command -> 'appends') = 1
         AND jsonb_array_length(command -> 'outbox') = 1
         AND append ->> 'kind' = 'game'

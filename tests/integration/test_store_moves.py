@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -12,9 +14,11 @@ import pytest
 from service.store.database import Database
 from service.store.events import Commit, OutboxRow, StoredAnswer, StreamKind
 from service.store.postgres_events import PostgresStore, encode_commit, move_arguments
+from service.store.summaries import MoveColumns
 from tests.changed import replace
 from tests.streams import answer, append, commit, new_game
 
+FUNCTIONS = Path(__file__).resolve().parents[2] / "sql" / "functions"
 LINES = (b'{"a":"\xc3\xa4"}', b'{"b":1}')
 SUMMARY: dict[str, Any] = {
     "status": "swapping",
@@ -75,6 +79,43 @@ def test_a_move_of_an_earlier_release_writes_the_same_rows(
             rows.append((written, kept))
     assert rows[0] == rows[1] == rows[2]
     assert rows[0][0][1][1:] == [(1, LINES[0]), (2, LINES[1])]
+
+
+def test_a_new_column_of_games_is_named_in_one_function_and_one_declaration(
+    database: Database, database_url: str
+) -> None:
+    """`append_game_move` sets the columns of `MoveColumns`; the general way takes the table's."""
+    text = (FUNCTIONS / "append_game_move.sql").read_text()
+    assignments = text.partition("UPDATE games g SET")[2].partition("WHERE")[0]
+    assigned = set(re.findall(r"(\w+) = ", assignments))
+    assert assigned == {*MoveColumns.__annotations__, "version"}
+    game = new_game(PostgresStore(database))
+    with psycopg.connect(database_url) as connection:
+        connection.execute("ALTER TABLE games ADD COLUMN stakes integer")
+        connection.execute("SELECT summarise_game(%s, 1, '{\"stakes\": 7}')", (game,))
+        row = connection.execute(
+            "SELECT stakes, status, version FROM games WHERE game_id = %s", (game,)
+        ).fetchone()
+        connection.rollback()
+    assert row is not None
+    assert row[0] == 7
+    assert row[1:] == ("playing", 1)
+
+
+def test_what_serves_earlier_releases_only_has_a_date_of_removal() -> None:
+    """Two functions append for this release: append_game_move, and try_append_events."""
+    mentions = [
+        line.strip(" -")
+        for path in sorted(FUNCTIONS.glob("*.sql"))
+        for line in path.read_text().splitlines()
+        if "earlier release" in line
+    ]
+    assert mentions
+    dated = r"Only for processes of earlier releases: remove after \d{4}-\d\d-\d\d\.$"
+    assert [line for line in mentions if not re.search(dated, line)] == []
+    queries = "\n".join(path.read_text() for path in (FUNCTIONS.parent / "queries").glob("*.sql"))
+    called = set(re.findall(r"SELECT (\w*append_\w+)\(", queries))
+    assert called == {"append_game_move", "try_append_events", "append_log"}
 
 
 def test_an_ordinary_move_has_arguments() -> None:
