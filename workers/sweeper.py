@@ -12,8 +12,17 @@ from uuid import UUID
 import structlog
 
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
+from service.application.operations import stuck_games
 from service.bootstrap import Services
-from service.runtime.telemetry import OUTBOX_AGE, QUEUED, ROUNDS, SWEEPER_LAG, UNCOSIGNED, UNSIGNED
+from service.runtime.telemetry import (
+    OUTBOX_AGE,
+    QUEUED,
+    ROUNDS,
+    STUCK,
+    SWEEPER_LAG,
+    UNCOSIGNED,
+    UNSIGNED,
+)
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import StoreUnavailable
 from service.store.games import IdleGame
@@ -59,6 +68,12 @@ MEASURE_EVERY = 5.0
 IDLE_EVERY = 60.0
 """Seconds between two searches for abandoned games."""
 
+STUCK_EVERY = 60.0
+"""Seconds between two counts of stuck games."""
+
+STUCK_AFTER = timedelta(seconds=60)
+"""How long a game is overdue until it counts as stuck, as in `shithead admin stuck`."""
+
 PURGE_EVERY = 600.0
 """Seconds between two deletions of expired data."""
 
@@ -79,6 +94,7 @@ class Sweeper:
         self._idle_searched_at = 0.0
         self._maintained_at = 0.0
         self._measured_at = 0.0
+        self._stuck_counted_at = 0.0
         self._erasures_listed_at = 0.0
         self._last_idle: IdleGame | None = None  # the last game of a full batch
         self._log = structlog.get_logger("sweeper")
@@ -141,6 +157,15 @@ class Sweeper:
         queued = self._queued()
         if queued is not None:
             QUEUED.set(queued)
+        self._count_stuck()
+
+    def _count_stuck(self) -> None:
+        if time.monotonic() - self._stuck_counted_at > STUCK_EVERY:
+            self._stuck_counted_at = time.monotonic()
+            services = self._services
+            before = services.world.now() - STUCK_AFTER
+            keyring = services.keyring.present
+            STUCK.set(len(stuck_games(services.directory, keyring, before=before)))
 
     def wake_idle(self) -> int:
         """Wake workers to close abandoned games; return how many were found."""

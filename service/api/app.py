@@ -251,7 +251,7 @@ def create_app(
     parts = _parts(services, settings, shares)
     install(app, parts)
     register_compression(app)  # first, so that its handler of answers runs last
-    observability.register(app, settings)
+    observability.register(app, settings, services.readiness)
     limits.register(app, parts.rate_limits)
     register_conventions(app, settings)
     api = make_api(app, limits.published(settings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import threading
 import time
 from collections.abc import Iterable
 from functools import cache
@@ -26,6 +27,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from service.api.parsing import present_notes, present_request
 from service.runtime import tracing
 from service.runtime.config import Settings
+from service.runtime.readiness import ALWAYS_READY, Readiness
 from service.runtime.telemetry import REQUEST_ID, SHARED_FOLDER
 from service.runtime.tracing import Attribute, Span
 from service.runtime.version import VERSION
@@ -67,11 +69,12 @@ SECONDS = Histogram(
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
 
 
-def register(app: Flask, settings: Settings) -> None:
+def register(app: Flask, settings: Settings, readiness: Readiness = ALWAYS_READY) -> None:
     """
     Identify, measure and log every request, and serve the metrics.
 
-    All metrics are served at the metrics port; /metrics serves those in PUBLIC.
+    All metrics are served at the metrics port; /metrics serves those in PUBLIC. Each reading at
+    the metrics port asks for readiness, so that alerts know of faults without any requests.
     """
     if tracing.is_on():
         _trace_requests(app)
@@ -99,7 +102,7 @@ def register(app: Flask, settings: Settings) -> None:
 
     app.add_url_rule("/metrics", "metrics", _public_metrics)
     if settings.metrics_port is not None:
-        _serve(settings.metrics_host or settings.host, settings.metrics_port)
+        _serve(settings.metrics_host or settings.host, settings.metrics_port, readiness)
 
 
 def _trace_requests(app: Flask) -> None:
@@ -134,6 +137,8 @@ def _measure(
     status: int | str,
     problem: str | None,
 ) -> None:
+    if present.url_rule is not None and present.url_rule.rule in _QUIET:
+        return  # probes: many fast ones would hide slow requests, and a 503 of them is no error
     call = present.endpoint or "none"
     # Methods are an open set that callers choose; the number of series must not grow with it.
     method = present.method if present.method in _METHODS else "other"
@@ -221,10 +226,12 @@ def _response(registry: CollectorRegistry) -> Response:
     return response
 
 
-def _serve(host: str, port: int) -> None:
+def _serve(host: str, port: int, readiness: Readiness) -> None:
     """Serve all metrics at their own address, in the first process that can listen there."""
+    registry = CollectorRegistry()
+    registry.register(Asking(_registry(), readiness))
     try:
-        prometheus_client.start_http_server(port, addr=host, registry=_registry())
+        prometheus_client.start_http_server(port, addr=host, registry=registry)
     except OSError as error:
         logging.getLogger(__name__).info("another process serves the metrics: %s", error)
 
@@ -243,6 +250,24 @@ def _registry() -> CollectorRegistry:
     PlatformCollector(registry=registry)
     registry.register(BUILD)
     return registry
+
+
+class Asking:
+    """
+    Collects all metrics of a registry, and asks for readiness meanwhile.
+
+    A database that hangs delays the answer by seconds, so it is not awaited: the next reading
+    shows the result.
+    """
+
+    def __init__(self, registry: CollectorRegistry, readiness: Readiness) -> None:
+        self._registry = registry
+        self._readiness = readiness
+
+    def collect(self) -> Iterable[Metric]:
+        """Return the metrics; called by the library."""
+        threading.Thread(target=self._readiness.check, name="readiness", daemon=True).start()
+        return self._registry.collect()
 
 
 class _Only:

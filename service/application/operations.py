@@ -145,6 +145,28 @@ _DUE = {
 """Why an overdue game is stuck, by the kind of its wake-up."""
 
 
+def stuck_games(
+    directory: Directory, keyring: Keyring, *, before: datetime
+) -> Sequence[StuckGame]:
+    """Return the games that were overdue `before` a time, or lost their seed; oldest first."""
+    lost = [
+        StuckGame(id=row.id, version=row.version, since=row.created_at, why=_lost(row.key_id))
+        for row in directory.lost_games(keyring.keys.keys())
+    ]
+    known = {game.id for game in lost}
+    overdue = [
+        StuckGame(
+            id=row.id,
+            version=row.version,
+            since=row.at,
+            why=_DUE.get(row.kind, "its wake-up is overdue"),
+        )
+        for row in directory.due_games(now=before, limit=MAX_STUCK)
+        if row.id not in known
+    ]
+    return sorted((*lost, *overdue), key=lambda game: game.since)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operating:
     """Operator actions, each in one transaction with its line in the operator log."""
@@ -230,7 +252,10 @@ class Operating:
         A game is stuck if its wake-up is overdue by more than `late`, or if its seed is lost.
         A game that waits for a person at a table without a clock is not stuck.
         """
-        return self.recorded("stuck", None, lambda: self._stuck(late))
+        before = self.world.now() - late
+        return self.recorded(
+            "stuck", None, lambda: stuck_games(self.directory, self.keyring, before=before)
+        )
 
     def disputes_of_server(self) -> Sequence[Mapping[str, Any]]:
         """Return the disputes against the server that are not final, with their statements."""
@@ -250,25 +275,6 @@ class Operating:
     def trail(self, *, limit: int | None) -> Sequence[TrailEntry]:
         """Return the operator log, newest first; this read is recorded in it afterwards."""
         return self.recorded("trail", None, lambda: self.owner.trail(limit=limit))
-
-    def _stuck(self, late: timedelta) -> Sequence[StuckGame]:
-        lost = [
-            StuckGame(id=row.id, version=row.version, since=row.created_at, why=_lost(row.key_id))
-            for row in self.owner.lost_games(self.keyring.keys.keys())
-        ]
-        known = {game.id for game in lost}
-        due = self.directory.due_games(now=self.world.now() - late, limit=MAX_STUCK)
-        overdue = [
-            StuckGame(
-                id=row.id,
-                version=row.version,
-                since=row.at,
-                why=_DUE.get(row.kind, "its wake-up is overdue"),
-            )
-            for row in due
-            if row.id not in known
-        ]
-        return sorted((*lost, *overdue), key=lambda game: game.since)
 
     def _record(self, act: str, target: UUID | None, outcome: str) -> None:
         entry = TrailEntry(

@@ -106,14 +106,20 @@ class Supervisor:
         self._running.append(running)
         self._launch(running)
 
-    def supervise(self) -> None:
-        """Restart ended programs, after a pause that doubles with each early end."""
-        now = time.monotonic()
+    def supervise(self) -> list[str]:
+        """
+        Restart ended programs, after a pause that doubles with each early end.
+
+        Returns the names of those that have ended since the last call.
+        """
+        now, ended = time.monotonic(), []
         for running in self._running:
             if running.child is not None and running.child.poll() is not None:
                 self._clean_up(running, now)
+                ended.append(running.program.name)
             if running.child is None and now >= running.due:
                 self._launch(running)
+        return ended
 
     def check_running(self) -> None:
         """Raise StartError if a program ended several times while the service was starting."""
@@ -216,18 +222,26 @@ class Servers:
             print(f"warning: {fault}", file=sys.stderr, flush=True)
         return address
 
-    def supervise(self) -> None:
-        """Restart an embedded server that has ended, at the same address."""
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the embedded servers."""
+        return [server.name for server in self._embedded]
+
+    def supervise(self) -> list[str]:
+        """Restart embedded servers that have ended, at the same addresses; return their names."""
+        ended = []
         for server in self._embedded:
             process = server.process
             if process is None or process.poll() is None or time.monotonic() < self._due:
                 continue
             print(f"{server.name} ended; restarting it", file=sys.stderr, flush=True)
+            ended.append(server.name)
             try:
                 server.start()
             except EmbeddedError as error:
                 print(error, file=sys.stderr, flush=True)
                 self._due = time.monotonic() + _PAUSE
+        return ended
 
     def _start(self, server: EmbeddedPostgres | EmbeddedValkey) -> str:
         self._stack.callback(server.stop)

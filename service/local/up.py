@@ -31,8 +31,10 @@ from service.local.programs import (
     settings_of_children,
     shared_metrics,
 )
+from service.local.supervisor_metrics import SupervisorMetrics
 from service.runtime.config import ConfigError, variable
 from service.runtime.plain_errors import why
+from service.runtime.telemetry import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_start
 
 _READY_SECONDS = 30.0  # for the API to answer after its start
@@ -120,7 +122,9 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     _print_addresses(address, data, metrics, seconds=time.monotonic() - began)
     if settings.workers == 0:
         print(_NO_WORKERS, file=sys.stderr, flush=True)
-    _supervise(servers, supervisor, LogRotation(data / "logs"))
+    metrics_of_us = SupervisorMetrics(Path(metrics_environment[SHARED_FOLDER]), data)
+    metrics_of_us.begin([*servers.names, *supervisor.processes()])
+    _supervise(servers, supervisor, LogRotation(data / "logs"), metrics_of_us)
 
 
 def end_web_servers(data: Path) -> None:
@@ -133,11 +137,14 @@ def end_web_servers(data: Path) -> None:
     end_all(found, ((None, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)))
 
 
-def _supervise(servers: Servers, supervisor: Supervisor, rotation: LogRotation) -> NoReturn:
+def _supervise(
+    servers: Servers, supervisor: Supervisor, rotation: LogRotation, measured: SupervisorMetrics
+) -> NoReturn:
     while True:
         time.sleep(0.2)
-        servers.supervise()
-        supervisor.supervise()
+        for name in (*servers.supervise(), *supervisor.supervise()):
+            measured.restarted(name)
+        measured.measure_disk_due()
         rotation.rotate_due()
 
 

@@ -40,6 +40,7 @@ class Heartbeat:
 
     def __init__(self, program: str, *, seconds: float) -> None:
         self._program = program
+        RESTARTS.labels(program)  # 0 from the start, so that the first restart is an increase
         self._interval = seconds / ROUNDS
         self._reading, self._writing = os.pipe()
         for end in (self._reading, self._writing):

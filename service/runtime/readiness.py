@@ -86,6 +86,7 @@ def _status_of(name: str, check: Check) -> str:
         FAILED_CHECKS.labels(name).set_to_current_time()
         # The type of the error only: its text can contain addresses and passwords.
         return f"failed: {type(error).__name__}"
+    FAILED_CHECKS.labels(name).set(0)
     return OK
 
 

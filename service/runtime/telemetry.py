@@ -57,6 +57,12 @@ DATABASE_SLOW = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+STUCK = Gauge(
+    "shithead_stuck_games",
+    "Games that are overdue by more than a minute, or whose seed no key decrypts",
+    multiprocess_mode="mostrecent",
+)
+
 RESTARTS = Counter(
     "shithead_restarts", "Programs and servers that ended, or hung, and were replaced", ["program"]
 )
@@ -64,7 +70,7 @@ RESTARTS = Counter(
 
 FAILED_CHECKS = Gauge(
     "shithead_failed_check_timestamp_seconds",
-    "Time of the last check of readiness in which the part failed, 0 for never",
+    "Time of the last check of readiness if the part failed in it, 0 if it did not",
     ["part"],
     multiprocess_mode="mostrecent",
 )

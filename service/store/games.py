@@ -126,6 +126,16 @@ class GameFilter:
     status: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostGame:
+    """A running game that cannot continue: its seed is missing or cannot be decrypted."""
+
+    id: UUID
+    version: int
+    created_at: datetime
+    key_id: str | None  # the missing key; None if the seed is missing
+
+
 class GameRepository(Repository):
     """Summaries of games and tables for lists and schedules, refused moves, and the access log."""
 
@@ -200,6 +210,14 @@ class GameRepository(Repository):
         """Return the games with something due, the longest waiting first."""
         rows = self._database.fetch("due_games", now, limit)
         return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3], seat=r[4]) for r in rows]
+
+    def lost_games(self, keys: Collection[str]) -> Sequence[LostGame]:
+        """Return the running games whose seed none of these keys decrypts, oldest first."""
+        rows = self._database.fetch("games_without_seed", sorted(keys))
+        return [
+            LostGame(id=game, version=version, created_at=created_at, key_id=key_id)
+            for game, version, created_at, key_id in rows
+        ]
 
     def idle_games(
         self, *, now: datetime, untouched_since: datetime, limit: int, after: Cursor | None = None

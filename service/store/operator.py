@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,16 +35,6 @@ class LockedGame:
     over: bool
     archived: bool
     outbox_pending: bool  # rows for public log, statistics or live readers
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LostGame:
-    """A running game that cannot continue: its seed is missing or cannot be decrypted."""
-
-    id: UUID
-    version: int
-    created_at: datetime
-    key_id: str | None  # the missing key; None if the seed is missing
 
 
 class Owner:
@@ -106,14 +96,6 @@ class Owner:
         except psycopg.Error as error:
             why = "has pending notifications" if error.sqlstate == _PENDING else "is not archived"
             raise StoreError(f"game {game} {why}: {error.diag.message_primary}") from error
-
-    def lost_games(self, keys: Collection[str]) -> Sequence[LostGame]:
-        """Return the running games whose seed none of these keys decrypts, oldest first."""
-        rows = self._database.fetch("games_without_seed", sorted(keys))
-        return [
-            LostGame(id=game, version=version, created_at=created_at, key_id=key_id)
-            for game, version, created_at, key_id in rows
-        ]
 
 
 class OwnerDatabase(Database):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
 from tests.databases import Databases
+from tests.servers import DatabaseServer
 from tests.worlds.fake_world import Deployment, person
 
 
@@ -46,3 +48,13 @@ def ada(services: Services) -> RegisteredPlayer:
 def bob(services: Services) -> RegisteredPlayer:
     """Return another player."""
     return person(services, "Bob")
+
+
+@pytest.fixture
+def own_url(database_server: DatabaseServer, migrated_template: str) -> Iterator[str]:
+    """Return the address of a database that the test may damage; its probes wait 50 ms at most."""
+    url = database_server.create(template=migrated_template)
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("ALTER FUNCTION probe_write SET lock_timeout = '50ms'")
+    yield url
+    database_server.drop(url)

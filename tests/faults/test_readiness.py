@@ -12,20 +12,10 @@ import pytest
 from service import bootstrap
 from service.job_queue import connect
 from service.local.servers import EmbeddedValkey
-from tests.servers import DatabaseServer, database_name
+from tests.servers import database_name
 from tests.worlds.api_world import World, make_world
 
 pytestmark = pytest.mark.heavy
-
-
-@pytest.fixture
-def own_url(database_server: DatabaseServer, migrated_template: str) -> Iterator[str]:
-    """Return the address of a database that the test may damage."""
-    url = database_server.create(template=migrated_template)
-    with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute("ALTER FUNCTION probe_write SET lock_timeout = '50ms'")
-    yield url
-    database_server.drop(url)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import prometheus_client
 import pytest
 
 from service.api import observability
+from service.local import supervisor_metrics
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "ops" / "runbook.md").read_text("utf-8")
@@ -48,7 +49,7 @@ VALUE = re.compile(r"\s*([\w./-]+( \d+| s)?)?\s*")
 
 def known_metrics() -> set[str]:
     """Return the names under which Prometheus finds the metrics of this service."""
-    known = set()
+    known = set(supervisor_metrics.DISK)
     for family in (*prometheus_client.REGISTRY.collect(), *observability.SECONDS.collect()):
         known |= {family.name, *(family.name + end for end in ("_total", "_bucket", "_count"))}
     return known

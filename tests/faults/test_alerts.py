@@ -1,0 +1,179 @@
+"""Each alert of a part fires after the part was broken, and not before or after the repair."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import prometheus_client
+import psycopg
+import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from service import bootstrap
+from service.api.observability import Asking
+from service.application.calls import RegisteredPlayer
+from service.bootstrap import Services
+from service.keys import load_or_create
+from service.local.processes import make_folder
+from service.local.programs import Program, Supervisor
+from service.local.servers import EmbeddedValkey
+from service.local.supervisor_metrics import SupervisorMetrics
+from service.runtime.telemetry import SHARED_FOLDER
+from tests.alerts import RULES, firing, readings
+from tests.faults.test_readiness import read_only
+from tests.running import wait_for
+from tests.worlds.api_world import make_world
+from tests.worlds.fake_world import Deployment, open_game
+from workers.sweeper import Sweeper
+
+pytestmark = pytest.mark.heavy
+
+Breaking = contextlib.AbstractContextManager[None]
+REGISTRY = prometheus_client.REGISTRY
+
+
+@contextlib.contextmanager
+def unreadable(file: Path) -> Iterator[None]:
+    """Let others read the key file, which the service refuses."""
+    file.chmod(0o644)
+    yield
+    file.chmod(0o600)
+
+
+@contextlib.contextmanager
+def stopped(valkey: EmbeddedValkey) -> Iterator[None]:
+    """Stop Redis."""
+    valkey.stop()
+    yield
+    valkey.start()
+
+
+@contextlib.contextmanager
+def event_of_tomorrow(url: str) -> Iterator[None]:
+    """Let the newest event be of tomorrow, as after a clock that was ahead."""
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("UPDATE games SET created_at = created_at + interval '1 day'")
+        yield
+        owner.execute("UPDATE games SET created_at = created_at - interval '1 day'")
+
+
+def test_the_alert_of_a_part_fires_while_the_part_fails(
+    own_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap, "PROBE_SECONDS", 0.0)
+    valkey, keys = EmbeddedValkey(tmp_path / "valkey"), tmp_path / "keys.json"
+    load_or_create(keys)
+    world = make_world(own_url, redis_url=valkey.start(), keys=None, key_file=keys)
+    world.person().game()
+
+    def fires(alert: str) -> bool:
+        first = world.get("/readyz") and readings(REGISTRY)
+        time.sleep(0.01)
+        second = world.get("/readyz") and readings(REGISTRY)
+        return firing(first, second, alert, tmp_path)
+
+    faults: dict[str, Callable[[], Breaking]] = {
+        "ShitheadWritesFail": lambda: read_only(own_url),
+        "ShitheadKeysFail": lambda: unreadable(keys),
+        "ShitheadRedisFails": lambda: stopped(valkey),
+        "ShitheadClock": lambda: event_of_tomorrow(own_url),
+    }
+    assert not fires("|".join(faults)), "before"
+    for alert, fault in faults.items():
+        with fault():
+            assert fires(alert), alert
+    assert not fires("|".join(faults)), "after"
+    world.services.close()
+    valkey.stop()
+
+
+def test_alerts_fire_and_stay_silent_as_promtool_expects() -> None:
+    if shutil.which("promtool") is None:
+        pytest.skip("not installed: promtool, of Debian's package prometheus")
+    for command in (("check", "rules", "alerts.yaml"), ("test", "rules", "alerts-test.yaml")):
+        subprocess.run(["promtool", *command], cwd=RULES.parent, check=True)
+
+
+def test_a_reading_of_the_metrics_asks_for_readiness(own_url: str) -> None:
+    """A fault in the night is noticed without a request, and without a load balancer."""
+    world = make_world(own_url)
+    registry = CollectorRegistry()
+    registry.register(Asking(REGISTRY, world.services.readiness))
+    name = 'shithead_failed_check_timestamp_seconds{part="redis"}'
+    began = time.time()
+    readings(registry)
+    wait_for(lambda: readings(registry).get(name, ("", 0.0))[1] >= began, seconds=10)
+    world.services.close()
+
+
+def test_a_game_that_lost_its_seed_is_stuck(
+    deployment: Deployment, services: Services, ada: RegisteredPlayer, tmp_path: Path
+) -> None:
+    before = readings(REGISTRY)
+    game = open_game(services, ada, ({"bot": "greedy"}, {"bot": "lowest"}))
+    Sweeper(services).measure()
+    assert not firing(before, readings(REGISTRY), "ShitheadGamesStuck", tmp_path)
+    with psycopg.connect(deployment.url, autocommit=True) as owner:
+        owner.execute("DELETE FROM secrets WHERE game_id = %s", (game,))
+    Sweeper(services).measure()
+    assert firing(before, readings(REGISTRY), "ShitheadGamesStuck", tmp_path)
+
+
+def shared(folder: Path) -> CollectorRegistry:
+    """Return the metrics in a shared folder."""
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, path=str(folder))  # type: ignore[no-untyped-call] # the library has no type
+    return registry
+
+
+def test_a_program_that_ends_again_and_again_raises_an_alert(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "measures")
+    supervisor = Supervisor(
+        logs=tmp_path,
+        environment={**os.environ, SHARED_FOLDER: str(folder)},  # other than here: not a fork
+        folder=tmp_path,
+    )
+    supervisor.start(Program(name="relay", module="no_such_module", arguments=()))
+    metrics = SupervisorMetrics(folder, tmp_path)
+    metrics.begin(supervisor.processes())
+    before = readings(shared(folder))
+    assert not firing(before, before, "ShitheadRestarts", tmp_path)
+    ended = list[str]()
+    while len(ended) < 2:
+        ended += supervisor.supervise()
+        time.sleep(0.01)
+    supervisor.stop(seconds=1)
+    for name in ended:
+        metrics.restarted(name)
+    after = readings(shared(folder))
+    assert after['shithead_restarts_total{program="relay"}'] == ("counter", 2.0)
+    assert firing(before, after, "ShitheadRestarts", tmp_path)
+
+
+def test_a_disk_that_is_nearly_full_raises_an_alert(tmp_path: Path) -> None:
+    if os.getuid() != 0 or not sys.platform.startswith("linux"):
+        pytest.skip("a small disk needs root on Linux")
+    folder, disk = make_folder(tmp_path / "measures"), make_folder(tmp_path / "disk")
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if subprocess.run(command, check=False, capture_output=True).returncode != 0:
+        pytest.skip("this system lets nothing be mounted")
+    try:
+        metrics = SupervisorMetrics(folder, disk)
+        metrics.measure_disk_due()
+        empty = readings(shared(folder))
+        assert not firing(empty, empty, "ShitheadDiskFull", tmp_path)
+        (disk / "file").write_bytes(bytes(1000 << 10))
+        again = make_folder(tmp_path / "again")
+        SupervisorMetrics(again, disk).measure_disk_due()
+        full = readings(shared(again))
+        assert firing(full, full, "ShitheadDiskFull", tmp_path)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
