@@ -12,9 +12,11 @@ Object.assign(globalThis, { localStorage: { getItem: () => null }, fetch: () => 
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["en"] } });
 const moves = await import(new URL("../../service/api/static/app/moves.js", import.meta.url).href);
 
-const { view, choices, rows } = JSON.parse(readFileSync(0, "utf8"));
+const { view, choices, rows, turned = [] } = JSON.parse(readFileSync(0, "utf8"));
 const answer = {
   leading: [...moves.leading(view)].sort(),
+  dependent: moves.dependent(view),
+  turned: turned.map((/** @type {[any, any]} */ [before, after]) => moves.turnedCard(before, after)),
   choices: choices.map((/** @type {string[]} */ chosen) => ({
     listed: moves.isListed(view, chosen),
     part: moves.isPart(view, chosen),

@@ -365,6 +365,52 @@ def test_the_replay_fits_every_size_and_axe_finds_nothing(visits: Visits) -> Non
         assert page.locator("#felt").evaluate(hidden) <= 0, width
 
 
+def test_an_open_decision_and_a_followed_card_are_in_the_address(visits: Visits) -> None:
+    """On a phone caption, rule and controls stay in sight, and the selects are behind a button."""
+    page = opened(visits, LEEDS.game, "?event=59", size="phone")
+    expect(page.locator("#as")).to_be_hidden()
+    page.get_by_role("button", name="View").click()
+    page.locator("#follow").select_option(index=5)
+    card = page.locator("#follow").input_value()
+    page.locator("#way .head button").wait_for()
+    page.locator("#ask").evaluate("(button) => button.click()")
+    expect(page).to_have_url(re.compile(rf"event=59&as=all&why=1&card={card}$"))
+    page.reload()
+    expect(page.locator("#why")).to_be_visible()
+    expect(page.locator("#way-title")).to_be_visible()
+    expect(page.locator("#follow")).to_have_value(card)
+    page.locator("#way .head button").click()
+    page.locator("#why .head button").evaluate("(button) => button.click()")
+    page.evaluate("scrollTo(0, 99999)")
+    for part in ("#now .what", "#now .by", "#play"):
+        box = page.locator(part).bounding_box()
+        assert box is not None and box["y"] >= 0 and box["y"] + box["height"] <= 740, part
+
+
+def test_steps_of_the_replay_are_shown_one_after_the_other(visits: Visits) -> None:
+    """A card flies before the pile shows it; a second step at once shows the first one at once."""
+    page = visits.visitor(paced=True).new_page()
+    page.clock.install()
+    lines = [json.loads(line) for line in LEEDS.lines]
+    seq = next(one["seq"] for one in lines if one["type"] == "cards_played" and one["seq"] > 40)
+    [top, *_] = reversed(lines[seq]["data"]["cards"])
+    page.goto(f"/replay/{LEEDS.game}?event={seq - 1}")
+    expect(page.locator("#position")).to_contain_text(f"{seq - 1} /")
+    page.locator("#forward").click()
+    page.clock.run_for(100)
+    flying = page.locator(f'#flights [data-card="{top}"]')
+    expect(flying).to_have_count(1)
+    expect(page.locator(f'[data-pile] [data-card="{top}"]')).to_have_count(0)
+    page.clock.run_for(1000)
+    expect(page.locator(f'[data-pile] [data-card="{top}"]')).to_have_count(1)
+    expect(flying).to_have_count(0)
+    page.locator("#back").click()
+    for _ in range(2):
+        page.locator("#forward").click()
+    page.clock.run_for(1000)
+    wait_for_version(page, seq + 2)
+
+
 def test_the_replay_is_in_the_language_of_the_reader(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?version=60", locale="sv-SE")
     expect(page.get_by_role("button", name="Beslutet")).to_be_visible()

@@ -320,3 +320,47 @@ def test_the_smallest_phone_shows_everything_without_scrolling(visits: Visits) -
     call(page, "POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
     page.locator(".result").wait_for()
     assert page.evaluate(HIDDEN, ".result, #say .buttons > *") == []
+
+
+TONES = """
+globalThis.tones = 0;
+const start = OscillatorNode.prototype.start;
+OscillatorNode.prototype.start = function (...when) { tones += 1; return start.apply(this, when); };
+"""
+"""A script that counts the tones that begin."""
+
+
+def test_pace_and_sounds_are_chosen_behind_one_button(visits: Visits) -> None:
+    """On a phone language and pages are there as well; no sound is made until it is switched on."""
+    context = visits.visitor("phone", paced=True)
+    context.add_init_script(TONES)
+    page, host, game = hand_on(visits, context.new_page(), "lowest", "lowest", turn_limit=100)
+    move(page)
+    wait_for_turn(host, game)
+    assert page.evaluate("tones") == 0
+    page.get_by_label("Settings").click()
+    expect(page.locator(".settings #language")).to_be_visible()
+    expect(page.locator(".settings nav")).to_be_visible()
+    page.get_by_label("Sounds").check()
+    page.get_by_label("Pace").select_option("off")
+    page.keyboard.press("Escape")
+    expect(page.locator(".settings .panel")).to_be_hidden()
+    begun = page.evaluate("tones")
+    assert begun, "a first sound shows what was switched on"
+    know_newest(page, wait_for_turn(host, game))
+    with page.expect_response("**/moves"):
+        move(page)
+    page.wait_for_function("(begun) => tones > begun", arg=begun)
+    page.reload()
+    expect(page.locator("#pace")).to_have_value("off")
+    expect(page.locator("#sound")).to_be_checked()
+
+
+def test_a_first_hand_is_guided_by_hints_that_are_shown_once(visits: Visits) -> None:
+    page = seated(visits, "phone")
+    hint = page.locator("#say .hint")
+    expect(hint).to_contain_text("strong cards")
+    page.get_by_role("button", name="Ready").click()
+    page.locator("#own.turn[aria-busy=false]").wait_for()
+    expect(hint).not_to_contain_text("strong cards")
+    assert "exchange" in page.evaluate("localStorage.getItem('shithead.guide')")

@@ -119,11 +119,28 @@ def test_a_companion_is_selectable_only_beside_its_five() -> None:
     }
     answer = in_node(view=view, choices=[["5c"], ["6d"], ["5c", "6d"], ["4s"]], rows=[])
     assert answer["leading"] == ["5c", "9h"]
+    assert answer["dependent"] == ["5"], "the five is marked as one that needs another card"
     five, six, both, four = answer["choices"]
     assert five == {"listed": False, "part": True, "beside": ["5c", "6d", "9h"]}
     assert six == {"listed": False, "part": True, "beside": ["5c", "6d"]}
     assert both["listed"]
     assert not four["listed"] and not four["part"]
+
+
+def test_a_player_reads_which_face_down_card_did_not_fit() -> None:
+    """The event hides it from all; it is the card of the hand that came neither from hand nor pile."""
+
+    def view(hand: list[str], down: list[str | None], pile: list[str]) -> dict[str, object]:
+        own = {"seat": 0, "hand": {"cards": hand}, "up": [[], []], "down": down}
+        return {"as": 0, "seats": [own], "moves": [], "pile": pile}
+
+    lying = view([], ["##", "##"], ["9c", "Qd"])
+    failed = view(["4s", "9c", "Qd"], ["##", None], [])
+    fitted = view([], ["##", None], ["9c", "Qd", "Kh"])
+    picked = view(["9c", "Qd"], ["##", "##"], [])
+    pairs = [[lying, failed], [lying, fitted], [lying, picked]]
+    answer = in_node(view=lying, choices=[], rows=[], turned=pairs)
+    assert answer["turned"] == ["4s", None, None]
 
 
 def test_the_rows_of_a_hand_have_similar_lengths() -> None:
