@@ -12,7 +12,7 @@ from uuid import UUID
 from service.store.database import Database
 from service.store.postgres_events import PostgresStore
 from tests.client import register
-from tests.streams import append, bot, commit, game_summary
+from tests.streams import THEN, append, bot, commit, game_summary
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "golden" / "samples"
 
@@ -79,6 +79,7 @@ def enter(database_url: str, port: int, entered: tuple[Sample, ...]) -> None:
                 table_id=table,
                 ruleset_id=sample.ruleset,
                 status="ended",
+                ended_at=THEN,
                 seats=[bot(seat) for seat in range(len(sample.created["data"]["seats"]))],
             )
             store.commit(commit(append(sample.game, *sample.lines, summary=summary)))
