@@ -128,7 +128,7 @@ def test_a_companion_is_selectable_only_beside_its_five() -> None:
 
 
 def test_a_player_reads_which_face_down_card_did_not_fit() -> None:
-    """The event hides it from all; it is the card of the hand that came neither from hand nor pile."""
+    """The event hides it; it is the card that came to the hand neither from hand nor pile."""
 
     def view(hand: list[str], down: list[str | None], pile: list[str]) -> dict[str, object]:
         own = {"seat": 0, "hand": {"cards": hand}, "up": [[], []], "down": down}
