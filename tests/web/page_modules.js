@@ -16,6 +16,7 @@ const { view, choices, rows, turned = [] } = JSON.parse(readFileSync(0, "utf8"))
 const answer = {
   leading: [...moves.leading(view)].sort(),
   dependent: moves.dependent(view),
+  inPairs: [...moves.inPairs(view)].sort(),
   turned: turned.map((/** @type {[any, any]} */ [before, after]) => moves.turnedCard(before, after)),
   choices: choices.map((/** @type {string[]} */ chosen) => ({
     listed: moves.isListed(view, chosen),

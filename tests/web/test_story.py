@@ -105,14 +105,16 @@ def watch(page: Page, until: int = LATEST + 800) -> list[dict[str, Any]]:
     return found
 
 
-def check_order(seen: list[dict[str, Any]], host: Client, game: str, first: int) -> int:
+def check_order(
+    seen: list[dict[str, Any]], host: Client, game: str, first: int, *, as_: str | None = None
+) -> int:
     """
     Check that what was seen is one event after another, and return how many views were seen.
 
-    `first` is the version that was shown at the beginning.
+    `first` is the version that was shown at the beginning; `as_` the viewer, by default the host.
     """
     view = host.get(f"/v1/games/{game}")
-    me = view["as"]
+    me = view["as"] if as_ is None else as_
     frames = host.get(f"/v1/games/{game}/replay?as={me}&from={first}")["items"]
     views = [frame["view"] for frame in frames]
 
@@ -130,7 +132,7 @@ def check_order(seen: list[dict[str, Any]], host: Client, game: str, first: int)
             at += 1
         assert at < len(views), f"{state} is no view between {shown(views[0])} and the newest"
         reached.add(at)
-        if look["flying"] and not look["over"]:
+        if as_ is None and look["flying"] and not look["over"]:
             pile = views[at]["pile"]
             flying = [card for card in look["flying"] if card]
             assert not set(flying) & set(look["laid"]), "a card flies to a pile that shows it"
@@ -176,6 +178,25 @@ def test_every_event_is_seen_in_its_order_and_soon(
         assert all(one["title"] == (one["turn"] == "own") for one in seen if not one["over"])
         assert not seen[-1]["flying"]
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_a_spectator_sees_every_event_in_its_order(visits: Visits) -> None:
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    host.token = host.call("POST", "/v1/players", {"name": "Guest"}).json["token"]
+    game = open_table([host], ruleset="leeds", bots=("lowest",) * 3, window_seconds=0)
+    host.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    view = wait_for_turn(host, game)
+    page = visits.visitor(paced=True).new_page()
+    page.clock.install()
+    page.goto(f"/play/{game}")
+    page.locator(".middle .demand").wait_for()
+    moves = [one for one in view["moves"] if one["type"] == "play"] or view["moves"]
+    with page.expect_response("**/replay?as=public*"):
+        host.post(f"/v1/games/{game}/moves", moves[0])
+    wait_for_turn(host, game)
+    seen = watch(page, 2 * LATEST)
+    assert check_order(seen, host, game, view["version"], as_="public") >= 3
+    assert not any(one["title"] for one in seen)
 
 
 def test_what_can_be_pressed_is_that_of_the_newest_state(visits: Visits) -> None:

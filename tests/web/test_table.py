@@ -120,6 +120,7 @@ def test_a_companion_is_selectable_only_beside_its_five() -> None:
     answer = in_node(view=view, choices=[["5c"], ["6d"], ["5c", "6d"], ["4s"]], rows=[])
     assert answer["leading"] == ["5c", "9h"]
     assert answer["dependent"] == ["5"], "the five is marked as one that needs another card"
+    assert answer["inPairs"] == ["5c", "6d", "9h"], "and is not highlighted alone"
     five, six, both, four = answer["choices"]
     assert five == {"listed": False, "part": True, "beside": ["5c", "6d", "9h"]}
     assert six == {"listed": False, "part": True, "beside": ["5c", "6d"]}

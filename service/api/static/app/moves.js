@@ -70,6 +70,17 @@ export function dependent(view) {
   return [...leads.keys()].filter((rank) => !leads.get(rank));
 }
 
+/**
+ * Return the cards of the listed plays that begin with a rank that needs another one.
+ *
+ * @param {Api["GameView"]} view
+ * @returns {Set<string>}
+ */
+export function inPairs(view) {
+  const ranks = dependent(view);
+  return new Set(plays(view).filter((cards) => ranks.includes(rankOf(cards[0]))).flat());
+}
+
 /** Add all cards of each rank of which the server lists only one set of each size. @param {Api["GameView"]} view @param {Set<string>} found */
 function withMany(view, found) {
   const ranks = new Set([...found].map(rankOf));

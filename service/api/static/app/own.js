@@ -7,7 +7,7 @@ import { brief, button, picture, printed, rankOf, sorted, spelled } from "./card
 import { find, h } from "./dom.js";
 import { guide } from "./guide.js";
 import { listed, t } from "./i18n.js";
-import { chosenAfter, dependent, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
+import { chosenAfter, dependent, inPairs, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
 
 const DRAG = 8; // pixels before a press becomes a drag
 
@@ -229,7 +229,7 @@ export function hand(game, handlers) {
   const cards = sorted(own.hand.cards ?? [], orderOf(game)).filter((card) => !staged.includes(card));
   const all = view.status === "swapping" && !own.ready ? new Set(cards) : leading(view);
   const beside = choice.cards.length && view.status === "playing" ? playable(view, choice.cards) : all;
-  const needy = choice.cards.length ? [] : dependent(view);
+  const needy = choice.cards.length ? new Set() : inPairs(view);
   const dims = view.moves.length > 0;
   const kept = game.kept;
   const fits = beside.size ? beside : all; // after a choice that fits nothing, the legal cards stay highlighted
@@ -237,7 +237,7 @@ export function hand(game, handlers) {
     const chosen = choice.cards.includes(card);
     const element = button(card, {
       key: `card ${card}`,
-      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${needy.includes(rankOf(card)) ? " needy" : ""}${!dims || fits.has(card) || chosen || !kept.has(card) ? "" : " dull"}${kept.has(card) ? "" : " going"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
+      class: `held${chosen ? " chosen" : ""}${fits.has(card) ? " fits" : ""}${needy.has(card) ? " needy" : ""}${!dims || needy.has(card) || fits.has(card) || chosen || !kept.has(card) ? "" : " dull"}${kept.has(card) ? "" : " going"}${at && rankOf(cards[at - 1]) !== rankOf(card) ? " next" : ""}`,
       label: fits.has(card) && view.status === "playing" ? t("own.fits", { card: spelled(card) }) : spelled(card),
       pressed: chosen,
       onclick: () => handlers.press([card]),

@@ -4,7 +4,7 @@
  * The moving pictures lie in a layer of their own above the page; without motion the same time passes.
  */
 
-import { picture, rankOf } from "./cards.js";
+import { picture, rankOf, spelled } from "./cards.js";
 import { find, h, reducesMotion } from "./dom.js";
 import { t } from "./i18n.js";
 import { turnedCard } from "./moves.js";
@@ -121,6 +121,7 @@ async function turnOver(card, place, ms, signal) {
   const size = face.getBoundingClientRect();
   face.style.setProperty("transform", onto(box, size));
   hide(place);
+  if (card) sign(spelled(card), face, ms);
   if (!reducesMotion()) {
     const back = picture(null, { label: "" });
     layer().append(back);
@@ -136,14 +137,15 @@ async function turnOver(card, place, ms, signal) {
 
 const SHAKE = ["0", "-7px", "7px", "-5px", "5px", "0"].map((translate) => ({ translate }));
 
-/** Show a sign beside a seat for a while. @param {string} text @param {Element | null} place @param {number} ms */
+/** Show a sign on a seat, or below a card, for a while. @param {string} text @param {Element | null} place @param {number} ms */
 function sign(text, place, ms) {
   const box = place?.getBoundingClientRect();
   if (!box) return;
   const shown = h("b", { class: "sign" }, [text]);
   layer().append(shown);
   shown.style.setProperty("left", `${Math.min(innerWidth - 70, Math.max(50, box.x + box.width / 2))}px`);
-  shown.style.setProperty("top", `${Math.max(14, box.y + Math.min(box.height / 2, 26))}px`);
+  const top = place?.matches(".turned") ? box.bottom + 12 : box.y + Math.min(box.height / 2, 26);
+  shown.style.setProperty("top", `${Math.min(innerHeight - 16, Math.max(14, top))}px`);
   setTimeout(() => shown.remove(), ms);
 }
 
