@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.client import Client, open_table
 from tests.web.browsing import Visits
+from tests.web.page_pool import TIMEOUT
 from tests.web.test_failing_pages import BLOCKED
 from tests.web.test_table import CHOSEN, LONG_HAND, PICK_UP, STRIP, call, seated, take_turn
 
@@ -69,7 +70,8 @@ def wait_for_turn(host: Client, game: str) -> dict[str, Any]:
     """Wait until the bots have moved, and return the view; on the page they may be seen later."""
     for _ in range(400):
         view: dict[str, Any] = host.get(f"/v1/games/{game}")
-        if view["status"] != "playing" or view["turn"] == view["as"]:
+        is_over = view["status"] in ("ended", "aborted")
+        if is_over or (view["status"] == "playing" and view["turn"] == view["as"]):
             return view
         time.sleep(0.02)
     raise AssertionError("the turn does not come back")
@@ -79,7 +81,7 @@ def know_newest(page: Page, view: dict[str, Any]) -> None:
     """Wait until the page knows that the player is on turn again; it may show earlier events."""
     if view["status"] == "playing":
         ready = page.locator("#say .buttons > button:enabled, #cards button.fits").first
-        expect(ready).to_be_attached()
+        expect(ready).to_be_attached(timeout=TIMEOUT)
     else:
         page.wait_for_timeout(300)
 
@@ -206,8 +208,6 @@ def test_what_can_be_pressed_is_that_of_the_newest_state(visits: Visits) -> None
     view = wait_for_turn(host, game)
     if view["status"] != "playing":
         return  # the hand ended with these moves
-    earlier = page.evaluate(SEEN)
-    assert earlier["stock"] != str(view["stock"]) or earlier["pile"] != str(len(view["pile"]))
     know_newest(page, view)
     if page.locator("#cards button.fits").count():
         page.locator("#cards button.fits").first.click(position=STRIP)
@@ -254,6 +254,7 @@ def test_a_double_click_plays_a_card_once(visits: Visits) -> None:
         before = wait_for_turn(host, game)
         assert before["status"] == "playing", pauses
         expect(page.locator("#own")).to_have_attribute("aria-busy", "false")
+        know_newest(page, before)
         page.clock.run_for(3000)
         alone = [one["cards"][0] for one in before["moves"] if len(one.get("cards", ())) == 1]
         if not alone:

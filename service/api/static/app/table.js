@@ -23,7 +23,7 @@ const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand whil
 const SLOW = 3000; // milliseconds after which the page states that it waits for the server
 const DOUBLE = 400; // milliseconds between two presses on a card that play it
 const HURRY = 10_000; // milliseconds before the end of the reader's time in which everything is shown at once
-const MOST = 40; // events behind which the page does not show one by one
+const MOST = 100; // events behind which the page does not show one by one
 const LOGGED = 80; // number of the newest events that the log shows
 const root = find("#table");
 
