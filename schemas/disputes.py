@@ -53,6 +53,7 @@ from service.domain.dispute_rules import MAX_REFEREES, Act
 from service.shx.validators import MAX_SEATS
 
 LONGEST_STATEMENT = 4000
+LONGEST_REASON = 1000
 LONGEST_RECEIPT = 4000
 """Maximum number of characters of a receipt, which usually has about 300."""
 CHARGES = tuple(charge.value for charge in Charge)
@@ -123,17 +124,28 @@ class SealedVoteSchema(Closed):
     commit = hex_digits(64, **described("the commitment, in hex"))
 
 
+def _reason() -> MultilineText:
+    return MultilineText(
+        shortest=1,
+        longest=LONGEST_REASON,
+        load_default=None,
+        **about("why; needed for `cheated` if `reason_needed` of the dispute is true"),
+    )
+
+
 class OpenVoteSchema(Closed):
     """A revealed vote, with the salt of its commitment."""
 
     vote = Chosen(*VOTES, **described("the vote"))
     salt = hex_digits(64, **described("the salt of the commitment: 32 bytes in hex"))
+    reason = _reason()
 
 
 class PlainVoteSchema(Closed):
     """A vote that the server seals with its own salt, and reveals when all have committed."""
 
     vote = Chosen(*VOTES, **described("the vote"))
+    reason = _reason()
 
 
 class VoteRequestSchema(OneOf):
@@ -219,10 +231,14 @@ class RefereeSchema(Closed):
 
 
 class VoteSchema(Closed):
-    """The revealed vote of a referee."""
+    """The revealed vote of a referee, with the reason for it."""
 
     referee = Integer(high=MAX_REFEREES, **described("the number of the referee"))
     vote = Chosen(*VOTES, **described("the vote"))
+    reason = fields.String(
+        allow_none=True,
+        **described("why; null without a reason, and once erased"),
+    )
 
 
 class RulingSchema(Closed):
@@ -327,6 +343,11 @@ class DisputeSchema(Closed):
     statements = list_of(DisputeStatementSchema, "the statements of both sides, oldest first")
     receipts = list_of(DisputeReceiptSchema, "the receipts that the sides handed in, oldest first")
     referees = list_of(RefereeSchema, "the referees, in order of their numbers")
+    reason_needed = Boolean(
+        **described(
+            "whether a vote `cheated` needs a reason: a finding is that the rules allow the move"
+        )
+    )
     votes = list_of(VoteSchema, "the votes; empty until all are revealed")
     ruling = fields.Nested(
         RulingSchema,

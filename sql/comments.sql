@@ -133,6 +133,8 @@ COMMENT ON COLUMN dispute_findings.found_at IS 'the game''s version';
 COMMENT ON TABLE dispute_votes IS
     'Votes that the server sealed, encrypted by the service; deleted with the ruling.';
 COMMENT ON COLUMN dispute_votes.referee IS 'number within the dispute';
+COMMENT ON COLUMN dispute_votes.reason IS
+    'encrypted, of one length for all votes; null once the referee is erased';
 
 COMMENT ON VIEW unused_players IS
     'Players who were never active: no seat, no table, no ruleset, no part in a dispute.';

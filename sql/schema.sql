@@ -475,10 +475,12 @@ CREATE VIEW unused_players AS
 
 -- Votes that the server sealed, encrypted by the service; deleted with the ruling.
 CREATE TABLE dispute_votes (
-    dispute_id  uuid NOT NULL,
-    referee     integer NOT NULL,   -- number within the dispute
-    key_id      text NOT NULL,
-    sealed      bytea NOT NULL,
+    dispute_id     uuid NOT NULL,
+    referee        integer NOT NULL,   -- number within the dispute
+    key_id         text NOT NULL,
+    sealed         bytea NOT NULL,
+    reason_key_id  text,
+    reason         bytea,              -- encrypted, of one length for all votes; null once the referee is erased
     CONSTRAINT dispute_votes_pkey PRIMARY KEY (dispute_id, referee)
 );
 

@@ -207,15 +207,18 @@ def vote(call: Call, dispute_id: UUID) -> Response:
 
     `vote` alone: the server seals the vote and reveals it when all have committed.
     `commit`: the referee seals the vote and reveals it later with `vote` and `salt`, once all
-    have committed.
+    have committed. The vote `cheated` needs a `reason` if `reason_needed` of the dispute is true,
+    else 422 `invalid-body` at `/reason`. Reasons are shown with the ruling.
     """
     body, court, called = call.body, services().disputes, _called(call, dispute_id)
     if "commit" in body:
         return change_response(court.commit_vote(called, body["commit"]))
-    choice = Vote(body["vote"])
+    choice, reason = Vote(body["vote"]), body.get("reason")
     if "salt" not in body:
-        return change_response(court.vote(called, choice))
-    return change_response(court.reveal_vote(called, vote=choice, salt=body["salt"]))
+        return change_response(court.vote(called, choice, reason))
+    return change_response(
+        court.reveal_vote(called, vote=choice, salt=body["salt"], reason=reason)
+    )
 
 
 @_command("appeal", NothingSchema)

@@ -47,6 +47,11 @@ def attached_to_dispute(
 def _statements(stored: DisputeRepository, stream: UUID, dispute: Dispute) -> Iterator[str]:
     texts = stored.dispute_texts(stream)
     made = {statement.seq: statement.commit for statement in dispute.statements}
+    made |= {
+        referee.voted_seq: referee.reason
+        for referee in dispute.referees
+        if referee.voted_seq is not None and referee.reason is not None
+    }
     for seq in sorted(texts.keys() | made.keys()):
         if seq not in made:
             yield f"a statement is stored for seq {seq}, where none was made"

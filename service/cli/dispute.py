@@ -457,7 +457,10 @@ def refuse(where: str, *, referee: int, **options: Any) -> None:
     is_flag=True,
     help="Let the server seal and reveal the vote: without a file, but the server knows your vote.",
 )
-def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any) -> None:
+@click.option("--reason", help="Why; needed to vote `cheated` on a move that the findings allow.")
+def vote(
+    where: str, *, opinion: str | None, server_seals: bool, reason: str | None, **options: Any
+) -> None:
     """
     Vote `cheated` or `not-proven`; without VOTE, reveal the vote that you sealed.
 
@@ -466,7 +469,8 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any)
     vote.
 
     The ruling is against the accused only if all referees of the panel vote `cheated`; one
-    `not-proven` clears the accused.
+    `not-proven` clears the accused. If the findings say that the rules allow the move, `cheated`
+    needs a reason: the program asks for it, and it is shown with the ruling.
     """
     with _court(where, **options) as (court, identity):
         found = court.get(identity)
@@ -475,13 +479,22 @@ def vote(where: str, *, opinion: str | None, server_seals: bool, **options: Any)
         number = found["you"]["referee"]
         file = court.player.files.folder / "votes" / f"{identity}-{number}.json"
         if opinion is None or "reveal" in found["you"]["may"]:
-            _reveal(court, found, file, opinion)
-        elif server_seals:
-            changed = court.post(identity, "votes", {"vote": VOTES[opinion]})
+            _reveal(court, found, file, opinion, reason)
+            return
+        ballot = _ballot(found, VOTES[opinion], reason)
+        if server_seals:
+            changed = court.post(identity, "votes", ballot)
             click.echo(f"You voted {opinion}. The server reveals it when all have voted.")
             court.show(changed)
         else:
-            _seal(court, found, number, VOTES[opinion], file)
+            _seal(court, found, number, ballot, file)
+
+
+def _ballot(found: Dispute, opinion: str, reason: str | None) -> dict[str, str]:
+    """Return a vote with its reason; asks for a reason that the vote needs."""
+    if reason is None and opinion == "cheated" and found["reason_needed"]:
+        reason = click.prompt("The findings say that the rules allow this move. Why is it cheating")
+    return {"vote": opinion} if reason is None else {"vote": opinion, "reason": reason}
 
 
 def _no_vote(court: _DisputeClient, found: Dispute, opinion: str | None) -> str | None:
@@ -525,17 +538,19 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
     return f"you are not on the panel that judges. State of the dispute: {STATES[state]}.{ends}"
 
 
-def _seal(court: _DisputeClient, found: Dispute, number: int, opinion: str, file: Path) -> None:
+def _seal(
+    court: _DisputeClient, found: Dispute, number: int, ballot: Mapping[str, str], file: Path
+) -> None:
     """Write the vote and its salt to a file and commit to it; reveal it if it is the last vote."""
     identity, salt = UUID(found["id"]), secrets.token_bytes(32)
-    sealed = {"dispute": str(identity), "referee": number, "vote": opinion, "salt": salt.hex()}
+    sealed = {"dispute": str(identity), "referee": number, "salt": salt.hex(), **ballot}
     write_private(file, json.dumps(sealed).encode() + b"\n")
-    commit = vote_commitment(identity, number, opinion, salt).hex()
+    commit = vote_commitment(identity, number, ballot["vote"], salt).hex()
     changed = court.post(identity, "votes", {"commit": commit})
     click.echo("Your vote is sealed: until you reveal it, no person can read or change it.")
     if changed["state"] == "revealing":
         click.echo("All other referees have voted, so your vote is revealed at once.")
-        _reveal(court, changed, file, None)
+        _reveal(court, changed, file, None, None)
         return
     click.echo(f"Keep the file {file}: without it your vote cannot be revealed.")
     click.echo("When all referees have voted, reveal it with")
@@ -544,7 +559,9 @@ def _seal(court: _DisputeClient, found: Dispute, number: int, opinion: str, file
         click.echo(f"The voting ends on {when(changed['deadline'])}.")
 
 
-def _reveal(court: _DisputeClient, found: Dispute, file: Path, opinion: str | None) -> None:
+def _reveal(
+    court: _DisputeClient, found: Dispute, file: Path, opinion: str | None, reason: str | None
+) -> None:
     """Reveal the vote whose salt is in a file, once all referees have committed."""
     if not file.exists():
         raise NoService(
@@ -554,10 +571,12 @@ def _reveal(court: _DisputeClient, found: Dispute, file: Path, opinion: str | No
     try:
         sealed = json.loads(file.read_text("utf-8"))
         body = {"vote": sealed["vote"], "salt": sealed["salt"]}
+        reason = reason or sealed.get("reason")
     except (OSError, ValueError, KeyError, TypeError):
         raise NoService(f"{file} is not the file of a sealed vote") from None
     if opinion is not None and VOTES[opinion] != body["vote"]:
         raise NoService("your vote is sealed and cannot be changed")
+    body |= _ballot(found, body["vote"], reason)
     changed = court.post(UUID(found["id"]), "votes", body)
     click.echo("Your vote is revealed.")
     court.show(changed)

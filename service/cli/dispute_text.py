@@ -215,10 +215,13 @@ def _panel(case: Case) -> Iterator[str]:
     dispute = case.dispute
     yield from ("", "Referees")
     votes = {one["referee"]: one["vote"].replace("_", " ") for one in dispute["votes"]}
+    reasons = {one["referee"]: one["reason"] for one in dispute["votes"] if one["reason"]}
     for one in dispute["referees"]:
         number = one["referee"]
         name = f"{case.referees[number]}: " if number in case.referees else ""
         yield f"  {number}  {name}{_referee(case, one, votes.get(number))}"
+        if number in reasons:
+            yield f"     reason: {' '.join(reasons[number].split())}"
     missing = MIN_PANEL - len(case.panel)
     if missing > 0 and dispute["state"] in ("open", "appealed"):
         yield f"  {counted(missing, 'more referee')} needed"
@@ -296,5 +299,7 @@ def _next_steps(case: Case) -> Iterator[str]:
     if "vote" in may:
         yield f"vote:  {case.command('vote', identity)} cheated"
         yield f"   or  {case.command('vote', identity)} not-proven"
+        if dispute["reason_needed"]:
+            yield "   The findings say that the rules allow this move: `cheated` needs a reason."
     if case.me is None:
         yield "take part: you have no account here; `shithead play` registers you, or use --token"

@@ -86,6 +86,7 @@ class FindingsMade:
     version: int
     digest: str
     anchored: bool = False  # whether the public log had a proof of this version
+    allowed: bool = False  # whether a finding is that the rules allow the disputed move
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +150,7 @@ class VoteRevealed:
     referee: int
     vote: Vote
     salt: str
+    reason: str | None = None  # the commitment to its text, as of a statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +233,9 @@ class Referee:
     commit: str | None = None
     by_server: bool = False
     voted_at: Moment | None = None  # when the vote was committed
+    voted_seq: int | None = None  # of that event in the stream of the dispute
     vote: Vote | None = None
+    reason: str | None = None  # the commitment to the reason of the vote
     revealed_at: Moment | None = None
     refused_by: Party | None = None
     recused: bool = False
@@ -295,6 +299,7 @@ class Dispute:
     found_at: int = 0  # the version of the game that the findings judge; 0: none yet
     found_with: int = 0  # the number of receipts that the findings judge
     anchored: bool = False  # whether the findings used a proof of the public log
+    allowed: bool = False  # whether a finding is that the rules allow the disputed move
     panel: int = 0
     judges: tuple[int, ...] = ()  # numbers of the referees in the newest VotingOpened
     voting_from: Moment | None = None
@@ -376,9 +381,10 @@ def _changed(dispute: Dispute, event: DisputeEvent, at: Moment) -> Dispute:
     match event:
         case DisputeOpened():
             raise ValueError("a dispute is opened once")
-        case FindingsMade(version=version, anchored=anchored):
+        case FindingsMade(version=version, anchored=anchored, allowed=allowed):
             judged = len(dispute.receipts)
-            return replace(dispute, found_at=version, found_with=judged, anchored=anchored)
+            found = replace(dispute, found_at=version, found_with=judged, anchored=anchored)
+            return replace(found, allowed=allowed)
         case StatementMade(side=side, commit=commit):
             statement = PartyStatement(side=side, seq=dispute.version, at=at, commit=commit)
             return replace(dispute, statements=(*dispute.statements, statement))
@@ -421,9 +427,10 @@ def _referees_changed(
         case VotingOpened(referees=referees):
             return replace(dispute, judges=referees, voting_from=at)
         case VoteCommitted(referee=number, commit=commit, by_server=by_server):
-            return _with(dispute, number, commit=commit, by_server=by_server, voted_at=at)
-        case VoteRevealed(referee=number, vote=vote):
-            return _with(dispute, number, vote=vote, revealed_at=at)
+            voted = _with(dispute, number, commit=commit, by_server=by_server, voted_at=at)
+            return _with(voted, number, voted_seq=dispute.version)
+        case VoteRevealed(referee=number, vote=vote, reason=reason):
+            return _with(dispute, number, vote=vote, revealed_at=at, reason=reason)
         case _:
             assert_never(event)
 

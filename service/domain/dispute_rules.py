@@ -72,11 +72,21 @@ class DisputeRefused(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """The reason that a referee states for a vote, with its commitment; `salt` is in hex."""
+
+    text: str = field(repr=False)
+    salt: str = field(repr=False)
+    commit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoredVote:
     """A vote that the server sealed for a referee, with the salt in hex."""
 
     vote: Vote
     salt: str = field(repr=False)
+    reason: Reason | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,11 +226,23 @@ def commit_vote(
     return (VoteCommitted(referee=number, commit=commit, by_server=by_server),)
 
 
-def reveal_vote(dispute: Dispute, player: str, vote: Vote, salt: str) -> tuple[DisputeEvent, ...]:
+def needs_reason(dispute: Dispute, vote: Vote) -> bool:
     """
-    Return the event by which a referee reveals the vote.
+    Return whether a vote needs a reason: one against a move that the findings say is allowed.
 
-    The caller has checked vote and salt against the commitment.
+    The findings may not see everything, so referees are free to disagree, but they say why.
+    """
+    return dispute.allowed and vote is Vote.CHEATED
+
+
+def reveal_vote(
+    dispute: Dispute, player: str, vote: Vote, salt: str, reason: str | None = None
+) -> tuple[DisputeEvent, ...]:
+    """
+    Return the event by which a referee reveals the vote; `reason` is the commitment to a reason.
+
+    The caller has checked vote and salt against the commitment, and that there is a reason if the
+    vote needs one.
 
     Raises DisputeRefused.
     """
@@ -233,7 +255,7 @@ def reveal_vote(dispute: Dispute, player: str, vote: Vote, salt: str) -> tuple[D
             f"{_STATES[dispute.state]}: votes are revealed when all referees have voted, and "
             f"{waiting} of {len(dispute.active)} have not"
         )
-    return (VoteRevealed(referee=number, vote=vote, salt=salt),)
+    return (VoteRevealed(referee=number, vote=vote, salt=salt, reason=reason),)
 
 
 def appeal(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
@@ -366,12 +388,16 @@ def _at_once(dispute: Dispute, outside: OutsideFacts) -> tuple[DisputeEvent, ...
     judges = dispute.active
     hidden = [n for n, referee in judges.items() if referee.vote is None]
     if hidden:
-        stored = ((n, outside.votes[n]) for n in hidden if n in outside.votes)
-        return tuple(VoteRevealed(referee=n, vote=one.vote, salt=one.salt) for n, one in stored)
+        return tuple(_revealed(n, outside.votes[n]) for n in hidden if n in outside.votes)
     # L23: only a unanimous panel finds against the accused.
     unanimous = all(referee.vote is Vote.CHEATED for referee in judges.values())
     against = Verdict.PROVEN if dispute.opened.of_server else Verdict.CAD
     return (Ruled(verdict=against if unanimous else Verdict.CLEARED, referees=tuple(judges)),)
+
+
+def _revealed(number: int, stored: StoredVote) -> VoteRevealed:
+    reason = None if stored.reason is None else stored.reason.commit
+    return VoteRevealed(referee=number, vote=stored.vote, salt=stored.salt, reason=reason)
 
 
 def _at_the_end(dispute: Dispute, at: Moment, sealed_at: Moment | None) -> tuple[DisputeEvent, ...]:

@@ -44,10 +44,12 @@ class SealedFindings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedVote:
-    """A referee's vote, encrypted by the server."""
+    """A referee's vote and the reason for it, encrypted by the server; no reason once erased."""
 
     key_id: str
     sealed: bytes
+    reason_key_id: str | None = None
+    reason: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,7 +153,10 @@ class DisputeRepository(Repository):
     def dispute_votes(self, dispute: UUID) -> Mapping[int, SealedVote]:
         """Return the stored votes, by the number of the referee."""
         rows = self._database.fetch("dispute_votes", dispute)
-        return {number: SealedVote(key_id=key, sealed=sealed) for number, key, sealed in rows}
+        return {
+            number: SealedVote(key_id=key, sealed=sealed, reason_key_id=reason_key, reason=reason)
+            for number, key, sealed, reason_key, reason in rows
+        }
 
     def due_disputes_of(self, player: UUID, *, now: datetime) -> Sequence[UUID]:
         """Return at most 20 disputes of a player, as either side, in which a period has ended."""

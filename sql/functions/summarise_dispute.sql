@@ -59,8 +59,8 @@ BEGIN
     END IF;
 
     IF fields -> 'votes' IS NOT NULL THEN
-        INSERT INTO dispute_votes (dispute_id, referee, key_id, sealed)
-        SELECT its_dispute, v.referee, v.key_id, v.sealed
+        INSERT INTO dispute_votes (dispute_id, referee, key_id, sealed, reason_key_id, reason)
+        SELECT its_dispute, v.referee, v.key_id, v.sealed, v.reason_key_id, v.reason
         FROM jsonb_populate_recordset(NULL::dispute_votes, fields -> 'votes') v;
     END IF;
 

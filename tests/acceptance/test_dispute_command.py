@@ -88,7 +88,8 @@ def judged_by(terminal: Terminal, dispute: str, names: list[str], *votes: str) -
         terminal.person(name)
         terminal.types(name, "judge", dispute)
     for name, vote in zip(names, votes, strict=True):
-        printed = terminal.types(name, "vote", dispute, vote)
+        why = ("--reason", f"{name} saw it.") if vote == "cheated" else ()
+        printed = terminal.types(name, "vote", dispute, vote, *why)
         assert ("Keep the file" in printed) is (name != names[-1]), "the last is revealed at once"
     assert "Your vote is revealed." in printed
     for name in names[:-1]:
@@ -122,7 +123,8 @@ def test_a_dispute_is_opened_judged_and_appealed(terminal: Terminal) -> None:
     ruled = judged_by(terminal, dispute, first, "cheated", "cheated", "cheated")
     against = f"{TIME}: against Bob: all referees voted `cheated`."
     assert re.search(f"Ruling, {against}\n  It is not final: the side that lost can appeal", ruled)
-    assert re.search(f"2  Emil: voted: cheated, sealed on {TIME}, revealed on {TIME}", ruled)
+    emil = f"2  Emil: voted: cheated, sealed on {TIME}, revealed on {TIME}"
+    assert re.search(f"{emil}\n     reason: Emil saw it.\n", ruled)
     assert "only the side that lost" in terminal.types("Ada", "appeal", dispute, status=2)
     assert "dispute appeal" not in terminal.types("Ada", "show", dispute)
     assert f"shithead dispute appeal {terminal.url}" in terminal.types("Bob", "show", dispute)
@@ -178,7 +180,7 @@ def test_a_vote_is_sealed_by_the_client_or_by_the_server(terminal: Terminal) -> 
         terminal.person(name)
         assert "not a referee" in terminal.types(name, "vote", dispute, "cheated", status=2)
         terminal.types(name, "judge", dispute)
-    sealed = terminal.types("Cleo", "vote", dispute, "cheated")
+    sealed = terminal.types("Cleo", "vote", dispute, "cheated", "--reason", "Seen.")
     [file] = (terminal.folder / "Cleo").rglob("votes/*.json")
     assert str(file) in sealed
     assert file.stat().st_mode & 0o777 == 0o600

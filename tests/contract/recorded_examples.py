@@ -417,7 +417,8 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
         commit = vote_commitment(UUID(dispute["id"]), number, "cheated", SALT).hex()
         recorder.done("POST", f"{path}/votes", {"commit": commit}, by=judge["token"])
     for judge in judges:
-        vote = {"vote": "cheated", "salt": SALT.hex()}
+        why = "Six of that rank were played by then."
+        vote = {"vote": "cheated", "salt": SALT.hex(), "reason": why}
         recorder.done("POST", f"{path}/votes", vote, by=judge["token"], keep=False)
     recorder.done("POST", f"{path}/appeal", {}, by=bob)
     recorder.done("GET", path, by=ada)

@@ -102,6 +102,7 @@ def reveal(services: Services, judge: RegisteredPlayer, dispute: UUID) -> Any:
         called(judge, dispute),
         vote=Vote.CHEATED,
         salt=SALT.hex(),
+        reason="Seen.",
     )
 
 
@@ -413,5 +414,5 @@ def test_a_dispute_stored_by_an_earlier_release_is_read_and_continues(
     Sweeper(services).maintain()
     assert state_of(services, dispute) is DisputeState.VOTING
     for judge in judges[1:]:
-        services.disputes.vote(called(judge, dispute), Vote.CHEATED)
+        services.disputes.vote(called(judge, dispute), Vote.CHEATED, "Seen.")
     assert state_of(services, dispute) is DisputeState.REVEALING

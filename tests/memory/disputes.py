@@ -59,7 +59,12 @@ class MemoryDisputes:
     def dispute_votes(self, dispute: UUID) -> Mapping[int, SealedVote]:
         votes = self._rows().get(dispute, {}).get("votes", ())
         return {
-            v["referee"]: SealedVote(key_id=v["key_id"], sealed=_bytes(v["sealed"]) or b"")
+            v["referee"]: SealedVote(
+                key_id=v["key_id"],
+                sealed=_bytes(v["sealed"]) or b"",
+                reason_key_id=v.get("reason_key_id"),
+                reason=_bytes(v.get("reason")),
+            )
             for v in votes
         }
 
@@ -188,6 +193,12 @@ class MemoryDisputes:
                 for text in row.get("texts", ()):
                     if text["author"] == str(player):
                         text |= {"words": None, "salt": None}
+                judged = {
+                    r["referee"] for r in row.get("referees", ()) if r["player_id"] == str(player)
+                }
+                for vote in row.get("votes", ()):
+                    if vote["referee"] in judged:
+                        vote |= {"reason_key_id": None, "reason": None}
 
     def in_disputes(self) -> set[UUID | None]:
         """Return all accusers and all present and former referees."""

@@ -92,6 +92,7 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
         client.post(f"{path}/referees", {})
     for page in judges:
         page.reload()
+        expect(page.get_by_label("Reason")).to_be_visible(timeout=15_000)
         page.get_by_label("Not proven").check()
     bob.post(f"{path}/statements", {"text": "Still."})
     expect(judges[0].locator(".statements li")).to_have_count(3, timeout=15_000)
@@ -126,7 +127,7 @@ def test_the_ruling_after_an_appeal_comes_before_the_one_that_it_replaced(
         for judge in judges:
             judge.post(f"/v1{path}/referees", {})
         for judge, vote in zip(judges, ("cheated", "cheated", last), strict=True):
-            judge.post(f"/v1{path}/votes", {"vote": vote})
+            judge.post(f"/v1{path}/votes", {"vote": vote, "reason": f"Seen: {vote}."})
         if last == "cheated":
             bob.post(f"/v1{path}/appeal", {})
     page = page_of(visits, bob, path)
@@ -141,6 +142,7 @@ def test_the_ruling_after_an_appeal_comes_before_the_one_that_it_replaced(
     votes = [one.inner_text() for one in rulings.locator("ul").all()]
     assert "Referee 6: Not proven" in votes[0]
     assert votes[1].count("Cheated") == 3
+    assert votes[1].count("Seen: cheated.") == 3
     assert faults_of(page) == []
 
 
@@ -264,7 +266,7 @@ def test_all_disputes_are_listed_by_state_and_page_after_page(
     expect(page.locator("[data-key='court.more']")).to_be_hidden()
     shown = [link.get_attribute("href") for link in links.all()]
     assert shown == [f"/disputes/{one['id']}" for one in listed]
-    choice(page, "State").select_option("final")
+    choice(page, "State").select_option("revealing")
     expect(page.get_by_text("There is no dispute to show.")).to_be_visible()
     expect(links).to_have_count(0)
 

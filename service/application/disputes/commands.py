@@ -20,6 +20,7 @@ from service.application.disputes.record import (
     dispute_append,
     dispute_json,
     is_insider,
+    reasons_of,
 )
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import GameCache
@@ -165,16 +166,18 @@ class DisputeCommands:
         self, record: DisputeRecord, player: UUID | None, *, new: Mapping[int, str] = _NOTHING
     ) -> dict[str, Any]:
         """Return a dispute as a player sees it; `new` are statements not stored yet."""
-        words = None
-        if is_insider(record.dispute, player) or player == OPERATOR:
-            stored = self.directory.dispute_texts(record.identity)
-            words = {
-                **stored,
-                **{seq: StatementText(text=text, salt=None) for seq, text in new.items()},
-            }
-        findings = self.files.findings(record.identity)
-        caller = None if player == OPERATOR else player
-        return dispute_json(record, findings=findings, words=words, player=caller)
+        insider = is_insider(record.dispute, player) or player == OPERATOR
+        texts: dict[int, StatementText] = {}
+        if insider or record.dispute.rulings:
+            unstored = {seq: StatementText(text=text, salt=None) for seq, text in new.items()}
+            texts = {**self.directory.dispute_texts(record.identity), **unstored}
+        return dispute_json(
+            record,
+            findings=self.files.findings(record.identity),
+            words=texts if insider else None,
+            reasons=reasons_of(record, texts),
+            player=None if player == OPERATOR else player,
+        )
 
     def advanced(self, record: DisputeRecord) -> tuple[DisputeRecord, tuple[bytes, ...]]:
         """Return a new dispute with the facts outside its stream and all immediate events."""

@@ -27,12 +27,14 @@ from service.domain.dispute import DisputeEvent, DisputeState, Party, Vote
 from service.domain.dispute_rules import (
     Candidate,
     DisputeRefused,
+    Reason,
     StoredVote,
     appeal,
     commit_vote,
     give_receipt,
     join_panel,
     make_statement,
+    needs_reason,
     refuse,
     reveal_vote,
     side_of,
@@ -224,34 +226,57 @@ class Disputes:
             call, lambda record: (commit_vote(record.dispute, str(call.player.id), commit), {})
         )
 
-    def vote(self, call: DisputeCall, vote: Vote) -> Answered:
-        """Vote with the server's salt; the server reveals the vote once all have committed."""
+    def vote(self, call: DisputeCall, vote: Vote, reason: str | None = None) -> Answered:
+        """
+        Vote with the server's salt; the server reveals vote and reason once all have committed.
+
+        Raises Refusal `invalid-body` if the vote needs a reason and has none.
+        """
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             salt = self.world.random(32)
             number = record.dispute.referee_of(str(call.player.id)) or 0
             commit = vote_commitment(call.dispute, number, vote, salt).hex()
             events = commit_vote(record.dispute, str(call.player.id), commit, by_server=True)
-            return events, {"votes": {number: StoredVote(vote=vote, salt=salt.hex())}}
+            _refuse_without_reason(record, vote, reason)
+            stated = None
+            if reason is not None:
+                commit, text = self._reason(call, record.version, reason)
+                stated = Reason(text=reason, salt=text["salt"].hex(), commit=commit)
+            stored = StoredVote(vote=vote, salt=salt.hex(), reason=stated)
+            return events, {"votes": {number: stored}}
 
         return self.commands.change(call, step)
 
-    def reveal_vote(self, call: DisputeCall, *, vote: Vote, salt: str) -> Answered:
+    def reveal_vote(
+        self, call: DisputeCall, *, vote: Vote, salt: str, reason: str | None = None
+    ) -> Answered:
         """
         Reveal a committed vote; the last reveal leads to the ruling.
 
-        Raises Refusal `invalid-body` if vote and salt do not match the commitment.
+        Raises Refusal `invalid-body` if vote and salt do not match the commitment, or if the vote
+        needs a reason and has none.
         """
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
-            events = reveal_vote(record.dispute, str(call.player.id), vote, salt)
-            number = record.dispute.referee_of(str(call.player.id)) or 0
+            player = str(call.player.id)
+            reveal_vote(record.dispute, player, vote, salt)  # raises first if it may not
+            number = record.dispute.referee_of(player) or 0
+            referee = record.dispute.referees[number]
             made = vote_commitment(call.dispute, number, vote, bytes.fromhex(salt))
-            if made.hex() != record.dispute.referees[number].commit:
+            if made.hex() != referee.commit:
                 raise invalid("/salt", "this vote and salt do not match your commitment")
-            return events, {}
+            _refuse_without_reason(record, vote, reason)
+            if reason is None:
+                return reveal_vote(record.dispute, player, vote, salt), {}
+            commit, text = self._reason(call, referee.voted_seq or 0, reason)
+            return reveal_vote(record.dispute, player, vote, salt, commit), {"texts": [text]}
 
         return self.commands.change(call, step)
+
+    def _reason(self, call: DisputeCall, voted_seq: int, reason: str) -> tuple[str, dict[str, Any]]:
+        """Return the commitment to a reason, and the reason as stored with the stream."""
+        return self.commands.statement(call.dispute, voted_seq, call.player.id, reason)
 
     def appeal(self, call: DisputeCall) -> Answered:
         """Appeal to other referees, once."""
@@ -269,3 +294,10 @@ class Disputes:
             hands=self.directory.standing(player.id).games,
             account_seconds=max(0, age),
         )
+
+
+def _refuse_without_reason(record: DisputeRecord, vote: Vote, reason: str | None) -> None:
+    """Raise Refusal `invalid-body` if a vote needs a reason and has none."""
+    if reason is None and needs_reason(record.dispute, vote):
+        fault = "the findings say that the rules allow this move: state why it is cheating"
+        raise invalid("/reason", fault)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 from uuid import UUID
 
+from schemas.disputes import LONGEST_REASON
+from schemas.visible_text import BYTES_A_CHARACTER
 from service.application.disputes.record import (
     DISPUTES,
     DisputeRecord,
@@ -21,12 +23,14 @@ from service.application.games.refused_moves import Refusals
 from service.application.ports import World
 from service.application.quotas import work
 from service.domain.dispute import Dispute, Vote
-from service.domain.dispute_rules import OutsideFacts, StoredVote
+from service.domain.dispute_rules import OutsideFacts, Reason, StoredVote
 from service.keys import KeyringError, Keys
 from service.public_log.log import PublicLog
 from service.shx.bundle import PROOF, write_bundle
 from service.shx.canonical import canonical, format_time, parse
+from service.shx.receipts import statement_commitment
 from service.store.directory import Directory
+from service.store.disputes import SealedVote
 from service.store.events import EventStore, StreamKind
 from service.verify.plain import finding_in_words
 
@@ -132,11 +136,43 @@ _CODES: Final[Mapping[Vote, bytes]] = {Vote.CHEATED: b"\x01", Vote.NOT_PROVEN: b
 """One byte for each vote: the encryption would not hide a difference in length."""
 
 
+_SALT_BYTES: Final = 32
+_LENGTH_BYTES: Final = 2
+
+
 def seal_vote(identity: UUID, referee: int, vote: StoredVote, keyring: Keys) -> dict[str, Any]:
-    """Return a referee's vote, encrypted as stored with the dispute."""
+    """Return a referee's vote and its reason, encrypted as stored with the dispute."""
     content = _CODES[vote.vote] + bytes.fromhex(vote.salt)
     key_id, sealed = keyring.seal(content, _associated(identity, referee))
-    return {"referee": referee, "key_id": key_id, "sealed": sealed}
+    reason_key_id, reason = keyring.seal(
+        _padded(vote.reason), _associated_reason(identity, referee)
+    )
+    return {
+        "referee": referee,
+        "key_id": key_id,
+        "sealed": sealed,
+        "reason_key_id": reason_key_id,
+        "reason": reason,
+    }
+
+
+def _padded(reason: Reason | None) -> bytes:
+    """Return salt, length and text of a reason, of one length whether or not there is a reason."""
+    text = b"" if reason is None else reason.text.encode()
+    salt = bytes(_SALT_BYTES) if reason is None else bytes.fromhex(reason.salt)
+    longest = BYTES_A_CHARACTER * LONGEST_REASON
+    return salt + len(text).to_bytes(_LENGTH_BYTES) + text.ljust(longest, b"\0")
+
+
+def _unpadded(content: bytes, identity: UUID, seq: int) -> Reason | None:
+    """Return the reason in a result of `_padded`, None if it has none."""
+    salt, content = content[:_SALT_BYTES], content[_SALT_BYTES:]
+    length = int.from_bytes(content[:_LENGTH_BYTES])
+    if not length:
+        return None
+    text = content[_LENGTH_BYTES:][:length].decode()
+    commit = statement_commitment(identity, seq, text, salt).hex()
+    return Reason(text=text, salt=salt.hex(), commit=commit)
 
 
 def open_votes(
@@ -155,14 +191,26 @@ def open_votes(
         if number not in waiting:
             continue
         try:
-            content = keyring.open(found.key_id, found.sealed, _associated(record.identity, number))
+            votes[number] = _open_vote(record, number, found, keyring)
         except KeyringError as error:
             log = logging.getLogger(__name__)
             log.error("a vote in dispute %s cannot be decrypted: %s", record.identity, error)
-            continue
-        vote = next(vote for vote, code in _CODES.items() if code == content[:1])
-        votes[number] = StoredVote(vote=vote, salt=content[1:].hex())
     return votes
+
+
+def _open_vote(record: DisputeRecord, number: int, found: SealedVote, keyring: Keys) -> StoredVote:
+    """Return a vote with its reason; the reason of an erased referee is gone."""
+    identity = record.identity
+    content = keyring.open(found.key_id, found.sealed, _associated(identity, number))
+    vote = next(vote for vote, code in _CODES.items() if code == content[:1])
+    reason = None
+    seq = record.dispute.referees[number].voted_seq
+    if found.reason is not None and found.reason_key_id is not None and seq is not None:
+        padded = keyring.open(
+            found.reason_key_id, found.reason, _associated_reason(identity, number)
+        )
+        reason = _unpadded(padded, identity, seq)
+    return StoredVote(vote=vote, salt=content[1:].hex(), reason=reason)
 
 
 def _waiting(dispute: Dispute) -> set[int]:
@@ -171,3 +219,7 @@ def _waiting(dispute: Dispute) -> set[int]:
 
 def _associated(identity: UUID, referee: int) -> bytes:
     return b"vote" + identity.bytes + bytes([referee])
+
+
+def _associated_reason(identity: UUID, referee: int) -> bytes:
+    return b"reason" + identity.bytes + bytes([referee])

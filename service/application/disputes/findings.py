@@ -179,6 +179,12 @@ def _on_move(
     return {**about, "result": "pass", "text": text, "rule": rules[0] if rules else None}
 
 
+def _is_allowed(findings: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether a finding is that the rules allow the disputed move."""
+    about = (one["result"] for one in findings if one["check"] == ON_THE_MOVE)
+    return Result.PASS.value in about
+
+
 TIME_OUT = "model.time_out"
 
 
@@ -352,7 +358,12 @@ class DisputeJobs:
         made = canonical(found)
         key_id, sealed = self.keyring.seal(made, findings_associated(record.identity))
         findings = {"found_at": version, "key_id": key_id, "sealed": sealed}
-        event = FindingsMade(version=version, digest=sha256(made).hex(), anchored=anchored)
+        event = FindingsMade(
+            version=version,
+            digest=sha256(made).hex(),
+            anchored=anchored,
+            allowed=_is_allowed(found),
+        )
         return (event,), {"findings": findings}
 
     def _outside(self, dispute: Dispute) -> OutsideEvidence:

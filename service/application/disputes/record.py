@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
@@ -87,7 +88,35 @@ def dispute_append(
 ) -> StreamAppend:
     """Return the append of new lines; `attachments` are stored with them, outside the stream."""
     summary = {**_summary(record), **(attachments or {})}
+    if reasons := _revealed_reasons(record):
+        summary["texts"] = [*summary.get("texts", ()), *reasons]
     return DISPUTES.append(record, lines, expected=expected, summary=summary)
+
+
+def _revealed_reasons(record: DisputeRecord) -> list[dict[str, Any]]:
+    """Return the reasons of votes that the server has revealed now, as stored with the stream."""
+    judges = record.dispute.referees
+    return [
+        {
+            "seq": judges[number].voted_seq,
+            "author": judges[number].player,
+            "salt": bytes.fromhex(stored.reason.salt),
+            "words": stored.reason.text,
+        }
+        for number, stored in sorted(record.outside.votes.items())
+        if stored.reason is not None and judges[number].vote is not None
+    ]
+
+
+def reasons_of(record: DisputeRecord, texts: Mapping[int, StatementText]) -> Mapping[int, str]:
+    """Return the reasons of votes by referee; `texts` are the stored ones, some may be erased."""
+    unstored = {text["seq"]: text["words"] for text in _revealed_reasons(record)}
+    found = {seq: text.text for seq, text in texts.items()} | unstored
+    return {
+        number: text
+        for number, referee in enumerate(record.dispute.referees)
+        if referee.voted_seq is not None and (text := found.get(referee.voted_seq)) is not None
+    }
 
 
 def wake_at(record: DisputeRecord, *, now: str | None = None) -> datetime | None:
@@ -187,12 +216,14 @@ def dispute_json(
     *,
     findings: Sequence[Mapping[str, Any]],
     words: Mapping[int, StatementText] | None,
+    reasons: Mapping[int, str] = MappingProxyType({}),
     player: UUID | None = None,
 ) -> dict[str, Any]:
     """
     Return a dispute as JSON; `words` are the statements, None if the caller may not read them.
 
-    Without `words` the ids of the referees are omitted as well. `player` is the caller, whose
+    Without `words` the ids of the referees are omitted as well. `reasons` are those of votes, by
+    referee. `player` is the caller, whose
     role in the dispute is shown; None in an evidence file, which has no caller.
     """
     dispute, opened = record.dispute, record.dispute.opened
@@ -214,7 +245,8 @@ def dispute_json(
         "statements": _statements(dispute, words),
         "receipts": _receipts(dispute),
         "referees": _referees(dispute, named=words is not None),
-        "votes": _votes(dispute),
+        "reason_needed": dispute.allowed,
+        "votes": _votes(dispute, reasons),
         "ruling": _ruling(shown[-1]) if shown else None,
         "earlier": [_ruling(ruling) for ruling in shown[:-1]],
         "rulings": _rulings(dispute),
@@ -321,11 +353,11 @@ def _receipts(dispute: Dispute) -> list[dict[str, Any]]:
     ]
 
 
-def _votes(dispute: Dispute) -> list[dict[str, Any]]:
+def _votes(dispute: Dispute, reasons: Mapping[int, str]) -> list[dict[str, Any]]:
     """Return the votes that led to a ruling; others stay hidden until their panel is complete."""
     counted = {number for ruling in dispute.rulings for number in ruling.referees}
     return [
-        {"referee": number, "vote": vote.value}
+        {"referee": number, "vote": vote.value, "reason": reasons.get(number)}
         for number, referee in enumerate(dispute.referees)
         if number in counted and (vote := referee.vote) is not None
     ]

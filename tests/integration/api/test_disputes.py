@@ -19,6 +19,7 @@ from tests.worlds.api_world import Person, World, make_world, problem_of
 
 SALT = b"s" * 32
 WORDS = "It was not so."
+WHY = "He saw the card in a mirror."
 AT_ONCE = {"referee_hands": 0, "referee_account_seconds": 0, "referee_seated_seconds": 0}
 
 
@@ -195,7 +196,7 @@ def test_the_voting_opens_only_after_the_seal(
     assert refused(judges[0], dispute, "votes", {"vote": "cheated"}) == "forbidden"
     assert world.services.dispute_jobs.process(UUID(dispute["id"])) == "done"
     assert seen(world, dispute)["voting_from"] == shown["voting_from"]
-    do(judges[1], dispute, "votes", {"vote": "cheated"})
+    do(judges[1], dispute, "votes", {"vote": "cheated", "reason": WHY})
     assert refused(judges[1], dispute, "votes", {"vote": "cheated"}) == "forbidden"
 
 
@@ -307,6 +308,98 @@ def test_the_server_seals_a_plain_vote_and_reveals_it_with_the_last(
         salt = bytes.fromhex(event["salt"])
         made = vote_commitment(UUID(dispute["id"]), event["referee"], event["vote"], salt)
         assert made.hex() == commits[event["referee"]]
+
+
+def found_allowed(world: World, person: Person, game: str) -> dict[str, Any]:
+    """Open a dispute about a move that the findings say is allowed, and return it."""
+    dispute = open_at(person, game)
+    assert not dispute["reason_needed"], "there are no findings yet"
+    assert world.services.dispute_jobs.process(UUID(dispute["id"])) == "done"
+    found = seen(world, dispute)
+    assert {f["check"]: f["result"] for f in found["findings"]}["event"] == "pass"
+    assert found["reason_needed"]
+    return found
+
+
+def reasons(person: Any, dispute: dict[str, Any]) -> list[Any]:
+    """Return the reasons of the votes, as a person sees them."""
+    return [vote["reason"] for vote in seen(person, dispute)["votes"]]
+
+
+def test_a_vote_against_an_allowed_move_needs_a_reason_that_is_shown_with_the_ruling(
+    world: World, ada: Person, sealed: str, judges: list[Person], database_url: str
+) -> None:
+    dispute = found_allowed(world, ada, sealed)
+    seated(judges, dispute)
+    path = f"/v1/disputes/{dispute['id']}/votes"
+    without = judges[0].post(path, {"vote": "cheated"})
+    assert (problem_of(without), without.json["errors"][0]["at"]) == ("invalid-body", "/reason")
+    assert problem_of(judges[0].post(path, {"vote": "cheated", "reason": " "})) == "invalid-body"
+    do(judges[0], dispute, "votes", {"vote": "cheated", "reason": WHY})
+    do(judges[1], dispute, "votes", {"vote": "not_proven"})
+    with psycopg.connect(database_url) as connection:
+        rows = connection.execute("SELECT reason FROM dispute_votes").fetchall()
+        assert len({len(row[0]) for row in rows}) == 1, "the length must not reveal the vote"
+        assert connection.execute("SELECT seq FROM dispute_texts").fetchall() == [(1,)]
+    commit = vote_commitment(UUID(dispute["id"]), 2, "cheated", SALT).hex()
+    do(judges[2], dispute, "votes", {"commit": commit})
+    assert reasons(judges[0], dispute) == []
+    opened = {"vote": "cheated", "salt": SALT.hex()}
+    without = judges[2].post(path, opened)
+    assert (problem_of(without), without.json["errors"][0]["at"]) == ("invalid-body", "/reason")
+    shown = do(judges[2], dispute, "votes", {**opened, "reason": "I as well."})
+    assert shown["state"] == "ruled"
+    assert [vote["reason"] for vote in shown["votes"]] == [WHY, None, "I as well."]
+    for reader in (ada, world):
+        assert reasons(reader, dispute) == [WHY, None, "I as well."]
+    bundle = read_log(ada.get(f"{sealed}/evidence?profile=public").data)
+    assert WHY.encode() not in bundle.files[f"dispute/{dispute['id']}.json"]
+
+
+def test_the_stream_has_the_commitment_to_a_reason_whose_text_can_be_erased(
+    world: World, ada: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = found_allowed(world, ada, sealed)
+    identity = UUID(dispute["id"])
+    seated(judges, dispute)
+    for judge in judges:
+        do(judge, dispute, "votes", {"vote": "cheated", "reason": f"{WHY} {judge.id}"})
+    stream = world.services.store.read(identity)
+    assert stream is not None
+    assert WHY.encode() not in b"".join(stream.events)
+    events = [orjson.loads(line) for line in stream.events]
+    voted = {e["data"]["referee"]: e["seq"] for e in events if e["type"] == "vote_committed"}
+    texts = world.services.directory.dispute_texts(identity)
+    for event in (e["data"] for e in events if e["type"] == "vote_revealed"):
+        seq = voted[event["referee"]]
+        text, salt = texts[seq].text, texts[seq].salt
+        assert text is not None
+        assert salt is not None
+        assert statement_commitment(identity, seq, text, salt).hex() == event["reason"]
+    assert judges[1].call("DELETE", "/v1/players/me").status_code == 204
+    assert [bool(reason) for reason in reasons(world, dispute)] == [True, False, True]
+    assert world.services.store.read(identity) == stream
+
+
+def test_the_reason_of_a_referee_who_was_erased_before_the_ruling_is_gone(
+    world: World, ada: Person, sealed: str, judges: list[Person]
+) -> None:
+    dispute = found_allowed(world, ada, sealed)
+    seated(judges, dispute)
+    for judge in judges[:2]:
+        do(judge, dispute, "votes", {"vote": "cheated", "reason": WHY})
+    assert judges[0].call("DELETE", "/v1/players/me").status_code == 204
+    shown = do(judges[2], dispute, "votes", {"vote": "cheated", "reason": WHY})
+    assert shown["state"] == "ruled"
+    assert [vote["reason"] for vote in shown["votes"]] == [None, WHY, WHY]
+
+
+def test_a_vote_without_a_finding_on_the_move_needs_no_reason(
+    ada: Person, sealed: str, judges: list[Person]
+) -> None:
+    shown = settle(judges, open_at(ada, sealed), *["cheated"] * 3)
+    assert not shown["reason_needed"]
+    assert [vote["reason"] for vote in shown["votes"]] == [None] * 3
 
 
 @pytest.mark.parametrize("settings", [{**AT_ONCE, "vote_seconds": 0}])

@@ -35,13 +35,16 @@ from service.domain.dispute_rules import (
     Candidate,
     DisputeRefused,
     OutsideFacts,
+    Reason,
     StoredVote,
     acts_of,
     appeal,
     give_receipt,
     join_panel,
     make_statement,
+    needs_reason,
     refuse,
+    reveal_vote,
 )
 from tests.unit.domain.test_dispute import CHEATED, DAY, NOT_PROVEN, OPENED, THREE, Court
 
@@ -79,6 +82,10 @@ def test_a_sealed_vote_is_in_no_text_of_its_object() -> None:
     """A line of the log could contain that text."""
     stored = StoredVote(vote=CHEATED, salt="cc" * 32)
     assert "cc" not in repr(stored)
+    reason = Reason(text="seen", salt="dd" * 32, commit="ee" * 32)
+    assert "seen" not in repr(reason)
+    assert "dd" not in repr(reason)
+    assert "reason" not in repr(StoredVote(vote=CHEATED, salt="cc" * 32, reason=reason))
     assert "cheated" not in repr(OutsideFacts(votes={0: stored}))
 
 
@@ -91,6 +98,8 @@ def test_a_new_dispute_has_its_initial_values() -> None:
     bare = Dispute(opened=OPENED, opened_at=7, at=7)
     assert (bare.stage_since, bare.voting_from, bare.appealed_at) == (0, None, None)
     assert not FindingsMade(version=1, digest="").anchored
+    assert not FindingsMade(version=1, digest="").allowed, "disputes of a release before reasons"
+    assert not opened.allowed
     assert not VoteCommitted(referee=0, commit="").by_server
     referee = Referee(player="a", panel=0, seated_at=0)
     assert (referee.by_server, referee.recused, referee.state.value) == (False, False, "seated")
@@ -128,6 +137,24 @@ def test_findings_state_what_they_judged() -> None:
     court.then((FindingsMade(version=12, digest="", anchored=True),))
     found = court.dispute
     assert (found.found_at, found.found_with, found.anchored) == (12, 1, True)
+
+
+def test_a_vote_against_a_move_that_the_newest_findings_allow_needs_a_reason() -> None:
+    court = Court()
+    assert not needs_reason(court.dispute, CHEATED)
+    court.then((FindingsMade(version=12, digest="", allowed=True),))
+    assert needs_reason(court.dispute, CHEATED)
+    assert not needs_reason(court.dispute, NOT_PROVEN)
+    court.then((FindingsMade(version=13, digest=""),))
+    assert not needs_reason(court.dispute, CHEATED)
+
+
+def test_a_reason_refers_to_the_event_of_the_committed_vote() -> None:
+    court = Court().panel(*THREE).commit(*THREE)
+    first = next(n for n, (event, _) in enumerate(court.events) if isinstance(event, VoteCommitted))
+    assert [one.voted_seq for one in court.dispute.referees] == [first, first + 1, first + 2]
+    court.then(reveal_vote(court.dispute, "a", CHEATED, "bb" * 32, "cc" * 32))
+    assert [one.reason for one in court.dispute.referees] == ["cc" * 32, None, None]
 
 
 def test_a_vote_has_the_times_of_its_commitment_and_its_reveal() -> None:

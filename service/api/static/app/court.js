@@ -14,6 +14,7 @@ const VOTE = "shithead.vote."; // prefix of a key in the storage: a vote and its
 const PAGE = 20; // disputes that are fetched at once
 const BEFORE = 30; // events in the form, up to the selected one
 const LONGEST = 4000; // characters of a statement
+const LONGEST_REASON = 1000; // characters of the reason of a vote
 const POLL = 10_000; // milliseconds between polls of an open dispute
 /** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
@@ -60,9 +61,9 @@ async function attempt(work) {
   }
 }
 
-/** Show at the field that a statement is missing, and focus it. @param {HTMLTextAreaElement} text */
-function missing(text) {
-  text.setCustomValidity(t("court.statement.missing"));
+/** Show at the field that a text is missing, and focus it. @param {HTMLTextAreaElement} text @param {string} [key] */
+function missing(text, key = "court.statement.missing") {
+  text.setCustomValidity(t(key));
   text.reportValidity();
   text.addEventListener("input", () => text.setCustomValidity(""), { once: true });
 }
@@ -278,7 +279,7 @@ const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.a
 function ruling(dispute) {
   const present = ["appealable", "final"];
   const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : dispute.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(dispute.accused) });
-  const vote = (/** @type {Api["Dispute"]["votes"][number]} */ one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`]);
+  const vote = (/** @type {Api["Dispute"]["votes"][number]} */ one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`, one.reason ? h("div", { class: "reason" }, [one.reason]) : null]);
   return section("court.ruling",
     [...dispute.rulings].reverse().map((one) => [
       h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
@@ -385,12 +386,18 @@ const canSeal = () => canHash() && isLasting();
 /** The form for a referee's vote, which this browser or the server seals. @param {Api["Dispute"]} dispute @param {Api["Referee"]} referee */
 function ballot(dispute, referee) {
   const stored = readJson(VOTE + id);
+  const reason = h("textarea", { rows: 3, maxlength: LONGEST_REASON, "data-key": "reason" });
+  const asked = (/** @type {string} */ vote) => dispute.reason_needed && vote === "cheated" && !reason.value.trim();
+  const stated = () => (reason.value.trim() ? { reason: reason.value.trim() } : {});
+  const form = [field("vote.reason", reason), quiet(t("vote.reason.about"))];
   if (dispute.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {
+    const lacks = dispute.reason_needed && stored?.vote === "cheated" && !stored.reason;
     const reveal = async () => {
-      await call("votes", stored);
+      if (lacks && asked(stored.vote)) return missing(reason, "vote.reason.missing");
+      await call("votes", { ...stored, ...stated() });
       if (!find("#fault").textContent) remove(VOTE + id);
     };
-    return h("p", { class: "notice" }, stored ? [button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
+    return h("div", { class: "notice form" }, stored ? [lacks ? form : null, button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
   }
   if (dispute.state !== "voting" || referee.state !== "seated") return null;
   const radio = (/** @type {string} */ value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);
@@ -398,15 +405,17 @@ function ballot(dispute, referee) {
   const vote = async () => {
     const chosen = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
     if (!chosen) return find("input[name=vote]").focus();
-    if (!sealing.checked) return call("votes", { vote: /** @type {Api["PlainVote"]["vote"]} */ (chosen) });
+    if (asked(chosen)) return missing(reason, "vote.reason.missing");
+    if (!sealing.checked) return call("votes", { vote: /** @type {Api["PlainVote"]["vote"]} */ (chosen), ...stated() });
     const salt = randomHex(32);
     // Stored before the commitment is sent: without the salt the vote could not be revealed.
-    write(VOTE + id, JSON.stringify({ vote: chosen, salt }));
+    write(VOTE + id, JSON.stringify({ vote: chosen, salt, ...stated() }));
     const commit = await taggedHash("shx/1/vote", uuidBytes(id), uint(referee.referee, 1), chosen, unhex(salt));
     await call("votes", { commit: hex(commit) });
   };
   return h("fieldset", { class: "ballot" }, [
     h("legend", null, [t("vote.title")]), radio("cheated"), radio("not_proven"),
+    dispute.reason_needed ? h("div", { class: "form" }, form) : null,
     h("label", { class: "box" }, [sealing, t("vote.seal")]),
     h("p", null, [button("vote.cast", vote, { class: "main" })]),
     quiet(t("vote.about")),
