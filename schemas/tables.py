@@ -33,6 +33,7 @@ from service.domain.game import Status
 from service.domain.ruleset import MAX_TURN_LIMIT
 from service.domain.table import (
     HandDealt,
+    HandDisputed,
     HandFinished,
     SeatChanged,
     SeatKind,
@@ -347,6 +348,7 @@ _EVENTS: Mapping[str, type[TableEvent]] = {
     "seat_changed": SeatChanged,
     "hand_dealt": HandDealt,
     "hand_finished": HandFinished,
+    "dispute_opened": HandDisputed,
     "table_closed": TableClosed,
 }
 _TYPES = {event: name for name, event in _EVENTS.items()}

@@ -20,6 +20,7 @@ from service.application.tables.record import TABLES, table_summary
 from service.backup.check_attached import (
     attached_to_dispute,
     choices_of_game,
+    disputes_of_table,
     refusals_of_game,
 )
 from service.domain.dispute import DisputeState
@@ -472,6 +473,9 @@ def _attached(
     where: str,
 ) -> Iterator[Fault]:
     """Yield a fault for data beside a stream that does not follow from it."""
+    if found.kind is StreamKind.TABLE:
+        for dispute, reason in disputes_of_table(store, found.events):
+            yield Fault(where=f"dispute {dispute}", check="stream", reason=reason)
     reasons: list[str] = []
     try:
         if found.kind is StreamKind.DISPUTE:

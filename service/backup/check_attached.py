@@ -16,12 +16,14 @@ from service.application.games.refused_moves import opened
 from service.application.statistics import statistics_input
 from service.domain.dispute import Dispute
 from service.keys import KeyringError, Keys
-from service.shx.canonical import parse_time, sha256
+from service.shx.canonical import format_time, parse_time, sha256
+from service.shx.chain import head
 from service.shx.moves import refusals_file, seal_of, sealed_refusals
 from service.shx.receipts import statement_commitment
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.disputes import DisputeRepository
+from service.store.events import EventStore, StreamKind
 
 
 def attached_to_dispute(
@@ -42,6 +44,31 @@ def attached_to_dispute(
     elif sha256(bundle).hex() != dispute.opened.bundle:
         yield "its frozen evidence is not that of its first event"
     yield from _findings(stored, stream, lines, keyring)
+    yield from _referees(Directory(database), lines)
+
+
+def disputes_of_table(store: EventStore, lines: Sequence[bytes]) -> Iterator[tuple[UUID, str]]:
+    """Yield each dispute that a table names and that is missing or another one, and the reason."""
+    for event in map(orjson.loads, lines):
+        if event["type"] != "dispute_opened":
+            continue
+        dispute = UUID(event["data"]["dispute"])
+        found = store.read(dispute, limit=1)
+        if found is None or found.kind is not StreamKind.DISPUTE or not found.events:
+            yield dispute, f"table {event['game']} names it; it is missing"
+        elif head(found.events[0]).hex() != event["data"]["head"]:
+            yield dispute, f"table {event['game']} names one with another first event"
+
+
+def _referees(directory: Directory, lines: Sequence[bytes]) -> Iterator[str]:
+    """Yield the referees whose account now has another age than the one that was judged."""
+    events = map(orjson.loads, lines)
+    seated = [event["data"] for event in events if event["type"] == "referee_seated"]
+    for number, one in enumerate(seated):
+        judged = one.get("registered_at")
+        player = None if judged is None else directory.player(UUID(one["player"]))
+        if player is not None and (now := format_time(player.created_at)) != judged:
+            yield f"referee {number} registered at {now}; by its event it was {judged}"
 
 
 def _statements(stored: DisputeRepository, stream: UUID, dispute: Dispute) -> Iterator[str]:

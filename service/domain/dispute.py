@@ -110,6 +110,7 @@ class RefereeSeated:
     """A player joined the dispute as a referee."""
 
     player: str
+    registered_at: str | None = None  # when the account that was judged began; not in old events
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -148,6 +148,7 @@ class Candidate:
     of_table: bool  # whether the player has sat at the table, or is its host
     hands: int  # finished ones
     account_seconds: int  # age of the account
+    registered_at: str | None = None  # recorded with the seat
 
 
 def join_panel(
@@ -175,7 +176,8 @@ def join_panel(
         raise DisputeRefused(f"a dispute has at most {MAX_REFEREES} referees")
     if candidate is not None:
         _check_experience(dispute.opened.periods, candidate)
-    return (RefereeSeated(player=player),)
+    registered_at = None if candidate is None else candidate.registered_at
+    return (RefereeSeated(player=player, registered_at=registered_at),)
 
 
 def _check_experience(periods: Periods, candidate: Candidate) -> None:

@@ -116,12 +116,28 @@ class HandFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HandDisputed:
+    """A dispute about a hand was opened; this event shows if the dispute is deleted later."""
+
+    game: str
+    dispute: str
+    head: str  # of the stream of the dispute after its first event, in hex
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableClosed:
     """No further hand will be dealt."""
 
 
 TableEvent = (
-    TableOpened | SeatTaken | SeatLeft | SeatChanged | HandDealt | HandFinished | TableClosed
+    TableOpened
+    | SeatTaken
+    | SeatLeft
+    | SeatChanged
+    | HandDealt
+    | HandFinished
+    | HandDisputed
+    | TableClosed
 )
 
 
@@ -204,6 +220,8 @@ def _changed(table: Table, event: TableEvent) -> Table:
             return replace(table, game=game, last_game=game, hand=hand, repeat=False)
         case HandFinished():
             return _finished(table, event)
+        case HandDisputed():
+            return table
         case TableClosed():
             return replace(table, closed=True)
         case _:

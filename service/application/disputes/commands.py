@@ -28,6 +28,7 @@ from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.ports import World
+from service.application.tables.record import TABLES, table_summary
 from service.domain.commands import Seat
 from service.domain.dispute import (
     Charge,
@@ -40,13 +41,15 @@ from service.domain.dispute import (
 )
 from service.domain.dispute_rules import DisputeRefused, StoredVote
 from service.domain.events import BlindFailed, PilePickedUp, StockFailed
+from service.domain.table import HandDisputed
 from service.keys import Keys
 from service.replay.history import RecordedEvent, RecordedMove, decode_line, move_around
 from service.rulesets.statements import cited
 from service.shx.canonical import format_time, sha256
+from service.shx.chain import head
 from service.shx.receipts import statement_commitment
 from service.store.disputes import DisputeRepository, StatementText
-from service.store.events import Commit, EventStore, Quota, QuotaKind
+from service.store.events import Commit, EventStore, Quota, QuotaKind, StreamAppend
 
 OPERATOR = UUID(int=0)
 """The author id of the operator's statements; the operator has no account."""
@@ -110,8 +113,13 @@ class DisputeCommands:
         attachments: Mapping[str, Any],
         *,
         quotas: tuple[Quota, ...] = (),
+        others: tuple[StreamAppend, ...] = (),
     ) -> Accepted[None]:
-        """Return new lines of a dispute as a commit, and the dispute as its answer."""
+        """
+        Return new lines of a dispute as a commit, and the dispute as its answer.
+
+        `others` are appends to other streams in the same commit.
+        """
         texts = {one["seq"]: one["words"] for one in attachments.get("texts", ())}
         votes = [
             seal_vote(record.identity, number, vote, self.keyring)
@@ -122,7 +130,7 @@ class DisputeCommands:
         return Accepted(
             made=None,
             answer=Answered(body=orjson.dumps(self.shown(record, by, new=texts))),
-            commit=Commit(appends=(append,), quotas=quotas),
+            commit=Commit(appends=(append, *others), quotas=quotas),
         )
 
     def statement(
@@ -317,8 +325,28 @@ class DisputeOpening:
         attachments = {"bundle": bundle, "texts": [statement]}
         full = quotas.of_disputes(player.id, self.world.now())
         return self.commands.accepted(
-            player.id, record, (*lines, *more), 0, attachments, quotas=full
+            player.id,
+            record,
+            (*lines, *more),
+            0,
+            attachments,
+            quotas=full,
+            others=self._at_the_table(entry, identity, lines[0]),
         )
+
+    def _at_the_table(
+        self, entry: GameEntry, identity: UUID, first: bytes
+    ) -> tuple[StreamAppend, ...]:
+        """Return the append of the table's event, by which a deleted dispute is missed."""
+        found = self.store.read(entry.table)
+        if found is None:
+            return ()
+        table = TABLES.load(entry.table, found.events)
+        game = str(entry.record.identity)
+        event = HandDisputed(game=game, dispute=str(identity), head=head(first).hex())
+        done, lines = TABLES.write(table, (event,), at=self.commands.now())
+        summary = table_summary(done)
+        return (TABLES.append(done, lines, expected=table.version, summary=summary),)
 
     def _accused_move(
         self, entry: GameEntry, player: RegisteredPlayer, accusation: Accusation

@@ -39,7 +39,7 @@ from service.domain.dispute_rules import (
     reveal_vote,
     side_of,
 )
-from service.shx.canonical import RecordError
+from service.shx.canonical import RecordError, format_time
 from service.shx.receipts import check_receipt, vote_commitment
 from service.shx.tlog.notes import NoteVerifier, from_text_field, only_signed_by
 from service.store.directory import Directory
@@ -293,6 +293,7 @@ class Disputes:
             of_table=entry is None or str(player.id) in barred_players(self.store, entry),
             hands=self.directory.standing(player.id).games,
             account_seconds=max(0, age),
+            registered_at=None if row is None else format_time(row.created_at),
         )
 
 

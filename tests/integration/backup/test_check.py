@@ -21,6 +21,7 @@ from service.backup.check import (
     save_progress,
     whole_check,
 )
+from service.backup.check_attached import disputes_of_table
 from service.cli.__main__ import shithead
 from service.domain.events import Entropy
 from service.domain.game import Status
@@ -30,6 +31,7 @@ from service.shx.canonical import sha256
 from service.shx.tlog.notes import NoteVerifier
 from service.store.archive import Bundles
 from service.store.database import Database
+from service.store.postgres_events import PostgresStore
 from tests.integration.backup.conftest import StoredGames
 from tests.tamper import Forgery
 from tests.worlds.api_world import make_world
@@ -339,6 +341,62 @@ def test_data_of_a_dispute_that_its_stream_does_not_commit_to_is_named(
         return
     assert {fault.where for fault in faults} == {f"dispute {identity}"}
     assert any(reason in fault.reason for fault in faults), faults
+
+
+_ROWS_OF_A_DISPUTE = ("texts", "bundles", "findings", "votes", "referees")
+
+
+def test_a_dispute_deleted_with_its_stream_and_rows_is_found_by_its_table(
+    database_url: str, dispute: tuple[UUID, Keys]
+) -> None:
+    """The operator, who is accused in some disputes, can delete all rows of one."""
+    identity, keys = dispute
+    rows = [f"DELETE FROM dispute_{name}" for name in _ROWS_OF_A_DISPUTE]
+    as_superuser(database_url, *_without_stream(identity), *rows, "DELETE FROM disputes")
+    with closing(Database(database_url, size=2)) as database:
+        faults = checked(database, deep=True, keyring=keys).faults
+    assert {(fault.where, fault.check) for fault in faults} == {(f"dispute {identity}", "stream")}
+    assert faults[0].reason.endswith("names it; it is missing")
+
+
+def test_a_dispute_that_replaced_the_one_at_its_table_is_found(
+    database_url: str, dispute: tuple[UUID, Keys]
+) -> None:
+    identity, _ = dispute
+    with closing(Database(database_url, size=2)) as database:
+        store = PostgresStore(database, Bundles(None))
+        streams = database.fetch("check_streams", UUID(int=0), 50)
+        [table] = [stream for stream, kind, _, _ in streams if kind == "table"]
+        found = store.read(table)
+        assert found is not None
+        assert list(disputes_of_table(store, found.events)) == []
+        named = json.loads(found.events[-1])["data"]
+        assert named["dispute"] == str(identity)
+        other = found.events[-1].replace(named["head"].encode(), b"0" * 64)
+        [(where, reason)] = disputes_of_table(store, [other])
+    assert where == identity
+    assert reason.endswith("names one with another first event")
+
+
+def test_a_changed_registration_of_a_referee_is_found(database_url: str) -> None:
+    """A referee needs an account of some age, which was judged when the referee was seated."""
+    world = make_world(database_url, referee_hands=0, referee_account_seconds=0)
+    ada, bob, judge = (world.person(name) for name in ("Ada", "Bob", "Judge"))
+    game = UUID(two_seats(ada, bob)["game"])
+    accusation = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "It was."}
+    opened = ada.post(f"/v1/games/{game}/disputes", accusation).json["id"]
+    assert judge.post(f"/v1/disputes/{opened}/referees", {}).status_code == 201
+    world.services.close()
+    with closing(Database(database_url, size=2)) as database:
+        assert checked(database, deep=True).faults == ()
+        with psycopg.connect(database_url) as owner:
+            owner.execute(
+                "UPDATE players SET created_at = created_at - interval '1 year'"
+                f" WHERE player_id = '{judge.id}'".encode()
+            )
+        [fault] = checked(database, deep=True).faults
+    assert fault.where == f"dispute {opened}"
+    assert fault.reason.startswith("referee 0 registered at ")
 
 
 def test_changed_blind_choices_are_found(stored_games: StoredGames, database: Database) -> None:

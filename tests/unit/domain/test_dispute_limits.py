@@ -106,6 +106,14 @@ def test_a_new_dispute_has_its_initial_values() -> None:
     assert referee.sealed_by is None
 
 
+def test_a_referee_is_seated_with_the_time_of_registration_that_was_judged() -> None:
+    at = "2026-11-01T00:00:00.000000Z"
+    able = Candidate(of_table=False, hands=5, account_seconds=259_200, registered_at=at)
+    seated = join_panel(Court().dispute, "judge", able)
+    assert seated == (RefereeSeated(player="judge", registered_at=at),)
+    assert RefereeSeated(player="judge").registered_at is None, "in old disputes"
+
+
 def test_each_event_raises_the_version_and_only_a_change_of_state_begins_a_stage() -> None:
     court = Court().wait(5)
     for number in range(1, 4):

@@ -10,6 +10,7 @@ from service.domain.ruleset import NextDealer
 from service.domain.table import (
     Conditions,
     HandDealt,
+    HandDisputed,
     HandFinished,
     SeatChanged,
     SeatKind,
@@ -230,6 +231,12 @@ def test_a_table_is_open_then_between_hands_then_playing_then_closed() -> None:
         states.append(state.status.value)
     assert states == ["open", "between", "playing", "between", "closed"]
     assert state.version == len(steps) + 1
+
+
+def test_a_dispute_about_a_hand_leaves_its_table_as_it_is() -> None:
+    before = table(opening=opened(ADA, TableSeat()))
+    after = evolve_table(before, HandDisputed(game="g", dispute="d", head="00" * 32))
+    assert after == replace(before, version=before.version + 1)
 
 
 def test_a_table_is_opened_once_and_first() -> None:
