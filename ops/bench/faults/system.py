@@ -36,7 +36,7 @@ class SystemUnderTest:
         self.logs = logs
         self.data = folder / "data"
         self.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.owner_url = EmbeddedPostgres(self.data).url
+        self._postgres = EmbeddedPostgres(self.data)
         self.redis_url = EmbeddedValkey(self.data).url
         self.port, self.stream_port, self.fork_server_port = (free_port() for _ in range(3))
         self.killed: Counter[str] = Counter()
@@ -46,6 +46,11 @@ class SystemUnderTest:
         self._lock = threading.Lock()
         self.up: subprocess.Popen[bytes] | None = None
         self._fork_server: subprocess.Popen[bytes] | None = None
+
+    @property
+    def owner_url(self) -> str:
+        """Return the address for the superuser, who has a password after the first start."""
+        return self._postgres.url
 
     @property
     def settings(self) -> Settings:

@@ -25,8 +25,14 @@ def settings(redis_url: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def game(world: World, ada: Person, bob: Person) -> str:
-    """Return a game in its exchange phase, with all statements of a hand prepared."""
+def game(world: World, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch) -> str:
+    """
+    Return a game in its exchange phase, with all statements of a hand prepared.
+
+    The time of the last outage, which a process reads once a second, is not read again.
+    """
+    world.services.availability.since()
+    monkeypatch.setattr(world.services.availability, "_again", float("inf"))
     for _ in range(2):
         path = new_game(ada, bob)
         for person in (ada, bob, ada, bob):
