@@ -7,6 +7,7 @@ AS $$
 DECLARE
     deleted  bigint;
 BEGIN
+    PERFORM refuse_future(before);
     DELETE FROM answers a
     USING (
         SELECT o.caller, o.request_key FROM answers o WHERE o.created_at < before LIMIT 10000

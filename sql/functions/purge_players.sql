@@ -12,6 +12,10 @@ DECLARE
     found   uuid[];
     locked  uuid[];
 BEGIN
+    PERFORM refuse_future(before);
+    IF NOT isfinite(at) THEN
+        RAISE EXCEPTION '% is no time of an erasure', at USING ERRCODE = 'SH400';
+    END IF;
     found := ARRAY(SELECT u.player_id FROM unused_players u WHERE u.created_at < before LIMIT 1000);
     locked := ARRAY(
         SELECT p.player_id FROM players p WHERE p.player_id = ANY (found) FOR UPDATE SKIP LOCKED

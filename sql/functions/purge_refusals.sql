@@ -8,6 +8,7 @@ AS $$
 DECLARE
     deleted  bigint;
 BEGIN
+    PERFORM refuse_future(before);
     DELETE FROM refusals r
     USING (
         SELECT o.game_id, o.refusal_id

@@ -14,6 +14,7 @@ from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import PlayerErased, StreamKind
 from service.store.postgres_events import PostgresStore, encode_commit
+from tests.contract.conftest import address_of_service
 from tests.running import wait_for
 from tests.streams import THEN, append, commit, new_game, new_table, register, table_summary
 from tests.worlds.fake_world import BEGIN, SetWorld
@@ -83,6 +84,24 @@ def test_a_player_being_erased_cannot_open_a_table(database_url: str) -> None:
         with pytest.raises(PlayerErased):
             opening.result()
     database.close()
+
+
+def test_the_role_of_the_service_purges_old_rows_only(database_url: str) -> None:
+    """A time in the future would delete the rows of today."""
+    with psycopg.connect(database_url) as owner:
+        for statement in BACKLOG:
+            owner.execute(statement, {"at": THEN, "game": uuid4()})
+    calls = [
+        f"{name}({time}{more})"
+        for name, more in (("answers", ""), ("refusals", ""), ("players", ", now()"))
+        for time in ("'infinity'", "now() + interval '2 hours'", "NULL")
+    ]
+    with psycopg.connect(address_of_service(database_url), autocommit=True) as service:
+        for call in (*calls, "players(now(), 'infinity')"):
+            with pytest.raises(psycopg.DatabaseError) as refused:
+                service.execute(f"SELECT purge_{call}".encode())
+            assert refused.value.sqlstate == "SH400", call
+        assert service.execute("SELECT purge_answers(now())").fetchone() == (10_000,)
 
 
 def test_old_rows_are_deleted_in_batches_until_none_is_left(database_url: str) -> None:
