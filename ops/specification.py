@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from schemas.settings import Tree, full_tree, setting_defaults
+from schemas.settings import Tree, full_tree, json_schema, setting_defaults
 from service.rulesets.catalogue import Definition, Option, catalogue
 from service.rulesets.statements import Statement, model
 from service.shx.canonical import canonical
@@ -29,7 +29,15 @@ ABOUT: Final = (
 
 def generated() -> dict[str, str]:
     """Return the text of each generated file by its path in ops/spec."""
-    return {"rulesets.json": _laid_out(rulesets()) + "\n"}
+    files: dict[str, Any] = {"rulesets.json": rulesets()}
+    files |= {f"schemas/{name}.json": schema for name, schema in schemas().items()}
+    return {name: _laid_out(value) + "\n" for name, value in files.items()}
+
+
+def schemas() -> dict[str, Any]:
+    """Return the JSON Schema of each object of the record by name."""
+    settings = {**json_schema(), "required": ["players", "order"]}
+    return {"settings": settings}
 
 
 def rulesets() -> dict[str, Any]:

@@ -13,18 +13,19 @@ from service.domain.evolve import evolve
 from service.domain.game import new_game
 from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
 from service.verify.card_tracker import UNKNOWN, CardMisplaced, Zones
-from service.verify.finding import Cursor, Failed, missing, not_applicable
-from service.verify.log import Log
+from service.verify.finding import Cursor, Failed, missing, not_applicable, not_followed
+from service.verify.log import NOT_BEGUN, Log
 from service.verify.without_deck import fits_alone
 
 
-def check_deal(log: Log, cursor: Cursor) -> None:
+def check_deal(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
     """
     Check that the deck and the numbers of dealt cards are those of the ruleset.
 
     Also check the starter, and that dealt and drawn cards come from the top of the stock.
 
-    Raises Failed if the deal breaks a rule, Unanswered if nothing was dealt.
+    Only events before `until` are judged, which is out of order. Raises Failed if the deal breaks a
+    rule, Unanswered if nothing was dealt or not all events are judged.
     """
     cursor.seq = 0
     ruleset = log.known_ruleset
@@ -42,37 +43,47 @@ def check_deal(log: Log, cursor: Cursor) -> None:
         with cursor.collecting_failures():
             _check_starter(seq, data, ruleset)
     try:
-        for _ in followed(log, cursor):
+        for _ in followed(log, cursor, until=until):
             pass
     except CardMisplaced as error:
         if error.dealing:
-            raise Failed(cursor.seq, error.reason) from None
+            cursor.note(cursor.seq, error.reason)
+    if until is not None:
+        raise not_followed(cursor, until)
 
 
-def check_custody(log: Log, cursor: Cursor) -> None:
+def check_custody(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
     """
     Check that each card is always in one zone, and that seats play only cards they hold.
 
-    Raises Failed if a card is not where an event takes it from, Unanswered if nothing was dealt.
+    Only events before `until` are judged, which is out of order or at which `deal` fails. Raises
+    Failed if a card is not where an event takes it from, Unanswered if nothing was dealt or not all
+    events are judged.
     """
     if _deal_of(log) is None:
         raise not_applicable("nothing was dealt")
     zones = None
     try:
-        for step in followed(log, cursor):
+        for step in followed(log, cursor, until=until):
             zones = step
     except CardMisplaced as error:
         raise Failed(cursor.seq, error.reason) from None
+    if until is not None:
+        raise not_followed(cursor, until)
     cards = [card for card in zones.everything() if card != UNKNOWN] if zones else []
     whole = log.deck is None or len(cards) == len(log.codes)
     if len(set(cards)) < len(cards) or not whole:
         raise Failed(cursor.seq, "the cards of all zones together are not the deck")
 
 
-def followed(log: Log, cursor: Cursor) -> Iterator[Zones]:
-    """Yield the zones after each event; raises CardMisplaced with the cursor on the event."""
+def followed(log: Log, cursor: Cursor, *, until: int | None = None) -> Iterator[Zones]:
+    """
+    Yield the zones after each event before `until`.
+
+    Raises CardMisplaced with the cursor on the event.
+    """
     zones = Zones(log.codes, log.deck, log.seats)
-    for seq, event in enumerate(log.events):
+    for seq, event in enumerate(log.events[:until]):
         cursor.seq = seq
         zones.follow(event["type"], event["data"])
         yield zones
@@ -141,8 +152,8 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
     """
     Check that every blind card that stayed hidden really did not fit the pile.
 
-    Raises Failed if the log does not begin with `game_created`. Raises Unanswered if there are
-    no hidden blind cards, the deck is not known, or the game does not fit its deck.
+    Raises Unanswered if there are no hidden blind cards, the deck is not known, or the game does not
+    fit its deck.
     """
     hidden = [
         seq
@@ -156,7 +167,7 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
     cursor.seq = 0
     created = log.decoded[0]
     if not isinstance(created, GameCreated):
-        raise Failed(0, "the log does not begin with game_created")
+        raise missing(NOT_BEGUN)
     game = replace(new_game(created), deck=tuple(Card(code) for code in log.deck))
     for seq in range(1, hidden[-1] + 1):
         cursor.seq = seq

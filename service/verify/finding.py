@@ -213,6 +213,17 @@ def not_applicable(reason: str) -> Unanswered:
     return Unanswered(Result.NOT_APPLICABLE, reason)
 
 
+def not_followed(cursor: Cursor, until: int) -> Unanswered:
+    """
+    Return the answer of a check that follows the game up to the event `until`.
+
+    Another check fails there, so failures from there on are not counted: they may follow from that
+    one. If there are earlier failures, they are the answer.
+    """
+    cursor.failures[:] = [one for one in cursor.failures if (one.seq or 0) < until]
+    return missing(f"events from seq {until} on are not judged: another check fails there")
+
+
 def finding_of(
     check: Check, failures: Sequence[Objection], *, remarks: tuple[str, ...] = ()
 ) -> Finding:

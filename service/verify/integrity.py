@@ -19,7 +19,7 @@ from service.shx.moves import (
     sealed_refusals,
 )
 from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
-from service.verify.log import SEALS, Log, linked
+from service.verify.log import NOT_BEGUN, SEALS, Log, linked
 from service.verify.plain import REMOVED
 
 
@@ -123,6 +123,8 @@ def check_order(log: Log, cursor: Cursor) -> None:
     Raises Failed at the first event that is not part of a move.
     """
     cursor.seq = 0
+    if not log.begins:
+        raise Failed(0, NOT_BEGUN)
     _check_seats(log, cursor)
     moves, fault = log.grouped
     phases = _Phases(log)

@@ -40,8 +40,8 @@ from service.replay.history import MoveKind, RecordedMove, move_behind
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import rules_behind
 from service.shx.canonical import parse_time
-from service.verify.finding import Answer, Cursor, Failed, missing
-from service.verify.log import Log
+from service.verify.finding import Answer, Cursor, Failed, missing, not_followed
+from service.verify.log import NOT_BEGUN, Log
 from service.verify.plain import NOT_ALLOWED
 from service.verify.without_deck import (
     check_throw,
@@ -80,12 +80,18 @@ def check_legality(log: Log, cursor: Cursor, *, until: int | None = None) -> Ans
         if until is not None and move.first >= until:
             break
         cursor.seq, before = move.first, len(cursor.failures)
-        with collecting:
-            judge.judge(move)
+        ends_here = until is not None and move.last >= until
+        try:
+            with collecting:
+                judge.judge(move)
+        except (ValueError, LookupError):
+            if not ends_here:
+                raise
+        if ends_here:
+            break
         judge.apply_events(move, valid=len(cursor.failures) == before)
     if until is not None:
-        cursor.failures[:] = [one for one in cursor.failures if (one.seq or 0) < max(until, 1)]
-        raise missing(f"events from seq {until} on are not judged: another check fails there")
+        raise not_followed(cursor, until)
     return Answer(text=short_entropy_time(log))
 
 
@@ -111,7 +117,7 @@ class _Judge:
         self.events = log.decoded
         first = self.events[0]
         if not isinstance(first, GameCreated):
-            raise Failed(0, "the log does not begin with game_created")
+            raise missing(NOT_BEGUN)
         self.game: Game = new_game(first)
         self.deck_known = log.deck is not None
         self.named = False  # whether a reason has named what a seat could have played

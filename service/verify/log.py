@@ -53,6 +53,8 @@ def pinned_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
         raise Failed(0, f"the ruleset cannot be read: {error}") from None
 
 
+NOT_BEGUN: Final = "the log does not begin with game_created"
+
 SEALS: Final = frozenset({"game_sealed", "game_aborted"})
 
 
@@ -97,10 +99,10 @@ class Log:
         """
         Return the data of `game_created`.
 
-        Raises Failed if the log does not begin with it.
+        Raises Unanswered if the log does not begin with it: then `order` fails.
         """
         if not self.events or self.events[0]["type"] != "game_created":
-            raise Failed(0, "the log does not begin with game_created")
+            raise missing(NOT_BEGUN)
         data: Mapping[str, Any] = self.events[0]["data"]
         return data
 

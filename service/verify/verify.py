@@ -128,7 +128,7 @@ def _run_all(
     return answers
 
 
-def _first_misplaced(findings: Sequence[Finding]) -> int | None:
+def _first_fault(findings: Sequence[Finding]) -> int | None:
     """Return the first event out of order, or whose cards are not where they should be."""
     checks = (Check.ORDER, Check.DEAL, Check.CUSTODY)
     failed = [f.seq or 0 for f in findings if f.check in checks and f.result is Result.FAIL]
@@ -157,9 +157,9 @@ def _runs(
         Check.COMMITMENTS: lambda at: check_commitments(log, at),
         Check.SHUFFLE: lambda at: check_shuffle(log, at),
         Check.OPENINGS: lambda at: check_openings(log, _shown(bundle, log), at),
-        Check.DEAL: lambda at: check_deal(log, at),
-        Check.CUSTODY: lambda at: check_custody(log, at),
-        Check.LEGALITY: lambda at: check_legality(log, at, until=_first_misplaced(found)),
+        Check.DEAL: lambda at: check_deal(log, at, until=_first_fault(found)),
+        Check.CUSTODY: lambda at: check_custody(log, at, until=_first_fault(found)),
+        Check.LEGALITY: lambda at: check_legality(log, at, until=_first_fault(found)),
         Check.HIDDEN: lambda at: check_hidden(log, at),
         Check.SIGNATURES: lambda at: check_signatures(
             log, outside.seat_keys, outside.key_changes, at

@@ -110,9 +110,14 @@ def any_bundle(lines: Sequence[bytes], files: dict[str, bytes]) -> bytes:
 
 def in_node(cases: Sequence[Case]) -> list[dict[str, Any]]:
     """Return the answers of the JavaScript verifier, all made in one process."""
+    return answers_in_node([case.as_json() for case in cases])
+
+
+def answers_in_node(inputs: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the answers of the JavaScript verifier to inputs of `verify_cases.js`."""
     done = subprocess.run(
         [node(), ROOT / "tests" / "web" / "verify_cases.js"],
-        input="".join(case.as_json() + "\n" for case in cases),
+        input="".join(line + "\n" for line in inputs),
         # The verifier hashes one line after the other: more threads only wait for each other.
         env={**os.environ, "UV_THREADPOOL_SIZE": "1"},
         capture_output=True,

@@ -11,7 +11,7 @@ import { createInterface } from "node:readline";
 import { NotABundle } from "../../service/api/static/verifier/archive.js";
 import { readFile } from "../../service/api/static/verifier/bundle.js";
 import { readKeys } from "../../service/api/static/verifier/notes.js";
-import { adviceOf, authorOf, verify } from "../../service/api/static/verifier/verify.js";
+import { adviceOf, authorOf, resultOf, verify } from "../../service/api/static/verifier/verify.js";
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
 
@@ -27,7 +27,7 @@ const bytes = (digits) => Uint8Array.from(Buffer.from(digits, "base64"));
  */
 async function findingsOf(bundle, outside) {
   const { findings } = await verify(bundle, outside);
-  return findings.map((finding) => {
+  const shown = findings.map((finding) => {
     const { check, result, seq, reason, remarks, part } = finding;
     const advice = result === "fail" ? adviceOf(finding, authorOf(findings, outside)) : null;
     const texts = [...(reason ? [reason] : []), ...remarks, ...(advice ? [{ code: advice }] : [])];
@@ -35,6 +35,7 @@ async function findingsOf(bundle, outside) {
     if (unknown.length) throw new Error(`no sentence ${unknown[0].code}`);
     return { check, result, seq, code: reason?.code ?? null, values: reason?.values, remarks, part, advice };
   });
+  return { findings: shown, status: resultOf(findings, outside) };
 }
 
 /**
@@ -49,7 +50,7 @@ async function answer({ file, receipts, server_keys, witness_keys, quorum }) {
     quorum,
   };
   try {
-    return { findings: await findingsOf(await readFile(bytes(file)), outside) };
+    return await findingsOf(await readFile(bytes(file)), outside);
   } catch (error) {
     if (!(error instanceof NotABundle)) throw error;
     return { refused: error.code };

@@ -16,8 +16,9 @@ const MOVING = new Set([
 
 /** @param {Log} log */
 export async function checkDeal(log) {
-  const failure = await walk(log);
   const otherDeal = againstRuleset(log);
+  if (otherDeal?.seq === 0) throw otherDeal; // also if nothing was dealt
+  const failure = await walk(log);
   if (otherDeal && (failure?.seq ?? Infinity) >= (otherDeal.seq ?? 0)) throw otherDeal;
   if (failure?.code.startsWith("deal.")) throw failure;
 }
@@ -52,11 +53,12 @@ function againstRuleset(log) {
   const created = log.created?.data;
   const dealt = log.first("cards_dealt");
   const dealing = created && dealingOf(created.ruleset);
-  if (!created || !dealing || !dealt) return null;
+  if (!created || !dealing) return null;
   const deck = deckFor(dealing, created.seats.length);
   if (JSON.stringify([deck.decks, deck.jokers, deck.partial]) !== JSON.stringify([created.deck.decks, created.deck.jokers, created.deck.partial])) {
     return new Failure(0, "deal.other_deck");
   }
+  if (!dealt) return null;
   const { down, up, hand, layout, starter } = dealing.deal;
   const expected = layout === "none" ? [down, up, hand] : [down, 0, up + hand];
   const found = [dealt.data.down, dealt.data.up, dealt.data.hand];

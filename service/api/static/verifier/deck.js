@@ -11,7 +11,7 @@ import { listOf, OPENING, wrongPlace } from "./shapes.js";
 
 /** @param {Log} log @returns {import("./log.js").Event} the event that created the game; throws Failure without one */
 function createdEvent(log) {
-  if (!log.created) throw new Failure(0, "order.created");
+  if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
   return log.created;
 }
 

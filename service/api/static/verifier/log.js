@@ -105,6 +105,8 @@ export class Log {
     this.broken = null;
     /** @type {number | null} the first event that the check `bytes` or `chain` found changed */
     this.doubt = null;
+    /** @type {number | null} the first event at which `order`, `deal`, `custody` or `legality` failed: those after it do not judge it */
+    this.fault = null;
     for (const [seq, line] of lines.entries()) {
       const found = seq < MAX_EVENTS ? read(line) : { code: "bytes.many", where: "" };
       if ("code" in found) {

@@ -133,7 +133,7 @@ export async function checkWitness(log, bundle, { witnessKeys, quorum }) {
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} _outside @param {Remark} remark */
 export async function checkSeal(log, bundle, _outside, remark) {
-  if (!log.created) throw new Failure(0, "order.created");
+  if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
   if (!log.seal) throw new Unanswered("missing", "unfinished");
   const file = bundle.files.get(REFUSALS);
   if (log.seal.v === 1) {
@@ -178,7 +178,7 @@ function parsed(line) {
 
 /** Check the statements of the first event about the previous hand; other logs are not read. @param {Log} log @param {Bundle} _bundle @param {Outside} _outside @param {Remark} remark */
 export async function checkSequence(log, _bundle, _outside, remark) {
-  if (!log.created) throw new Failure(0, "order.created");
+  if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
   const { hand, dealer, prev_game: previous } = log.created.data;
   if (hand === 1 && dealer !== null) throw new Failure(0, "sequence.dealer");
   if (hand > 1 && !previous) throw new Failure(0, "sequence.no_previous", { hand });

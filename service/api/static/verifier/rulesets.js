@@ -74,7 +74,16 @@ export function dealingOf({ id, options, settings }) {
     return { deck: chosen, deal: dealt, special: ["2", "T"] };
   }
   if (!settings?.deck || !settings?.deal) return null;
-  return { deck: settings.deck, deal: settings.deal, special: Object.keys(settings.ranks ?? {}) };
+  return { deck: settings.deck, deal: settings.deal, special: Object.keys(settings.ranks ?? {}).filter((rank) => isSpecial(settings.ranks[rank])) };
+}
+
+/** The rule of a rank is not special if it repeats the defaults. @param {Record<string, unknown>} rule */
+function isSpecial(rule) {
+  const plain = { plays: "normal", asks: "at_least", alone: "anything" };
+  return Object.entries(rule).some(([name, value]) => {
+    if (Array.isArray(value)) return value.length > 0;
+    return Object.hasOwn(plain, name) ? value !== plain[/** @type {keyof plain} */ (name)] : Boolean(value);
+  });
 }
 
 /**

@@ -13,7 +13,7 @@ const isAction = (event) => EXCHANGES.has(event.type) || PLAYS.has(event.type);
 
 /** @param {Log} log */
 export async function checkSignatures(log) {
-  if (!log.created) throw new Failure(0, "order.created");
+  if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
   /** @type {(string | null)[]} */
   const keys = log.created.data.seats.map((/** @type {{key: string | null}} */ seat) => seat.key);
   const weak = keys.findIndex((key) => key !== null && !isStrongKey(unbase64(key) ?? new Uint8Array()));

@@ -46,6 +46,9 @@ const CHECKS = [
 /** Checks that read all events; they stop before a line that is not an event. */
 const LOG_CHECKS = new Set(["chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "signatures", "seal"]);
 
+/** Checks that follow the game one after the other: each judges only events that the earlier ones accept. */
+const FOLLOW = new Set(["order", "deal", "custody", "legality"]);
+
 export const NAMES = CHECKS.map(([name]) => name);
 
 /** The checks of the format that need the rules of the game, which this program does not know. */
@@ -70,16 +73,36 @@ export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress 
   const findings = [];
   for (const [i, [check, run]] of CHECKS.entries()) {
     progress(share + ((1 - share) * i) / CHECKS.length);
-    const finding = await finish(check, (remark) => {
+    const finding = await finish(check, async (remark) => {
       if (!log.events.length && check !== "bytes") throw new Unanswered("missing", "nothing_read");
-      return run(log, bundle, outside, remark);
+      if (!FOLLOW.has(check)) return run(log, bundle, outside, remark);
+      return beforeFault(log, () => run(log, bundle, outside, remark));
     });
+    if (FOLLOW.has(check) && finding.result === "fail") log.fault = Math.min(finding.seq ?? 0, log.fault ?? Infinity);
     limitToIntactPart(finding, log);
     findings.push(finding);
     await found(finding);
   }
   progress(1);
   return { log, findings };
+}
+
+/**
+ * Run a check that follows the game. At the event at which an earlier one of them failed and after it,
+ * a failure may follow from that one: it is not counted.
+ *
+ * @param {Log} log
+ * @param {() => unknown} run
+ */
+async function beforeFault(log, run) {
+  try {
+    await run();
+  } catch (error) {
+    const earlier = error instanceof Failure && (log.fault === null || (error.seq ?? 0) < log.fault);
+    if (earlier || (error instanceof Unanswered && error.result === "n/a")) throw error;
+    if (log.fault === null) throw error;
+  }
+  if (log.fault !== null) throw new Unanswered("missing", "not_followed", { seq: log.fault });
 }
 
 /**

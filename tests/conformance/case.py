@@ -1,0 +1,176 @@
+"""A case of the corpus: an input of a verifier with its verdict; small games to make cases of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+from uuid import UUID
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from service.shx.canonical import ruleset_hash
+from service.shx.chain import genesis, head
+from service.shx.moves import NONE_REFUSED
+from service.shx.shuffle import client_commit
+from tests.random_games import Plan, made_game, private_key
+from tests.tamper import Forgery
+
+Lines = Sequence[bytes]
+
+KEYS: Final[Mapping[int, Ed25519PrivateKey]] = {0: private_key("seat 0"), 1: private_key("seat 1")}
+CLOCK: Final = {"turn_seconds": 30, "swap_seconds": 60}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What a verifier has from outside."""
+
+    receipts: tuple[bytes, ...] = ()
+    server_keys: tuple[str, ...] = ()
+    witness_keys: tuple[str, ...] = ()
+    quorum: int | None = None
+    seat_keys: Mapping[int, str] = field(default_factory=dict)
+    others: tuple[bytes, ...] = ()  # further logs that are verified together with the input
+
+
+NOTHING: Final = Evidence()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One input, and the verdict that its mutation declares."""
+
+    name: str  # the check that it is about, a slash, and the fault
+    says: str
+    content: bytes
+    exit: int
+    level: str | None
+    failed: Mapping[str, int | None] = field(default_factory=dict)  # the seq by check
+    missing: tuple[str, ...] = ()  # checks that lack evidence, if that decides the exit status
+    asked: str = "L1"
+    evidence: Evidence = NOTHING
+
+    @property
+    def file(self) -> str:
+        """Return the name of its file in the corpus."""
+        return f"{self.name}.{'shx' if self.content.startswith(b'PK') else 'jsonl'}"
+
+
+def fails(
+    name: str, says: str, lines: Lines | bytes, *, evidence: Evidence = NOTHING, **seqs: int | None
+) -> Case:
+    """Return a case with one fault; `seqs` has the seq that each failing check names."""
+    level = None if "bytes" in seqs else "L0"
+    return Case(
+        name=name,
+        says=says,
+        content=text_of(lines),
+        exit=1,
+        level=level,
+        failed=seqs,
+        evidence=evidence,
+    )
+
+
+def passes(
+    name: str,
+    says: str,
+    lines: Lines | bytes,
+    *,
+    level: str | None = "L1",
+    asked: str = "L1",
+    missing: Iterable[str] = (),
+    evidence: Evidence = NOTHING,
+) -> Case:
+    """Return a case without fault; if evidence is missing the exit status is 2."""
+    lacking = tuple(missing)
+    return Case(
+        name=name,
+        says=says,
+        content=text_of(lines),
+        exit=2 if lacking or asked > (level or "") else 0,
+        level=level,
+        missing=lacking,
+        asked=asked,
+        evidence=evidence,
+    )
+
+
+def refused(name: str, says: str, content: bytes) -> Case:
+    """Return a file that is neither a bundle nor a log."""
+    return Case(name=name, says=says, content=content, exit=3, level=None)
+
+
+def text_of(lines: Lines | bytes) -> bytes:
+    """Return the bytes of a log from its lines."""
+    return lines if isinstance(lines, bytes) else b"".join(line + b"\n" for line in lines)
+
+
+def created(**changes: Any) -> Forgery:
+    """Return the smallest log, which was aborted at once, with changes of `game_created`."""
+    f = committed()
+    end = f.events[-1]
+    f.events = [f.events[0], end]
+    end["data"]["deck"] = None
+    f.data(0).update(changes)
+    f.data(0)["ruleset_hash"] = ruleset_hash(f.data(0)["ruleset"]).hex()
+    return f
+
+
+def raw_lines(f: Forgery) -> tuple[bytes, ...]:
+    """Return the linked lines of a log whose values need not have a canonical form."""
+    lines: list[bytes] = []
+    for seq, event in enumerate(f.events):
+        prev = head(lines[-1]) if lines else genesis(UUID(event["game"]))
+        event.update(seq=seq, prev=prev.hex())
+        text = json.dumps(event, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        lines.append(text.encode())
+    return tuple(lines)
+
+
+def version_2(f: Forgery) -> Forgery:
+    """Return the log as one of version 2 without refused attempts."""
+    for event in (f.events[0], f.events[-1]):
+        event["v"] = 2
+    f.data(len(f.events) - 1)["refusals"] = NONE_REFUSED.as_json()
+    return reshuffled(f)
+
+
+def reshuffled(f: Forgery) -> Forgery:
+    """Return an undealt log with the deck that follows from its changed first event."""
+    if any(event["type"] == "deck_committed" for event in f.events):
+        f.reseed(bytes.fromhex(f.data(len(f.events) - 1)["seed"]), commit=False)
+    return f
+
+
+def committed(*, people: bool = False) -> Forgery:
+    """Return a log of two seats that was aborted after `deck_committed`."""
+    return Forgery(made_game(Plan(name="committed", seats=2, bots=not people, abort=True)))
+
+
+def with_commitments(values: int = 2) -> Forgery:
+    """Return an aborted log of two people who commit to their entropy, and `values` reveals."""
+    f = created(seats=[{"kind": "human", "bot": None, "key": None, "entropy": "commit"}] * 2)
+    f.data(0)["seats"] = [dict(seat) for seat in f.data(0)["seats"]]
+    game = UUID(f.events[0]["game"])
+    for seat in (0, 1):
+        commit = client_commit(game, seat, bytes([seat + 1] * 32)).hex()
+        f.insert(len(f.events) - 1, "entropy_committed", {"seat": seat, "commit": commit}, by=seat)
+    for seat in range(values):
+        value = {"seat": seat, "value": bytes([seat + 1] * 32).hex()}
+        f.insert(len(f.events) - 1, "entropy_revealed", value, by=seat)
+    f.lines()
+    return f
+
+
+def played(ruleset: str = "shithead", **plan: Any) -> Forgery:
+    """Return a hand of two bots that ends as a stalemate after four actions."""
+    given: dict[str, Any] = {"seats": 2, "bots": True, "turn_limit": 4, **plan}
+    return Forgery(made_game(Plan(name=f"small {ruleset}", ruleset=ruleset, **given)))
+
+
+def signed() -> Forgery:
+    """Return a short hand of two people with keys, who sign their moves."""
+    return played(bots=False, keys=KEYS)

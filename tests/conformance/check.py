@@ -1,0 +1,76 @@
+"""The verdicts of the two verifiers of this repository on a case, in comparable form."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Sequence
+from typing import Any
+
+from service.shx.bundle import NotABundle, read_log
+from service.verify.evidence import OutsideEvidence, parse_evidence
+from service.verify.files import status_of, verify_all
+from service.verify.finding import Result
+from tests.changed import replace
+from tests.conformance.case import Case
+from tests.web.node import answers_in_node
+
+Verdict = tuple[int, str | None, dict[str, int | None]]
+"""Exit status, level, and the failed checks with the seq that each names."""
+
+BY_RULES = {"legality", "hidden"}
+
+
+def declared(case: Case, *, script: bool = False) -> Verdict:
+    """Return the declared verdict; that of the script has no level."""
+    failed = {check: seq for check, seq in case.failed.items() if not script or check not in BY_RULES}
+    return case.exit, None if script else case.level, failed
+
+
+def outside(case: Case) -> OutsideEvidence:
+    """Return the evidence of a case for the Python verifier."""
+    seen = case.evidence
+    found = parse_evidence(
+        receipts=seen.receipts,
+        keys=[*seen.server_keys, *seen.witness_keys],
+        seat_keys=[f"{seat}={key}" for seat, key in seen.seat_keys.items()],
+    )
+    return replace(found, quorum=seen.quorum)
+
+
+def python_verdict(case: Case) -> Verdict:
+    """Return the verdict of the Python verifier."""
+    try:
+        bundle = read_log(case.content)
+    except NotABundle:
+        return 3, None, {}
+    others = [read_log(other) for other in case.evidence.others]
+    report = verify_all([bundle, *others], outside(case))[0]
+    failed = {f.check.value: f.seq for f in report.findings if f.result is Result.FAIL}
+    return status_of(report, case.asked), report.level, failed
+
+
+def script_verdicts(cases: Sequence[Case]) -> list[Verdict]:
+    """Return the verdicts of the JavaScript verifier, made in one process."""
+    return [_of_script(answer) for answer in answers_in_node([as_json(case) for case in cases])]
+
+
+def as_json(case: Case) -> str:
+    """Return a case as the script reads it."""
+    seen = case.evidence
+    return json.dumps(
+        {
+            "file": b64encode(case.content).decode(),
+            "receipts": [b64encode(note).decode() for note in seen.receipts],
+            "server_keys": "\n".join(seen.server_keys),
+            "witness_keys": "\n".join(seen.witness_keys),
+            "quorum": seen.quorum or len(seen.witness_keys),
+        }
+    )
+
+
+def _of_script(answer: dict[str, Any]) -> Verdict:
+    if "refused" in answer:
+        return 3, None, {}
+    failed = {one["check"]: one["seq"] for one in answer["findings"] if one["result"] == "fail"}
+    return answer["status"], None, failed
