@@ -148,10 +148,11 @@ def _special(ruleset: Ruleset, code: str) -> bool:
     return ruleset.rank(rank_of(Card(code))) != PLAIN_RANK
 
 
-def check_hidden(log: Log, cursor: Cursor) -> None:
+def check_hidden(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
     """
     Check that every blind card that stayed hidden really did not fit the pile.
 
+    Only events before `until` are judged, at which another check that follows the game fails.
     Raises Unanswered if there are no hidden blind cards, the deck is not known, or the game does not
     fit its deck.
     """
@@ -164,12 +165,16 @@ def check_hidden(log: Log, cursor: Cursor) -> None:
         raise not_applicable("no blind card was kept hidden")
     if log.deck is None:
         raise missing("the blind cards that were kept hidden are known after the seal")
+    if log.known_ruleset is None:
+        raise missing("the ruleset cannot be read")
     cursor.seq = 0
     created = log.decoded[0]
     if not isinstance(created, GameCreated):
         raise missing(NOT_BEGUN)
     game = replace(new_game(created), deck=tuple(Card(code) for code in log.deck))
     for seq in range(1, hidden[-1] + 1):
+        if until is not None and seq >= until:
+            raise not_followed(cursor, until)
         cursor.seq = seq
         event = log.decoded[seq]
         if seq in hidden and isinstance(event, BlindFailed):

@@ -91,6 +91,8 @@ def check_legality(log: Log, cursor: Cursor, *, until: int | None = None) -> Ans
             break
         judge.apply_events(move, valid=len(cursor.failures) == before)
     if until is not None:
+        with collecting:
+            judge.judge_time_out_alone()
         raise not_followed(cursor, until)
     return Answer(text=short_entropy_time(log))
 
@@ -141,6 +143,20 @@ class _Judge:
             self._deal(move.first)
         elif move.kind is MoveKind.ABORT:
             self._abort(move.first)
+
+    def judge_time_out_alone(self) -> None:
+        """Raise Failed if the first event that is part of no move is a time-out that was not due."""
+        moves, _ = self.log.grouped
+        first = moves[-1].last + 1 if moves else 0
+        if self.game.version != first or first >= len(self.events):
+            return
+        event = self.events[first]
+        if isinstance(event, TurnTimedOut) and self.game.status in (SWAPPING, PLAYING):
+            alone = RecordedMove(
+                first=first, last=first, kind=MoveKind.PLAY, seat=event.seat, timed_out=True
+            )
+            at = self.log.events[first]["at"]
+            self.turns.check_time_out(self.game, alone, at, hidden=not self.deck_known)
 
     def apply_events(self, move: RecordedMove, *, valid: bool) -> None:
         """Apply the events of a move, valid or not."""
@@ -342,12 +358,12 @@ class TurnTimes:
         rule = game.ruleset.cite("model.time_out")
         if self.clock is None or move.seat is None:
             raise Failed(move.first, "a time-out at a table without a clock", rule)
-        if self.time_outs_in_row[move.seat] >= STAND_IN:
-            return
         swapping = game.status is Status.SWAPPING
         first_come = game.first_turn and game.turn is None
         if not swapping and not first_come and game.turn != move.seat:
             raise Failed(move.first, f"it is not the turn of seat {move.seat}", rule)
+        if self.time_outs_in_row[move.seat] >= STAND_IN:
+            return
         if not swapping and first_come and not hidden and default_opener(game) != move.seat:
             raise Failed(move.first, "another seat opens after the opening time-out", rule)
         allowed = self.clock.swap_seconds if swapping else self.clock.turn_seconds

@@ -160,7 +160,7 @@ def _runs(
         Check.DEAL: lambda at: check_deal(log, at, until=_first_fault(found)),
         Check.CUSTODY: lambda at: check_custody(log, at, until=_first_fault(found)),
         Check.LEGALITY: lambda at: check_legality(log, at, until=_first_fault(found)),
-        Check.HIDDEN: lambda at: check_hidden(log, at),
+        Check.HIDDEN: lambda at: check_hidden(log, at, until=_first_fault(found)),
         Check.SIGNATURES: lambda at: check_signatures(
             log, outside.seat_keys, outside.key_changes, at
         ),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tests.conformance import bytes_cases, play_cases, set_up_cases
+from tests.conformance import bundle_cases, bytes_cases, evidence_cases, play_cases, rule_cases, set_up_cases
 from tests.conformance.case import Case
 
-MODULES: Final = (bytes_cases, set_up_cases, play_cases)
+MODULES: Final = (bytes_cases, set_up_cases, play_cases, rule_cases, evidence_cases, bundle_cases)
 
 
 def cases() -> Iterator[Case]:
