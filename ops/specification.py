@@ -8,10 +8,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from apispec import APISpec
+
+from schemas.audit import AuditSchema, ServerKeysSchema
 from schemas.settings import Tree, full_tree, json_schema, setting_defaults
+from service.api.openapi import Plugin, schema_name
 from service.rulesets.catalogue import Definition, Option, catalogue
 from service.rulesets.statements import Statement, model
+from service.shx.bundle import MANIFEST_SHAPE
 from service.shx.canonical import canonical
+from service.shx.event_shapes import ACTIONS, ENVELOPE, EVENTS
+from service.shx.moves import ATTEMPT, INTENT, MOVE_SHAPES, check_auth
+from service.shx.validators import schema_of
 
 SPEC: Final = Path(__file__).resolve().parent / "spec"
 
@@ -29,15 +37,88 @@ ABOUT: Final = (
 
 def generated() -> dict[str, str]:
     """Return the text of each generated file by its path in ops/spec."""
-    files: dict[str, Any] = {"rulesets.json": rulesets()}
-    files |= {f"schemas/{name}.json": schema for name, schema in schemas().items()}
+    files = {"rulesets.json": rulesets(), "schemas.json": schemas()}
     return {name: _laid_out(value) + "\n" for name, value in files.items()}
 
 
 def schemas() -> dict[str, Any]:
-    """Return the JSON Schema of each object of the record by name."""
-    settings = {**json_schema(), "required": ["players", "order"]}
-    return {"settings": settings}
+    """
+    Return the JSON Schema of each object of the record, as definitions of one document.
+
+    An event is `event.<type>.v<version>`.
+    """
+    events = {
+        f"event.{kind}.v{version}": _event(kind, version)
+        for kind, shape in EVENTS.items()
+        for version in shape.versions
+    }
+    settings = {name: part for name, part in json_schema().items() if name != "$schema"}
+    players = settings["properties"]["players"]
+    required = {"players": {**players, "required": ["min", "max"]}}
+    settings["properties"] = {**settings["properties"], **required}
+    definitions = {
+        **events,
+        "move": {"oneOf": [shape.schema for shape in MOVE_SHAPES.values()]},
+        "intent": _with_moves(INTENT.schema),
+        "manifest": MANIFEST_SHAPE.schema,
+        "refusals.line": ATTEMPT.schema,
+        "settings": {**settings, "required": ["players", "order"]},
+        **_answers(),
+    }
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "The objects of SHX/1",
+        "$comment": "Strings are printable ASCII; shx-1.md has what a schema cannot express.",
+        "$defs": _without_empty(json.loads(json.dumps(definitions))),
+    }
+
+
+def _with_moves(intent: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of an intent, which refers to that of a move."""
+    return {**intent, "properties": {**intent["properties"], "move": {"$ref": "#/$defs/move"}}}
+
+
+def _without_empty(value: Any) -> Any:
+    """Return a schema without empty titles and descriptions."""
+    if isinstance(value, list):
+        return [_without_empty(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    empty = {name for name in ("title", "description") if value.get(name) == ""}
+    return {name: _without_empty(one) for name, one in value.items() if name not in empty}
+
+
+def _event(kind: str, version: int) -> dict[str, Any]:
+    """Return the schema of a whole event of a type and version."""
+    fields = {name: schema_of(check) for name, check in ENVELOPE.items()}
+    properties = {
+        **fields,
+        "v": {"const": version},
+        "type": {"const": kind},
+        "data": EVENTS[kind].data(version).schema,
+    }
+    auth = {**check_auth.schema["properties"], "intent": {"$ref": "#/$defs/intent"}}
+    signed = {"auth": {**check_auth.schema, "properties": auth}}
+    if kind not in {*ACTIONS, "game_ended"}:
+        signed = {}
+    return {
+        "type": "object",
+        "description": EVENTS[kind].meaning,
+        "properties": {**properties, **signed},
+        "required": sorted(properties),
+        "additionalProperties": False,
+    }
+
+
+def _answers() -> dict[str, Any]:
+    """Return the schemas of the list of server keys and of an audit, with what they refer to."""
+    plugin = Plugin(schema_name_resolver=schema_name)
+    spec = APISpec("SHX/1", "1", "3.1.0", [plugin])
+    for schema in (ServerKeysSchema, AuditSchema):
+        spec.components.schema(schema_name(schema), schema=schema)
+    text = json.dumps(spec.to_dict()["components"]["schemas"])
+    found: dict[str, Any] = json.loads(text.replace("#/components/schemas/", "#/$defs/"))
+    return found
 
 
 def rulesets() -> dict[str, Any]:

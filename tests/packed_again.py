@@ -30,7 +30,7 @@ def packed(files: Mapping[str, bytes], *, method: int = zipfile.ZIP_DEFLATED) ->
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as archive:
         for name, content in files.items():
-            archive.writestr(name, content)
+            archive.writestr(_entry(name), content, method)
     return out.getvalue()
 
 
@@ -39,8 +39,15 @@ def streamed(files: Mapping[str, bytes]) -> bytes:
     out = _Stream()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            archive.writestr(name, content)
+            archive.writestr(_entry(name), content, zipfile.ZIP_DEFLATED)
     return out.data
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    """Return the entry of a file, with a fixed time."""
+    entry = zipfile.ZipInfo(name)
+    entry.external_attr = (0o40775 << 16 | 0x10) if name.endswith("/") else 0o600 << 16
+    return entry
 
 
 def in_folder(files: Mapping[str, bytes], folder: str = "game") -> dict[str, bytes]:

@@ -1,16 +1,38 @@
-"""Write the hands of custom rulesets for other verifiers: `python -m tests.write_conformance`."""
+"""Write ops/spec/conformance, the corpus for other verifiers: python -m tests.write_conformance."""
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 from typing import Final
 
+from tests.conformance.verdicts import cases, files_of, sample_verdicts, verdicts
 from tests.custom_games import hand_by, kinds_of_events, rulesets_with, title, values
+from tests.tamper import SAMPLES
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "ops" / "spec" / "conformance" / "settings"
+CORPUS: Final = Path(__file__).resolve().parents[1] / "ops" / "spec" / "conformance"
+FOLDER: Final = CORPUS / "settings"
 
 
 def write() -> None:
+    """Write the corpus anew: honest hands, cases with a fault, and the verdicts on all."""
+    write_hands()
+    for folder in CORPUS.iterdir():
+        if folder.is_dir() and folder != FOLDER:
+            shutil.rmtree(folder)
+    for case in cases():
+        for name, content in files_of(case).items():
+            path = CORPUS / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(content)
+    hands = (f"settings/{path.name}" for path in sorted(FOLDER.glob("*.jsonl")))
+    (CORPUS / "verdicts.json").write_text(verdicts(hands), "utf-8")
+    samples = json.dumps(sample_verdicts(), indent=1) + "\n"
+    (SAMPLES / "verdicts.json").write_text(samples, "utf-8")
+
+
+def write_hands() -> None:
     """
     Write one hand for each value of each setting, and remove all others.
 

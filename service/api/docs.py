@@ -40,6 +40,7 @@ SPECIFIED = {
     "api.md": "this interface",
     "threat-model.md": "the threat model",
     "rulesets.json": "the catalogue of rulesets, as data",
+    "schemas.json": "the JSON Schema of each object",
     "vectors.json": "test vectors of SHX/1",
 }
 """The files of the specification that are served, with their subjects."""

@@ -177,7 +177,7 @@ class NameConverter(BaseConverter):
 
 def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
     """Return the document of an application with its limits, without operations yet."""
-    routes, schemas = FlaskPlugin(), Plugin(schema_name_resolver=_name)
+    routes, schemas = FlaskPlugin(), Plugin(schema_name_resolver=schema_name)
     app.url_map.converters["name"] = NameConverter
     routes.register_converter(
         NameConverter, lambda _: {"type": "string", "pattern": f"^{ID_PATTERN}$"}
@@ -207,7 +207,7 @@ def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
     return ApiDocument(app, spec)
 
 
-def _name(schema: Any) -> str:
+def schema_name(schema: Any) -> str:
     """Return the name of a schema in the document."""
     return _class_of(schema).__name__.removesuffix("Schema")
 

@@ -21,7 +21,18 @@ from service.shx.archives import (
 )
 from service.shx.canonical import RecordError, canonical, parse, sha256
 from service.shx.chain import decode_event
-from service.shx.validators import HASH, MAX_EVENTS, Check, integer, record, time, uuid
+from service.shx.validators import (
+    HASH,
+    MAX_EVENTS,
+    Check,
+    Shape,
+    accepts,
+    integer,
+    record,
+    schema_of,
+    time,
+    uuid,
+)
 
 __all__ = [
     "EVENTS",
@@ -218,7 +229,7 @@ def _manifest(data: bytes | None) -> dict[str, Any]:
         manifest = parse(data, limit=_MAX_MANIFEST)
         if type(manifest) is dict and manifest.get("v") != 1:
             raise NotABundle(f"unknown version {manifest.get('v')!r}")
-        _SHAPE(manifest, "/manifest")
+        MANIFEST_SHAPE(manifest, "/manifest")
     except RecordError as error:
         raise NotABundle(f"manifest.json: {error.detail}") from None
     return dict(manifest)
@@ -236,11 +247,13 @@ def _is_permitted(name: str) -> bool:
     return known and is_plain_name(name)
 
 
+@accepts(type="string", pattern=f"^(?:{_PROFILE.pattern})$")
 def _check_profile(value: Any, path: str) -> None:
     if type(value) is not str or not _PROFILE.fullmatch(value):
         raise RecordError("bad_field", f"{path}: neither public nor seat-N")
 
 
+@accepts(type="object", additionalProperties=schema_of(_FILE))
 def _check_files(value: Any, path: str) -> None:
     if type(value) is not dict:
         raise RecordError("bad_field", f"{path}: not an object")
@@ -248,7 +261,7 @@ def _check_files(value: Any, path: str) -> None:
         _FILE(item, f"{path}/{name}")
 
 
-_SHAPE: Final = record(
+MANIFEST_SHAPE: Final[Shape] = record(
     {
         "v": integer(1, 1),
         "game": uuid,

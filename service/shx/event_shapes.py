@@ -429,15 +429,15 @@ ACTIONS: Final = EXCHANGE | PLAY
 SEALS: Final = types_of(Role.SEAL)
 
 _ENTROPY: Final = types_of(Role.ENTROPY)
-_ENVELOPE: Final[Mapping[str, Check]] = {
+ENVELOPE: Final[Mapping[str, Check]] = {
     "at": time,
     "by": nullable(SEAT),
     "game": uuid,
     "prev": HASH,
     "seq": integer(0, MAX_EVENTS - 1),
 }
-_ENVELOPE_CHECKS: Final = tuple((name, f"/{name}", check) for name, check in _ENVELOPE.items())
-_NAMES: Final = frozenset(_ENVELOPE) | {"v", "type", "data"}
+_ENVELOPE_CHECKS: Final = tuple((name, f"/{name}", check) for name, check in ENVELOPE.items())
+_NAMES: Final = frozenset(ENVELOPE) | {"v", "type", "data"}
 
 
 def check_event(event: Any) -> None:

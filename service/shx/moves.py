@@ -53,20 +53,22 @@ _MOVES: Final[Mapping[str, Mapping[str, Check]]] = {
     "ready": {},
     "forfeit": {},
 }
-_SHAPES: Final = {name: record({"type": one_of(name), **fields}) for name, fields in _MOVES.items()}
+MOVE_SHAPES: Final = {
+    name: record({"type": one_of(name), **fields}) for name, fields in _MOVES.items()
+}
 
 
 def check_move(move: Any, path: str = "/move") -> None:
     """Raise RecordError unless `move` is a move with exactly the fields of its type."""
     kind = move.get("type") if type(move) is dict else None
-    if type(kind) is not str or kind not in _SHAPES:
+    if type(kind) is not str or kind not in MOVE_SHAPES:
         raise refuse(path, "not a move")
-    _SHAPES[kind](move, path)
+    MOVE_SHAPES[kind](move, path)
     if kind == "swap" and len(move["up"]) != len(move["hand"]):
         raise refuse(path, "a swap exchanges as many face-up cards as hand cards")
 
 
-_INTENT: Final = record(
+INTENT: Final = record(
     {
         "v": one_of(1),
         "game": uuid,
@@ -77,7 +79,7 @@ _INTENT: Final = record(
     }
 )
 
-check_auth: Final[Check] = record({"intent": _INTENT, "sig": base64(64)})
+check_auth: Final = record({"intent": INTENT, "sig": base64(64)})
 """Raises RecordError unless the value has the shape of `auth`; the signature is not checked."""
 
 
@@ -97,7 +99,7 @@ def intent(
         "move": dict(move),
         "nonce": nonce,
     }
-    _INTENT(value, "/intent")
+    INTENT(value, "/intent")
     return value
 
 
@@ -156,7 +158,8 @@ MAX_REFUSALS_PER_GAME: Final = MAX_REFUSALS_PER_SEAT * MAX_SEATS
 UNPROVEN: Final = "they rest on the file alone"
 """Why refused attempts are marked as unproven if no seal contains their hash."""
 
-_ROW: Final[Check] = record({"at": time, "move": free_object, "rule": text, "seat": SEAT})
+ATTEMPT: Final = record({"at": time, "move": free_object, "rule": text, "seat": SEAT})
+"""The shape of a line of `refusals.jsonl`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,7 +217,7 @@ def check_refusals(data: bytes, *, seats: int) -> None:
     for number, line in enumerate(lines, 1):
         try:
             row = parse(line)
-            _ROW(row, "")
+            ATTEMPT(row, "")
         except RecordError as error:
             raise RecordError("bad_refusals", f"line {number}: {error.detail}") from None
         of_seat[row["seat"]] += 1

@@ -153,8 +153,8 @@ def check_hidden(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
     Check that every blind card that stayed hidden really did not fit the pile.
 
     Only events before `until` are judged, at which another check that follows the game fails.
-    Raises Unanswered if there are no hidden blind cards, the deck is not known, or the game does not
-    fit its deck.
+    Raises Unanswered if there are no hidden blind cards, the deck or the ruleset is not known, or
+    the game does not fit its deck.
     """
     hidden = [
         seq

@@ -145,7 +145,7 @@ class _Judge:
             self._abort(move.first)
 
     def judge_time_out_alone(self) -> None:
-        """Raise Failed if the first event that is part of no move is a time-out that was not due."""
+        """Raise Failed if the first event that is part of no move is a time-out out of time."""
         moves, _ = self.log.grouped
         first = moves[-1].last + 1 if moves else 0
         if self.game.version != first or first >= len(self.events):

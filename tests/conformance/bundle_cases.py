@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any, Final
 
@@ -66,7 +67,8 @@ def _names(files: Mapping[str, bytes]) -> Iterator[Case]:
 
 def _changed(files: Mapping[str, bytes]) -> Iterator[Case]:
     def case(name: str, says: str, others: Mapping[str, bytes], **seqs: int | None) -> Case:
-        return fails(f"bundle/{name}", says, write_zip(dict(others)), **seqs)
+        found = fails(f"bundle/{name}", says, write_zip(dict(others)), bytes=seqs["bytes"])
+        return replace(found, failed=seqs)
 
     yield case("changed", "a file changed", {**files, "dispute/a.json": b"[]"}, bytes=None)
     yield case("added", "a file added", {**files, "dispute/b.json": b"{}"}, bytes=None)
@@ -91,8 +93,16 @@ def _manifests(files: Mapping[str, bytes]) -> Iterator[Case]:
         ("version", "a manifest of version 2", edited(lambda m: m.update(v=2))),
         ("field", "a manifest with a field too many", edited(lambda m: m.update(note=""))),
         ("profile", "an unknown profile", edited(lambda m: m.update(profile="seat-99"))),
-        ("hash", "a hash of 63 digits", edited(lambda m: m["files"][EVENTS].update(sha256="0" * 63))),
-        ("spaces", "a manifest that is not canonical", write_zip({**files, MANIFEST: _spaced(files)})),
+        (
+            "hash",
+            "a hash of 63 digits",
+            edited(lambda m: m["files"][EVENTS].update(sha256="0" * 63)),
+        ),
+        (
+            "spaces",
+            "a manifest that is not canonical",
+            write_zip({**files, MANIFEST: _spaced(files)}),
+        ),
     ):
         yield refused(f"bundle/no-manifest-{name}", says, archive)
     game = edited(lambda m: m.update(game=other))

@@ -33,7 +33,9 @@ def _encodings() -> Iterator[Case]:
     yield last("float", "1.0 in place of 1", end.replace(b'"v":1', b'"v":1.0'))
     yield last("exponent", "1e0 in place of 1", end.replace(b'"v":1', b'"v":1e0'))
     yield last("minus-zero", "-0 in place of 0", _edited("turn_limit", b"-0"))
-    yield last("escape", "an escape that is not needed", end.replace(b"operator", b"\\u006fperator"))
+    yield last(
+        "escape", "an escape that is not needed", end.replace(b"operator", b"\\u006fperator")
+    )
     yield last("utf-8", "a byte that is no UTF-8", end.replace(b"operator", b"\xff"))
     yield last("mark", "a byte order mark", b"\xef\xbb\xbf" + end)
     yield last("return", "a carriage return before the line feed", end + b"\r")
@@ -81,7 +83,9 @@ def _fields() -> Iterator[Case]:
     yield changed("card", "a card that there is not", data(1, deck=["1h"]))
     yield changed("deck-1", "a card of the first deck with its number", data(1, deck=["7c/1"]))
     yield changed("by", "the server's event by a seat", at(1, by=0))
-    yield changed("auth", "a signature on the server's event", at(1, auth={"intent": {}, "sig": ""}))
+    yield changed(
+        "auth", "a signature on the server's event", at(1, auth={"intent": {}, "sig": ""})
+    )
 
 
 def _limits() -> Iterator[Case]:

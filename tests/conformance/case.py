@@ -53,6 +53,17 @@ class Case:
     evidence: Evidence = NOTHING
 
     @property
+    def needs(self) -> tuple[str, ...]:
+        """Return the functions of a verifier that the case needs, beyond the checks."""
+        seen = self.evidence
+        functions = (
+            ("seat keys", seen.seat_keys),
+            ("several logs", seen.others),
+            ("a level asked for", self.asked != "L1"),
+        )
+        return tuple(name for name, needed in functions if needed)
+
+    @property
     def file(self) -> str:
         """Return the name of its file in the corpus."""
         return f"{self.name}.{'shx' if self.content.startswith(b'PK') else 'jsonl'}"

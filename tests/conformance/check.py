@@ -4,27 +4,57 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
 
 from service.shx.bundle import NotABundle, read_log
 from service.verify.evidence import OutsideEvidence, parse_evidence
 from service.verify.files import status_of, verify_all
 from service.verify.finding import Result
 from tests.changed import replace
-from tests.conformance.case import Case
+from tests.conformance.case import Case, Evidence
 from tests.web.node import answers_in_node
 
 Verdict = tuple[int, str | None, dict[str, int | None]]
 """Exit status, level, and the failed checks with the seq that each names."""
 
-BY_RULES = {"legality", "hidden"}
+CORPUS: Final = Path(__file__).resolve().parents[2] / "ops" / "spec" / "conformance"
+
+BY_RULES: Final = frozenset({"legality", "hidden"})
+
+
+def stored() -> Iterator[Case]:
+    """Yield the cases of the corpus as its files have them."""
+    for entry in json.loads((CORPUS / "verdicts.json").read_text("utf-8"))["cases"]:
+        evidence = entry.get("evidence", {})
+        yield Case(
+            name=entry["file"].rpartition(".")[0],
+            says=entry["says"],
+            content=(CORPUS / entry["file"]).read_bytes(),
+            exit=entry["exit"],
+            level=entry["level"],
+            failed=entry["failed"],
+            missing=tuple(entry.get("missing", ())),
+            asked=entry.get("asked", "L1"),
+            evidence=Evidence(
+                receipts=_read(evidence, "receipts"),
+                server_keys=tuple(evidence.get("server_keys", ())),
+                witness_keys=tuple(evidence.get("witness_keys", ())),
+                quorum=evidence.get("quorum"),
+                seat_keys={int(s): key for s, key in evidence.get("seat_keys", {}).items()},
+                others=_read(evidence, "others"),
+            ),
+        )
+
+
+def _read(evidence: Mapping[str, Any], name: str) -> tuple[bytes, ...]:
+    return tuple((CORPUS / file).read_bytes() for file in evidence.get(name, ()))
 
 
 def declared(case: Case, *, script: bool = False) -> Verdict:
     """Return the declared verdict; that of the script has no level."""
-    failed = {check: seq for check, seq in case.failed.items() if not script or check not in BY_RULES}
-    return case.exit, None if script else case.level, failed
+    return case.exit, None if script else case.level, dict(case.failed)
 
 
 def outside(case: Case) -> OutsideEvidence:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 from uuid import UUID
 
-
 from service.shx.bundle import PROOF, REFUSALS, write_bundle
 from service.shx.chain import head
 from service.shx.curve import PRIME
@@ -69,7 +68,9 @@ def _signatures() -> Iterator[Case]:
         return lambda f, seq: f.events[seq]["auth"]["intent"].update(fields)
 
     other = "00000000-0000-4000-8000-000000000000"
-    yield edited("unsigned", "a move without its signature", lambda f, seq: f.events[seq].pop("auth"))
+    yield edited(
+        "unsigned", "a move without its signature", lambda f, seq: f.events[seq].pop("auth")
+    )
     yield edited("forged", "an intent changed after it was signed", intent(nonce="00" * 16))
     yield edited("game", "an intent of another game", intent(game=other), sign=True)
     yield edited("move", "another move signed", intent(move={"type": "pass"}), sign=True)
@@ -175,7 +176,12 @@ def _receipts() -> Iterator[Case]:
     for name, says, note, seq in (
         ("head", "a receipt of another head", body(1, bytes(32)), 1),
         ("beyond", "a receipt of a later event", body(2, bytes(32)), 1),
-        ("game", "a receipt of another game", body(1, head(lines[1]), UUID(int=4 << 76 | 8 << 60)), None),
+        (
+            "game",
+            "a receipt of another game",
+            body(1, head(lines[1]), UUID(int=4 << 76 | 8 << 60)),
+            None,
+        ),
         ("signature", "a receipt of another key", _receipt(lines, signer=OTHER), None),
         ("return", "a receipt with carriage returns", good.replace(b"\n", b"\r\n"), None),
         ("text", "a text in place of a receipt", b"hello\n", None),
@@ -218,7 +224,9 @@ def _anchors() -> Iterator[Case]:
     yield fails("anchor/signature", "a checkpoint of another key", forged, evidence=key, anchor=1)
     at = good.index(b"\n\n") - 5
     changed = good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :]
-    yield fails("anchor/proof", "a hash of the proof changed", bundle(changed), evidence=key, anchor=1)
+    yield fails(
+        "anchor/proof", "a hash of the proof changed", bundle(changed), evidence=key, anchor=1
+    )
     says = "a text in place of a proof"
     yield fails("anchor/text", says, bundle(b"hello\n"), evidence=key, anchor=None)
     stranger = str(Cosigner(name="witness.example/x", key=private_key("stranger")).verifier)
@@ -246,7 +254,11 @@ def _seals() -> Iterator[Case]:
         ("junk", "a line that is no attempt", b"junk\njunk\n"),
         ("rule", "a rule that is a number", refusals_file([{**row, "rule": 1} for row in rows])),
         ("rule-empty", "an empty rule", refusals_file([{**row, "rule": ""} for row in rows])),
-        ("seat", "an attempt of a seat that there is not", refusals_file([rows[0], {**rows[1], "seat": 2}])),
+        (
+            "seat",
+            "an attempt of a seat that there is not",
+            refusals_file([rows[0], {**rows[1], "seat": 2}]),
+        ),
         ("field", "a field too many", refusals_file([{**row, "note": 1} for row in rows])),
         ("space", "a line that is not canonical", good.replace(b":", b": ", 1)),
     ):
@@ -287,5 +299,3 @@ def _of_another_game(f: Forgery) -> Lines:
     f.data(0)["commit"] = server_commit(game, seed).hex()
     f.data(1)["seed"] = seed.hex()
     return f.lines()
-
-

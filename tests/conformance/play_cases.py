@@ -57,7 +57,9 @@ def _order() -> Iterator[Case]:
     yield fails("bytes/by-another", "an action by another seat", f.lines(), bytes=seq)
     f = played()
     f.events[seq]["by"] = None
-    yield fails("order/by-the-server", "an action by the server without time-out", f.lines(), order=seq)
+    yield fails(
+        "order/by-the-server", "an action by the server without time-out", f.lines(), order=seq
+    )
     f = played()
     seq = f.find("cards_drawn")
     f.insert(seq + 1, "cards_drawn", f.data(seq), by=f.events[seq]["by"])
@@ -160,17 +162,24 @@ def _settings() -> Iterator[Case]:
     other["refill"]["size"] = 4
     yield first("other-settings", "other settings beside an id of the catalogue", settings=other)
     yield first("option", "an option", ok=True, options={"next_dealer": "rotate"})
-    yield first("option-default", "an option that repeats its default", options={"next_dealer": "loser"})
+    yield first(
+        "option-default", "an option that repeats its default", options={"next_dealer": "loser"}
+    )
     yield first("option-value", "an unknown value of an option", options={"next_dealer": "x"})
     yield first("option-unknown", "an unknown option", options={"speed": 2})
-    one = {"id": "guarducci", "options": {"switches": [2, 1]}}
-    yield first("option-order", "a set out of order", **one)
+    unsorted = {"switches": [2, 1]}
+    yield first("option-order", "a set out of order", id="guarducci", options=unsorted)
     custom = custom_ruleset_id(other)
     yield first("custom", "a custom ruleset", ok=True, id=custom, settings=other)
     yield first("custom-id", "the id of other settings", id=custom, settings=tree)
     broken = deepcopy(tree)
     broken["refill"]["size"] = -1
-    yield first("custom-settings", "settings beyond their schema", id=custom_ruleset_id(broken), settings=broken)
+    yield first(
+        "custom-settings",
+        "settings beyond their schema",
+        id=custom_ruleset_id(broken),
+        settings=broken,
+    )
     lines = created(ruleset={"id": "martian", "options": {}, "settings": None}).lines()
     says = "an id that a newer catalogue may have"
     yield passes("legality/newer", says, lines, level="L0", missing=["legality"])
@@ -243,7 +252,10 @@ def _aborts() -> Iterator[Case]:
         f.drop(seq, len(f.events))
         f.insert(seq, "game_aborted", {"cause": cause, "seat": seat, **end}, by=None)
         whom = "no seat" if seat is None else "a ready seat" if seat == ready else "the other seat"
-        name, says = f"legality/{cause}-{whom.replace(' ', '-')}", f"aborted ({cause}), naming {whom}"
+        name, says = (
+            f"legality/{cause}-{whom.replace(' ', '-')}",
+            f"aborted ({cause}), naming {whom}",
+        )
         yield passes(name, says, f.lines()) if ok else fails(name, says, f.lines(), legality=seq)
     f = created(seats=[{"kind": "human", "bot": None, "key": None, "entropy": "value"}] * 2)
     f.data(1).update(cause="left", seat=1)

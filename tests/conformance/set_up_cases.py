@@ -126,7 +126,9 @@ def _entropy() -> Iterator[Case]:
 def _commitments() -> Iterator[Case]:
     f = created()
     f.data(1)["seed"] = "07" * 32
-    yield fails("commitments/seed", "another seed than the one committed to", f.lines(), commitments=1)
+    yield fails(
+        "commitments/seed", "another seed than the one committed to", f.lines(), commitments=1
+    )
     f = created()
     f.data(0)["ruleset_hash"] = "00" * 32
     yield fails("commitments/ruleset", "another hash of the ruleset", f.lines(), commitments=0)

@@ -2,21 +2,88 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any, Final
 
-from tests.conformance import bundle_cases, bytes_cases, evidence_cases, play_cases, rule_cases, set_up_cases
+from tests.conformance import (
+    bundle_cases,
+    bytes_cases,
+    evidence_cases,
+    play_cases,
+    rule_cases,
+    set_up_cases,
+)
 from tests.conformance.case import Case
+from tests.tamper import LOGS
 
-MODULES: Final = (bytes_cases, set_up_cases, play_cases, rule_cases, evidence_cases, bundle_cases)
+MODULES: Final = (
+    bytes_cases,
+    set_up_cases,
+    play_cases,
+    rule_cases,
+    evidence_cases,
+    bundle_cases,
+)
+ABOUT: Final = "Each input with its verdict; how to run a verifier on it is in README.md beside."
 
 
 def cases() -> Iterator[Case]:
-    """Yield every case, check by check."""
+    """Yield every case, module by module."""
     for module in MODULES:
         yield from module.cases()
 
 
+def files_of(case: Case) -> Mapping[str, bytes]:
+    """Return the files of a case by their names in the corpus: the input and the evidence."""
+    seen = case.evidence
+    beside = {_beside(data, "note"): data for data in seen.receipts}
+    return {case.file: case.content, **beside, **{_beside(o, "jsonl"): o for o in seen.others}}
+
+
+def _beside(data: bytes, suffix: str) -> str:
+    return f"evidence/{sha256(data).hexdigest()[:12]}.{suffix}"
+
+
 def entry(case: Case) -> dict[str, Any]:
-    """Return the verdict on one case as it stands in verdicts.json."""
-    return {"name": case.name, "file": case.file, "says": case.says}
+    """Return the verdict on a case; fields with nothing in them are left out."""
+    seen = case.evidence
+    evidence = {
+        "receipts": [_beside(data, "note") for data in seen.receipts],
+        "server_keys": list(seen.server_keys),
+        "witness_keys": list(seen.witness_keys),
+        "quorum": seen.quorum,
+        "seat_keys": {str(seat): key for seat, key in seen.seat_keys.items()},
+        "others": [_beside(data, "jsonl") for data in seen.others],
+    }
+    optional = {
+        "missing": list(case.missing),
+        "asked": None if case.asked == "L1" else case.asked,
+        "needs": list(case.needs),
+        "evidence": {name: value for name, value in evidence.items() if value},
+    }
+    return {
+        "file": case.file,
+        "says": case.says,
+        "exit": case.exit,
+        "level": case.level,
+        "failed": dict(case.failed),
+        **{name: value for name, value in optional.items() if value},
+    }
+
+
+def verdicts(hands: Iterator[str]) -> str:
+    """Return the text of verdicts.json; `hands` are the files of honest hands in the corpus."""
+    honest = [
+        {"file": name, "says": "an honest hand", "exit": 0, "level": "L1", "failed": {}}
+        for name in hands
+    ]
+    entries = [*map(entry, cases()), *honest]
+    body = ",\n".join(json.dumps(one, ensure_ascii=False) for one in entries)
+    return f'{{"about": {json.dumps(ABOUT)}, "v": 1, "cases": [\n{body}\n]}}\n'
+
+
+def sample_verdicts() -> dict[str, dict[str, Any]]:
+    """Return the verdict on each sample of tests/golden: all of them are honest and sealed."""
+    return {path.name: {"exit": 0, "level": "L1", "failed": {}} for path in LOGS}

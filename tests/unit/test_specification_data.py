@@ -8,11 +8,18 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+import jsonschema_rs
 import pytest
 
 from ops.specification import SPEC, generated
 from service.rulesets.catalogue import Definition, catalogue
+from service.shx.archives import read_zip
+from service.shx.bundle import read_log
 from service.shx.canonical import canonical
+from service.verify.report import audit_object
+from service.verify.verify import verify_bundle
+from tests.examples import stride
+from tests.tamper import LOGS
 
 RULESETS: Final = json.loads((SPEC / "rulesets.json").read_text("utf-8"))
 
@@ -84,3 +91,48 @@ def test_each_hash_in_the_catalogue_is_that_of_its_tree(name: str) -> None:
         for effect in described.get("effects", []):
             value = [effect["value"]] if described["kind"] == "set" else effect["value"]
             assert effect["hash"] == sha256_of(tree_of(name, {option: value}))
+
+
+SCHEMAS: Final = json.loads((SPEC / "schemas.json").read_text("utf-8"))
+
+
+def validator(name: str) -> jsonschema_rs.Draft202012Validator:
+    """Return the validator of one object of the record."""
+    return jsonschema_rs.Draft202012Validator({**SCHEMAS, "$ref": f"#/$defs/{name}"})
+
+
+def event_fits(line: bytes) -> bool:
+    """Return whether a line fits the schema of the type and version that it states."""
+    event = json.loads(line)
+    name = f"event.{event['type']}.v{event['v']}"
+    return name in SCHEMAS["$defs"] and validator(name).is_valid(event)
+
+
+@pytest.mark.heavy
+def test_every_event_of_the_samples_fits_its_schema() -> None:
+    for path in LOGS[:: stride(3)]:
+        for line in path.read_bytes().splitlines():
+            assert event_fits(line), (path.name, line)
+
+
+@pytest.mark.parametrize(
+    "name",
+    (
+        "version type added removed beside upper-case short-hash cause true seat-64 card text-301"
+        " text-empty hand-0 no-seats"
+    ).split(),
+)
+def test_an_event_with_a_wrong_field_does_not_fit_its_schema(name: str) -> None:
+    lines = (SPEC / "conformance" / "bytes" / f"{name}.jsonl").read_bytes().splitlines()
+    assert not all(map(event_fits, lines))
+
+
+def test_manifest_attempts_settings_and_audit_fit_their_schemas() -> None:
+    files = read_zip((SPEC / "conformance" / "seal" / "honest.shx").read_bytes())
+    objects: dict[str, Any] = {"manifest": json.loads(files["manifest.json"])}
+    objects["refusals.line"] = json.loads(files["refusals.jsonl"].splitlines()[0])
+    objects["settings"] = tree_of("guarducci", {})
+    objects["Audit"] = audit_object(verify_bundle(read_log(LOGS[0].read_bytes())))
+    for name, value in objects.items():
+        assert validator(name).is_valid(value), name
+        assert not validator(name).is_valid({**value, "note": 1}), name

@@ -1,21 +1,34 @@
-"""Hands of custom rulesets: one for each value of each setting passes in both verifiers."""
+"""The conformance corpus: both verifiers give the declared verdict on its files."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
 
 from service.cli.narration import People, narrated
 from service.shx.bundle import Bundle
-from service.verify.finding import Result
+from service.verify.finding import Check, Result
 from service.verify.verify import verify_bundle
+from tests.conformance import bundle_cases, rule_cases
+from tests.conformance.case import Case as Declared
+from tests.conformance.check import (
+    BY_RULES,
+    CORPUS,
+    declared,
+    python_verdict,
+    script_verdicts,
+    stored,
+)
+from tests.conformance.verdicts import MODULES, entry, files_of, sample_verdicts
 from tests.custom_games import hand_by, rulesets_with, title, values
-from tests.examples import stride
-from tests.tamper import Forgery
+from tests.examples import is_long, stride
+from tests.tamper import SAMPLES, Forgery
 from tests.web.node import Case, answer_of, in_node
 from tests.write_conformance import FOLDER
 
+VERDICTS = CORPUS / "verdicts.json"
 FILES = {path.stem: path for path in sorted(FOLDER.glob("*.jsonl"))}
 
 
@@ -86,3 +99,73 @@ def test_a_failed_stock_card_goes_to_the_seat_that_tried_it_and_the_pile_to_the_
     [text] = narrated([{"type": "stock_failed", "data": apart[0]}], People(names=names, me=9))
     seat, taker = names[apart[0]["seat"]], names[apart[0]["taker"]]
     assert f"It does not fit. {seat} takes it, and {taker} takes the pile" in text
+
+
+HONEST = "settings/"
+MAX_SIZE = 8_000_000
+"""Bytes of the whole corpus."""
+
+
+def with_a_verdict() -> list[Declared]:
+    """Return the cases other than the honest hands, which other tests verify."""
+    return [case for case in stored() if not case.name.startswith(HONEST)]
+
+
+@pytest.mark.heavy
+def test_the_python_verifier_gives_every_declared_verdict() -> None:
+    cases = [c for c in with_a_verdict() if not c.name.startswith("legality/")]
+    cases += [c for c in with_a_verdict() if c.name.startswith("legality/")][:: stride(4)]
+    assert len(cases) > 180
+    for case in cases:
+        assert python_verdict(case) == declared(case), case.name
+
+
+@pytest.mark.heavy
+def test_the_script_gives_every_declared_verdict_that_needs_no_rules() -> None:
+    cases = [c for c in with_a_verdict() if not (c.needs or {*c.failed, *c.missing} & BY_RULES)]
+    assert len(cases) > 180
+    for case, found in zip(cases, script_verdicts(cases), strict=True):
+        assert found == declared(case, script=True), case.name
+
+
+@pytest.mark.heavy
+def test_the_files_and_verdicts_are_those_that_the_mutations_make() -> None:
+    """
+    `python -m tests.write_conformance` writes them again.
+
+    The bytes of compressed archives depend on the version of zlib: only verdicts are compared.
+    """
+    listed = {one["file"]: one for one in json.loads(VERDICTS.read_text("utf-8"))["cases"]}
+    for module in MODULES:
+        if module is rule_cases and not is_long():
+            continue
+        for case in module.cases():
+            assert listed[case.file] == entry(case)
+            for name, content in ({} if module is bundle_cases else files_of(case)).items():
+                assert (CORPUS / name).read_bytes() == content, name
+
+
+def test_every_file_of_the_corpus_has_a_verdict_and_the_corpus_is_small() -> None:
+    listed = json.loads(VERDICTS.read_text("utf-8"))["cases"]
+    evidence = [names for one in listed for names in one.get("evidence", {}).values()]
+    beside = [name for names in evidence for name in _files(names)]
+    named = [one["file"] for one in listed]
+    assert len(named) == len(set(named)) > 350
+    there = {str(p.relative_to(CORPUS)) for p in CORPUS.rglob("*") if p.is_file()}
+    assert there == {*named, *beside, "verdicts.json", "README.md"}
+    assert sum((CORPUS / name).stat().st_size for name in there) < MAX_SIZE
+
+
+def _files(names: object) -> list[str]:
+    """Return those of some names that are of files."""
+    return [n for n in names if n.startswith("evidence/")] if isinstance(names, list) else []
+
+
+def test_every_check_fails_in_a_case_that_fails_no_other() -> None:
+    alone = {check for case in stored() if len(case.failed) == 1 for check in case.failed}
+    assert alone == {check.value for check in Check} - {"witness"}
+
+
+def test_the_samples_have_their_verdicts() -> None:
+    text = (SAMPLES / "verdicts.json").read_text("utf-8")
+    assert json.loads(text) == sample_verdicts()
