@@ -2,6 +2,6 @@
 The whole service on one machine: its servers and processes, started and supervised.
 
 In the order in which to read: `up` (in order), `servers` (PostgreSQL, Valkey), `programs` (the
-service's own), `processes`, `predecessors` (of a killed program), `forked_programs` and
-`preload`.
+service's own), `processes`, `supervisor_metrics`, `predecessors` (of a killed program),
+`forked_programs` and `preload`.
 """
