@@ -1,4 +1,4 @@
-"""A process of the API that hangs is replaced by its own parent, whoever runs that."""
+"""A process of the API that hangs is replaced by its own parent, in every kind of deployment."""
 
 from __future__ import annotations
 
