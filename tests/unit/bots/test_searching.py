@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ from service.search.rules import RANK_COUNT, Rules
 from service.search.state import PLAY, State
 from service.search.tree import is_small, solved
 from tests.changed import replace
+from tests.examples import stride
 from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
 from tests.unit.rulesets.random_settings import random_changes
 from tests.unit.search.lockstep import is_run
@@ -148,7 +150,8 @@ def test_the_opinion_on_a_move_names_the_winning_move() -> None:
 @pytest.mark.heavy
 def test_only_moves_of_play_have_an_opinion() -> None:
     compared = 0
-    for game, _ in steps_of(rules("covered-queen"), 4, 6, turn_limit=12):
+    steps = islice(steps_of(rules("covered-queen"), 4, 6, turn_limit=12), 0, None, stride(2))
+    for game, _ in steps:
         seat = next((s for s in range(4) if legal_moves(game, s)), None)
         if seat is None:
             continue
@@ -204,7 +207,7 @@ def test_moves_that_differ_only_in_suits_are_one_choice() -> None:
 def test_custom_rulesets_are_played_to_their_end(name: str) -> None:
     """With random valid settings, a hand ends: by search, or as greedy without a model."""
     rng = random.Random(f"custom {name}")
-    for _ in range(12):
+    for _ in range(12 // stride(3)):
         own, ruleset, seats = custom_table(rng)
         choose = by_own_rules(name, own.tree)
         *_, (game, _) = steps_of(ruleset, seats, rng.randrange(99), turn_limit=60, choose=choose)
