@@ -70,7 +70,8 @@ REVOKE ALL ON FUNCTION
     purge_answers, create_player, rotate_token, recover_player, erase_player, record_refusal,
     record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
     summarise_dispute, keep_facts, try_append_events, append_move, append_game_move,
-    refuse_after_seal, refuse_future
+    refuse_after_seal, refuse_after_close,
+    is_over, refuse_future
 FROM PUBLIC;
 
 -- Nothing here uses large objects, which any role could fill the disk with. The functions belong to

@@ -1,6 +1,6 @@
 -- append_stream: compare the version of one stream, add its lines, update its summary row.
 --
--- SH409 if the stream is at another version, SH400 for a wrong head or kind, or after a seal.
+-- SH409 if the stream is at another version, SH400 for a wrong head or kind, or after the end.
 --
 -- The lines are text in the argument and their UTF-8 bytes in the table. The head is computed
 -- again here, so a receipt can never name bytes that are not stored.
@@ -14,6 +14,7 @@ DECLARE
     expected  integer := (append ->> 'expected')::integer;
     reached   integer := expected + jsonb_array_length(append -> 'lines');
     new_head  bytea   := decode(append ->> 'head', 'base64');
+    was_over  boolean := expected > 0 AND is_over(stream, append ->> 'kind');
 BEGIN
     IF new_head IS DISTINCT FROM
         sha256('\x00'::bytea || convert_to(append -> 'lines' ->> -1, 'UTF8'))
@@ -47,5 +48,9 @@ BEGIN
         ELSE
             NULL;  -- other kinds have no summary
     END CASE;
+
+    IF was_over THEN
+        PERFORM refuse_after_close(stream, append ->> 'kind', append -> 'lines');
+    END IF;
 END
 $$;

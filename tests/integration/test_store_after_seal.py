@@ -1,18 +1,18 @@
-"""The database refuses what no honest service does with a sealed game and with a seed."""
+"""The database refuses what no honest service does after the end of a stream, or with a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
 from service.store.database import Database
-from service.store.events import SealedSecret, StoreError
+from service.store.events import SealedSecret, StoreError, StreamAppend, StreamKind
 from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
-from tests.streams import SEAL, append, commit, game_summary, lines_of
+from tests.streams import SEAL, append, commit, game_summary, lines_of, table_summary
 
 GOING_ON = game_summary()
 OVER = {**GOING_ON, "status": "ended", "ended_at": "2026-03-01T12:00:00Z", "reason": "finished"}
@@ -46,6 +46,7 @@ def refused(store: PostgresStore, *appends: object, **rest: object) -> bool:
     return False
 
 
+TABLE, DISPUTE = StreamKind.TABLE, StreamKind.DISPUTE
 ABORTED = b'{"seq":1,"type":"game_aborted","v":1}'
 
 
@@ -68,6 +69,43 @@ def test_a_seal_is_the_last_event_of_its_append_and_sets_the_end(
     for end in (SEAL, ABORTED):
         assert refused(store, append(game, end, expected=1, summary=GOING_ON))
     assert len(lines_of(store, game)) == 1
+
+
+def line(
+    stream: UUID, kind: StreamKind, type_: str, *, expected: int, summary: Mapping[str, object]
+) -> StreamAppend:
+    """Return the append of one event of a type."""
+    text = f'{{"seq":{expected},"type":"{type_}"}}'.encode()
+    return append(stream, text, expected=expected, summary=dict(summary), kind=kind)
+
+
+def test_only_a_dispute_follows_the_end_of_a_table(store: PostgresStore) -> None:
+    """A dispute about a hand can be opened later; it does not open the table again."""
+    table, open_, closed = uuid4(), table_summary(), table_summary(status="closed")
+
+    store.commit(commit(line(table, TABLE, "table_opened", expected=0, summary=open_)))
+    store.commit(commit(line(table, TABLE, "table_closed", expected=1, summary=closed)))
+    assert refused(store, line(table, TABLE, "hand_dealt", expected=2, summary=closed))
+    assert refused(store, line(table, TABLE, "dispute_opened", expected=2, summary=open_))
+    store.commit(commit(line(table, TABLE, "dispute_opened", expected=2, summary=closed)))
+    assert refused(store, line(table, TABLE, "hand_dealt", expected=3, summary=closed))
+    assert len(lines_of(store, table)) == 3
+
+
+def test_only_findings_follow_the_end_of_a_dispute(store: PostgresStore) -> None:
+    dispute = uuid4()
+    running = {
+        "game_id": uuid4(), "state": "open", "accuser": uuid4(), "charge": "other",
+        "opened_at": "2026-03-01T12:00:00Z",
+    }
+    final = {**running, "state": "final"}
+
+    store.commit(commit(line(dispute, DISPUTE, "dispute_opened", expected=0, summary=running)))
+    store.commit(commit(line(dispute, DISPUTE, "dispute_closed", expected=1, summary=final)))
+    assert refused(store, line(dispute, DISPUTE, "dispute_ruled", expected=2, summary=final))
+    assert refused(store, line(dispute, DISPUTE, "findings_made", expected=2, summary=running))
+    store.commit(commit(line(dispute, DISPUTE, "findings_made", expected=2, summary=final)))
+    assert len(lines_of(store, dispute)) == 3
 
 
 def test_a_seed_is_deleted_by_the_seal_of_its_game_only(store: PostgresStore, game: UUID) -> None:
