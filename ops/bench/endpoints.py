@@ -353,6 +353,7 @@ WAITS = {
     "slow bodies": ("a slow request body", "`SHITHEAD_BODY_SECONDS`, 1 s more for each 64 KiB"),
     "verifications": ("the process that verifies an upload", "`SHITHEAD_VERIFY_SECONDS`"),
     "trials": ("the trial of a ruleset", f"{WITHIN_SECONDS:g} s"),
+    "trials of an address": ("the same, of one address; no further one", f"{WITHIN_SECONDS:g} s"),
     "long games": ("nothing: work on long games and large hands", "its cost"),
 }
 """What is waited for in each kind of slot, and for how long at most."""
