@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, Final
 
 import jsonschema_rs
@@ -96,6 +97,7 @@ def test_each_hash_in_the_catalogue_is_that_of_its_tree(name: str) -> None:
 SCHEMAS: Final = json.loads((SPEC / "schemas.json").read_text("utf-8"))
 
 
+@cache
 def validator(name: str) -> jsonschema_rs.Draft202012Validator:
     """Return the validator of one object of the record."""
     return jsonschema_rs.Draft202012Validator({**SCHEMAS, "$ref": f"#/$defs/{name}"})
