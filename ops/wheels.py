@@ -41,6 +41,9 @@ COMMANDS = ("__main__", "audit", "dispute", "play", "replay", "rulesets", "table
 SOURCES = ("service", "schemas", "workers", "sql", "ops/spec", "ops/examples")
 """The folders that are installed; pyproject.toml names the same packages."""
 
+CATALOGUES = "service/api/static/app/strings"
+"""The folder with the sentences of the verifier, which the pages of the server load as well."""
+
 _NOT_INSTALLED = {"__pycache__", "conformance"}
 """The folders in them that are not installed; the logs in `conformance` are input of tests."""
 
@@ -213,7 +216,9 @@ def main(arguments: list[str]) -> int:
 
 
 def _belongs(name: str, modules: frozenset[str]) -> bool:
-    """Return whether a file is one of the modules, or data in a package that is."""
+    """Return whether a file is one of the modules, data in a package that is, or of CATALOGUES."""
+    if name.startswith(f"{CATALOGUES}/"):
+        return True
     if name.endswith(".py"):
         return name.removesuffix(".py").replace("/", ".").removesuffix(".__init__") in modules
     return name.rpartition("/")[0].replace("/", ".") in modules

@@ -357,6 +357,13 @@ class CheckSchema(Closed):
     seq = Integer(
         allow_none=True, **described("the seq of the first event that fails the check, or null")
     )
+    code = fields.String(
+        allow_none=True,
+        **described("the code of the sentence on the result, in `strings/`; null if there is none"),
+    )
+    values = fields.Dict(
+        keys=fields.String(), **described("the values in this sentence by name; seats from 0")
+    )
     reason = fields.String(
         allow_none=True,
         **described("why the check has this result; null if there is no explanation"),

@@ -168,10 +168,20 @@ class FindingSchema(Closed):
     check = fields.String(**described("the name of the check"))
     result = Chosen("pass", "fail", "missing", "n/a", **described("how the check ended"))
     seq = Integer(allow_none=True, **described("the event that the finding is about, or null"))
-    plain = fields.String(
-        **described("what the finding means, in one sentence without technical terms")
+    code = fields.String(
+        allow_none=True,
+        **described(
+            "the code of the sentence `plain`, in `strings/`; null if it was found by a release"
+            " without codes"
+        ),
     )
-    text = fields.String(**described("the finding in the terms of SHX/1"))
+    values = fields.Dict(
+        keys=fields.String(), **described("the values in this sentence by name; seats from 0")
+    )
+    plain = fields.String(
+        **described("what the finding means, in short sentences without technical terms")
+    )
+    text = fields.String(**described("the finding with all that is known about it"))
     rule = fields.String(
         allow_none=True, **described("the statement of the ruleset that decides it, or null")
     )

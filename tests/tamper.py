@@ -18,9 +18,9 @@ from service.shx.canonical import canonical
 from service.shx.chain import genesis, head
 from service.shx.moves import sign_intent
 from service.shx.shuffle import Shuffle, derive, server_commit
+from service.verify.clauses import MAX_WORDS
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
-from service.verify.plain import MAX_WORDS
 from service.verify.report import Report, report_text
 from service.verify.verify import verify_bundle
 

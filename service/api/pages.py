@@ -23,7 +23,7 @@ from service.application.errors import not_found
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
 from service.rulesets.rules_page import COMMON_TITLE, rules_page
-from service.verify.finding import ASKS, Check
+from service.verify.finding import Check, asks
 
 HTML = "text/html; charset=utf-8"
 _INLINE_CODE = re.compile("`([^`]+)`")
@@ -62,7 +62,7 @@ class DescribedCheck:
 def checks() -> list[DescribedCheck]:
     """Return all checks in the order in which the verifier makes them."""
     return [
-        DescribedCheck(name=check.value, asks=ASKS[check], module=_module_of(check))
+        DescribedCheck(name=check.value, asks=asks(check), module=_module_of(check))
         for check in Check
     ]
 

@@ -32,12 +32,13 @@ from service.domain.ruleset import Layout
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.captions import EXPLAINING, caption, listed, spelled
 from service.replay.history import History, Known, RecordedMove, move_behind
+from service.replay.sentences import Sentence, sentence
 from service.rulesets.statements import SHARED, cited, rules_allowing, rules_behind
 from service.shx.canonical import parse_time
 
 
 def responsible_parties(
-    history: History, move: RecordedMove, *, signed: bool, denied: str | None
+    history: History, move: RecordedMove, *, signed: bool, denied: Sentence | None
 ) -> tuple[str, ...]:
     """
     Return in sentences which party can have made a move, and the server's part in it.
@@ -52,7 +53,7 @@ def responsible_parties(
         return by_server
     if denied is not None:
         nothing = "It proves nothing about what a seat or the server did."
-        return (f"The party that produced this file wrote it: {denied}.", nothing)
+        return (sentence("author.producer"), denied.text, nothing)
     unsigned = "The party that produced this file wrote it: no signature of the server covers it."
     return (unsigned, "If this is the server's log:", *by_server)
 

@@ -27,10 +27,6 @@ class FailedCheck(Protocol):
         """Return the name of the check."""
 
     @property
-    def plain(self) -> str:
-        """Return the failure in a sentence without technical terms."""
-
-    @property
     def reason(self) -> str | None:
         """Return the reason of the failure."""
 
@@ -278,7 +274,7 @@ def _refused(row: Json) -> tuple[str, ...]:
 
 def _objection(row: FailedCheck) -> tuple[str, ...]:
     behind = ", ".join(filter(None, (row.check, row.rule)))
-    return row.plain, f"({behind}: {row.reason or ''})"
+    return row.reason or "", f"({behind})"
 
 
 def _cited(found: Json) -> Iterator[Sequence[str]]:

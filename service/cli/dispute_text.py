@@ -9,7 +9,7 @@ from typing import Any, Final
 from service.cli.narration import Event, People, narrated
 from service.domain.words import counted, duration
 from service.verify.claims import describe
-from service.verify.plain import ON_THE_MOVE, finding_in_words
+from service.verify.stored_findings import ON_THE_MOVE, detail_of, in_words
 
 CHARGES: Final[Mapping[str, str]] = {
     "illegal-move": "an illegal move",
@@ -178,14 +178,14 @@ def _place(finding: Mapping[str, Any]) -> tuple[bool, int]:
 
 def finding_sentence(finding: Mapping[str, Any]) -> str:
     """
-    Return a finding as one sentence of at most 30 words, followed by the name of the check.
+    Return a finding in sentences of at most 30 words, followed by the name of the check.
 
     >>> finding_sentence({"check": "custody", "result": "fail", "seq": 20, "rule": None,
     ...     "text": "seat 1 does not hold 7h; 3 more, at seq 21, 22, 23"})
     'A card was played or moved that was not there. (custody, event 20: seat 1 does not hold 7h)'
     """
     check = finding["check"]
-    sentence, reason = finding_in_words(finding)
+    sentence, reason = in_words(finding), detail_of(finding)
     source = [check if check != ON_THE_MOVE else "the move"]
     source += [] if finding["seq"] is None else [f"event {finding['seq']}"]
     source += [finding["rule"]] if finding["rule"] else []

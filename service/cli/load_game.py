@@ -14,6 +14,7 @@ from service.domain.commands import Seat
 from service.domain.view import ALL, Viewer
 from service.replay.frames import frames, past_view
 from service.replay.history import Known, RecordedEvent, decode_line, sealed_deck, unknown_from
+from service.replay.sentences import sentence
 from service.shx.bundle import OPENINGS, Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import decode_event, head
@@ -24,7 +25,6 @@ from service.verify.evidence import OutsideEvidence
 from service.verify.files import FAILED, MISSING, PASSED, VerifyOptions, evidence_of, verify_all
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
-from service.verify.plain import FAILS
 from service.verify.report import Report
 from service.verify.summary import Summary
 
@@ -37,11 +37,6 @@ class EventFault:
     check: Check
     reason: str
     rule: str | None = None
-
-    @property
-    def plain(self) -> str:
-        """Return the fault in a sentence without technical terms."""
-        return FAILS[self.check]
 
     @property
     def line(self) -> str:
@@ -85,15 +80,15 @@ def _contradicted(
     usable = [one for one in _receipts(evidence) if one.game == game and one.seq < len(lines)]
     receipts = sorted(usable, key=lambda receipt: receipt.seq)
     agreed = [one.seq for one in receipts if one.head == head(lines[one.seq])]
-    condition = "" if evidence.server_keys else " (if the server signed it, which is not shown)"
+    unsure = () if evidence.server_keys else (sentence("receipts.unsigned"),)
     last = -1
     for receipt in receipts:
         seq = receipt.seq
         if seq in agreed:
             continue
         since = max((one for one in agreed if one < seq), default=-1) + 1
-        agreement = "" if not since else f"a receipt agrees up to seq {since - 1}, and "
-        reason = f"{agreement}one for seq {seq} is of another history{condition}"
+        code = "receipts.between" if since else "receipts.later"
+        reason = " ".join((sentence(code, {"from": since - 1, "at": seq}), *unsure))
         for one in range(max(since, last + 1), seq):
             yield EventFault(seq=one, check=Check.RECEIPTS, reason=reason)
         last = seq
@@ -152,7 +147,7 @@ class Recording:
             return None
         first = self.failed[0]
         rule = f" [{first.rule}]" if first.rule else ""
-        more = f"; {first.others}" if first.further else ""
+        more = f" {first.others}" if first.further else ""
         return f"{self.wording}. {first.check}: {first.reason}{rule}{more}"
 
     @property
@@ -294,7 +289,7 @@ def _lacking(report: Report) -> Iterator[str]:
             finding.check in (Check.RECEIPTS, Check.ANCHOR) and finding.check in report.required
         )
         if required and finding.result is Result.MISSING:
-            yield f"{finding.check}: missing {finding.reason}"
+            yield f"{finding.check}: missing. {finding.reason}"
 
 
 def _owner(bundle: Bundle) -> Seat | None:

@@ -464,7 +464,7 @@ def _of_files(logs: Sequence[Path]) -> Iterator[dict[str, Any]]:
     for path in logs:
         bundle = read_log(path.read_bytes())
         if bundle.changed:
-            raise NotABundle(bundle.changed[0])
+            raise NotABundle(str(bundle.changed[0]))
         yield from rows(bundle.lines)
 
 

@@ -151,7 +151,7 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
         raise RuleRefused(rule, "face-down cards come last")
     position = state.down[slot] if 0 <= slot < len(state.down) else None
     if position is None:
-        raise RuleRefused(rule, "there is no card in this slot")
+        raise RuleRefused(rule, "there is no card in this place")
     opening = Opening(p=position, card=game.deck[position])
     if _fits(game, opening.card):
         return _laid(game, seat, (opening.card,), Zone.DOWN, slot=slot, opening=opening)

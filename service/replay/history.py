@@ -44,6 +44,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve, fold
 from service.domain.game import Game
+from service.replay.sentences import Value
 from service.rulesets.catalogue import read_ruleset
 from service.shx.chain import head
 from service.shx.event_shapes import ACTIONS, EXCHANGE, Role, types_of
@@ -85,10 +86,11 @@ class RecordedMove(Struct, frozen=True, kw_only=True):
 class NotAMove(ValueError):
     """An event begins no move, or a move has no end; `seq` is that of the event at fault."""
 
-    def __init__(self, seq: int, reason: str) -> None:
-        super().__init__(reason)
+    def __init__(self, seq: int, code: str, **values: Value) -> None:
+        super().__init__(code)
         self.seq = seq
-        self.reason = reason
+        self.code = code
+        self.values = values
 
 
 _SETUP: Final = types_of(Role.SET_UP, Role.ENTROPY)
@@ -124,7 +126,7 @@ def moves_of(events: Sequence[Any]) -> tuple[tuple[RecordedMove, ...], NotAMove 
     >>> [(move.first, move.last, move.seat) for move in moves]
     [(0, 1, 1)]
     >>> fault
-    NotAMove('pile_burned begins no move')
+    NotAMove('order.begins_none')
     """
     moves: list[RecordedMove] = []
     at = 0
@@ -250,9 +252,9 @@ def _move(events: Sequence[Any], first: int) -> RecordedMove:
     timed_out = kind == "turn_timed_out"
     action = first + timed_out
     if action >= len(events) or events[action]["type"] not in ACTIONS:
-        raise NotAMove(first, f"{kind} begins no move")
+        raise NotAMove(first, "order.begins_none")
     if timed_out and events[action]["data"]["seat"] != seat:
-        raise NotAMove(action, "another seat acts after the time-out")
+        raise NotAMove(action, "order.timed_out", seat=seat)
     last = _last(events, action, timed_out=timed_out)
     group = MoveKind.EXCHANGE if events[action]["type"] in EXCHANGE else MoveKind.PLAY
     return RecordedMove(first=first, last=last, kind=group, seat=seat, timed_out=timed_out)
@@ -261,10 +263,10 @@ def _move(events: Sequence[Any], first: int) -> RecordedMove:
 def _forfeit(events: Sequence[Any], first: int) -> RecordedMove:
     data = events[first]["data"]
     if data["reason"] != "forfeit":
-        raise NotAMove(first, "game_ended follows no move that could end the game")
+        raise NotAMove(first, "order.begins_none")
     last = _tail(events, first, ("game_sealed",))
     if last == first:
-        raise NotAMove(first, "game_ended without game_sealed")
+        raise NotAMove(first, "order.incomplete")
     return RecordedMove(
         first=first, last=last, kind=MoveKind.FORFEIT, seat=data["shithead"], timed_out=False
     )
@@ -281,7 +283,7 @@ def _last(events: Sequence[Any], action: int, *, timed_out: bool) -> int:
             return _tail(events, action + 1, _TAILS["seat_ready"])
     last = _tail(events, action, _TAILS.get(kind, ()))
     if events[last]["type"] == "game_ended":
-        raise NotAMove(last, "game_ended without game_sealed")
+        raise NotAMove(last, "order.incomplete")
     return last
 
 

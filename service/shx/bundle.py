@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from service.shx.archives import (
@@ -66,12 +66,24 @@ _FILE: Final[Check] = record({"sha256": HASH, "size": integer(0, MAX_TOTAL)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FileChange:
+    """A file of a bundle that is not the one that the manifest lists."""
+
+    name: str
+    kind: Literal["changed", "removed", "added"]
+
+    def __str__(self) -> str:
+        """Return the change in words."""
+        return f"the file {self.name} was {self.kind} after the bundle was made"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bundle:
     """
     The input of a verifier: the lines of a log, and further files by name.
 
     A plain `events.jsonl` has no `game`, `profile` or `made_at`. Neither the lines nor
-    their agreement with these fields is checked here. `changed` has a text for each file that is
+    their agreement with these fields is checked here. `changed` has each file that is
     not the one that the manifest lists; `repacked` is whether another program packed the files.
     """
 
@@ -80,7 +92,7 @@ class Bundle:
     game: UUID | None = None
     profile: str | None = None
     made_at: str | None = None
-    changed: tuple[str, ...] = ()
+    changed: tuple[FileChange, ...] = ()
     repacked: bool = False
 
     @property
@@ -157,7 +169,7 @@ def read_bundle(data: bytes) -> Bundle:
     """
     bundle = _bundle(read_zip(data), damaged=frozenset())
     if bundle.changed:
-        raise NotABundle(bundle.changed[0])
+        raise NotABundle(str(bundle.changed[0]))
     return bundle
 
 
@@ -210,16 +222,16 @@ def _bundle(files: dict[str, bytes], *, damaged: frozenset[str]) -> Bundle:
 
 def _changes(
     listed: Mapping[str, Any], files: Mapping[str, bytes], damaged: frozenset[str]
-) -> Iterator[str]:
-    """Yield a text for each file that is not the one that the manifest lists, the log first."""
+) -> Iterator[FileChange]:
+    """Yield each file that is not the one that the manifest lists, the log first."""
     for name in sorted({*files, *listed}, key=lambda name: (name != EVENTS, name)):
         entry, content = listed.get(name), files.get(name)
         if content is None:
-            yield f"the file {name} was removed after the bundle was made"
+            yield FileChange(name=name, kind="removed")
         elif entry is None:
-            yield f"the file {name} was added after the bundle was made"
+            yield FileChange(name=name, kind="added")
         elif name in damaged or entry != {"sha256": sha256(content).hex(), "size": len(content)}:
-            yield f"the file {name} was changed or damaged after the bundle was made"
+            yield FileChange(name=name, kind="changed")
 
 
 def _manifest(data: bytes | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from service.replay.sentences import Sentence
 from service.shx.canonical import RecordError
 from service.shx.receipts import parse_receipt_body, receipt_body
 from service.shx.tlog.checkpoint import (
@@ -18,7 +19,16 @@ from service.shx.tlog.checkpoint import (
 )
 from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tree import TlogProof, parse_proof
-from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing, not_applicable
+from service.verify.finding import (
+    Answer,
+    Cursor,
+    EvidenceWeight,
+    Failed,
+    Result,
+    Unanswered,
+    missing,
+    not_applicable,
+)
 from service.verify.log import Log
 from service.verify.receipts import Trust
 
@@ -46,26 +56,21 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     """
     cursor.seq = len(log.heads) - 1
     if proof is None:
-        raise missing(
-            "no proof from the public log was supplied: it would show that the server published"
-            " this record"
-        )
+        raise missing("open.not_anchored")
     parsed, seq = _anchored(log, proof, trust.keys, cursor)
     if not trust.keys:
-        raise missing(
-            "the server's key was not supplied: it would show that the server signed the public log"
-        )
+        raise missing("open.no_server_key")
     try:
         _, _, signers = open_checkpoint(parsed.checkpoint, trust.keys)
     except RecordError as error:
-        text = f"an invalid checkpoint: {error.detail}"
-        raise Failed(seq, text, weight=EvidenceWeight.NOTHING) from None
+        weight, detail = EvidenceWeight.NOTHING, error.detail
+        raise Failed(seq, "anchor.signature", weight=weight, detail=detail) from None
     cursor.signed = [seq]
-    remark = trust.remarks(log, [(seq, signers)])
+    up_to = Sentence(code="anchor.up_to", values={"seq": seq})
     return Answer(
         reach=seq,
-        text=f"the public log has it up to seq {seq}" if seq < log.end else None,
-        remarks=() if remark is None else (remark,),
+        notes=(up_to,) if seq < log.end else (),
+        remarks=trust.remarks(log, [(seq, signers)]),
     )
 
 
@@ -81,30 +86,30 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     """
     cursor.seq = None
     if not policy.required and not policy.keys:
-        raise not_applicable("no witnesses were required")
+        raise not_applicable("open.no_witness_asked")
     if not policy.keys:
-        raise missing(
-            "no key of a witness was supplied: it would show that the witness saw this public log"
-        )
+        raise missing("open.no_witness_key")
     if policy.quorum is not None and policy.quorum < 1:
-        raise missing("the required number of witnesses is less than one")
+        raise missing("open.no_quorum")
     if proof is None:
-        raise missing(
-            "no proof from the public log was supplied: it would have the witnesses' signatures"
-        )
+        raise missing("open.not_anchored")
     parsed, seq = _anchored(log, proof, (), cursor)
     try:
         found = cosignatures(parse_note(parsed.checkpoint), policy.keys)
     except RecordError as error:
-        text = f"an invalid cosignature: {error.detail}"
-        raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
+        weight, detail = EvidenceWeight.NOTHING, error.detail
+        raise Failed(None, "witness.signature", weight=weight, detail=detail) from None
     wanted = len(set(policy.keys)) if policy.quorum is None else policy.quorum
     if len(found) < wanted or seq < log.end:
-        text = f"{len(found)} of {wanted} witnesses have cosigned, up to seq {seq}"
-        raise missing(text) if policy.required else not_applicable(text)
+        code, values = "open.witnessed_part", {"seq": seq}
+        if len(found) < wanted:
+            code, values = "open.too_few_witnesses", {"count": len(found), "quorum": wanted}
+        result = Result.MISSING if policy.required else Result.NOT_APPLICABLE
+        raise Unanswered(result, code, values=values)
     since = datetime.fromtimestamp(min(_LAST_SECOND, *(c.timestamp for c in found)), UTC)
     names = ", ".join(sorted(c.verifier.name for c in found))
-    return Answer(text=f"cosigned by {names}, the first at {since:%Y-%m-%dT%H:%M:%SZ}")
+    signed = {"names": names, "since": f"{since:%Y-%m-%dT%H:%M:%SZ}"}
+    return Answer(notes=(Sentence(code="witness.signed", values=signed),))
 
 
 def _anchored(
@@ -126,20 +131,19 @@ def _anchored(
         head = log.heads[min(seq, last)]
         body = receipt_body(checkpoint.origin, log.game, seq, head)
     except RecordError as error:
-        text = f"an invalid log proof: {error.detail}"
-        raise Failed(None, text, weight=EvidenceWeight.NOTHING) from None
+        weight, detail = EvidenceWeight.NOTHING, error.detail
+        raise Failed(None, "anchor.malformed", weight=weight, detail=detail) from None
     other = parsed.extra not in (None, body.encode())
     if seq > last or other:
-        text = "the public log has another game, or another head: this record was changed"
-        if seq > last:
-            text = f"the public log names seq {seq}, and this log ends before it"
         weight = _weight(parsed, checkpoint, keys)
         if weight is EvidenceWeight.AGAINST and (log.seal is not None or seq <= last):
-            cursor.contradicted = "the public log that the server signed has another history"
-        raise Failed(min(seq, last), text, weight=weight)
+            cursor.contradicted = Sentence(code="denied.anchor")
+        if seq > last:
+            raise Failed(last, "anchor.beyond", weight=weight, at=seq)
+        other_game = proof_game(proof) != str(log.game)
+        raise Failed(seq, "anchor.other" if other_game else "anchor.head", weight=weight)
     if not parsed.proves(body.encode(), checkpoint):
-        text = "the log proof does not lead from this log to the checkpoint"
-        raise Failed(seq, text, weight=EvidenceWeight.NOTHING)
+        raise Failed(seq, "anchor.proof", weight=EvidenceWeight.NOTHING)
     return parsed, seq
 
 

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from service.replay.sentences import Value
+
 UNKNOWN: Final = ""
 Data = Mapping[str, Any]
 
@@ -19,23 +21,18 @@ class CardMisplaced(Exception):
     """
     A card is not at the place that an event names.
 
-    `dealing` is true if the fault is in the deal or a draw. If a seat uses a card that is not in
-    its hand, `seat` and `card` name both.
+    `dealing` is true if the fault is in the deal or a draw, and `not_held` if a seat uses a card
+    that is not in its hand: the values `seat` and `card` name both.
     """
 
     def __init__(
-        self,
-        reason: str,
-        *,
-        dealing: bool = False,
-        seat: int | None = None,
-        card: str | None = None,
+        self, code: str, *, dealing: bool = False, not_held: bool = False, **values: Value
     ) -> None:
-        super().__init__(reason)
-        self.reason = reason
+        super().__init__(code)
+        self.code = code
+        self.values = {name: value for name, value in values.items() if value is not None}
         self.dealing = dealing
-        self.seat = seat
-        self.card = card
+        self.not_held = not_held
 
 
 class Zones:
@@ -79,7 +76,7 @@ class Zones:
             return
         for seat in (data.get("seat"), data.get("taker")):
             if seat is not None and seat >= len(self.hands):
-                raise CardMisplaced(f"there is no seat {seat}")
+                raise CardMisplaced("order.no_seat", seat=seat)
         step(data)
 
     def everything(self) -> list[str]:
@@ -94,10 +91,9 @@ class Zones:
         seats, dealer = len(self.hands), data["dealer"]
         rounds = (data["down"], data["up"], data["hand"])
         if seats * sum(rounds) > len(self.stock):
-            raise CardMisplaced("more cards are dealt than the deck has", dealing=True)
+            raise CardMisplaced("deal.too_many", dealing=True)
         if [len(faces) for faces in data["face_up"]] != [data["up"]] * seats:
-            reason = "the number of cards shown is not the number dealt face up"
-            raise CardMisplaced(reason, dealing=True)
+            raise CardMisplaced("deal.shown", dealing=True)
         order = [(dealer + 1 + turn) % seats for turn in range(seats)]
         for _ in range(data["down"]):
             for seat in order:
@@ -114,9 +110,8 @@ class Zones:
                 self._draw(seat, 1)
         self._start(data)
         if data["stock"] != len(self.stock):
-            raise CardMisplaced(
-                f"{len(self.stock)} cards are left, not {data['stock']}", dealing=True
-            )
+            left = len(self.stock)
+            raise CardMisplaced("deal.left", dealing=True, found=data["stock"], expected=left)
 
     def _start(self, data: Data) -> None:
         """Turn the starter; special cards turned before it are put under the stock."""
@@ -139,26 +134,26 @@ class Zones:
     def _check_position(self, position: int, opening: Data) -> int:
         """Return the position, which must be that of the opening."""
         if opening["p"] != position:
-            reason = f"position {opening['p']} is opened, but position {position} is the next"
-            raise CardMisplaced(reason, dealing=True)
+            named = opening["p"]
+            raise CardMisplaced("deal.position", dealing=True, p=named, expected=position)
         return position
 
     def _reveal(self, position: int, card: str) -> None:
         """Record the card at a position, or compare it with the card known there."""
         if self.deck[position] == UNKNOWN:
             if card in self.placed or card in self.opened:
-                raise CardMisplaced(f"{card} lies elsewhere")
+                raise CardMisplaced("custody.elsewhere", card=card)
             if card not in self.codes:
-                raise CardMisplaced(f"there is no {card} in this game")
+                raise CardMisplaced("custody.not_in_deck", card=card)
             self.deck[position] = card
             self.opened.add(card)
         elif self.deck[position] != card:
-            raise CardMisplaced(f"{card} is not the card at position {position}")
+            raise CardMisplaced("custody.face", p=position, card=card)
 
     def _place(self, card: str) -> None:
         """Record a card as shown; raises CardMisplaced if it was shown elsewhere before."""
         if card in self.placed:
-            raise CardMisplaced(f"{card} lies elsewhere")
+            raise CardMisplaced("custody.elsewhere", card=card)
         self.placed.add(card)
 
     def _thrown(self, data: Data) -> None:
@@ -177,7 +172,7 @@ class Zones:
     def _laid(self, data: Data) -> None:
         seat = data["seat"]
         if len(data["stacks"]) != len(self.up[seat]):
-            raise CardMisplaced("cards are laid on slots that are not there")
+            raise CardMisplaced("custody.no_slot", seat=seat, slot=len(data["stacks"]))
         for stack, cards in zip(self.up[seat], data["stacks"], strict=True):
             self._from_hand(seat, cards)
             stack.extend(cards)
@@ -196,7 +191,7 @@ class Zones:
             case _:
                 cards = [self._tried(seat, data["opening"])]
         if cards != data["cards"]:
-            raise CardMisplaced(f"{cards[0]} was turned, and another card is played")
+            raise CardMisplaced("custody.other_card", card=data["cards"][0])
         self.pile += cards
 
     def _burned(self, data: Data) -> None:
@@ -228,16 +223,16 @@ class Zones:
         seat = data["seat"]
         left = any(self.up[seat]) or any(p is not None for p in self.down[seat])
         if self.hands[seat] or left:
-            raise CardMisplaced(f"seat {seat} goes out with cards")
+            raise CardMisplaced("custody.out", seat=seat)
 
     def _turned(self, seat: int, slot: int, opening: Data | None) -> str:
         """Take the card of a slot, and return it."""
         self._empty_handed(seat)
         if any(self.up[seat]):
-            raise CardMisplaced(f"seat {seat} turns a card while face-up cards are left")
+            raise CardMisplaced("custody.face_up_left", seat=seat)
         position = self.down[seat][slot] if slot < len(self.down[seat]) else None
         if position is None:
-            raise CardMisplaced(f"slot {slot} of seat {seat} holds no card")
+            raise CardMisplaced("custody.no_slot", seat=seat, slot=slot)
         self.down[seat][slot] = None
         self.obtained[seat].add(position)
         return self.deck[position] if opening is None else self._faced(position, opening)
@@ -256,7 +251,7 @@ class Zones:
 
     def _top(self) -> int:
         if not self.stock:
-            raise CardMisplaced("the stock is empty", dealing=True)
+            raise CardMisplaced("deal.empty", dealing=True)
         return self.stock.popleft()
 
     def _from_hand(self, seat: int, cards: Iterable[str]) -> None:
@@ -267,23 +262,23 @@ class Zones:
             elif UNKNOWN in hand and self._unseen(card):
                 hand.remove(UNKNOWN)
             else:
-                reason = f"seat {seat} does not hold {card}{self._whereabouts(card)}"
-                raise CardMisplaced(reason, seat=seat, card=card)
+                code, holder = self._whereabouts(card)
+                raise CardMisplaced(code, not_held=True, seat=seat, card=card, holder=holder)
             self.placed.add(card)
 
-    def _whereabouts(self, card: str) -> str:
-        """Return the place of a card in words, '' if it is unknown."""
+    def _whereabouts(self, card: str) -> tuple[str, int | None]:
+        """Return the code for the place of a card that a seat does not hold, and its holder."""
         if card in [self.deck[p] for p in self.stock]:
-            return ": it lies in the stock"
+            return "custody.in_stock", None
         if card in self.pile or card in self.burned:
-            return f": it lies {'on the pile' if card in self.pile else 'among the burned'}"
+            return "custody.on_pile" if card in self.pile else "custody.burned", None
         for seat, hand in enumerate(self.hands):
             if card in hand:
-                return f": seat {seat} does"
+                return "custody.held", seat
         for seat, slots in enumerate(self.down):
             if card in [self.deck[p] for p in slots if p is not None]:
-                return f": it lies face down before seat {seat}"
-        return ""
+                return "custody.face_down", seat
+        return "custody.not_held", None
 
     def _unseen(self, card: str) -> bool:
         return card in self.codes and card not in self.placed and card not in self.opened
@@ -294,15 +289,15 @@ class Zones:
         for card in cards:
             slot = next((i for i, stack in enumerate(self.up[seat]) if card in stack), None)
             if slot is None:
-                raise CardMisplaced(f"{card} does not lie face up before seat {seat}")
+                raise CardMisplaced("custody.not_up", seat=seat, card=card)
             self.up[seat][slot].remove(card)
             slots.append(slot)
         return slots
 
     def _empty_handed(self, seat: int) -> None:
         if self.hands[seat]:
-            raise CardMisplaced(f"seat {seat} plays from the table with cards in hand")
+            raise CardMisplaced("custody.from_table", seat=seat)
 
     def _whole_pile(self, count: int) -> None:
         if count != len(self.pile):
-            raise CardMisplaced(f"the pile has {len(self.pile)} cards, not {count}")
+            raise CardMisplaced("custody.pile", found=count, expected=len(self.pile))

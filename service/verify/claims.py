@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, assert_never
 
 from schemas.events import event_of
 from service.replay.captions import PAST, Wording, caption
 from service.replay.history import MoveKind
+from service.replay.sentences import Sentence, Values, sentence
 from service.rulesets.catalogue import read_ruleset
 from service.shx.event_shapes import ACTIONS
+from service.verify.clauses import MAX_WORDS, sentences, shortened
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
-from service.verify.log import PRODUCER, SEALS, Authorship, Log
-from service.verify.plain import MAX_WORDS, shortened
+from service.verify.log import SEALS, Authorship, Log
 from service.verify.shuffle import unproven_of_seed
 from service.verify.signatures import OTHER_MOVE
 from service.verify.substitution import CardNotHeld
@@ -69,7 +70,7 @@ class Basis:
     backed: bool  # whether evidence from outside supports the history
     entropy: Sequence[Mapping[str, Any]]  # what each seat added to the shuffle
     unheld: CardNotHeld | None = None  # a card that a seat played without holding it
-    unchecked: Sequence[str] = ()  # evidence from outside that could not be checked
+    unchecked: Sequence[Sentence] = ()  # evidence from outside that could not be checked
 
 
 def claim_results(findings: Sequence[Finding], basis: Basis) -> tuple[ClaimResult, ...]:
@@ -139,7 +140,7 @@ def _result_and_text(claim: Claim, findings: Sequence[Finding], basis: Basis) ->
 def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | None:
     """Return the part of an uncontradicted claim that is not shown, None if all of it is."""
     if claim is Claim.HISTORY and not basis.backed:
-        lacking = " and ".join(basis.unchecked)
+        lacking = ". ".join(one.text.removesuffix(".") for one in basis.unchecked)
         return f"nothing against it, and {lacking or 'nothing from outside for it'}"
     if claim is not Claim.DECK or not _any_passed(claim, findings):
         return None
@@ -212,8 +213,10 @@ class Explanation:
     text: str
     move: bool  # a field of the API: whether `shithead audit --move` shows more
     check: Check  # the check that fails there
+    code: str  # of the reason why the check fails
+    values: Values = field(default_factory=dict)
+    rule: str | None = None
     happened: str | None = None  # what the event states
-    reason: str = ""  # why the check fails, with the rule
     kind: str = ""  # the type of the event
     turn: int | None = None  # number of the turn in the hand, from 1; None outside of play
     due: int | None = None  # the seat on turn before the event
@@ -241,27 +244,26 @@ def _explanations(
         # A seed other than the committed one comes first: it changes deck, dealer and deal.
         first = min(failed, key=lambda f: (f.check is not Check.COMMITMENTS, f.seq or 0))
         seq = first.seq or 0
-        rule = f" [{first.rule}]" if first.rule else ""
         event = log.events[seq] if seq < len(log.events) else None
         stated = None if event is None else describe(event)
         happened = stated
         if stated is not None and len(stated.split()) > MAX_WORDS - 3:
             happened = shortened(describe(event or {}, PAST_IN_CODES), MAX_WORDS - 3)
-        if stated is not None and (claim is Claim.HISTORY or seq not in authorship.signed):
-            happened = f"this log states: {happened}"
-        reason, by_server = f"{first.reason}{rule}", _by_server(claim, event)
-        named_already = first.check is Check.RECEIPTS or PRODUCER in (first.reason or "")
-        author = "" if named_already else authorship.text(seq, by_server)
+        authors = () if _names_authors(first) else authorship.authors(seq, _by_server(claim, event))
+        stated_only = claim is Claim.HISTORY or seq not in authorship.signed
+        texts = (_states(happened, only=stated_only), *(one.text for one in authors))
         actions = event is not None and event["type"] in ACTIONS
         seat = event["by"] if actions and event is not None and "auth" not in event else None
         yield Explanation(
             claim=claim,
             seq=seq,
-            text="; ".join(filter(None, (happened, author, reason))),
+            text=" ".join(filter(None, (*texts, first.reason, first.cited))),
             move=actions or (event is not None and event["by"] is not None),
             check=first.check,
             happened=stated,
-            reason=reason,
+            code=first.code or "",
+            values=first.values,
+            rule=first.rule,
             kind="" if event is None else event["type"],
             turn=_turn_at(log, seq),
             due=_due_at(log, seq),
@@ -293,7 +295,7 @@ def _due_at(log: Log, seq: int) -> int | None:
 
 def _signed_move(event: Data | None, failed: Finding) -> Data | None:
     """Return the move that a player signed, if the event is another one and the key is right."""
-    if event is None or failed.reason != OTHER_MOVE:
+    if event is None or failed.code != OTHER_MOVE:
         return None
     signed: Data = event["auth"]["intent"]["move"]
     return signed
@@ -312,17 +314,32 @@ def _is_bot(log: Log, seat: int) -> bool:
     return seat < len(seats) and seats[seat]["kind"] == "bot"
 
 
-def _by_server(claim: Claim, event: Data | None) -> str:
-    """Return in words which party is responsible for an event, if the server wrote it."""
+def _names_authors(failed: Finding) -> bool:
+    """Return whether a finding itself states which party can have written its event."""
+    families = {note.code.partition(".")[0] for note in failed.notes}
+    return failed.check is Check.RECEIPTS or not families.isdisjoint({"author", "substitution"})
+
+
+def _states(happened: str | None, *, only: bool) -> str | None:
+    """Return what an event states, as a sentence; `only` if no signature of the server shows it."""
+    if happened is None:
+        return None
+    code = "explanation.states" if only else "explanation.happened"
+    what = sentences(happened)
+    return sentence(code, {"what": what if only else f"{what[:1].upper()}{what[1:]}"})
+
+
+def _by_server(claim: Claim, event: Data | None) -> Sentence:
+    """Return which party is responsible for an event, if the server wrote it."""
     match claim:
         case Claim.DECK:
-            return "the server shuffles and deals, no player does"
+            return Sentence(code="by_server.deck")
         case Claim.HISTORY:
-            return "the server wrote it in this form"
+            return Sentence(code="by_server.history")
         case Claim.ACTIONS if event is None or event["type"] not in ACTIONS:
-            return "the server decides this, no player does"
+            return Sentence(code="by_server.outcome")
         case Claim.ACTIONS:
-            return "the server, which checks every move, let it pass"
+            return Sentence(code="by_server.move")
         case _:
             assert_never(claim)
 

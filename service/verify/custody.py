@@ -13,7 +13,14 @@ from service.domain.evolve import evolve
 from service.domain.game import new_game
 from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
 from service.verify.card_tracker import UNKNOWN, CardMisplaced, Zones
-from service.verify.finding import Cursor, Failed, missing, not_applicable, not_followed
+from service.verify.finding import (
+    Cursor,
+    Failed,
+    Objection,
+    missing,
+    not_applicable,
+    not_followed,
+)
 from service.verify.log import NOT_BEGUN, Log
 from service.verify.without_deck import fits_alone
 
@@ -34,7 +41,7 @@ def check_deal(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
             _check_deck(log, ruleset)
     dealt = _deal_of(log)
     if dealt is None:
-        raise not_applicable("nothing was dealt")
+        raise not_applicable("open.not_dealt")
     seq, data = dealt
     if ruleset is not None:
         cursor.seq = seq
@@ -47,7 +54,7 @@ def check_deal(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
             pass
     except CardMisplaced as error:
         if error.dealing:
-            cursor.note(cursor.seq, error.reason)
+            cursor.failures.append(_misplaced(cursor.seq, error).objection)
     if until is not None:
         raise not_followed(cursor, until)
 
@@ -61,19 +68,23 @@ def check_custody(log: Log, cursor: Cursor, *, until: int | None = None) -> None
     events are judged.
     """
     if _deal_of(log) is None:
-        raise not_applicable("nothing was dealt")
+        raise not_applicable("open.not_dealt")
     zones = None
     try:
         for step in followed(log, cursor, until=until):
             zones = step
     except CardMisplaced as error:
-        raise Failed(cursor.seq, error.reason) from None
+        raise _misplaced(cursor.seq, error) from None
     if until is not None:
         raise not_followed(cursor, until)
     cards = [card for card in zones.everything() if card != UNKNOWN] if zones else []
     whole = log.deck is None or len(cards) == len(log.codes)
     if len(set(cards)) < len(cards) or not whole:
-        raise Failed(cursor.seq, "the cards of all zones together are not the deck")
+        raise Failed(cursor.seq, "custody.whole")
+
+
+def _misplaced(seq: int | None, error: CardMisplaced) -> Failed:
+    return Failed.of(Objection(seq=seq, code=error.code, values=error.values))
 
 
 def followed(log: Log, cursor: Cursor, *, until: int | None = None) -> Iterator[Zones]:
@@ -100,7 +111,7 @@ def positions_obtained(log: Log, seat: int) -> frozenset[int]:
         for step in followed(log, Cursor()):
             zones = step
     except CardMisplaced as error:
-        raise Failed(None, error.reason) from None
+        raise _misplaced(None, error) from None
     return frozenset() if zones is None else frozenset(zones.obtained[seat])
 
 
@@ -109,7 +120,7 @@ def _deal_of(log: Log) -> tuple[int, Mapping[str, Any]] | None:
     if found:
         return found[0], log.events[found[0]]["data"]
     if log.seal is None and log.broken is None:
-        raise missing("nothing has been dealt yet")
+        raise missing("open.not_yet_dealt")
     return None
 
 
@@ -118,14 +129,14 @@ def _check_deck(log: Log, ruleset: Ruleset) -> None:
     decks, jokers, partial = deck_of(ruleset, log.seats)
     if (deck["decks"], deck["jokers"], deck["partial"]) != (decks, jokers, list(partial)):
         rule = ruleset.cite("deck.count", "deck.decks")
-        raise Failed(0, "the deck is not the one of the ruleset", rule)
+        raise Failed(0, "deal.other_deck", rule)
 
 
 def _check_counts(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
     deal = ruleset.deal
     if (data["down"], data["up"], data["hand"]) != (deal.down, deal.up, deal.hand):
-        expected = f"{deal.down} down, {deal.up} up and {deal.hand} to the hand"
-        raise Failed(seq, f"the ruleset deals {expected}", ruleset.cite("deal.hand"))
+        rule = ruleset.cite("deal.hand")
+        raise Failed(seq, "deal.ruleset", rule, down=deal.down, up=deal.up, hand=deal.hand)
 
 
 def _check_starter(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
@@ -133,15 +144,15 @@ def _check_starter(seq: int, data: Mapping[str, Any], ruleset: Ruleset) -> None:
     rule, kind = ruleset.cite("deal.starter"), ruleset.deal.starter
     starter, returned = data["starter"], data["returned"]
     if kind is Starter.NONE and starter is not None:
-        raise Failed(seq, "a starter is turned, but the ruleset has none", rule)
+        raise Failed(seq, "deal.starter", rule)
     if kind is not Starter.PLAIN and returned:
-        raise Failed(seq, "a starter is put back, but the ruleset does not allow this", rule)
+        raise Failed(seq, "deal.returned", rule)
     if kind is not Starter.NONE and starter is None and data["stock"] > len(returned):
-        raise Failed(seq, "no starter is turned", rule)
+        raise Failed(seq, "deal.no_starter", rule)
     if any(not _special(ruleset, opening["card"]) for opening in returned):
-        raise Failed(seq, "a starter is put back that is not a special card", rule)
+        raise Failed(seq, "deal.returned", rule)
     if kind is Starter.PLAIN and starter is not None and _special(ruleset, starter["card"]):
-        raise Failed(seq, "a special card starts the pile", rule)
+        raise Failed(seq, "deal.starter", rule)
 
 
 def _special(ruleset: Ruleset, code: str) -> bool:
@@ -162,11 +173,11 @@ def check_hidden(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
         if event["type"] == "blind_failed" and event["data"]["opening"] is None
     ]
     if not hidden:
-        raise not_applicable("no blind card was kept hidden")
+        raise not_applicable("open.none_hidden")
     if log.deck is None:
-        raise missing("the blind cards that were kept hidden are known after the seal")
+        raise missing("open.hidden")
     if log.known_ruleset is None:
-        raise missing("the ruleset cannot be read")
+        raise missing("open.no_ruleset")
     cursor.seq = 0
     created = log.decoded[0]
     if not isinstance(created, GameCreated):
@@ -181,9 +192,8 @@ def check_hidden(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
             position = game.seats[event.seat].down[event.slot]
             if position is not None and fits_alone(game, game.deck[position]):
                 rule = game.ruleset.cite("model.blind")
-                reason = f"{game.deck[position]} was kept hidden, but would have fitted"
-                cursor.note(seq, reason, rule)
+                cursor.note(seq, "hidden.fits", rule, card=str(game.deck[position]))
         try:
             game = evolve(game, event)
         except (ValueError, IndexError):
-            raise missing(f"from seq {seq} on the game does not fit its deck") from None
+            raise missing("open.other_deck", seq=seq) from None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-BUDGET: Final = "budget"
-"""The reason of a check that was not finished within the time limit."""
+from service.replay.sentences import Sentence, Value, Values, sentence
+
+BUDGET: Final = "open.budget"
+"""The code of a check that was not finished within the time limit."""
+
+DETAIL: Final = "detail"
+"""The value of a code with the technical text of a parser, which no sentence contains."""
 
 MAX_SEQS: Final = 20
 """Maximum number of events named in `Finding.others`; events beyond it are counted."""
@@ -57,9 +62,23 @@ class Objection:
     """One place at which a check fails, and why."""
 
     seq: int | None
-    reason: str
+    code: str
+    values: Values = field(default_factory=dict)
     rule: str | None = None
     weight: EvidenceWeight = EvidenceWeight.AGAINST
+    notes: tuple[Sentence, ...] = ()  # what else is known about it
+
+    @property
+    def reason(self) -> str:
+        """Return the reason in words, with the technical detail and the notes on it."""
+        return _reason(self.code, self.values, self.notes)
+
+
+def _reason(code: str | None, values: Values, notes: Iterable[Sentence]) -> str:
+    texts = [] if code is None else [sentence(code, values)]
+    if DETAIL in values:
+        texts.append(f"({values[DETAIL]})")
+    return " ".join((*texts, *(note.text for note in notes)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,27 +87,49 @@ class Finding:
 
     check: Check
     result: Result
+    code: str | None = None  # of the reason, in the catalogue of sentences
     seq: int | None = None
-    reason: str | None = None
+    values: Values = field(default_factory=dict)  # of the sentence with this code
     rule: str | None = None  # the statement that decides it, if there is one
     weight: EvidenceWeight = EvidenceWeight.AGAINST  # of the first place at which it fails
+    notes: tuple[Sentence, ...] = ()  # what else is known about the reason
     further: tuple[Objection, ...] = ()  # later failures, if the check could continue
-    remarks: tuple[str, ...] = ()  # facts that are no failures, for readers to weigh
+    remarks: tuple[Sentence, ...] = ()  # facts that are no failures, for readers to weigh
+
+    @property
+    def sentence(self) -> str | None:
+        """Return the reason in words, without notes and technical detail."""
+        return None if self.code is None else sentence(self.code, self.values)
+
+    @property
+    def reason(self) -> str | None:
+        """Return the reason in words, with the technical detail and the notes on it."""
+        return _reason(self.code, self.values, self.notes) or None
 
     @property
     def objections(self) -> tuple[Objection, ...]:
         """Return every place at which the check fails, the first included."""
-        if self.result is not Result.FAIL:
+        if self.result is not Result.FAIL or self.code is None:
             return ()
         first = Objection(
-            seq=self.seq, reason=self.reason or "", rule=self.rule, weight=self.weight
+            seq=self.seq,
+            code=self.code,
+            values=self.values,
+            rule=self.rule,
+            weight=self.weight,
+            notes=self.notes,
         )
         return (first, *self.further)
 
     @property
     def unfinished(self) -> bool:
         """Return whether the time limit was reached before the check ended."""
-        return self.result is Result.MISSING and self.reason == BUDGET
+        return self.result is Result.MISSING and self.code == BUDGET
+
+    @property
+    def cited(self) -> str:
+        """Return the statement that decides it, in brackets; '' if there is none."""
+        return f"[{self.rule}]" if self.rule else ""
 
     @property
     def others(self) -> str | None:
@@ -97,15 +138,19 @@ class Finding:
             return None
         found = (one.seq for one in self.further if one.seq is not None)
         seqs = list(dict.fromkeys(found))
-        named = ", ".join(map(str, seqs[:MAX_SEQS]))
-        beyond = f" and {len(seqs) - MAX_SEQS} other events" if len(seqs) > MAX_SEQS else ""
-        return f"{len(self.further)} more" + (f", at seq {named}{beyond}" if seqs else "")
+        values: dict[str, Value] = {"n": len(self.further)}
+        if not seqs:
+            return sentence("report.others", values)
+        values["seqs"] = tuple(map(str, seqs[:MAX_SEQS]))
+        if len(seqs) > MAX_SEQS:
+            return sentence("report.others.many", {**values, "beyond": len(seqs) - MAX_SEQS})
+        return sentence("report.others.at", values)
 
     @property
     def text(self) -> str | None:
         """Return the reason, the number of further failures, and the remarks."""
-        remarks = (f"remark: {remark}" for remark in self.remarks)
-        return "; ".join(filter(None, (self.reason, self.others, *remarks))) or None
+        remarks = (sentence("report.remark", {"text": one.text}) for one in self.remarks)
+        return " ".join(filter(None, (self.reason, self.others, *remarks))) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,42 +158,60 @@ class Answer:
     """
     Further output of a check, for the level and the text of the report.
 
-    Of a failed check `reach` and `text` are not used.
+    Of a failed check `reach` and `notes` are not used.
     """
 
     reach: int | None = None  # seq up to which evidence from outside confirms the log
-    text: str | None = None  # the reason of a passed check
-    outside: tuple[str, ...] = ()  # the evidence from outside, in words
-    remarks: tuple[str, ...] = ()
+    notes: tuple[Sentence, ...] = ()  # what a passed check found
+    outside: tuple[Sentence, ...] = ()  # the evidence from outside
+    remarks: tuple[Sentence, ...] = ()
     signed: tuple[int, ...] = ()  # the seqs at which a key of the server signed this log
-    contradicted: str | None = None  # the contradicting signature of the server, in words
+    contradicted: Sentence | None = None  # the contradicting signature of the server
 
 
 class Failed(Exception):
-    """A check fails: the event, the reason, and the statement that decides it."""
+    """A check fails: the event, the code and values of the reason, and the deciding statement."""
 
     def __init__(
         self,
         seq: int | None,
-        reason: str,
+        code: str,
         rule: str | None = None,
         *,
         weight: EvidenceWeight = EvidenceWeight.AGAINST,
+        notes: tuple[Sentence, ...] = (),
+        **values: Value,
     ) -> None:
-        super().__init__(reason)
-        self.seq = seq
-        self.reason = reason
-        self.rule = rule
-        self.weight = weight
+        super().__init__(code)
+        self.objection = Objection(
+            seq=seq, code=code, values=values, rule=rule, weight=weight, notes=notes
+        )
+
+    @classmethod
+    def of(cls, objection: Objection) -> Failed:
+        """Return the failure with an objection."""
+        failed = cls(objection.seq, objection.code)
+        failed.objection = objection
+        return failed
 
 
 class Unanswered(Exception):
     """A check could not be run, or does not apply; the log is not at fault."""
 
-    def __init__(self, result: Result, reason: str, remarks: tuple[str, ...] = ()) -> None:
-        super().__init__(reason)
+    def __init__(
+        self,
+        result: Result,
+        code: str,
+        *,
+        values: Values | None = None,
+        notes: tuple[Sentence, ...] = (),
+        remarks: tuple[Sentence, ...] = (),
+    ) -> None:
+        super().__init__(code)
         self.result = result
-        self.reason = reason
+        self.code = code
+        self.values = values or {}
+        self.notes = notes
         self.remarks = remarks
 
 
@@ -166,18 +229,21 @@ class Cursor:
         self.seq: int | None = None
         self.failures: list[Objection] = []
         self.signed: list[int] = []  # as Answer.signed
-        self.contradicted: str | None = None  # as Answer.contradicted
+        self.contradicted: Sentence | None = None  # as Answer.contradicted
 
     def note(
         self,
         seq: int | None,
-        reason: str,
+        code: str,
         rule: str | None = None,
         *,
         weight: EvidenceWeight = EvidenceWeight.AGAINST,
+        notes: tuple[Sentence, ...] = (),
+        **values: Value,
     ) -> None:
         """Record a failure after which the check can continue."""
-        self.failures.append(Objection(seq=seq, reason=reason, rule=rule, weight=weight))
+        failed = Failed(seq, code, rule, weight=weight, notes=notes, **values)
+        self.failures.append(failed.objection)
 
     def collecting_failures(self) -> CollectedFailures:
         """Return a context that records a failure raised in it, so that the check can continue."""
@@ -199,18 +265,18 @@ class CollectedFailures:
         """Record a failure and go on after the block; any other exception is raised."""
         if not isinstance(error, Failed):
             return False
-        self.cursor.note(error.seq, error.reason, error.rule, weight=error.weight)
+        self.cursor.failures.append(error.objection)
         return True
 
 
-def missing(reason: str, *, remarks: tuple[str, ...] = ()) -> Unanswered:
+def missing(code: str, *, remarks: tuple[Sentence, ...] = (), **values: Value) -> Unanswered:
     """Return the answer of a check whose evidence is missing."""
-    return Unanswered(Result.MISSING, reason, remarks)
+    return Unanswered(Result.MISSING, code, values=values, remarks=remarks)
 
 
-def not_applicable(reason: str) -> Unanswered:
+def not_applicable(code: str, *, notes: tuple[Sentence, ...] = ()) -> Unanswered:
     """Return the answer of a check that does not apply to this log."""
-    return Unanswered(Result.NOT_APPLICABLE, reason)
+    return Unanswered(Result.NOT_APPLICABLE, code, notes=notes)
 
 
 def not_followed(cursor: Cursor, until: int) -> Unanswered:
@@ -221,11 +287,11 @@ def not_followed(cursor: Cursor, until: int) -> Unanswered:
     one. If there are earlier failures, they are the answer.
     """
     cursor.failures[:] = [one for one in cursor.failures if (one.seq or 0) < until]
-    return missing(f"events from seq {until} on are not judged: another check fails there")
+    return missing("open.not_followed", seq=until)
 
 
 def finding_of(
-    check: Check, failures: Sequence[Objection], *, remarks: tuple[str, ...] = ()
+    check: Check, failures: Sequence[Objection], *, remarks: tuple[Sentence, ...] = ()
 ) -> Finding:
     """Return the finding of a check that failed: the first event that fails, then the others."""
     in_order = sorted(failures, key=lambda one: (one.seq is None, one.seq or 0))
@@ -233,30 +299,27 @@ def finding_of(
     return Finding(
         check=check,
         result=Result.FAIL,
+        code=first.code,
         seq=first.seq,
-        reason=first.reason,
+        values=first.values,
         rule=first.rule,
         weight=first.weight,
+        notes=first.notes,
         further=tuple(others),
         remarks=remarks,
     )
 
 
-ASKS: Final[Mapping[Check, str]] = {
-    Check.BYTES: "Is every line an event in canonical form, with exactly the fields of its type?",
-    Check.CHAIN: "Does every event name the hash of the one before it, and does time go forward?",
-    Check.ORDER: "Do set-up, deal and play follow one another, with nothing after the seal?",
-    Check.COMMITMENTS: "Do the seed and the values of players match their earlier commitments?",
-    Check.SHUFFLE: "Do seed and values give this deck, the commitments to its cards, the dealer?",
-    Check.OPENINGS: "Does every card that was shown match the commitment to it?",
-    Check.DEAL: "Did each card go where the deal puts it, and each draw take the top of the stock?",
-    Check.CUSTODY: "Was every card in exactly one place at all times, and played by its holder?",
-    Check.LEGALITY: "Do the rules allow each action, and give exactly the recorded outcomes?",
-    Check.HIDDEN: "Were the blind cards that stayed hidden really unplayable?",
-    Check.SIGNATURES: "Is every move of a player with a key signed, for its place in the game?",
-    Check.RECEIPTS: "Does every supplied receipt name a head of this log?",
-    Check.ANCHOR: "Does the public log of the server, signed by its key, contain this game?",
-    Check.WITNESS: "Have the required witnesses cosigned the public log?",
-    Check.SEAL: "Is the game over, with the seed published and all refused attempts named?",
-    Check.SEQUENCE: "Do the hands of the table follow one another, none missing or repeated?",
-}
+def asks(check: Check) -> str:
+    """Return the question that a check answers."""
+    return sentence(f"asks.{check}")
+
+
+def fails(check: Check) -> str:
+    """Return the meaning of a failure of the check, in one sentence."""
+    return sentence(f"fails.{check}")
+
+
+def passes(check: Check) -> str:
+    """Return the meaning of a passed check, in one sentence."""
+    return sentence(f"passes.{check}")

@@ -6,21 +6,28 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from service.replay.history import MoveKind, RecordedMove
-from service.shx.bundle import REFUSALS, Bundle
+from service.replay.sentences import Sentence
+from service.shx.bundle import REFUSALS, Bundle, FileChange
 from service.shx.canonical import RecordError
 from service.shx.chain import genesis
 from service.shx.event_shapes import BY_SERVER
 from service.shx.moves import (
     NONE_REFUSED,
-    UNPROVEN,
     SealedRefusals,
     check_refusals,
     seal_of,
     sealed_refusals,
 )
-from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
-from service.verify.log import NOT_BEGUN, SEALS, Log, linked
-from service.verify.plain import REMOVED
+from service.verify.finding import (
+    DETAIL,
+    Answer,
+    Cursor,
+    EvidenceWeight,
+    Failed,
+    Objection,
+    missing,
+)
+from service.verify.log import SEALS, Log, linked
 
 
 def check_bytes(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
@@ -30,16 +37,20 @@ def check_bytes(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     Also check that the files of the bundle are those that its manifest lists.
     """
     for broken in log.unreadable:
-        cursor.note(broken.seq, broken.reason)
-    remarks = (_REPACKED,) if bundle.repacked else ()
+        values = {} if broken.detail is None else {DETAIL: broken.detail}
+        cursor.failures.append(Objection(seq=broken.seq, code=broken.code, values=values))
+    remarks = (Sentence(code="bytes.repacked"),) if bundle.repacked else ()
+    changed = tuple(_file_change(one) for one in bundle.changed)
     if log.unreadable:  # their places say more than the file that has them
-        return Answer(remarks=(*remarks, *bundle.changed))
-    for change in bundle.changed:
-        cursor.note(None, change)
+        return Answer(remarks=(*remarks, *changed))
+    for change in changed:
+        cursor.failures.append(Objection(seq=None, code=change.code, values=change.values))
     return Answer(remarks=remarks)
 
 
-_REPACKED: Final = "packed again: another program than the server packed these files"
+def _file_change(change: FileChange) -> Sentence:
+    """Return how a file of the bundle differs from its manifest."""
+    return Sentence(code=f"bytes.{change.kind}", values={"name": change.name})
 
 
 def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
@@ -53,7 +64,7 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
     """
     cursor.seq = 0
     if bundle.game not in (None, log.game):
-        cursor.note(0, f"the manifest is of game {bundle.game}")
+        cursor.note(0, "chain.manifest")
     with cursor.collecting_failures():
         _check_profile(log, bundle)
     collecting = cursor.collecting_failures()
@@ -64,17 +75,16 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
     for move in log.grouped[0]:
         for seq in range(move.first + 1, move.last + 1):
             if log.events[seq]["at"] != log.events[move.first]["at"]:
-                reason = f"another time than seq {move.first} of the same move"
-                cursor.note(seq, reason)
+                cursor.note(seq, "chain.time", start=move.first)
     if bundle.made_at not in (None, log.events[-1]["at"]) and log.broken is None:
-        raise Failed(log.end, "the manifest is of a log that ends at another time")
+        raise Failed(log.end, "chain.made_at")
 
 
 def _check_profile(log: Log, bundle: Bundle) -> None:
     """Raise Failed if the bundle is of a seat that does not exist."""
     _, _, seat = (bundle.profile or "").partition("-")
     if seat and log.begins and int(seat) >= log.seats:
-        raise Failed(0, f"the manifest is of seat {seat}, but there are {log.seats} seats")
+        raise Failed(0, "chain.seat", n=int(seat))
 
 
 def _break(log: Log, seq: int) -> Failed:
@@ -88,13 +98,9 @@ def _break(log: Log, seq: int) -> Failed:
     """
     next_linked = seq < log.end and linked(log, seq + 1)
     only_this = seq < log.end and not next_linked and (seq + 1 == log.end or linked(log, seq + 2))
-    which = f"seq {seq - 1}" if next_linked else f"{REMOVED}, or seq {seq - 1} or {seq}"
-    text = f"not the event that seq {seq} names as the one before it: {which} was changed"
-    more = f", or what follows from seq {seq} on is of another history" if next_linked else ""
     if only_this:
-        candidates = f"seq {seq}, or it and seq {seq - 1}, was changed"
-        text = f"prev is not the hash of seq {seq - 1}: {candidates}"
-    return Failed(seq if only_this else seq - 1, text + more)
+        return Failed(seq, "chain.this_or_both")
+    return Failed(seq - 1, "chain.changed" if next_linked else "chain.removed", next=seq)
 
 
 def _check_link(log: Log, seq: int) -> None:
@@ -102,15 +108,15 @@ def _check_link(log: Log, seq: int) -> None:
     event, before = log.events[seq], log.events[seq - 1] if seq else None
     due = 0 if before is None else before["seq"] + 1
     if event["seq"] != due:
-        raise Failed(seq, f"seq is {event['seq']}, not {due}")
+        raise Failed(seq, "chain.seq", named=event["seq"], expected=due)
     if event["game"] != log.events[0]["game"]:
-        raise Failed(seq, "an event of another game")
+        raise Failed(seq, "chain.game")
     if seq == 0 and event["prev"] != genesis(log.game).hex():
-        raise Failed(0, "prev is not that of the first event of this game")
+        raise Failed(0, "chain.genesis")
     if seq and not linked(log, seq):
         raise _break(log, seq)
     if before is not None and event["at"] < before["at"]:
-        raise Failed(seq, "earlier than the event before")
+        raise Failed(seq, "chain.earlier")
 
 
 _SEAT_FIELDS: Final = ("seat", "taker", "turn", "cleared_by", "dealer", "shithead")
@@ -124,7 +130,7 @@ def check_order(log: Log, cursor: Cursor) -> None:
     """
     cursor.seq = 0
     if not log.begins:
-        raise Failed(0, NOT_BEGUN)
+        raise Failed(0, "order.created")
     _check_seats(log, cursor)
     moves, fault = log.grouped
     phases = _Phases(log)
@@ -138,7 +144,7 @@ def check_order(log: Log, cursor: Cursor) -> None:
         with collecting:
             _check_by(log, move)
     if fault is not None:
-        raise Failed(fault.seq, fault.reason)
+        raise Failed.of(Objection(seq=fault.seq, code=fault.code, values=fault.values))
     if moves and log.broken is None:
         _check_end(log, moves[-1])
 
@@ -147,7 +153,7 @@ def _check_end(log: Log, move: RecordedMove) -> None:
     """Raise Failed if the log ends within a move that ended the hand; draws need the rules."""
     over = move.kind is MoveKind.PLAY and log.events[move.action]["data"]["turn"] is None
     if over and log.seal is None:
-        raise Failed(log.end, "the hand is over, and the log ends before game_ended")
+        raise Failed(log.end, "order.incomplete")
 
 
 def entropy_states(log: Log) -> list[dict[str, Any]]:
@@ -179,7 +185,7 @@ class _Phases:
         event = self.log.events[move.first]
         kind = event["type"]
         if self.phase == "over":
-            raise Failed(move.first, f"{kind} after the seal")
+            raise Failed(move.first, "order.after_seal")
         match move.kind:
             case MoveKind.SETUP:
                 self._setup(move.first, kind, event["data"])
@@ -200,17 +206,17 @@ class _Phases:
         """Check that the seal has the version of the first event."""
         began, ended = self.log.events[0]["v"], self.log.events[seq]["v"]
         if began != ended:
-            raise Failed(seq, f"a seal of version {ended} in a game of version {began}")
+            raise Failed(seq, "order.version", found=ended, expected=began)
 
     def _setup(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
         if (kind == "game_created") != (self.phase == "nothing"):
-            raise Failed(seq, f"{kind} is not allowed at this place")
+            raise Failed(seq, "order.created")
         if kind == "game_created":
             self.phase = "shuffling"
             modes = [setup["entropy"] for setup in data["seats"]]
             self.entropy = {seat: _first_state(mode) for seat, mode in enumerate(modes)}
         elif self.phase != "shuffling":
-            raise Failed(seq, f"{kind} after the deck was committed")
+            raise Failed(seq, "order.phase")
         elif kind == "deck_committed":
             self._entropy_complete(seq)
             self.phase = "dealing"
@@ -221,15 +227,15 @@ class _Phases:
         mode, state = self.log.created["seats"][seat]["entropy"], self.entropy[seat]
         if kind == "entropy_committed":
             if mode != "commit" or state != "waiting":
-                raise Failed(seq, f"seat {seat} has no commitment to make")
+                raise Failed(seq, _again(mode, state, "commit"), seat=seat)
             self.entropy[seat] = "committed"
             return
         if mode == "commit":
             waiting = [s for s, mode in self._modes() if mode == "commit"]
             if any(self.entropy[s] == "waiting" for s in waiting):
-                raise Failed(seq, "revealed before all seats had committed")
+                raise Failed(seq, "order.early_reveal", seat=seat)
         if state != ("committed" if mode == "commit" else "waiting"):
-            raise Failed(seq, f"seat {seat} has nothing to reveal")
+            raise Failed(seq, _again(mode, state, mode), seat=seat)
         self.entropy[seat] = "revealed"
 
     def _modes(self) -> Iterator[tuple[int, str]]:
@@ -238,49 +244,47 @@ class _Phases:
     def _entropy_complete(self, seq: int) -> None:
         late = [seat for seat, state in self.entropy.items() if state not in ("none", "revealed")]
         if late:
-            raise Failed(
-                seq, f"the deck is committed before seat {late[0]} has revealed its entropy"
-            )
+            raise Failed(seq, "order.early_deck", seat=late[0])
 
     def _deal(self, seq: int, kind: str) -> None:
         if kind == "cards_dealt":
             if self.phase != "dealing":
-                raise Failed(seq, "cards are dealt a second time, or before the deck is committed")
+                raise Failed(seq, "order.phase")
             self.phase = "exchange"
         elif self.last not in ("cards_dealt", "cards_thrown"):
-            raise Failed(seq, "a throw that follows neither the deal nor another throw")
+            raise Failed(seq, "order.phase")
 
     def _exchange(self, move: RecordedMove) -> None:
         if self.phase != "exchange":
-            raise Failed(move.first, "an exchange before the deal or after the start of play")
+            raise Failed(move.first, "order.phase")
         types = [self.log.events[seq]["type"] for seq in range(move.first, move.last + 1)]
         if move.timed_out and "seat_ready" not in types:
-            raise Failed(move.action, "a time-out in the exchange makes the seat ready")
+            raise Failed(move.action, "order.timed_out_ready", seat=move.seat)
         if "seat_ready" in types:
             if move.seat in self.ready:
-                raise Failed(move.first, f"seat {move.seat} is ready a second time")
+                raise Failed(move.first, "order.ready_twice", seat=move.seat)
             self.ready.add(move.seat if move.seat is not None else -1)
         all_ready = len(self.ready) == self.log.seats
         starts = "play_started" in types
         if starts and not all_ready:
-            raise Failed(move.last, "play starts before every seat is ready")
+            raise Failed(move.last, "order.early_start")
         if all_ready and not starts:
-            raise Failed(move.last, "play does not start, although every seat is ready")
+            raise Failed(move.last, "order.incomplete")
         if all_ready:
             self.phase = "playing"
 
     def _play(self, move: RecordedMove) -> None:
         phases = ("exchange", "playing") if move.kind is MoveKind.FORFEIT else ("playing",)
         if self.phase not in phases:
-            raise Failed(move.first, "play has not started")
+            raise Failed(move.first, "order.phase")
 
     def _abort(self, seq: int, data: Mapping[str, Any]) -> None:
         if self.phase == "nothing":
-            raise Failed(seq, "aborted before it was created")
+            raise Failed(seq, "order.created")
         if data["cause"] != "no_entropy":
             return
         if self.phase != "shuffling" or data["seat"] not in self._silent():
-            raise Failed(seq, "aborted for entropy that was not outstanding")
+            raise Failed(seq, "order.not_outstanding")
 
     def _silent(self) -> set[int]:
         """Return the seats that could contribute; one that has committed waits for all others."""
@@ -288,6 +292,12 @@ class _Phases:
         if any(mode == "commit" for seat, mode in self._modes() if seat in waiting):
             return waiting
         return {seat for seat, state in self.entropy.items() if state in ("waiting", "committed")}
+
+
+def _again(mode: str, state: str, due: str) -> str:
+    """Return the code of entropy that a seat may not add: a second time, or not as agreed."""
+    twice = mode == due and state in ("committed", "revealed")
+    return "order.entropy_twice" if twice else "order.entropy"
 
 
 def _first_state(mode: str) -> str:
@@ -300,7 +310,7 @@ def _check_by(log: Log, move: RecordedMove) -> None:
         event = log.events[seq]
         expected = None if move.timed_out or event["type"] in BY_SERVER else move.seat
         if event["by"] != expected:
-            raise Failed(seq, f"by is {event['by']}, not {expected}")
+            raise Failed(seq, "order.by")
 
 
 def _check_seats(log: Log, cursor: Cursor) -> None:
@@ -311,9 +321,9 @@ def _check_seats(log: Log, cursor: Cursor) -> None:
         data = event["data"]
         for seat in (event["by"], *data.get("places", ()), *map(data.get, _SEAT_FIELDS)):
             if seat is not None and seat >= count:
-                raise Failed(seq, f"names a seat that is not one of the {count}")
+                raise Failed(seq, "order.no_seat", seat=seat)
         if event["type"] == "cards_dealt" and len(data["face_up"]) != count:
-            raise Failed(seq, f"face-up cards for {len(data['face_up'])} seats, not {count}")
+            raise Failed(seq, "order.face_up")
 
 
 DISPUTE: Final = "dispute/"
@@ -331,15 +341,14 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     cursor.seq = log.end
     remarks = tuple(_unproven(log, bundle))
     if log.seal is None:
-        reason = "the game is not sealed: it is unfinished, or the log was cut short"
-        raise missing(reason, remarks=remarks)
+        raise missing("open.unfinished", remarks=remarks)
     sealed = sealed_refusals(log.seal)
     if sealed is None:
         return Answer(remarks=remarks)
-    text = None
+    notes: tuple[Sentence, ...] = ()
     with cursor.collecting_failures():
-        text = _compare_refusals(log, sealed, bundle.files.get(REFUSALS))
-    return Answer(text=text, remarks=remarks)
+        notes = _compare_refusals(log, sealed, bundle.files.get(REFUSALS))
+    return Answer(notes=notes, remarks=remarks)
 
 
 def proves_refusals(log: Log) -> bool:
@@ -347,35 +356,32 @@ def proves_refusals(log: Log) -> bool:
     return log.seal is not None and sealed_refusals(log.seal) is not None
 
 
-def _compare_refusals(log: Log, sealed: SealedRefusals, data: bytes | None) -> str | None:
+def _compare_refusals(
+    log: Log, sealed: SealedRefusals, data: bytes | None
+) -> tuple[Sentence, ...]:
     """
     Return a note if the file of refused attempts is missing; raises Failed if it does not match.
 
     Such a file is not evidence against the log, because any holder of the bundle can change it.
     """
     if (sealed.count == 0) != (sealed.sha256 == NONE_REFUSED.sha256):
-        raise Failed(log.end, "the number of refused attempts in the seal does not match its hash")
+        raise Failed(log.end, "seal.count")
     if data is None and sealed.count:
-        many = "1 attempt" if sealed.count == 1 else f"{sealed.count} attempts"
-        return f"refusals missing: the seal names {many}, but {REFUSALS} is not in the bundle"
-    found = seal_of(data or b"")
-    if found.count != sealed.count:
-        reason = f"{REFUSALS} has {found.count} lines, but the seal names {sealed.count}"
-        raise Failed(log.end, reason, weight=EvidenceWeight.NOTHING)
-    if found != sealed:
-        reason = f"{REFUSALS} has another hash than the seal names"
-        raise Failed(log.end, reason, weight=EvidenceWeight.NOTHING)
+        return (Sentence(code="seal.missing", values={"count": sealed.count}),)
+    if seal_of(data or b"") != sealed:
+        weight = EvidenceWeight.NOTHING
+        raise Failed(log.end, "seal.refusals", weight=weight, count=sealed.count)
     try:
         check_refusals(data or b"", seats=log.seats)
     except RecordError as error:
-        raise Failed(log.end, f"{REFUSALS}: {error.detail}") from None
-    return None
+        raise Failed(log.end, "seal.attempts", detail=error.detail) from None
+    return ()
 
 
-def _unproven(log: Log, bundle: Bundle) -> Iterator[str]:
+def _unproven(log: Log, bundle: Bundle) -> Iterator[Sentence]:
     """Yield remarks on files of the bundle that the log does not confirm."""
     if bundle.files.get(REFUSALS) and not proves_refusals(log):
-        yield f"refused attempts ({REFUSALS}) are unproven: {UNPROVEN}"
+        yield Sentence(code="seal.unproven")
     files = sum(name.startswith(DISPUTE) for name in bundle.files)
     if files:
-        yield f"files under {DISPUTE} ({files}) are unproven: no seal covers them"
+        yield Sentence(code="seal.dispute_files", values={"n": files})

@@ -12,11 +12,13 @@ from service.domain.cards import Card, in_code_order
 from service.domain.commands import (
     Command,
     CommandRefused,
+    NotYourTurn,
     Pass,
     PickUp,
     RuleRefused,
     Seat,
     TryStock,
+    UnknownCard,
 )
 from service.domain.deal import deal
 from service.domain.decide import decide
@@ -28,6 +30,7 @@ from service.domain.events import (
     Event,
     GameAborted,
     GameCreated,
+    Opening,
     PileBurned,
     TurnTimedOut,
 )
@@ -37,12 +40,12 @@ from service.domain.legal import default_moves, default_opener, may_act
 from service.domain.plays import candidate_plays
 from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset
 from service.replay.history import MoveKind, RecordedMove, move_behind
+from service.replay.sentences import Sentence, Value, Values
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import rules_behind
 from service.shx.canonical import parse_time
-from service.verify.finding import Answer, Cursor, Failed, missing, not_followed
+from service.verify.finding import Answer, Cursor, Failed, Objection, missing, not_followed
 from service.verify.log import NOT_BEGUN, Log
-from service.verify.plain import NOT_ALLOWED
 from service.verify.without_deck import (
     check_throw,
     fits_alone,
@@ -52,6 +55,9 @@ from service.verify.without_deck import (
 )
 
 _DECIDED: Final = (MoveKind.PLAY, MoveKind.EXCHANGE, MoveKind.FORFEIT)
+
+MAX_VALUE: Final = 60
+"""Maximum number of characters of a value that is shown."""
 
 MAX_NAMED: Final = 6
 """Maximum number of cards named that a seat could have played instead."""
@@ -94,21 +100,22 @@ def check_legality(log: Log, cursor: Cursor, *, until: int | None = None) -> Ans
         with collecting:
             judge.judge_time_out_alone()
         raise not_followed(cursor, until)
-    return Answer(text=short_entropy_time(log))
+    short = short_entropy_time(log)
+    return Answer(notes=() if short is None else (short,))
 
 
 def _check_table(log: Log, ruleset: Ruleset) -> None:
     if not ruleset.seats_min <= log.seats <= ruleset.seats_max:
         rule = ruleset.cite("players.max", "players.min")
-        raise Failed(0, f"{ruleset.id} is not for {log.seats} seats", rule)
+        raise Failed(0, "legality.seats", rule, ruleset=ruleset.id, n=log.seats)
     pinned = log.created["ruleset"]
     known = catalogue().get(ruleset.id)
     settings = pinned["settings"]
     if known is not None and settings not in (None, known.settings(pinned["options"])):
-        raise Failed(0, f"the settings are not those of {ruleset.id} with its options")
+        raise Failed(0, "legality.settings", ruleset=ruleset.id)
     if log.created["turn_limit"] > MAX_TURN_LIMIT:
         rule = ruleset.cite("model.turn_limit")
-        raise Failed(0, f"the turn limit is greater than {MAX_TURN_LIMIT}", rule)
+        raise Failed(0, "legality.turn_limit", rule, most=MAX_TURN_LIMIT)
 
 
 class _Judge:
@@ -133,7 +140,7 @@ class _Judge:
         if self.throws and move.kind not in (MoveKind.DEAL, MoveKind.ABORT):
             self.throws = []
             rule = self.game.ruleset.cite("deal.throws")
-            raise Failed(move.first, "a seat has not thrown what it must", rule)
+            raise Failed(move.first, "legality.not_thrown", rule)
         if move.kind in _DECIDED:
             if move.timed_out:
                 at = self.log.events[move.first]["at"]
@@ -206,9 +213,7 @@ class _Judge:
             try:
                 decided = decide(command, shown)
             except CommandRefused as refused:
-                rule = refused.rule if isinstance(refused, RuleRefused) else None
-                instead = self._instead(game, command)
-                raise Failed(seq, f"{NOT_ALLOWED}{refused}{instead}", rule) from None
+                raise _refused(seq, refused, command, self._instead(game, command)) from None
             if not self.deck_known:
                 decided = with_stated_opener(decided, self.events[seq : move.last + 1], game)
             expected += decided
@@ -242,16 +247,15 @@ class _Judge:
             if step == expected or (not self.deck_known and type(step) is type(expected)):
                 continue
             rule = game.ruleset.cite("model.time_out")
-            reason = "after a time-out in the exchange the seat is made ready with the cards dealt"
-            raise Failed(move.last if seq is None else seq, f"{NOT_ALLOWED}{reason}", rule)
+            raise Failed(move.last if seq is None else seq, "legality.exchange_time_out", rule)
 
-    def _instead(self, game: Game, command: Command) -> str:
+    def _instead(self, game: Game, command: Command) -> tuple[Sentence, ...]:
         """Return the playable cards, only for the first such move, because this can take long."""
         if not self.deck_known or self.named:
-            return ""
-        text = _instead(game, command)
-        self.named = text != ""
-        return text
+            return ()
+        found = _instead(game, command)
+        self.named = bool(found)
+        return found
 
     def _compare(self, first: int, last: int, expected: tuple[Event, ...]) -> None:
         actual = self.events[first : last + 1]
@@ -262,31 +266,49 @@ class _Judge:
                 continue
             rule = _rule_behind(self.game, due or event, actual[0])
             if event is None:
-                cause = f", by {due.cause}" if isinstance(due, PileBurned) else ""
-                raise Failed(last, f"{type_of(due)} is missing after it{cause}", rule)
+                if isinstance(due, PileBurned):
+                    raise Failed(last, f"legality.unburned_{due.cause}", rule)
+                raise Failed(last, "legality.missing", rule, event=type_of(due))
             if due is None:
-                raise Failed(seq, f"{type_of(event)} does not follow from the move", rule)
-            raise Failed(seq, _difference(event, due), rule)
+                raise Failed(seq, "legality.follows_not", rule)
+            code, values = _difference(event, due)
+            raise Failed.of(Objection(seq=seq, code=code, values=values, rule=rule))
 
 
 def _seat(move: RecordedMove) -> int:
     if move.seat is None:
-        raise Failed(move.first, "the move belongs to no seat")
+        raise Failed(move.first, "order.phase")
     return move.seat
 
 
-def _instead(game: Game, command: Command) -> str:
-    """Return in words which cards were playable instead of a pick-up, pass or try of the stock."""
+def _instead(game: Game, command: Command) -> tuple[Sentence, ...]:
+    """Return which cards were playable instead of a pick-up, pass or try of the stock."""
     if not isinstance(command, PickUp | Pass | TryStock) or not may_act(game, command.seat):
-        return ""
+        return ()
     found = set[Card]()
     for play in candidate_plays(game, command.seat):
         found.update(play)
         if len(found) >= MAX_NAMED:
             break
-    cards = in_code_order(found)
-    text = " or ".join(cards[:MAX_NAMED])
-    return f"; seat {command.seat} could have played {text}" if cards else ""
+    cards = tuple(map(str, in_code_order(found)[:MAX_NAMED]))
+    playable = Sentence(code="legality.playable", values={"seat": command.seat, "cards": cards})
+    return (playable,) if cards else ()
+
+
+def _refused(
+    seq: int, refused: CommandRefused, command: Command, notes: tuple[Sentence, ...]
+) -> Failed:
+    """Return the failure at a move that the rules forbid."""
+    match refused:
+        case RuleRefused():
+            said = refused.detail
+            return Failed(seq, "legality.refused", refused.rule, notes=notes, refusal=said)
+        case UnknownCard():
+            return Failed(seq, "custody.not_in_deck", card=str(refused.card))
+        case NotYourTurn():
+            return Failed(seq, "legality.not_on_turn", notes=notes, seat=command.seat)
+        case _:
+            return Failed(seq, "order.after_seal")
 
 
 def _rule_behind(game: Game, event: Event, action: Event) -> str:
@@ -294,22 +316,60 @@ def _rule_behind(game: Game, event: Event, action: Event) -> str:
     return rules_behind(game, event, action)[0]
 
 
-def _difference(event: Event, due: Event) -> str:
-    """Return in words how an event differs from the one that the rules give."""
-    if type(event) is not type(due):
-        return f"the event is {type_of(event)}, the rules give {type_of(due)}"
-    for field in fields(event):
-        stated, expected = getattr(event, field.name), getattr(due, field.name)
-        if stated != expected:
-            return f"{field.name} is {_plain(stated)}, the rules give {_plain(expected)}"
-    return "not what the rules give"
+def _difference(event: Event, due: Event) -> tuple[str, dict[str, Value]]:
+    """Return the code and values for how an event differs from the one that the rules give."""
+    stated, expected = type_of(event), type_of(due)
+    if stated != expected:
+        if stated == "cards_played" and expected in _TURNED:
+            return "legality.does_not_fit", {}
+        if stated in _TURNED and expected == "cards_played":
+            return "legality.fits", {}
+        return "legality.instead", {"event": expected}
+    for name in (field.name for field in fields(event)):
+        found, right = getattr(event, name), getattr(due, name)
+        if found != right:
+            return _other_value(name, found, right)
+    return "legality.follows_not", {}
+
+
+_TURNED: Final = ("blind_failed", "stock_failed")
+_SEATS: Final = ("seat", "taker", "shithead", "cleared_by")
+_COUNTS: Final = ("count", "place")
+
+
+def _other_value(name: str, found: object, right: object) -> tuple[str, dict[str, Value]]:
+    """Return the code and values for a field that has another value than the rules give."""
+    seats: dict[str, Value] = {}
+    seats |= {"seat": found} if isinstance(found, int) else {}
+    seats |= {"due": right} if isinstance(right, int) else {}
+    match name:
+        case "turn":
+            if len(seats) == 2:
+                return "legality.turn", seats
+            return "legality.turn_due" if "due" in seats else "legality.turn_over", seats
+        case "opening":
+            return "legality.opening_hidden" if right is None else "legality.opening_shown", {}
+        case "direction" | "reason":
+            return f"legality.{name}", {}
+        case "cause":
+            return f"legality.cause_{right}", {}
+        case _ if name in _SEATS and len(seats) == 2:
+            return f"legality.{name}", seats
+        case _ if name in _COUNTS:
+            return f"legality.{name}", {"found": _plain(found), "expected": _plain(right)}
+        case _:
+            values: dict[str, Value] = {"found": _plain(found), "expected": _plain(right)}
+            return "legality.other", {**values, "name": name.replace("_", " ")}
 
 
 def _plain(value: object) -> str:
-    if value is None:
-        return "none"
-    text = " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-    return text if len(text) < 80 else text[:77] + "..."
+    """Return a value of an event as text; an opened card as its code."""
+    if isinstance(value, tuple):
+        text = " ".join(map(_plain, value))
+        return text if len(text) < MAX_VALUE else f"{text[:MAX_VALUE]}…"
+    if isinstance(value, Opening):
+        return str(value.card)
+    return "-" if value is None else str(value)
 
 
 _ACTIONS: Final = (MoveKind.PLAY, MoveKind.EXCHANGE)
@@ -357,20 +417,20 @@ class TurnTimes:
         """
         rule = game.ruleset.cite("model.time_out")
         if self.clock is None or move.seat is None:
-            raise Failed(move.first, "a time-out at a table without a clock", rule)
+            raise Failed(move.first, "legality.no_clock", rule)
         swapping = game.status is Status.SWAPPING
         first_come = game.first_turn and game.turn is None
         if not swapping and not first_come and game.turn != move.seat:
-            raise Failed(move.first, f"it is not the turn of seat {move.seat}", rule)
+            raise Failed(move.first, "legality.not_on_turn", rule, seat=move.seat)
         if self.time_outs_in_row[move.seat] >= STAND_IN:
             return
         if not swapping and first_come and not hidden and default_opener(game) != move.seat:
-            raise Failed(move.first, "another seat opens after the opening time-out", rule)
+            raise Failed(move.first, "legality.other_opener", rule)
         allowed = self.clock.swap_seconds if swapping else self.clock.turn_seconds
         had = parse_time(at) - parse_time(self.since[move.seat])
         if had.total_seconds() < allowed:
-            reason = f"timed out after {had.total_seconds():.6f} s of {allowed}"
-            raise Failed(move.first, reason, rule)
+            passed = f"{had.total_seconds():.6f}"
+            raise Failed(move.first, "legality.early_time_out", rule, had=passed, allowed=allowed)
 
 
 ENTROPY_SECONDS: Final = 120
@@ -389,20 +449,20 @@ def check_abort(game: Game, abort: GameAborted, seq: int) -> None:
             pass  # `order` checks it
         case AbortCause.LEFT:
             if abort.seat is None:
-                raise Failed(seq, "aborted because a player left, and no seat is named")
+                raise Failed(seq, "legality.left_unnamed")
             if game.setup.seats[abort.seat].kind == "bot":
-                raise Failed(seq, f"seat {abort.seat} is a bot, which does not leave")
+                raise Failed(seq, "legality.bot_left", seat=abort.seat)
             if game.status is not Status.SHUFFLING:
                 rule = game.ruleset.cite("model.forfeit")
-                raise Failed(seq, "a player who leaves after the deal forfeits the hand", rule)
+                raise Failed(seq, "legality.left_after_deal", rule)
         case AbortCause.IDLE | AbortCause.OPERATOR:
             if abort.seat is not None and abort.seat not in _awaited(game):
-                raise Failed(seq, f"the game was not waiting for seat {abort.seat}")
+                raise Failed(seq, "legality.not_waiting", seat=abort.seat)
         case _:
             assert_never(abort.cause)
 
 
-def short_entropy_time(log: Log) -> str | None:
+def short_entropy_time(log: Log) -> Sentence | None:
     """
     Return a note if a seat had less time for its entropy than the protocol promises, else None.
 
@@ -415,7 +475,8 @@ def short_entropy_time(log: Log) -> str | None:
     clock = log.created["clock"]
     allowed = clock["swap_seconds"] if clock else ENTROPY_SECONDS
     had = (parse_time(seal["at"]) - parse_time(log.events[0]["at"])).total_seconds()
-    return f"aborted after {had:.6f} s of {allowed}" if had < allowed else None
+    values: Values = {"had": f"{had:.6f}", "allowed": allowed}
+    return Sentence(code="legality.short_time", values=values) if had < allowed else None
 
 
 def _awaited(game: Game) -> tuple[Seat, ...]:

@@ -16,6 +16,7 @@ from service.domain.cards import ordered_deck
 from service.domain.events import Event
 from service.domain.ruleset import Ruleset
 from service.replay.history import MoveKind, NotAMove, RecordedMove, every_move, moves_of
+from service.replay.sentences import Sentence
 from service.rulesets.catalogue import OptionError, catalogue, custom_ruleset, read_ruleset
 from service.shx.canonical import RecordError, custom_ruleset_id
 from service.shx.chain import decode_event, head
@@ -40,20 +41,19 @@ def pinned_ruleset(pinned: Mapping[str, Any], hand: int) -> Ruleset:
     try:
         if known is not None:
             if known.chosen(options) != options:
-                raise Failed(0, "the options name a default, or are not in canonical form")
+                raise Failed(0, "legality.options")
             return read_ruleset({"id": identity, "options": options, "settings": None}, hand)
         if _CATALOGUE_ID.fullmatch(identity):
-            reason = f"this verifier does not know the ruleset {identity}; a newer one may"
-            raise missing(reason)
+            raise missing("open.unknown_ruleset", ruleset=identity)
         if settings is None or identity != custom_ruleset_id(settings):
-            reason = f"{identity} is no ruleset of the catalogue, nor the id of its settings"
-            raise Failed(0, reason)
+            raise Failed(0, "legality.no_ruleset", ruleset=identity)
         return custom_ruleset(pinned, hand)
     except (OptionError, SettingsError) as error:
-        raise Failed(0, f"the ruleset cannot be read: {error}") from None
+        raise Failed(0, "legality.unreadable_ruleset", detail=str(error)) from None
 
 
-NOT_BEGUN: Final = "the log does not begin with game_created"
+NOT_BEGUN: Final = "open.not_created"
+"""The code of a log whose first event does not create a game."""
 
 SEALS: Final = frozenset({"game_sealed", "game_aborted"})
 
@@ -63,7 +63,8 @@ class Broken:
     """A line of a log that is not an event, and why."""
 
     seq: int
-    reason: str
+    code: str
+    detail: str | None = None  # the technical reason
 
 
 class Log:
@@ -198,7 +199,7 @@ class Log:
             if event["type"] == "entropy_revealed":
                 seat = event["data"]["seat"]
                 if seat >= len(values):
-                    raise Failed(seq, f"there is no seat {seat}")
+                    raise Failed(seq, "order.no_seat", seat=seat)
                 values[seat] = bytes.fromhex(event["data"]["value"])
         return tuple(values)
 
@@ -218,6 +219,15 @@ class Log:
         return None if self.shuffle is None else self.shuffle.deck
 
 
+_UNREADABLE: Final[Mapping[str, str]] = {
+    "too_large": "bytes.long",
+    "bad_field": "bytes.shape",
+    "unknown_type": "bytes.unknown",
+    "unknown_version": "bytes.unknown",
+}
+"""The reason of an unreadable line, by the code of the error; of any other it is its form."""
+
+
 def _read(
     lines: Sequence[bytes],
 ) -> tuple[tuple[Mapping[str, Any], ...], tuple[Broken, ...]]:
@@ -228,14 +238,15 @@ def _read(
         try:
             event = decode_event(line)
         except RecordError as error:
-            broken.append(Broken(seq=seq, reason=f"{error}{_likely(line)}"))
+            code = _UNREADABLE.get(error.code, "bytes.canonical")
+            broken.append(Broken(seq=seq, code=code, detail=f"{error}{_likely(line)}"))
             continue
         if not broken:
             events.append(event)
     if len(lines) > MAX_EVENTS:
-        broken.append(Broken(seq=MAX_EVENTS, reason=f"more than {MAX_EVENTS} events"))
+        broken.append(Broken(seq=MAX_EVENTS, code="bytes.many"))
     if not lines:
-        broken.append(Broken(seq=0, reason="the log is empty"))
+        broken.append(Broken(seq=0, code="bytes.empty"))
     return tuple(events[: _whole(events)] if broken else events), tuple(broken)
 
 
@@ -259,9 +270,6 @@ def _likely(line: bytes) -> str:
     return " (it ends with a carriage return, which some text editors add)" * (line.endswith(b"\r"))
 
 
-PRODUCER: Final = "the party that produced this file wrote it"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Authorship:
     """
@@ -272,31 +280,31 @@ class Authorship:
     """
 
     signed: frozenset[int] = frozenset()  # the events that the server's signature covers
-    denied: str | None = None  # why the rest of the file is not what the server recorded
+    denied: Sentence | None = None  # why the rest of the file is not what the server recorded
     contradicted: bool = False  # whether `denied` is a server signature on another history
 
     @property
     def signed_ranges(self) -> str:
-        """Return the ranges of signed events, such as `0 to 12, 15 to 20`."""
+        """Return the ranges of signed events, such as `0-12, 15-20`."""
         starts = sorted(seq for seq in self.signed if seq - 1 not in self.signed)
         ends = sorted(seq for seq in self.signed if seq + 1 not in self.signed)
-        return ", ".join(f"{one} to {last}" for one, last in zip(starts, ends, strict=True))
+        return ", ".join(f"{one}-{last}" for one, last in zip(starts, ends, strict=True))
 
-    def text(self, seq: int, by_server: str) -> str:
+    def authors(self, seq: int, by_server: Sentence) -> tuple[Sentence, ...]:
         """
-        Return in words which party can have written an event: its producer, or the server.
+        Return which party can have written an event: the producer of the file, or the server.
 
         `by_server` is the conclusion if the server wrote it.
         """
         if seq in self.signed:
-            return by_server
+            return (by_server,)
         if self.denied is not None:
-            return f"{PRODUCER}: {self.denied}"
-        return f"{PRODUCER}, or, if this is the server's log, {by_server}"
+            return Sentence(code="author.producer"), self.denied
+        return Sentence(code="author.either"), by_server
 
 
 def authorship_of(
-    log: Log, findings: Sequence[Finding], signed: Iterable[int], contradicted: str | None
+    log: Log, findings: Sequence[Finding], signed: Iterable[int], contradicted: Sentence | None
 ) -> Authorship:
     """
     Return the events shown to be the server's; `signed` are the seqs whose heads it signed.
@@ -324,9 +332,9 @@ def linked(log: Log, seq: int) -> bool:
     return seq > 0 and bool(log.events[seq]["prev"] == log.heads[seq - 1].hex())
 
 
-def _damage(log: Log, findings: Sequence[Finding]) -> str | None:
+def _damage(log: Log, findings: Sequence[Finding]) -> Sentence | None:
     """
-    Return in words what shows that a log was changed after it was written, None if nothing does.
+    Return what shows that a log was changed after it was written, None if nothing does.
 
     The check `chain` also fails at an event with a wrong time. If all events are linked, this is
     no sign of a change: the event was written with that time.
@@ -334,9 +342,10 @@ def _damage(log: Log, findings: Sequence[Finding]) -> str | None:
     failed = {f.check: f.seq for f in findings if f.result is Result.FAIL}
     if Check.BYTES in failed:
         line = failed[Check.BYTES]
-        changed = "it is not what its manifest lists"
-        return changed if line is None else f"line {line} of it is not an event"
+        if line is None:
+            return Sentence(code="denied.manifest")
+        return Sentence(code="denied.line", values={"at": line})
     seq = failed.get(Check.CHAIN)
     if seq == 0 or (seq and not all(linked(log, each) for each in range(1, len(log.events)))):
-        return f"its chain is broken at seq {seq}"
+        return Sentence(code="denied.chain", values={"at": seq})
     return None

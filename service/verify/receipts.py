@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
 
+from service.replay.sentences import Sentence, Values
 from service.shx.canonical import RecordError, parse_time
 from service.shx.keys import ListedKey
 from service.shx.receipts import Receipt, check_receipt, claimed_receipt
 from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
 from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
 from service.verify.log import Log
-
-NO_RECEIPT: Final = (
-    "no receipt was supplied: one from during the game would show that the server did not replace"
-    " the whole record. The answer to each move has one, and so has /v1/games/ID/receipt"
-)
-NO_SERVER_KEY: Final = (
-    "the server's key was not supplied: it would show that the server signed the receipts"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +21,11 @@ class Trust:
     keys: Sequence[NoteVerifier] = ()
     listed: Sequence[ListedKey] = ()
 
-    def remarks(self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]) -> str | None:
+    def remarks(
+        self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]
+    ) -> tuple[Sentence, ...]:
         """
-        Return in words which events were signed only by keys outside their periods, or None.
+        Return which events were signed only by keys outside their periods.
 
         For each key the first such event is named, and the number of the others.
 
@@ -40,25 +34,26 @@ class Trust:
         the server had this history when the key was in use.
         """
         times = {listed.verifier: listed for listed in self.listed}
-        remarks_of: dict[NoteVerifier, list[str]] = {}
+        remarks_of: dict[NoteVerifier, list[Sentence]] = {}
         for seq, keys in sorted(signed, key=lambda one: one[0]):
             late = {key: _out_of_time(log, seq, times[key]) for key in keys if key in times}
             if len(late) < len(keys) or None in late.values():
                 continue  # a key was valid at this time, which is enough
             for key, remark in late.items():
-                remarks_of.setdefault(key, []).append(str(remark))
-        if not remarks_of:
-            return None
-        remarks = "; ".join(map(_first_and_how_many, remarks_of.values()))
-        return f"{remarks}: so the times prove nothing; the signatures remain valid"
+                if remark is not None:
+                    remarks_of.setdefault(key, []).append(remark)
+        return tuple(one for of_key in remarks_of.values() for one in _first_and_how_many(of_key))
 
 
-def _first_and_how_many(remarks: list[str]) -> str:
-    first, *others = dict.fromkeys(remarks)
-    return f"{first}; the same for {len(others)} more events that it signed" if others else first
+def _first_and_how_many(remarks: list[Sentence]) -> Iterator[Sentence]:
+    first = remarks[0]
+    yield first
+    others = sum(other != first for other in remarks)
+    if others:
+        yield Sentence(code="key.others", values={"n": others})
 
 
-def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
+def _out_of_time(log: Log, seq: int, key: ListedKey) -> Sentence | None:
     """
     Return why a key cannot have signed the head at `seq` while that head was the newest, or None.
 
@@ -66,13 +61,14 @@ def _out_of_time(log: Log, seq: int, key: ListedKey) -> str | None:
     """
     if seq > log.end:
         return None  # its line cannot be read, so its time is unknown
-    name = f"key {key.verifier.key_id.hex()}"
+    name = key.verifier.key_id.hex()
     made, following = log.events[seq]["at"], log.events[min(seq + 1, log.end)]["at"]
     if _after(key.since, following):
-        past = f"seq {seq + 1}" if seq < log.end else "the last event"
-        return f"{name}, which signed seq {seq}, begins at {key.since}, after {past} ({following})"
+        values: Values = {"key": name, "at": seq, "time": key.since, "other": following}
+        return Sentence(code="key.begins" if seq < log.end else "key.begins_last", values=values)
     if key.until is not None and _after(made, key.until):
-        return f"{name}, which signed seq {seq}, ended at {key.until}, before seq {seq} ({made})"
+        values = {"key": name, "at": seq, "time": key.until, "other": made}
+        return Sentence(code="key.ended", values=values)
     return None
 
 
@@ -120,17 +116,16 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
     _contradicting(log, bundled, cursor)
     against = _contradicting(log, supplied, cursor)
     if not notes.supplied:
-        raise missing(NO_RECEIPT)
+        raise missing("open.no_receipt")
     if not trust.keys:
-        raise missing(NO_SERVER_KEY)
+        raise missing("open.no_server_key")
     agreeing = [held for held in supplied if _agrees(log, held)]
     by = [(held.receipt.seq, held.signers) for held in supplied if held.receipt.game == log.game]
     reach = None if cursor.failures else max(held.receipt.seq for held in agreeing)
-    remark = trust.remarks(log, by)
     return Answer(
         reach=reach,
         outside=_remarks(len(notes.supplied), agreeing, against),
-        remarks=() if remark is None else (remark,),
+        remarks=trust.remarks(log, by),
     )
 
 
@@ -162,8 +157,12 @@ def _read_all(
             known = _named(note, keys) if claimed else keys
             held.append(_read(name, note, known))
         except RecordError as error:
-            reason = f"{name} is invalid: {error.detail}; it proves nothing, for or against"
-            cursor.note(None, reason, weight=EvidenceWeight.NOTHING)
+            code = "receipts.carriage_return" if b"\r" in note else "receipts.malformed"
+            if receipt_game(note) is not None:
+                code = "receipts.signature"
+            more = (_file(name), Sentence(code="receipts.nothing"))
+            weight, detail = EvidenceWeight.NOTHING, error.detail
+            cursor.note(None, code, weight=weight, notes=more, detail=detail)
     return held
 
 
@@ -193,15 +192,16 @@ def _contradicting(log: Log, receipts: Sequence[_Readable], cursor: Cursor) -> l
     agreed: int | None = None
     for held in sorted(receipts, key=lambda held: (held.receipt.seq, held.name)):
         if held.receipt.game != log.game:
-            reason = f"{held.name} is of another game, {held.receipt.game}: it proves nothing here"
-            cursor.note(None, reason, weight=EvidenceWeight.NOTHING)
+            notes = (_file(held.name), Sentence(code="receipts.nothing"))
+            weight, game = EvidenceWeight.NOTHING, str(held.receipt.game)
+            cursor.note(None, "receipts.game", weight=weight, notes=notes, game=game)
         elif _agrees(log, held):
             agreed = held.receipt.seq
         else:
             against.append(held)
             if held.signers and (log.seal is not None or held.receipt.seq < len(log.heads)):
-                text = "a receipt that the server signed names another history"
-                cursor.contradicted = f"{text} ({held.name})"
+                values = {"name": held.name}
+                cursor.contradicted = Sentence(code="denied.receipt", values=values)
             with cursor.collecting_failures():
                 raise _contradiction(log, held, agreed, cursor.signed)
     return against
@@ -209,63 +209,55 @@ def _contradicting(log: Log, receipts: Sequence[_Readable], cursor: Cursor) -> l
 
 def _contradiction(log: Log, held: _Readable, agreed: int | None, signed: Sequence[int]) -> Failed:
     seq, last = held.receipt.seq, len(log.heads) - 1
-    if seq > last:
-        text = f"{held.name} names seq {seq}, and the log ends before it"
-    else:
-        text = f"{held.name} names another history than this one; {_changed(seq, agreed)}"
-    if not held.signers:
-        unsure = (
-            " (no supplied key signed it, so its signer is unknown: it contradicts"
-            " this log if it is the server's, which is not shown)"
-        )
-        return Failed(min(seq, last), text + unsure, weight=EvidenceWeight.UNSIGNED)
-    if seq > last and log.seal is None:
-        more = "the game continued, and this log was cut short or is an earlier copy"
-        return Failed(last, f"{text}. {_signed_by(held.signers)}: {more}")
+    weight = EvidenceWeight.AGAINST if held.signers else EvidenceWeight.UNSIGNED
     both = [other for other in signed if other >= min(seq, last)]
-    return Failed(min(seq, last), f"{text}. {_possible_authors(held.signers, both)}")
-
-
-def _changed(seq: int, agreed: int | None) -> str:
+    notes = (_file(held.name), *_possible_authors(log, held, both))
+    if seq > last:
+        version, lines = seq + 1, len(log.heads)
+        return Failed(
+            last, "receipts.beyond", weight=weight, notes=notes, version=version, lines=lines
+        )
     if agreed is None:
-        return f"something up to seq {seq} was changed"
-    changed = f"seq {seq}" if agreed + 1 == seq else f"something from seq {agreed + 1} to {seq}"
-    return f"they agree up to seq {agreed}: {changed} was changed"
+        return Failed(seq, "receipts.head", weight=weight, notes=notes)
+    return Failed(seq, "receipts.head_after", weight=weight, notes=notes, at=agreed)
 
 
-def _possible_authors(signers: Sequence[NoteVerifier], both: Sequence[int]) -> str:
+def _possible_authors(log: Log, held: _Readable, both: Sequence[int]) -> Iterator[Sentence]:
     """
-    Return which party can have written this log, if the server signed another history.
+    Yield which party can have written this log, if the server signed another history.
 
     A log has no signature of its own, so a receipt shows only that the server had another log.
     If the same key signed this log as well, the holder of the key wrote both.
     """
-    good = f"{_signed_by(signers)}: the operator itself signed that other history"
-    if both:
-        only = "only the holder of its key, the operator, can have made both"
-        return f"{good}. It signed this one too, at seq {min(both)}: {only}"
-    return (
-        f"{good}. The party that produced this file wrote this one. If the operator gave out this"
-        " log, the operator made both; a receipt of this history from there on, or its proof in"
-        " the public log, would show that"
-    )
+    if not held.signers:
+        yield Sentence(code="receipts.unsigned")
+        return
+    names = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in held.signers)
+    yield Sentence(code="receipts.signed", values={"names": names})
+    if held.receipt.seq >= len(log.heads) and log.seal is None:
+        yield Sentence(code="receipts.continued")
+    elif both:
+        yield Sentence(code="receipts.both", values={"at": min(both)})
+    else:
+        yield Sentence(code="receipts.producer")
+        yield Sentence(code="receipts.if_operator")
 
 
-def _signed_by(signers: Sequence[NoteVerifier]) -> str:
-    names = ", ".join(f"{key.name}+{key.key_id.hex()}" for key in signers)
-    return f"The signature on it, by {names}, is valid"
+def _file(name: str) -> Sentence:
+    return Sentence(code="receipts.file", values={"name": name})
 
 
 def _remarks(
     count: int, agreeing: Sequence[_Readable], against: Sequence[_Readable]
-) -> tuple[str, ...]:
+) -> tuple[Sentence, ...]:
     """Return how many receipts agree and which contradict, if the server's key was supplied."""
     lines = []
     if agreeing:
-        last = max(held.receipt.seq for held in agreeing)
-        many = "1 receipt agrees" if len(agreeing) == 1 else f"{len(agreeing)} receipts agree"
-        lines.append(f"{many}, up to seq {last} (trusting the key of the server that was supplied)")
-    lines += [f"{held.name} contradicts, at seq {held.receipt.seq}" for held in against]
+        values: Values = {"n": len(agreeing), "at": max(held.receipt.seq for held in agreeing)}
+        lines.append(Sentence(code="outside.agree", values=values))
+    for held in against:
+        values = {"name": held.name, "at": held.receipt.seq}
+        lines.append(Sentence(code="outside.contradict", values=values))
     if worthless := count - len(agreeing) - len(against):
-        lines.append(f"{worthless} of {count} receipts prove nothing: see the check")
+        lines.append(Sentence(code="outside.worthless", values={"n": worthless, "of": count}))
     return tuple(lines)

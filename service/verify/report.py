@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
+from service.replay.sentences import Sentence
 from service.verify.claims import (
     CLAIMS,
     Basis,
@@ -17,9 +18,9 @@ from service.verify.claims import (
     claim_results,
     claims_against,
 )
-from service.verify.finding import ASKS, Check, Finding, Result
+from service.verify.clauses import sentences
+from service.verify.finding import Check, Finding, Result, asks
 from service.verify.log import Authorship
-from service.verify.plain import sentences
 from service.verify.shuffle import entropy_lines
 from service.verify.substitution import CardNotHeld
 from service.verify.summary import FILE, Summary, summary_of
@@ -40,12 +41,12 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     sealed = "sealed" if report.sealed else "not sealed"
     head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed} ({SEQ})")
     lines = [_line(finding) for finding in report.findings]
-    lines += [f"remark: {printable(sentences(text))}" for text in report.remarks]
+    lines += [f"remark: {printable(one.text)}" for one in report.remarks]
     lines += entropy_lines(report.entropy)
-    lines += [f"not signed: {text}" for text in report.unproven]
-    outside = "; ".join((*report.outside, *report.unchecked)) or "nothing"
-    lines.append(f"from outside: {printable(sentences(outside))}")
-    lines += [f"for more: {text}" for text in report.missing]
+    lines += [f"not signed: {one.text}" for one in report.unproven]
+    outside = " ".join(one.text for one in (*report.outside, *report.unchecked)) or "nothing"
+    lines.append(f"from outside: {printable(outside)}")
+    lines += [f"for more: {one.text}" for one in report.missing]
     lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.text))}" for one in report.claims]
     lines += _explanations(report, name or FILE)
     return "\n".join([*head, *lines, printable(report.last_line)]) + "\n"
@@ -54,7 +55,7 @@ def report_text(report: Report, *, name: str | None = None) -> str:
 def _explanations(report: Report, name: str) -> Iterator[str]:
     """Yield the event at which each claim first fails, and the command that shows more."""
     for one in report.explanations:
-        text = printable(sentences(one.text))
+        text = printable(one.text)
         yield f"what happened ({one.claim}), seq {one.seq}: {text}"
         if one.move:
             same = ", with the same receipts and keys" if report.outside else ""
@@ -64,8 +65,8 @@ def _explanations(report: Report, name: str) -> Iterator[str]:
 def _line(finding: Finding) -> str:
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
-    further = f"; {finding.others}" if finding.further else ""
-    text = sentences(f"{where}{finding.reason or ''}{rule}{further}")
+    further = f" {finding.others}" if finding.further else ""
+    text = f"{where}{finding.reason or ''}{rule}{further}"
     ends = f"{finding.result.value}:" if finding.unfinished else f"{finding.result.value:<8}"
     return f"{finding.check.value:<12} {ends} {printable(text)}".rstrip()
 
@@ -93,8 +94,10 @@ OF_THE_LOG: Final = (
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
 
-AS_A_WHOLE: Final = "so a history replaced as a whole would look the same"
-NOTHING_FROM_OUTSIDE: Final = f"no evidence from outside was supplied, {AS_A_WHOLE}"
+AS_A_WHOLE: Final = "So a history replaced as a whole would look the same."
+NOTHING_FROM_OUTSIDE: Final = (
+    "no evidence from outside was supplied, so a history replaced as a whole would look the same"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +114,11 @@ class Report:
     witnessed: bool
     entropy: tuple[Mapping[str, Any], ...]
     timed_out: tuple[int, ...]
-    unproven: tuple[str, ...]  # moves without a signature, in words
+    unproven: tuple[Sentence, ...]  # moves without a signature
     made_for: Mapping[int, int]  # by human seat, the number of moves made for it after time-outs
-    missing: tuple[str, ...]  # the requirements of the next level that are not met
-    outside: tuple[str, ...]  # evidence that does not depend on the operator
-    unchecked: tuple[str, ...]  # evidence that could not be checked, and why
+    missing: tuple[Sentence, ...]  # the requirements of the next level that are not met
+    outside: tuple[Sentence, ...]  # evidence that does not depend on the operator
+    unchecked: tuple[Sentence, ...]  # evidence that could not be checked, and why
     backed: bool  # whether evidence from outside supports the history
     authorship: Authorship  # which events the server signed
     explanations: tuple[Explanation, ...] = ()  # what happened where a claim first fails
@@ -147,9 +150,10 @@ class Report:
         return summary_of(self.game, self.findings, self.explanations, self.authorship)
 
     @property
-    def remarks(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[Sentence, ...]:
         """Return the remarks of all checks: facts that are no failures, for readers to weigh."""
-        return tuple(dict.fromkeys(text for f in self.findings for text in f.remarks))
+        every = [one for finding in self.findings for one in finding.remarks]
+        return tuple(one for n, one in enumerate(every) if one not in every[:n])
 
     @property
     def wording(self) -> str:
@@ -191,7 +195,8 @@ class Report:
             return self.wording
         if not self.unchecked:
             return f"{self.wording}; {NOTHING_FROM_OUTSIDE}"
-        return f"{self.wording}; {' and '.join(self.unchecked)}, {AS_A_WHOLE}"
+        unchecked = " ".join(one.text for one in self.unchecked)
+        return f"{self.wording}. {unchecked} {AS_A_WHOLE}"
 
     @property
     def last_line(self) -> str:
@@ -214,6 +219,8 @@ def audit_object(report: Report) -> dict[str, Any]:
                 "check": finding.check.value,
                 "result": finding.result.value,
                 "seq": finding.seq,
+                "code": finding.code,
+                "values": dict(finding.values),
                 "reason": finding.text,
                 "rule": finding.rule,
             }
@@ -221,7 +228,7 @@ def audit_object(report: Report) -> dict[str, Any]:
         ],
         "entropy": [dict(state) for state in report.entropy],
         "timed_out": list(report.timed_out),
-        "missing": list(report.missing),
+        "missing": [one.text for one in report.missing],
         "wording": report.wording,
     }
 
@@ -300,7 +307,7 @@ def _template() -> Template:
     environment.globals |= {
         "seq": SEQ,
         "claims": CLAIMS,
-        "questions": ASKS,
+        "asks": asks,
         "signs": _SIGNS,
         "kinds": _CLASSES,
         "limits": _LIMITS,
@@ -322,21 +329,25 @@ def _found_by(finding: Finding) -> str:
     """Return what a check found, as one line."""
     where = "" if finding.seq is None else f"seq {finding.seq}: "
     rule = "" if finding.rule is None else f" [{finding.rule}]"
-    further = f"; {finding.others}" if finding.further else ""
-    return sentences(_short(f"{where}{finding.reason or ''}{rule}") + _short(further))
+    further = f" {finding.others}" if finding.further else ""
+    return _short(f"{where}{finding.reason or ''}{rule}") + _short(further)
 
 
 def _lists(report: Report) -> Iterator[tuple[str, Sequence[str], int]]:
     """Yield each list that is not empty: title, first lines, and the number of further lines."""
     lists = (
-        ("From outside", (*report.outside, *report.unchecked) or ("nothing",)),
-        ("For more", report.missing),
+        ("From outside", _texts((*report.outside, *report.unchecked)) or ("nothing",)),
+        ("For more", _texts(report.missing)),
         ("The shuffle", tuple(entropy_lines(report.entropy))),
-        ("Not signed", report.unproven),
+        ("Not signed", _texts(report.unproven)),
     )
     for title, lines in lists:
         if lines:
             yield title, lines[:MAX_LINES], max(0, len(lines) - MAX_LINES)
+
+
+def _texts(found: Iterable[Sentence]) -> tuple[str, ...]:
+    return tuple(one.text for one in found)
 
 
 def _shown(text: str) -> str:

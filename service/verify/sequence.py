@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from service.domain.ruleset import NextDealer
+from service.replay.sentences import Sentence, Values
 from service.shx.keys import KeyChange
-from service.verify.finding import Answer, Cursor, Failed, missing, not_applicable
+from service.verify.finding import (
+    Answer,
+    Cursor,
+    Failed,
+    Objection,
+    Result,
+    Unanswered,
+    not_applicable,
+)
 from service.verify.legality import short_entropy_time
 from service.verify.log import Log
 from service.verify.signatures import is_key_of_seat
+
+T = TypeVar("T")
 
 
 def check_sequence(
@@ -39,17 +50,19 @@ def check_sequence(
     table_logs.note(_foreign(distinct))
     table_logs.note(fault for game in games for fault in _own_faults(game))
     table_logs.note(_conditions(games))
-    missing_logs: list[str] = []
+    missing_logs: list[Sentence] = []
     if not cursor.failures:
         games = table_logs.ordered()
         missing_logs += table_logs.follow(games)
     missing_logs = [*_needed_log(games[0]), *missing_logs]
     if len(games) < 2 and not missing_logs:
-        raise not_applicable("no other log of this table was supplied")
+        raise not_applicable("open.one_log")
     notes = (*_notes(games), *_changes_of(games), *_key_notes(games, changes))
     if missing_logs and not cursor.failures:
-        raise missing("; ".join((*missing_logs, *notes)))
-    return Answer(text="; ".join(notes) or None, remarks=notes if cursor.failures else ())
+        first, *more = missing_logs
+        further = (*more, *notes)
+        raise Unanswered(Result.MISSING, first.code, values=first.values, notes=further)
+    return Answer(notes=notes, remarks=notes if cursor.failures else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +70,8 @@ class _Fault:
     """A fault in the sequence, and the games that it concerns."""
 
     games: tuple[Log, ...]
-    reason: str
+    code: str
+    values: Values = field(default_factory=dict)
     rule: str | None = None
     seq: int | None = 0  # of the event that shows the fault, in each of these games
 
@@ -76,23 +90,26 @@ class _TableLogs:
             if any(game in self.games for game in fault.games):
                 own = any(game.game == self.log.game for game in fault.games)
                 seq = fault.seq if own else None
-                self.cursor.note(seq, fault.reason, fault.rule)
+                self.cursor.failures.append(
+                    Objection(seq=seq, code=fault.code, values=fault.values, rule=fault.rule)
+                )
 
     def ordered(self) -> list[Log]:
         """Return the games in the order of their links; record a fault if there is no order."""
         try:
             return _ordered(self.games)
         except Failed as failed:
-            self.cursor.note(0, failed.reason)
+            self.cursor.failures.append(failed.objection)
             return list(self.games)
 
-    def follow(self, ordered: Sequence[Log]) -> list[str]:
+    def follow(self, ordered: Sequence[Log]) -> list[Sentence]:
         """Record a fault if a game does not follow the previous one; return missing evidence."""
         missing_logs = []
         last_played: Log | None = None
         for before, after in () if self.cursor.failures else pairwise(ordered):
             if before.seal is None:
-                missing_logs.append(f"the seal of game {before.game}, although a later game exists")
+                values = {"game": str(before.game)}
+                missing_logs.append(Sentence(code="open.no_seal", values=values))
                 continue
             if before.seal["type"] == "game_sealed":
                 last_played = before
@@ -132,10 +149,13 @@ def _distinct(log: Log, others: Iterable[Log]) -> list[Log]:
             differing, key=lambda pair: (pair[0] is not log, _first_difference(*pair) or 0)
         )
         seq = _first_difference(one, other)
-        text = f"{_named(one)} and {_named(other)} are two histories of one game"
         raise Failed(
             seq if one is log else None,
-            f"{text}: from seq {seq} on they differ; {_seeds(one, other)}",
+            "sequence.two_histories",
+            notes=tuple(_seeds(one, other)),
+            one=_named(one),
+            other=_named(other),
+            at=seq,
         )
     longest: dict[str, Log] = {}
     for one in sorted(every, key=lambda one: len(one.heads)):
@@ -151,19 +171,20 @@ def _first_difference(one: Log, other: Log) -> int | None:
     return next((seq for seq, (here, there) in pairs if here != there), None)
 
 
-def _seeds(one: Log, other: Log) -> str:
-    """Return a text that compares the commitments and seeds of two differing logs."""
+def _seeds(one: Log, other: Log) -> Iterator[Sentence]:
+    """Yield a comparison of the commitments and seeds of two differing logs."""
     same = one.created["commit"] == other.created["commit"]
-    text = f"{'the same' if same else 'another'} commitment to the seed"
+    yield Sentence(code="sequence.same_commitment" if same else "sequence.other_commitment")
     if one.seal is None or other.seal is None:
-        return f"{text}, and at least one log does not have the seed"
+        yield Sentence(code="sequence.no_seed")
+        return
     seed = one.seal["data"]["seed"] == other.seal["data"]["seed"]
-    return f"{text}, {'and' if same == seed else 'but'} {'the same' if seed else 'another'} seed"
+    yield Sentence(code="sequence.same_seed" if seed else "sequence.other_seed")
 
 
 def _named(log: Log) -> str:
     """Return the file name of a log; without a file, the id of its game."""
-    return log.name or f"a log of game {log.game}"
+    return log.name or str(log.game)
 
 
 def _shared(games: Sequence[Log]) -> Iterator[_Fault]:
@@ -174,21 +195,22 @@ def _shared(games: Sequence[Log]) -> Iterator[_Fault]:
     Commitments bind the game's id, so two games with the same seed have different ones.
     """
     for _, both in _shared_values(games, _seed_of):
-        text = f"games {' and '.join(map(_label, both))} were dealt from one seed"
-        yield _Fault(games=both, reason=text, seq=None)
+        values: Values = {"games": _labels(both)}
+        yield _Fault(games=both, code="sequence.one_seed", values=values, seq=None)
     for commit, both in _shared_values(games, lambda game: str(game.created["commit"])):
-        text = f"the server commitment {commit} is used twice: {', '.join(map(_label, both))}"
-        yield _Fault(games=both, reason=text)
-    for follow, both in _shared_values(games, _predecessor):
-        text = f"two games {follow}: {', '.join(map(_label, both))}"
-        yield _Fault(games=both, reason=text)
+        values = {"commit": commit, "games": _labels(both)}
+        yield _Fault(games=both, code="sequence.one_commitment", values=values)
+    for (before, table), both in _shared_values(games, _predecessor):
+        values = {"games": _labels(both), "game": before, "table": table}
+        code = "sequence.two_first" if before is None else "sequence.two_next"
+        yield _Fault(games=both, code=code, values=values)
 
 
 def _shared_values(
-    games: Sequence[Log], value: Callable[[Log], str | None]
-) -> Iterator[tuple[str, tuple[Log, ...]]]:
+    games: Sequence[Log], value: Callable[[Log], T | None]
+) -> Iterator[tuple[T, tuple[Log, ...]]]:
     """Yield each value that several games share, with these games."""
-    holders: dict[str, tuple[Log, ...]] = {}
+    holders: dict[T, tuple[Log, ...]] = {}
     for game in games:
         if (held := value(game)) is not None:
             holders[held] = (*holders.get(held, ()), game)
@@ -199,10 +221,10 @@ def _seed_of(game: Log) -> str | None:
     return None if game.seal is None else str(game.seal["data"]["seed"])
 
 
-def _predecessor(game: Log) -> str:
-    """Return which game a game follows, as a predicate; only one of a table may follow none."""
-    before, table = game.created["prev_game"], game.created["table"]
-    return f"of table {table} follow no other game" if before is None else f"follow {before}"
+def _predecessor(game: Log) -> tuple[str | None, str | None]:
+    """Return which game a game follows, and if none its table: one game of it may follow none."""
+    before = game.created["prev_game"]
+    return before, game.created["table"] if before is None else None
 
 
 def _foreign(games: Sequence[Log]) -> Iterator[_Fault]:
@@ -211,29 +233,34 @@ def _foreign(games: Sequence[Log]) -> Iterator[_Fault]:
     for game in games:
         before = by_id.get(str(game.created["prev_game"]))
         if before is not None and before.created["table"] != game.created["table"]:
-            text = f"game {_label(game)} follows {_label(before)}, a game of another table"
-            yield _Fault(games=(game, before), reason=text)
+            values = {"game": _label(game), "previous": _label(before)}
+            yield _Fault(games=(game, before), code="sequence.other_table", values=values)
 
 
 def _conditions(games: Sequence[Log]) -> Iterator[_Fault]:
     """Yield a fault if the turn limit or the clock differs from the previous hand."""
     for before, after in pairwise(games):
-        for field, name in (("turn_limit", "turn limit"), ("clock", "clock")):
-            one, other = before.created[field], after.created[field]
-            if one != other:
-                hands = f"hand {before.created['hand']} ({_named(before)})"
-                later = f"hand {after.created['hand']} ({_named(after)})"
-                text = f"the {name} was {_plain(one)} in {hands} and is {_plain(other)} in {later}"
-                yield _Fault(games=(before, after), reason=text)
+        for name in ("turn_limit", "clock"):
+            if before.created[name] != after.created[name]:
+                hands = {"hand": before.created["hand"], "next": after.created["hand"]}
+                games_of = {"game": _label(before), "other": _label(after)}
+                stated = {
+                    "found": _plain(after.created[name]),
+                    "expected": _plain(before.created[name]),
+                }
+                values = {**hands, **games_of, **stated}
+                yield _Fault(games=(before, after), code=f"sequence.{name}", values=values)
 
 
 def _plain(value: Any) -> str:
-    """Return the text for a turn limit or a clock."""
-    if value is None:
-        return "none"
-    if isinstance(value, int):
-        return str(value)
-    return f"{value['turn_seconds']} s a turn and {value['swap_seconds']} s for the exchange"
+    """Return a turn limit, or the seconds of a clock; `-` for a game without one."""
+    if value is None or isinstance(value, int):
+        return "-" if value is None else str(value)
+    return f"{value['turn_seconds']}/{value['swap_seconds']}"
+
+
+def _labels(logs: Iterable[Log]) -> tuple[str, ...]:
+    return tuple(map(_label, logs))
 
 
 def _label(log: Log) -> str:
@@ -250,25 +277,25 @@ def _own_faults(log: Log) -> Iterator[_Fault]:
     """
     created, hand = log.created, log.created["hand"]
     if created["prev_game"] == str(log.game):
-        yield _Fault(games=(log,), reason="the game names itself as the previous game")
+        yield _Fault(games=(log,), code="sequence.itself")
     if hand == 1 and created["dealer"] is not None:
         rule = log.cite("end.next_dealer")
-        text = f"seat {created['dealer']} deals the first hand without a draw"
-        yield _Fault(games=(log,), reason=text, rule=rule)
+        values = {"dealer": created["dealer"]}
+        yield _Fault(games=(log,), code="sequence.dealer", values=values, rule=rule)
     if hand != 1 and created["prev_game"] is None:
-        yield _Fault(games=(log,), reason=f"hand {hand} follows no other game")
+        yield _Fault(games=(log,), code="sequence.no_previous", values={"hand": hand})
 
 
-def _needed_log(first: Log) -> Iterator[str]:
+def _needed_log(first: Log) -> Iterator[Sentence]:
     """Yield the reason why the log before the first one is needed, if it is."""
     created, hand = first.created, first.created["hand"]
     if created["prev_game"] is None:
         return
-    text = f"the log of prev_game, {created['prev_game']}"
     if hand == 1:
-        yield f"{text}: was it an aborted attempt at hand 1?"
+        yield Sentence(code="open.first_after", values={"game": created["prev_game"]})
     elif created["dealer"] is None:
-        yield f"{text}: why was the dealer of hand {hand} drawn?"
+        values = {"hand": hand, "game": created["prev_game"]}
+        yield Sentence(code="open.drawn", values=values)
 
 
 def _ordered(games: Sequence[Log]) -> list[Log]:
@@ -281,13 +308,13 @@ def _ordered(games: Sequence[Log]) -> list[Log]:
     after = {str(game.created["prev_game"]): game for game in games}
     first = [game for game in games if str(game.created["prev_game"]) not in by_id]
     if len(first) > 1:
-        hands = ", ".join(str(game.created["hand"]) for game in first)
-        raise Failed(0, f"a game is missing: the games before hands {hands} are not among the logs")
+        hands = tuple(str(game.created["hand"]) for game in first)
+        raise Failed(0, "sequence.missing", hands=hands)
     ordered = first
     while ordered and (following := after.get(str(ordered[-1].game))) is not None:
         ordered.append(following)
     if len(ordered) < len(games):
-        raise Failed(0, "the links between the games form a circle")
+        raise Failed(0, "sequence.circle")
     return ordered
 
 
@@ -298,19 +325,20 @@ def _succession(before: Log, after: Log, played: Log | None) -> Iterator[_Fault]
     expected = hand if aborted else hand + 1
     both = (before, after)
     if created["hand"] != expected:
-        yield _Fault(games=both, reason=f"hand {created['hand']} after hand {hand}, not {expected}")
+        values = {"found": created["hand"], "hand": hand, "expected": expected}
+        yield _Fault(games=both, code="sequence.number", values=values)
     if after.events[0]["at"] < before.events[-1]["at"]:
-        text = f"hand {created['hand']} began before the previous game ended"
-        yield _Fault(games=both, reason=text)
+        values = {"hand": created["hand"]}
+        yield _Fault(games=both, code="sequence.overlap", values=values)
     dealer = before.created["dealer"] if aborted else next_dealer(before)
     if played is not None and aborted:
         dealer = next_dealer(played)
     same_seats = after.seats == before.seats or None in (dealer, created["dealer"])
     if same_seats and created["dealer"] != dealer:
-        stated = "drawn" if created["dealer"] is None else f"seat {created['dealer']}"
-        due = "drawn" if dealer is None else f"seat {dealer}"
-        reason = f"the dealer of game {after.game} is {stated}, not {due}"
-        yield _Fault(games=both, reason=reason, rule=_dealer_rule(before))
+        code = "sequence.dealer_drawn" if created["dealer"] is None else "sequence.next_dealer"
+        code = "sequence.dealer_not_drawn" if dealer is None else code
+        values = {"game": str(after.game), "dealer": created["dealer"], "due": dealer}
+        yield _Fault(games=both, code=code, values=values, rule=_dealer_rule(before))
 
 
 def _dealer_rule(log: Log) -> str | None:
@@ -323,50 +351,52 @@ def _dealer_rule(log: Log) -> str | None:
     return log.cite("end.next_dealer" if by_ruleset else "model.next_dealer")
 
 
-def _notes(games: Sequence[Log]) -> list[str]:
-    notes = []
+def _notes(games: Sequence[Log]) -> Iterator[Sentence]:
     if games[0].created["prev_game"] is not None and not any(_needed_log(games[0])):
-        notes.append(f"the games before hand {games[0].created['hand']} were not supplied")
+        yield Sentence(code="sequence.earlier", values={"hand": games[0].created["hand"]})
     for game in games:
         seal = game.seal
         if seal is not None and seal["type"] == "game_aborted":
-            notes.append(f"aborted: {game.game} ({_why(game, seal['data'])})")
-    return notes
+            yield _aborted(game, seal["data"])
+            short = short_entropy_time(game)
+            if short is not None:
+                yield short
 
 
-def _changes_of(games: Sequence[Log]) -> Iterator[str]:
+def _changes_of(games: Sequence[Log]) -> Iterator[Sentence]:
     """Yield a note for each change of the ruleset or of the number of seats between hands."""
     for before, after in pairwise(games):
         one, other, hand = before.created, after.created, after.created["hand"]
         if one["ruleset_hash"] != other["ruleset_hash"]:
-            named = f"{one['ruleset']['id']}, then {other['ruleset']['id']}"
-            yield f"the ruleset or its options changed: {named}: in hand {hand}"
+            rules = {"ruleset": one["ruleset"]["id"], "other": other["ruleset"]["id"]}
+            yield Sentence(code="sequence.ruleset", values={"hand": hand, **rules})
         if before.seats != after.seats:
-            yield f"{after.seats} seats instead of {before.seats}: in hand {hand}"
+            values = {"found": after.seats, "expected": before.seats, "hand": hand}
+            yield Sentence(code="sequence.seats", values=values)
 
 
-def _key_notes(games: Sequence[Log], changes: Sequence[KeyChange]) -> list[str]:
-    """Return a note for each changed key of a seat, and whether the previous key signed it."""
-    notes = []
+def _key_notes(games: Sequence[Log], changes: Sequence[KeyChange]) -> Iterator[Sentence]:
+    """Yield a note for each changed key of a seat, and whether the previous key signed it."""
     for before, after in pairwise(games):
         seats = enumerate(zip(before.created["seats"], after.created["seats"], strict=False))
         for seat, (old, new) in seats:
             if old["key"] != new["key"]:
-                text = _key_note(after, seat, old["key"], new["key"], changes)
-                notes.append(f"{text}: seat {seat} in hand {after.created['hand']}")
-    return notes
+                code = _key_note(after, seat, old["key"], new["key"], changes)
+                values = {"seat": seat, "hand": after.created["hand"]}
+                yield Sentence(code=code, values=values)
 
 
 def _key_note(
     log: Log, seat: int, old: str | None, new: str | None, changes: Sequence[KeyChange]
 ) -> str:
     if new is None:
-        return "key removed"
+        return "sequence.key_removed"
     if old is not None and is_key_of_seat(log, seat, old, new, changes):
-        return "key changed, signed by the previous key"
-    return "new key"
+        return "sequence.key_signed"
+    return "sequence.key_new"
 
 
-def _why(game: Log, data: Mapping[str, Any]) -> str:
-    seat = None if data["seat"] is None else f"seat {data['seat']}"
-    return ", ".join(filter(None, (data["cause"], seat, short_entropy_time(game))))
+def _aborted(game: Log, data: Mapping[str, Any]) -> Sentence:
+    values = {"game": str(game.game), "cause": data["cause"], "seat": data["seat"]}
+    code = "sequence.aborted" if data["seat"] is None else "sequence.aborted_seat"
+    return Sentence(code=code, values=values)

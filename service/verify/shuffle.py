@@ -10,11 +10,8 @@ from service.shx.shuffle import Shuffle, card_commitment, client_commit, server_
 from service.verify.finding import Cursor, Failed, missing, not_applicable
 from service.verify.log import Log
 
-NOT_SEALED: Final = (
-    "the secret numbers are published when the hand is over: they will show that the deck was"
-    " fixed before play"
-)
-"""The reason of checks that need the published seed."""
+NOT_SEALED: Final = "open.unsealed"
+"""The code of checks that need the published seed."""
 
 States = Sequence[Mapping[str, Any]]
 """The `mode` and `state` of each seat's entropy, as in the audit object of the API."""
@@ -76,7 +73,7 @@ def check_commitments(log: Log, cursor: Cursor) -> None:
     cursor.seq = 0
     created = log.created
     if ruleset_hash(created["ruleset"]).hex() != created["ruleset_hash"]:
-        cursor.note(0, "ruleset_hash is not the hash of the ruleset")
+        cursor.note(0, "commitments.ruleset")
     committed: dict[int, str] = {}
     for seq, event in enumerate(log.events):
         cursor.seq, data = seq, event["data"]
@@ -85,13 +82,12 @@ def check_commitments(log: Log, cursor: Cursor) -> None:
         elif event["type"] == "entropy_revealed" and data["seat"] in committed:
             value = bytes.fromhex(data["value"])
             if client_commit(log.game, data["seat"], value).hex() != committed[data["seat"]]:
-                reason = f"seat {data['seat']} revealed another value than it committed to"
-                cursor.note(seq, reason)
+                cursor.note(seq, "commitments.seat", seat=data["seat"])
     if log.seal is None:
         raise missing(NOT_SEALED)
     cursor.seq = log.end
     if server_commit(log.game, bytes.fromhex(log.seal["data"]["seed"])).hex() != created["commit"]:
-        raise Failed(log.end, "the seed is another than the one committed to")
+        raise Failed(log.end, "commitments.server")
 
 
 def check_shuffle(log: Log, cursor: Cursor) -> None:
@@ -105,7 +101,8 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
     cursor.seq = 0
     at = {event["type"]: seq for seq, event in enumerate(log.events)}
     if log.commitments is not None and len(log.commitments) != len(log.codes):
-        raise Failed(at["deck_committed"], f"{len(log.commitments)} cards, not {len(log.codes)}")
+        found, expected = len(log.commitments), len(log.codes)
+        raise Failed(at["deck_committed"], "shuffle.size", found=found, expected=expected)
     if log.seal is None:
         if "cards_dealt" in at and log.created["dealer"] is not None:
             _check_dealer(log, at["cards_dealt"], log.created["dealer"])
@@ -114,13 +111,12 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
     published = log.seal["data"]["deck"]
     if log.shuffle is None or log.commitments is None:
         if published is not None:
-            raise Failed(log.end, "a deck is published that was never committed to")
-        raise not_applicable("aborted before there was a deck")
+            raise Failed(log.end, "shuffle.no_deck")
+        raise not_applicable("open.no_deck")
     with cursor.collecting_failures():
         _check_commitments(log.shuffle, log.commitments, at["deck_committed"])
     if published is None or tuple(published) != log.shuffle.deck:
-        reason = "the published deck is not the one that was shuffled"
-        cursor.note(log.end, reason)
+        cursor.note(log.end, "shuffle.deck")
     if "cards_dealt" in at:
         named = log.created["dealer"]
         due = log.shuffle.dealer(log.seats) if named is None else named
@@ -130,13 +126,13 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
 def _check_commitments(shuffle: Shuffle, committed: Sequence[str], seq: int) -> None:
     for p, commitment in enumerate(shuffle.commitments()):
         if commitment.hex() != committed[p]:
-            raise Failed(seq, f"the commitment to position {p} is not that of the shuffled deck")
+            raise Failed(seq, "shuffle.commitment", p=p)
 
 
 def _check_dealer(log: Log, seq: int, due: int) -> None:
     dealer = log.events[seq]["data"]["dealer"]
     if dealer != due:
-        raise Failed(seq, f"seat {dealer} deals, not seat {due}")
+        raise Failed(seq, "shuffle.dealer", dealer=dealer, seat=due)
 
 
 def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
@@ -153,21 +149,21 @@ def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
         with cursor.collecting_failures():
             _check_opening(log, seq, opening)
     if not found:
-        raise not_applicable("no card was opened")
+        raise not_applicable("open.none_opened")
 
 
 def _check_opening(log: Log, seq: int, opening: Opening) -> None:
     p, card = opening["p"], opening["card"]
     if log.commitments is None or p >= len(log.commitments):
-        raise Failed(seq, f"there is no commitment to position {p}")
+        raise Failed(seq, "openings.no_commitment", p=p)
     salt = bytes.fromhex(opening["salt"])
     if card_commitment(log.game, p, card, salt).hex() != log.commitments[p]:
-        raise Failed(seq, f"the opening of position {p} as {card} is not what was committed")
+        raise Failed(seq, "openings.commitment", p=p, card=card)
     if log.deck is not None and log.deck[p : p + 1] != (card,):
-        raise Failed(seq, f"position {p} of the deck is not {card}")
+        raise Failed(seq, "openings.deck", p=p, card=card)
     data = log.events[seq]["data"]
     if data.get("opening") is opening and data.get("cards", [card]) != [card]:
-        raise Failed(seq, "the card that was opened is not the one that was played")
+        raise Failed(seq, "openings.played", card=card)
 
 
 def _openings(log: Log, shown: Iterable[Opening]) -> Iterator[tuple[int, Opening]]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from service.replay.history import MoveKind, RecordedMove
+from service.replay.sentences import Sentence
 from service.shx.curve import is_weak, key_fault
 from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.shx.keys import KeyChange, key_follows
@@ -20,7 +21,8 @@ from service.verify.log import Log
 
 Event = Mapping[str, Any]
 
-OTHER_MOVE: Final = "the event is not the move that was signed"
+OTHER_MOVE: Final = "signatures.move"
+"""The code of a move that is another one than the signed one."""
 
 
 def check_signatures(
@@ -39,14 +41,12 @@ def check_signatures(
     keys = pinned_keys(log)
     for seat, key in sorted(keys.items()):
         if is_weak(b64decode(key)):
-            reason = f"the key of seat {seat} is of small order: anyone can sign for it"
-            cursor.note(0, reason)
+            cursor.note(0, "signatures.weak", seat=seat)
         elif fault := key_fault(b64decode(key)):
-            cursor.note(0, f"the key of seat {seat}: {fault}")
+            cursor.note(0, "signatures.no_key", seat=seat, detail=fault)
     for seat, key in sorted(outside_keys.items()):
         if seat not in keys or not is_key_of_seat(log, seat, key, keys[seat], changes):
-            reason = f"the key of seat {seat} is not the one supplied from outside"
-            cursor.note(0, reason)
+            cursor.note(0, "signatures.other_key", seat=seat)
     nonces: set[str] = set()
     actions, collecting = _Actions(log), cursor.collecting_failures()
     for move in log.moves:  # all of them: later signatures show that an event was inserted
@@ -56,8 +56,8 @@ def check_signatures(
                 _check_auth(log, move, seq, keys, nonces, actions)
     departures = tuple(_departures(log))
     if not keys:
-        raise not_applicable("; ".join(("no seat has a key", *departures)))
-    return Answer(text="; ".join(departures) or None)
+        raise not_applicable("open.no_keys", notes=departures)
+    return Answer(notes=departures)
 
 
 def pinned_keys(log: Log) -> dict[int, str]:
@@ -72,21 +72,25 @@ def is_key_of_seat(log: Log, seat: int, old: str, new: str, changes: Sequence[Ke
     return key_follows(b64decode(old), b64decode(new), changes, table=table, seat=seat)
 
 
-def unproven(log: Log) -> list[str]:
-    """Return in words the moves made after time-outs, and the unsigned forfeits and departures."""
+def unproven(log: Log) -> list[Sentence]:
+    """Return the moves made after time-outs, and the unsigned forfeits and departures."""
     timed_out = [move for move in log.grouped[0] if move.timed_out]
-    made = [f"seq {m.first}: made for seat {m.seat} after a time-out" for m in timed_out]
+    made = [_unsigned("unsigned.timed_out", move) for move in timed_out]
     return [*made, *_departures(log)]
 
 
-def _departures(log: Log) -> Iterator[str]:
-    """Yield in words the seats that gave up or left without a signature of their own."""
+def _unsigned(code: str, move: RecordedMove) -> Sentence:
+    return Sentence(code=code, values={"at": move.first, "seat": move.seat})
+
+
+def _departures(log: Log) -> Iterator[Sentence]:
+    """Yield the seats that gave up or left without a signature of their own."""
     keys = pinned_keys(log)
     for move in log.grouped[0]:
         if move.kind is MoveKind.FORFEIT and move.seat not in keys:
-            yield f"seq {move.first}: the forfeit of seat {move.seat} is unproven"
+            yield _unsigned("unsigned.forfeit", move)
         elif move.kind is MoveKind.ABORT and log.events[move.first]["data"]["cause"] == "left":
-            yield f"seq {move.first}: that seat {move.seat} left is unproven"
+            yield _unsigned("unsigned.left", move)
 
 
 def signers(log: Log) -> set[int]:
@@ -198,21 +202,21 @@ def _check_auth(
     auth = event.get("auth")
     if auth is None:
         if due:
-            raise Failed(seq, f"a move of seat {move.seat}, which has a key, is not signed")
+            raise Failed(seq, "signatures.unsigned", seat=move.seat)
         return
     if not due or key is None:
-        raise Failed(seq, "this event must not have a signature")
+        raise Failed(seq, "signatures.nobodys")
     intent = auth["intent"]
     if intent["game"] != str(log.game) or intent["seat"] != move.seat:
-        raise Failed(seq, "the intent is of another game or seat")
+        raise Failed(seq, "signatures.other")
     # Before the content of the intent is judged: with a forged signature it proves nothing.
     if not intent_is_signed(b64decode(key), auth):
-        raise Failed(seq, f"the signature is not that of seat {move.seat}'s key")
+        raise Failed(seq, "signatures.forged", seat=move.seat)
     if intent["nonce"] in nonces:
-        raise Failed(seq, "its nonce was used before")
+        raise Failed(seq, "signatures.nonce", seat=move.seat)
     nonces.add(intent["nonce"])
     if not _same_move(intent["move"], event):
-        raise Failed(seq, OTHER_MOVE)
+        raise Failed(seq, OTHER_MOVE, seat=move.seat)
     _check_seen(log, move, intent["seen"], actions)
 
 
@@ -225,10 +229,10 @@ def _check_seen(log: Log, move: RecordedMove, seen: Mapping[str, Any], actions: 
     """Check that no action lies between the seen event and the move (SHX/1, section 5)."""
     place = actions.place(seen["seq"], move.first)
     if place is None or log.heads[place].hex() != seen["head"]:
-        raise Failed(move.first, "the head that was seen is not one before this move")
+        raise Failed(move.first, "signatures.seen", seat=move.seat)
     missed = actions.between(seen["seq"], move)
     if missed is not None:
-        raise Failed(move.first, f"the seat had not seen seq {missed}")
+        raise Failed(move.first, "signatures.stale", seat=move.seat, between=missed)
 
 
 def _same_move(move: Mapping[str, Any], event: Event) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from service.replay.sentences import Sentence, Values
 from service.verify.card_tracker import CardMisplaced, Zones
 from service.verify.custody import check_custody, check_hidden, followed
 from service.verify.finding import Answer, Cursor, Failed, Unanswered
@@ -60,39 +61,26 @@ class CardNotHeld:
     whole: bool = False  # whether all cards that the seat received unseen were tried
 
     @property
-    def text(self) -> str:
-        """Return in words which party can be responsible, and which substitution explains it."""
-        alone = "no player can do this alone, because the server deals and accepts moves; the"
-        alone += f" server let seat {self.seat} play a card that the seat did not hold"
-        if not self.unseen:
-            return alone
-        dealt = "or dealt the seat another card than the next of the stock"
-        return f"{alone}, {dealt}{self._explained()}"
+    def by_server(self) -> Sentence:
+        """Return what the server did, if it wrote the event."""
+        code = "substitution.play_or_deal" if self.unseen else "substitution.play"
+        return Sentence(code=code, values={"seat": self.seat})
 
-    def _explained(self) -> str:
-        ways = [
-            f"{one.actual} in place of {one.due} at the {_NAMES[one.kind]} at seq {one.seq}"
-            + (f" [{one.rule}]" if one.rule else "")
-            for one in self.substitutions
-        ]
-        if not self.tried:
-            return ""
-        beyond = "" if self.whole else "; not all cards could be tried"
-        if not ways:
-            none = "; no single card in place of another explains all that follows"
-            return none if self.whole else beyond
-        if len(ways) == 1:
-            return f"; with {ways[0]} all events after it fit{beyond}"
-        return f"; with one of these all events after it fit; {'; '.join(ways)}{beyond}"
+    @property
+    def explained(self) -> tuple[Sentence, ...]:
+        """Return which substitutions explain the play, as far as they were tried."""
+        if not self.unseen or not self.tried:
+            return ()
+        ways = tuple(map(_way, self.substitutions))
+        if not ways and self.whole:
+            return (Sentence(code="substitution.none"),)
+        beyond = () if self.whole else (Sentence(code="substitution.partly"),)
+        return (*ways, *beyond)
 
 
-_NAMES: Final[Mapping[str, str]] = {
-    "cards_dealt": "deal",
-    "cards_thrown": "throw",
-    "table_laid": "laying out",
-    "cards_drawn": "draw",
-    "blind_failed": "turning of a face-down card",
-}
+def _way(one: Substitution) -> Sentence:
+    values: Values = {"actual": one.actual, "card": one.due, "at": one.seq, "rule": one.rule}
+    return Sentence(code=f"substitution.{one.kind}", values=values)
 
 
 def unheld_of(log: Log) -> CardNotHeld | None:
@@ -112,11 +100,11 @@ def unheld_of(log: Log) -> CardNotHeld | None:
             draws += _drawn(log.events[seq], seq, zones, obtained)
             obtained.update(*zones.obtained)
     except CardMisplaced as error:
-        if error.seat is None or error.card is None or zones is None:
+        if not error.not_held or zones is None:
             return None
-        found = CardNotHeld(
-            seq=seq + 1, seat=error.seat, card=error.card, unseen=_unseen(zones, error.card)
-        )
+        card = str(error.values["card"])
+        seat = int(str(error.values["seat"]))
+        found = CardNotHeld(seq=seq + 1, seat=seat, card=card, unseen=_unseen(zones, card))
         return _searched(log, found, draws) if found.unseen and log.deck is not None else found
     return None
 

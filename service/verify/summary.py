@@ -11,11 +11,12 @@ from typing import Any, Final
 from service.domain.cards import Card
 from service.domain.words import counted
 from service.replay.captions import listed, spelled
+from service.replay.sentences import sentence
 from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.verify.claims import Claim, Explanation
-from service.verify.finding import Check, EvidenceWeight, Finding, Result
+from service.verify.clauses import MAX_WORDS, sentences
+from service.verify.finding import Check, EvidenceWeight, Finding, Result, fails
 from service.verify.log import Authorship
-from service.verify.plain import FAILS, MAX_WORDS, REMOVED, in_words, sentences
 
 FILE: Final = "FILE"
 """Placeholder for the name of the file in commands."""
@@ -78,12 +79,12 @@ def _order(explanation: Explanation) -> tuple[bool, int, bool]:
 def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
     """Return the summary of failures that name no event, or prove nothing by themselves."""
     first = failed[0]
-    detail = in_words(first.reason or "")
-    text = " ".join(filter(None, (FAILS[first.check], detail)))
+    detail = sentence(first.code, first.values) if first.code else ""
+    text = " ".join(filter(None, (fails(first.check), detail)))
     objections = [one for finding in failed for one in finding.objections]
     if all(one.weight is EvidenceWeight.NOTHING for one in objections):
         return Summary(
-            changed=f"Nothing in the record itself is shown to be changed. {detail or text}",
+            changed=f"Nothing in the record itself is shown to be changed. {detail}",
             author="Nobody can be blamed for this alone: any holder of that file can damage it.",
             proof=(
                 "Ask the player who gave you that file for it again, or leave it out."
@@ -102,7 +103,7 @@ def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
         )
     if first.check is Check.BYTES:
         return Summary(
-            changed=f"{detail or text} Which event was changed is not shown.",
+            changed=f"{detail} Which event was changed is not shown.",
             author=_CHANGED_LATER.format(_MISFIT),
             proof=_from_others(game),
         )
@@ -124,8 +125,8 @@ def _changed(explanation: Explanation) -> str:
     if removal := _removal(explanation):
         return " ".join([removal, *stated, _COUNTED])
     detail = _detail(explanation)
-    general = "" if detail and explanation.check in _SELF_EXPLAINING else FAILS[explanation.check]
-    return " ".join([place, *stated, *filter(None, (general, detail)), _COUNTED])
+    general = "" if explanation.check in _SELF_EXPLAINING else fails(explanation.check)
+    return " ".join([place, *stated, *([general] if general else []), detail, _COUNTED])
 
 
 def _removal(explanation: Explanation) -> str | None:
@@ -133,17 +134,15 @@ def _removal(explanation: Explanation) -> str | None:
     if explanation.check is not Check.CHAIN:
         return None
     line = f"is in line {explanation.seq + 1} of the record."
-    gap = re.match(r"seq is (\d+), not (\d+)", explanation.reason)
-    if gap is not None and int(gap[1]) > int(gap[2]):
-        named, due = int(gap[1]), int(gap[2])
+    named, due = (explanation.values.get(name) for name in ("named", "expected"))
+    if isinstance(named, int) and isinstance(due, int) and named > due:
         missing = f"Events {due} to {named - 1} are missing: they were removed"
         if named == due + 1:
             missing = f"Event {due} is missing: it was removed"
         return f"{missing}, or event {named} has a wrong number. Event {named} {line}"
-    broken = re.match(rf"not the event that seq (\d+) names .*{REMOVED}", explanation.reason)
-    if broken is None:
+    if explanation.code != "chain.removed":
         return None
-    before, after = int(broken[1]) - 1, int(broken[1])
+    before, after = explanation.seq, explanation.seq + 1
     why = "were removed, or one of these two was changed."
     return f"Events between event {before} and event {after} {why} Event {before} {line}"
 
@@ -165,14 +164,12 @@ _SELF_EXPLAINING: Final = (
 """Checks whose sentence for the reason needs no general sentence before it."""
 
 
-def _detail(explanation: Explanation) -> str | None:
+def _detail(explanation: Explanation) -> str:
     """Return the reason of the failure in plain words; with the seat on turn if another moved."""
-    late = re.search(r"seat (\d+) may not act now", explanation.reason)
-    if late is None:
-        return (
-            " ".join(filter(None, (in_words(explanation.reason), *_meaning(explanation)))) or None
-        )
-    seat = int(late[1])
+    if explanation.code != "legality.not_on_turn":
+        reason = sentence(explanation.code, explanation.values)
+        return " ".join((reason, *_rule(explanation), *_meaning(explanation)))
+    seat = explanation.values["seat"]
     if explanation.kind in EXCHANGE:
         return f"Seat {seat} could not exchange cards any more: it was ready already."
     if explanation.due not in (None, seat):
@@ -183,9 +180,14 @@ def _detail(explanation: Explanation) -> str | None:
     return f"It was not the turn of seat {seat}."
 
 
+def _rule(explanation: Explanation) -> Iterator[str]:
+    if explanation.rule is not None:
+        yield sentence("report.rule", {"rule": explanation.rule})
+
+
 def _meaning(explanation: Explanation) -> Iterator[str]:
     """Yield what follows from the failure: the card of a burn, and what a signature shows."""
-    if explanation.on_top is not None and re.match(_BURN, explanation.reason):
+    if explanation.on_top is not None and _is_of_a_burn(explanation):
         yield f"The last card played before it is {spelled(Card(explanation.on_top))}."
     if explanation.signed_move is not None:
         yield f"The player signed this: {_move_in_words(explanation.signed_move)}."
@@ -195,13 +197,18 @@ def _meaning(explanation: Explanation) -> Iterator[str]:
 
 def _shows_earlier_change(explanation: Explanation) -> bool:
     """Return whether a valid signature shows that an event before the move was changed."""
-    return re.match(r"the head that was seen|the seat had not seen", explanation.reason) is not None
+    return explanation.code in ("signatures.seen", "signatures.stale")
+
+
+def _is_of_a_burn(explanation: Explanation) -> bool:
+    """Return whether the failure is at a burn, or at one that is left out."""
+    code = explanation.code
+    instead = code == "legality.instead" and explanation.values["event"] == "pile_burned"
+    return instead or code.startswith(("legality.cause_", "legality.unburned_"))
 
 
 MAX_CARDS: Final = 4
 """The most cards of a play that are named in a sentence."""
-
-_BURN: Final = r"cause is |(?:the event is )?pile_burned"
 
 _MOVES: Final = {
     "play_blind": "turn a face-down card",

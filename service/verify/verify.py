@@ -10,6 +10,7 @@ from functools import partial
 from types import FrameType
 from typing import Any, Final, TypeVar
 
+from service.replay.sentences import Sentence, Values
 from service.shx.bundle import OPENINGS, PROOF, Bundle
 from service.shx.canonical import MAX_LINE, RecordError, parse
 from service.shx.validators import OPENING, each
@@ -117,10 +118,10 @@ def _run_all(
     """Run the checks in their order: add each finding to `findings`, and return the answers."""
     answers: dict[Check, Answer] = {}
     for check in Check:
-        late = Finding(check=check, result=Result.MISSING, reason=BUDGET), Answer()
+        late = Finding(check=check, result=Result.MISSING, code=BUDGET), Answer()
         if check is not Check.BYTES and not log.events and not budget.spent:
-            reason = "no event could be read"
-            findings.append(Finding(check=check, result=Result.MISSING, reason=reason))
+            nothing = Finding(check=check, result=Result.MISSING, code="open.nothing_read")
+            findings.append(nothing)
             continue
         run = partial(_run, check, runs[check])
         finding, answers[check] = budget.attempt(run, late)
@@ -146,7 +147,7 @@ def _runs(
     proof = bundle.files.get(PROOF) if outside.proof is None else outside.proof
     policy = Policy(keys=outside.witness_keys, quorum=outside.quorum, required=outside.witnessed)
     trust = Trust(keys=outside.server_keys, listed=outside.listed)
-    own = {bundle.files[name]: f"{name} of the bundle" for name in sorted(bundle.files)}
+    own = {bundle.files[name]: name for name in sorted(bundle.files)}
     notes = Notes(
         supplied=outside.receipts, bundled=bundle.receipts, files={**own, **outside.files}
     )
@@ -178,20 +179,29 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     try:
         answer = run(at) or answer
     except Failed as failed:
-        at.note(failed.seq, failed.reason, failed.rule, weight=failed.weight)
+        at.failures.append(failed.objection)
     except Unanswered as other:
-        left = Finding(check=check, result=other.result, reason=other.reason, remarks=other.remarks)
+        left = Finding(
+            check=check,
+            result=other.result,
+            code=other.code,
+            values=other.values,
+            notes=other.notes,
+            remarks=other.remarks,
+        )
     except Exception as error:  # noqa: BLE001 - malformed content is a finding, never a crash
-        reason = "cannot be checked: it refers to a card, seat or event that does not exist"
-        if not isinstance(error, ValueError | LookupError):
-            reason = f"cannot be checked: {type(error).__name__}: {error}"[:200]
         if not at.failures:  # after a recorded failure the error is only its consequence
-            at.note(at.seq, reason)
+            if isinstance(error, ValueError | LookupError):
+                at.note(at.seq, "unfollowed")
+            else:
+                at.note(at.seq, "stopped", error=f"{type(error).__name__}: {error}"[:200])
     answer = replace(answer, signed=tuple(at.signed), contradicted=at.contradicted)
     if at.failures:
         answer = replace(answer, reach=None)
         return finding_of(check, at.failures, remarks=answer.remarks), answer
-    passed = Finding(check=check, result=Result.PASS, reason=answer.text, remarks=answer.remarks)
+    passed = Finding(
+        check=check, result=Result.PASS, notes=answer.notes, remarks=answer.remarks
+    )
     return left or passed, answer
 
 
@@ -221,11 +231,11 @@ def _with_unheld(finding: Finding, unheld: CardNotHeld | None, authorship: Autho
     if unheld is None:
         return finding
     if unheld.unseen and finding.check is Check.DEAL and finding.result is Result.PASS:
-        return replace(finding, reason="only for the cards that were shown; see custody")
+        return replace(finding, notes=(Sentence(code="deal.shown_only"),))
     if (finding.check, finding.seq) != (Check.CUSTODY, unheld.seq):
         return finding
-    text = authorship.text(unheld.seq, unheld.text)
-    return replace(finding, reason=f"{finding.reason}; {text}")
+    authors = authorship.authors(unheld.seq, unheld.by_server)
+    return replace(finding, notes=(*finding.notes, *authors, *unheld.explained))
 
 
 def _required(outside: OutsideEvidence) -> tuple[Check, ...]:
@@ -248,8 +258,7 @@ def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
         shown = parse(data, limit=64 * MAX_LINE)
         each(OPENING)(shown, OPENINGS)
     except RecordError as error:
-        where = "" if error.detail.startswith(OPENINGS) else f"{OPENINGS}: "
-        raise Failed(log.end, f"{where}{error.detail}") from None
+        raise Failed(log.end, "openings.malformed", detail=error.detail) from None
     _check_own(bundle, log, shown)
     return list(shown)
 
@@ -260,29 +269,31 @@ def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> 
     if log.seal is not None or not shown:
         return
     if profile != "seat" or int(seat) >= log.seats:
-        reason = "only the bundle of a seat may open cards before the seal"
-        raise Failed(log.end, f"{OPENINGS}: {reason}")
+        raise Failed(log.end, "openings.not_of_a_seat")
     own = positions_obtained(log, int(seat))
     others = sorted(opening["p"] for opening in shown if opening["p"] not in own)
     if others:
-        reason = f"{OPENINGS}: position {others[0]} was never dealt to or drawn by seat {seat}"
-        raise Failed(log.end, reason)
+        raise Failed(log.end, "openings.not_own", p=others[0], seat=int(seat))
 
 
-def _keys_needed(log: Log, outside: OutsideEvidence) -> list[str]:
+def _keys_needed(log: Log, outside: OutsideEvidence) -> list[Sentence]:
     """Return what is missing for L3, which needs a key and a signed move of each human seat."""
     if not log.begins:
-        return ["a log that can be read"]
+        return [Sentence(code="more.readable")]
     humans = [s for s, setup in enumerate(log.created["seats"]) if setup["kind"] == "human"]
     if not humans:
-        return ["L3 does not apply: no human sat at the table"]
+        return [Sentence(code="more.no_human")]
     pinned = pinned_keys(log)
     keyless = [seat for seat in humans if seat not in pinned]
-    needs = [f"seat {seat} has no key: nothing it did is signed" for seat in keyless]
+    needs = [_needed("more.no_key", seat) for seat in keyless]
     asked = [seat for seat in humans if seat in pinned and seat not in outside.seat_keys]
-    needs += [f"the key of seat {seat}, from outside" for seat in asked]
+    needs += [_needed("more.seat_key", seat) for seat in asked]
     silent = sorted(set(humans) & set(pinned) - signers(log))
-    return needs + [f"seat {seat} signed no move of this hand after the deal" for seat in silent]
+    return needs + [_needed("more.no_move", seat) for seat in silent]
+
+
+def _needed(code: str, seat: int) -> Sentence:
+    return Sentence(code=code, values={"seat": seat})
 
 
 def _passed(findings: Sequence[Finding], check: Check) -> bool:
@@ -304,61 +315,60 @@ def _outside(
     answers: Mapping[Check, Answer],
     findings: Sequence[Finding],
     authorship: Authorship,
-) -> list[str]:
-    """Return the evidence from outside in words, whether it supports or contradicts the log."""
+) -> list[Sentence]:
+    """Return the evidence from outside, whether it supports or contradicts the log."""
     lines = [*answers.get(Check.RECEIPTS, Answer()).outside]
     if outside.seat_keys:
-        seats = ", ".join(str(seat) for seat in sorted(outside.seat_keys))
-        lines.append(f"the keys of seats {seats}")
+        keys: Values = {"seats": tuple(sorted(outside.seat_keys)), "n": len(outside.seat_keys)}
+        lines.append(Sentence(code="outside.seat_keys", values=keys))
     if _passed(findings, Check.ANCHOR):
-        lines.append("the server's key signed a checkpoint of the public log that covers this log")
+        lines.append(Sentence(code="outside.anchor"))
     if _passed(findings, Check.WITNESS):
-        lines.append("the keys of witnesses cosigned that checkpoint")
+        lines.append(Sentence(code="outside.witness"))
     if _failed(findings, Check.CHAIN) and authorship.signed:
-        lines.append(f"the server's signatures cover seq {authorship.signed_ranges}")
+        covered = {"ranges": authorship.signed_ranges}
+        lines.append(Sentence(code="outside.signed", values=covered))
     return lines
 
 
-def _unchecked(outside: OutsideEvidence) -> Iterator[str]:
+def _unchecked(outside: OutsideEvidence) -> Iterator[Sentence]:
     """Yield evidence from outside that proves nothing because its key or receipt is missing."""
     if outside.server_keys:
         if not outside.receipts and outside.proof is None:
-            yield "the server's key was supplied without a receipt that it signed"
+            yield Sentence(code="unchecked.key")
         return
     count = len(outside.receipts)
     if count:
-        many = "1 receipt was" if count == 1 else f"{count} receipts were"
-        yield f"{many} supplied without the server's key, which is missing"
+        yield Sentence(code="unchecked.receipts", values={"n": count})
     if outside.proof is not None:
-        yield "a proof of the public log was supplied without the server's key, which is missing"
+        yield Sentence(code="unchecked.proof")
 
 
 def _missing(
     log: Log,
     level: str | None,
     up_to: int | None,
-    needs: list[str],
+    needs: list[Sentence],
     outside: OutsideEvidence,
     *,
     unfinished: bool,
-) -> list[str]:
+) -> list[Sentence]:
     """Return the requirements of the next level that are not met."""
     lines = []
     if unfinished:
-        return ["more time: some checks were not finished within the budget"]
+        return [Sentence(code="more.time")]
     if log.seal is None:
-        lines.append("the seal of the game")
+        lines.append(Sentence(code="more.seal"))
     match level:
         case None | "L0":
             return []
         case "L1":
             keyless = outside.receipts and not outside.server_keys
-            receipt = "a receipt from outside, with the server's key"
-            lines.append("the server's key, for the supplied receipts" if keyless else receipt)
+            lines.append(Sentence(code="more.server_key" if keyless else "more.receipt"))
         case "L2":
             lines += needs
     if up_to is not None and up_to < log.end:
-        lines.append(f"a receipt for the events after seq {up_to}")
+        lines.append(Sentence(code="more.later_receipt", values={"at": up_to}))
     return lines
 
 

@@ -90,18 +90,18 @@ def check_throw(game: Game, event: Event, seq: int) -> None:
     Raises Failed for a throw that the rules do not allow.
     """
     if not isinstance(event, CardsThrown):
-        raise Failed(seq, "not a throw")
+        raise Failed(seq, "legality.no_throw")
     rule = game.ruleset.cite("deal.throws")
     ranks = {rank_of(card) for card in (*event.cards, *game.pile)}
     if len(ranks) != 1 or not ranks <= set(game.ruleset.deal.throws):
-        raise Failed(seq, "these cards may not be thrown", rule)
+        raise Failed(seq, "legality.thrown_cards", rule)
     if event.count != min(len(event.cards), len(game.stock)):
-        raise Failed(seq, "not as many cards are drawn as were thrown", rule)
+        raise Failed(seq, "legality.thrown_drawn", rule)
     if event.cards != in_code_order(event.cards):
-        raise Failed(seq, "the thrown cards are not in the order of their codes", rule)
+        raise Failed(seq, "legality.thrown_order", rule)
     earliest = 0 if game.thrower is None else _after_dealer(game, game.thrower)
     if _after_dealer(game, event.seat) < earliest:
-        raise Failed(seq, "a seat throws out of order: left of the dealer comes first", rule)
+        raise Failed(seq, "legality.thrown_turn", rule)
 
 
 def _after_dealer(game: Game, seat: Seat) -> int:
@@ -171,12 +171,12 @@ def _with_failing_card(game: Game, event: BlindFailed, seq: int) -> Game:
         return game
     if game.ruleset.pick_up.show_blind:
         rule = game.ruleset.cite("pick_up.show_blind", "model.blind")
-        raise Failed(seq, "a failed face-down card stayed hidden; by the rules all see it", rule)
+        raise Failed(seq, "legality.opening_shown", rule)
     codes = ordered_deck(decks=setup.decks, jokers=setup.jokers, partial=setup.partial)
     for card in codes:
         if not fits_alone(game, card):
             return _with_card(game, Opening(p=position, card=card))
-    raise Failed(seq, "any card would have fitted", game.ruleset.cite("model.blind"))
+    raise Failed(seq, "legality.any_fits", game.ruleset.cite("model.blind"))
 
 
 def fits_alone(game: Game, card: Card) -> bool:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from functools import cache
 from uuid import UUID
 
+from service.replay.sentences import Sentence
 from service.shx.bundle import OPENINGS, Bundle, read_bundle, write_bundle
 from service.shx.canonical import canonical
 from service.shx.chain import head
@@ -112,8 +113,8 @@ def test_the_keys_of_all_human_seats_raise_the_level_to_l3() -> None:
     report = report_on(lines, some)
     assert report.level == "L2"
     assert report.missing == (
-        "the key of seat 1, from outside",
-        "the key of seat 2, from outside",
+        Sentence(code="more.seat_key", values={"seat": 1}),
+        Sentence(code="more.seat_key", values={"seat": 2}),
     )
 
 
@@ -131,14 +132,14 @@ def test_a_move_signed_before_the_deal_was_seen_does_not_count_for_l3() -> None:
         evidence = replace(with_receipts(receipt(lines, len(lines) - 1)), seat_keys=seats)
         report = report_on(lines, evidence)
         assert (failing(report), report.level) == ({}, level)
-    assert report.missing == ("seat 1 signed no move of this hand after the deal",)
+    assert report.missing == (Sentence(code="more.no_move", values={"seat": 1}),)
 
 
 def test_l3_does_not_apply_to_a_game_without_human_seats() -> None:
     lines = tuple(made_game(Plan(name="bots", bots=True)))
     report = report_on(lines, with_receipts(receipt(lines, len(lines) - 1)))
     assert report.level == "L2"
-    assert report.missing == ("L3 does not apply: no human sat at the table",)
+    assert report.missing == (Sentence(code="more.no_human"),)
 
 
 def test_a_manifest_of_another_game_is_caught() -> None:

@@ -47,7 +47,7 @@ def test_the_games_of_a_table_follow_one_another_and_aborted_attempts_are_listed
     first, aborted, second = table()
     result, reason = sequence_of(second, first, aborted)
     assert result is Result.PASS
-    assert reason == f"aborted: {json.loads(aborted[0])['game']} (operator)"
+    assert reason == f"Game {json.loads(aborted[0])['game']} was broken off (operator)."
 
 
 def test_a_missing_game_is_caught() -> None:
@@ -64,7 +64,7 @@ def test_two_games_with_the_same_predecessor_are_caught() -> None:
     result, reason = sequence_of(first, aborted, rival)
     games = [json.loads(lines[0])["game"] for lines in (first, aborted, rival)]
     assert result is Result.FAIL
-    assert reason == f"two games follow {games[0]}: {games[1]}, {games[2]}"
+    assert reason == f"Two games follow game {games[0]}: {games[1]}, {games[2]}."
 
 
 def test_a_wrong_next_dealer_is_caught() -> None:
@@ -73,7 +73,7 @@ def test_a_wrong_next_dealer_is_caught() -> None:
     wrong = _next(first, Plan(name="wrong dealer", hand=2, dealer=dealer))
     result, reason = sequence_of(first, wrong)
     assert result is Result.FAIL
-    assert reason is not None and "the dealer of game" in reason
+    assert reason is not None and "but the rules give the deal to seat" in reason
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_wrong_hand_number_is_caught() -> None:
     first, _, _ = table()
     dealer = json.loads(first[-2])["data"]["shithead"]
     result, reason = sequence_of(first, _next(first, Plan(name="n", hand=4, dealer=dealer)))
-    assert (result, reason) == (Result.FAIL, "hand 4 after hand 1, not 2")
+    assert (result, reason) == (Result.FAIL, "Hand 4 follows hand 1. It should be hand 2.")
 
 
 def test_a_server_commitment_used_twice_is_caught() -> None:
@@ -149,8 +149,8 @@ def test_diverging_logs_of_one_game_are_caught_and_an_earlier_copy_is_accepted()
     forgery.events[-1]["at"] = forgery.events[-2]["at"] = "2026-11-21T23:00:00.000000Z"
     result, reason = sequence_of(first, forgery.lines())
     assert result is Result.FAIL
-    assert reason is not None and "are two histories of one game: from seq " in reason
-    assert "the same commitment to the seed, and the same seed" in reason
+    assert reason is not None and "are two histories of one game: from event " in reason
+    assert "the same secret number. They have the same secret number." in reason
 
 
 def test_if_several_histories_diverge_the_verified_log_is_reported_first() -> None:
@@ -175,7 +175,7 @@ def test_if_several_histories_diverge_the_verified_log_is_reported_first() -> No
     )[0]
     sequence = next(f for f in other.findings if f.check is Check.SEQUENCE)
     assert (sequence.result, sequence.seq) == (Result.FAIL, None)
-    assert "a and b are two histories of one game: from seq " in (sequence.reason or "")
+    assert "a and b are two histories of one game: from event " in (sequence.reason or "")
     strange = Forgery(table()[1])
     strange.data(0)["turn_limit"] += 1
     more = [Bundle(lines=lines) for lines in (table()[1], strange.lines())]
@@ -195,10 +195,10 @@ def test_changed_rules_and_seats_in_a_later_hand_are_reported() -> None:
     result, sentence = sequence_of(first, aborted, other)
     assert result is Result.PASS
     assert sentence is not None
-    assert "the ruleset or its options changed: shithead, then leeds: in hand 2" in sentence
-    assert "4 seats instead of 3: in hand 2" in sentence
+    assert "From hand 2 on the rules or their options are others: shithead, then leeds." in sentence
+    assert "From hand 2 on the table has 4 seats instead of 3." in sentence
     unchanged = sequence_of(*table())[1] or ""
-    assert "options changed" not in unchanged and "instead of" not in unchanged
+    assert "options" not in unchanged and "instead of" not in unchanged
 
 
 def test_an_unreadable_log_does_not_affect_the_reports_of_the_others() -> None:

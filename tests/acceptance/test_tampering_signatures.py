@@ -9,6 +9,7 @@ from uuid import UUID
 
 import pytest
 
+from service.replay.sentences import Sentence
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check
 from tests.random_games import Plan, made_game, private_key, public_text
@@ -164,7 +165,9 @@ def test_a_forfeit_of_a_seat_without_a_key_passes_and_is_listed_as_unproven() ->
     seq = _given_up_by_the_server(forgery, 1)
     report = report_on(forgery.lines())
     assert not failing(report)
-    assert report.unproven == (f"seq {seq}: the forfeit of seat 1 is unproven",)
+    assert report.unproven == (
+        Sentence(code="unsigned.forfeit", values={"at": seq, "seat": 1}),
+    )
 
 
 def test_a_signed_forfeit_passes() -> None:

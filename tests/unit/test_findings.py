@@ -101,7 +101,7 @@ def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str)
             finding = on_move(findings_at(lines, seq))
             assert finding is not None
             assert finding["rule"] == rules[0]
-            assert str(finding["text"]).endswith(f"allowed by {', '.join(rules)}")
+            assert finding["values"] == {"rules": tuple(rules)}
         cited = True
     assert cited
 
@@ -163,12 +163,12 @@ def test_a_second_broken_rule_is_found_at_its_own_event() -> None:
     for seq in (one, two):
         finding, *_ = findings_at(forgery.lines(), seq)
         assert finding["result"] == "fail"
-        assert finding["text"] == "legality fails here: cause is set, the rules give rank"
+        assert (finding["check"], finding["code"]) == ("event", "legality.cause_rank")
     later, *checks = findings_at(forgery.lines(), two + 1)
     assert later["result"] == "missing"
-    assert "checks fail before this event (legality)" in str(later["text"])
+    assert (later["code"], later["values"]) == ("move.earlier", {"checks": ("legality",)})
     legality = next(check for check in checks if check["check"] == "legality")
-    assert str(legality["text"]).endswith(f"; 1 more, at seq {two}")
+    assert str(legality["text"]).endswith(f" 1 more, at event {two}.")
 
 
 def test_a_charge_of_collusion_gets_no_result() -> None:

@@ -32,7 +32,7 @@ from service.shx.receipts import statement_commitment
 from service.store.directory import Directory
 from service.store.disputes import SealedVote
 from service.store.events import EventStore, StreamKind
-from service.verify.plain import finding_in_words
+from service.verify.stored_findings import in_words
 
 MAX_FINDINGS_BYTES = 1 << 20
 MAX_IN_A_BUNDLE = 20
@@ -86,7 +86,7 @@ class DisputeFiles:
             return []
         opened = self.keyring.open(found.key_id, found.sealed, findings_associated(identity))
         return [
-            {**finding, "plain": finding_in_words(finding)[0]}
+            {"code": None, "values": {}, **finding, "plain": in_words(finding)}
             for finding in parse(opened, limit=MAX_FINDINGS_BYTES)
         ]
 

@@ -50,6 +50,7 @@ from service.replay.history import (
     move_around,
     move_behind,
 )
+from service.replay.sentences import Sentence
 from service.rulesets.statements import Rules, cited, rules_allowing, rules_behind
 from service.shx.bundle import PROOF, Bundle
 from service.shx.canonical import canonical, format_time, sha256
@@ -59,30 +60,10 @@ from service.shx.tlog.notes import NoteVerifier
 from service.store.disputes import DisputeRepository
 from service.store.events import Commit, StoreUnavailable
 from service.verify.evidence import OutsideEvidence
-from service.verify.finding import Check, Finding, Result
-from service.verify.plain import ON_THE_MOVE
+from service.verify.finding import Check, Result
 from service.verify.report import Report
+from service.verify.stored_findings import ON_THE_MOVE, finding_json
 from service.verify.verify import verify_bundle
-
-_STATEMENTS: Final[Mapping[Check, str]] = {
-    Check.BYTES: "every event has the required format",
-    Check.CHAIN: "no event is missing, changed or inserted",
-    Check.ORDER: "the events are in order",
-    Check.COMMITMENTS: "the seeds match their commitments",
-    Check.SHUFFLE: "the deck follows from the seeds",
-    Check.OPENINGS: "every card shown matches its commitment",
-    Check.DEAL: "every card went where the deal puts it",
-    Check.CUSTODY: "each card was in one place, and no seat played a card that it did not hold",
-    Check.LEGALITY: "the rules allow every action and give its outcome, the clock included",
-    Check.HIDDEN: "blind cards that were kept hidden were unplayable",
-    Check.SIGNATURES: "signed moves are signed by their seats",
-    Check.RECEIPTS: "receipts name heads of this log",
-    Check.ANCHOR: "the public log has this game",
-    Check.WITNESS: "witnesses saw the public log",
-    Check.SEAL: "the game is sealed",
-    Check.SEQUENCE: "the table's hands follow one another",
-}
-
 
 _NOTHING: Final = OutsideEvidence()
 
@@ -105,40 +86,28 @@ def findings_on(
     depends on hidden cards, or the ruleset leaves the seat a choice, there is no finding on it.
     """
     report = verify_bundle(Bundle(lines=tuple(lines), files=files), outside)
-    found = [_finding(finding) for finding in report.findings]
+    found = [finding_json(finding) for finding in report.findings]
     if PROOF not in files:
         found = [_with_proof_missing(one, sealed=report.sealed) for one in found]
     if charge is Charge.COLLUSION:
-        text = "a record cannot show whether players spoke to one another"
-        missing = Result.MISSING.value
-        return [{**_about(seq), "result": missing, "text": text, "rule": None}, *found]
+        return [_on_event(seq, Result.MISSING, Sentence(code="move.collusion")), *found]
     about = _on_move(game, lines, seq, report, cites)
     return found if about is None else [about, *found]
 
 
-def _about(seq: int) -> dict[str, Any]:
-    return {"check": ON_THE_MOVE, "seq": seq}
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    text = finding.text or _STATEMENTS[finding.check]
+def _on_event(
+    seq: int, result: Result, about: Sentence, rule: str | None = None
+) -> dict[str, Any]:
+    """Return a finding on the disputed move."""
     return {
-        "check": finding.check.value,
-        "result": finding.result.value,
-        "seq": finding.seq,
-        "text": text,
-        "rule": finding.rule,
+        "check": ON_THE_MOVE,
+        "result": result.value,
+        "seq": seq,
+        "code": about.code,
+        "values": dict(about.values),
+        "text": about.text,
+        "rule": rule,
     }
-
-
-_NO_PROOF_YET: Final = (
-    "the public log had no proof of this game yet when this was checked; it is checked again, and "
-    "the evidence of the game contains the proof, as soon as there is one"
-)
-_PROOF_AFTER_SEAL: Final = (
-    "the public log confirms a game within seconds after it is sealed, and this is checked again "
-    "then"
-)
 
 
 def _with_proof_missing(finding: dict[str, Any], *, sealed: bool) -> dict[str, Any]:
@@ -146,7 +115,8 @@ def _with_proof_missing(finding: dict[str, Any], *, sealed: bool) -> dict[str, A
     about = finding["check"] in (Check.ANCHOR.value, Check.WITNESS.value)
     if not about or finding["result"] != Result.MISSING.value:
         return finding
-    return {**finding, "text": _NO_PROOF_YET if sealed else _PROOF_AFTER_SEAL}
+    why = Sentence(code="open.no_proof_yet" if sealed else "open.proof_after_seal")
+    return {**finding, "code": why.code, "values": {}, "text": why.text}
 
 
 def _on_move(
@@ -157,26 +127,24 @@ def _on_move(
     failed = [f for f in report.findings if f.result is Result.FAIL]
     every = [(f.check, one) for f in failed for one in f.objections]
     here = [(c, one) for c, one in every if one.seq is not None and one.seq in move]
-    about = _about(seq)
     if here:
-        check, one = min(here, key=lambda found: found[1].seq != seq)
-        text = f"{check} fails here: {one.reason}"
-        return {**about, "result": "fail", "text": text, "rule": one.rule}
+        _, one = min(here, key=lambda found: found[1].seq != seq)
+        about = Sentence(code=one.code, values=one.values)
+        return {**_on_event(seq, Result.FAIL, about, one.rule), "text": one.reason}
     earlier = [f for f in failed if f.seq is None or f.seq < seq]
     if earlier:
-        checks = ", ".join(finding.check for finding in earlier)
-        text = f"checks fail before this event ({checks}), so it is not judged here"
-        return {**about, "result": "missing", "text": text, "rule": None}
+        checks = tuple(finding.check.value for finding in earlier)
+        about = Sentence(code="move.earlier", values={"checks": checks})
+        return _on_event(seq, Result.MISSING, about)
     before = None
     if move.first:
         before = with_cites(load(game, lines[: move.first], seed=None), cites).game
     rules = rules_of_move(before, lines, move, sealed=report.sealed)
     if rules is None:
         return None
-    allowed = f"; allowed by {', '.join(rules)}" if rules else ""
-    text = "all cards considered" if report.sealed else "judged by public information only"
-    text = f"this is what the rules allow, {text}{allowed}"
-    return {**about, "result": "pass", "text": text, "rule": rules[0] if rules else None}
+    code = "move.allowed_all" if report.sealed else "move.allowed_public"
+    about = Sentence(code=code, values={"rules": rules})
+    return _on_event(seq, Result.PASS, about, rules[0] if rules else None)
 
 
 def _is_allowed(findings: Sequence[Mapping[str, Any]]) -> bool:

@@ -119,7 +119,8 @@ def test_findings_are_repeated_when_the_public_log_has_the_proof(
     seal(ada, game)
     early = examined(world, dispute)["anchor"]
     assert early["result"] == "missing"
-    assert early["plain"] == ("The public log had no proof of this game yet when this was checked.")
+    assert early["code"] == "open.no_proof_yet"
+    assert early["plain"].startswith("The public log had no proof of this game yet")
     assert "checked again" in early["text"]
     assert not is_due(world, dispute)
     assert is_due(world, dispute, AFTER_AN_HOUR)
@@ -152,8 +153,9 @@ def test_a_receipt_of_another_history_is_a_failure(
     assert submit(ada, dispute, forged(world, game, 2)).status_code == 201
     found = examined(world, dispute)["receipts"]
     assert (found["result"], found["seq"]) == ("fail", 2)
-    assert found["plain"] == "A receipt from the server shows another course of the game."
-    assert "receipt 1 of the accuser names another history" in found["text"]
+    assert (found["code"], found["values"]) == ("receipts.head", {})
+    assert found["text"].startswith(found["plain"])
+    assert "Its name: receipt 1 of the accuser." in found["text"]
     seal(ada, game)
     assert examined(world, dispute)["receipts"]["result"] == "fail", "after the seal as well"
     refused = submit(bob, dispute, receipt_of(bob, game))

@@ -149,4 +149,5 @@ def test_the_audit_of_a_stored_hand_names_an_unproven_forfeit(world: World, ada:
     audit = world.get(f"{game}/audit").json
     [signatures] = [c for c in audit["checks"] if c["check"] == "signatures"]
     assert (signatures["result"], audit["result"]) == ("n/a", "pass")
-    assert "the forfeit of seat 0 is unproven" in signatures["reason"]
+    assert signatures["code"] == "open.no_keys"
+    assert "no signature shows that seat 0 gave up." in signatures["reason"]

@@ -161,11 +161,13 @@ def test_scripts_import_only_existing_files_and_load_nothing_from_elsewhere() ->
 
 
 def test_every_language_has_every_text_with_the_same_values() -> None:
+    """Sentences of reports, which no page loads, may be in English only."""
     english = strings()
     values = re.compile(r"\{\w+\}")
+    report = json.loads((FOLDER / "app/strings/report/en.json").read_text("utf-8"))
     for language in ("sv", "ja"):
         words = strings(language)
-        assert words.keys() == english.keys(), language
+        assert words.keys() - report.keys() == english.keys() - report.keys(), language
         for key, word in words.items():
             assert set(values.findall(word)) == set(values.findall(english[key])), (language, key)
 

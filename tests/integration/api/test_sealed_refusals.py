@@ -102,15 +102,18 @@ def test_unsealed_attempts_are_marked_wherever_they_are_shown(
     assert (UNPROVEN in (found["reason"] or "")) is (version == 1)
 
 
+OTHER_LIST = "is not the list of 2 that was sealed"
+
+
 @pytest.mark.parametrize("version", [2], indirect=True)
 @pytest.mark.parametrize(
     ("change", "result", "reason"),
     [
         (lambda data: data, "pass", None),
-        (lambda data: data + data.replace(b'"seat":0', b'"seat":1'), "fail", "names 2"),
-        (lambda data: data.replace(b'"P4"', b'"P9"'), "fail", "another hash"),
-        (lambda data: data.splitlines(keepends=True)[0], "fail", "names 2"),
-        (lambda data: None, "pass", "refusals missing"),
+        (lambda data: data + data.replace(b'"seat":0', b'"seat":1'), "fail", OTHER_LIST),
+        (lambda data: data.replace(b'"P4"', b'"P9"'), "fail", OTHER_LIST),
+        (lambda data: data.splitlines(keepends=True)[0], "fail", OTHER_LIST),
+        (lambda data: None, "pass", "The list of the 2 refused moves is not in the file"),
     ],
 )
 def test_changed_refusals_of_a_bundle_fail_and_missing_ones_are_reported(
@@ -180,7 +183,7 @@ def test_the_dispute_files_of_a_bundle_are_unproven(
     status, out, _ = shithead("verify", str(path), "--html", str(page))
     assert status == 0
     for shown in (out, page.read_text()):
-        assert "files under dispute/ (1) are unproven" in shown
+        assert "1 file about disputes is not covered by any seal: it is unproven." in shown
 
 
 def test_the_version_of_new_games_is_a_setting() -> None:

@@ -34,7 +34,7 @@ def objections_of(
     *notes: bytes, known: tuple[NoteVerifier, ...] = (SERVER.verifier,)
 ) -> list[EventFault]:
     """Return the objections of receipts, without the event at which the check fails."""
-    failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, reason="another history")
+    failed = Finding(check=Check.RECEIPTS, result=Result.FAIL, seq=6, code="receipts.head")
     evidence = OutsideEvidence(receipts=notes, server_keys=known)
     return [one for one in against_events([failed], GAME, LINES, evidence) if one.seq != 6]
 
@@ -42,15 +42,14 @@ def objections_of(
 def test_every_event_after_the_last_confirmed_one_is_named() -> None:
     found = objections_of(receipt(6, of=OTHER_HEAD), receipt(3), receipt(1))
     assert [one.seq for one in found] == [4, 5]
-    assert {one.line for one in found} == {
-        "receipts: a receipt agrees up to seq 3, and one for seq 6 is of another history"
-    }
+    agreed = "receipts: A receipt agrees up to event 3, and one for event 6 shows another history"
+    assert {one.line for one in found} == {f"{agreed} of this game."}
 
 
 def test_without_a_confirming_receipt_every_event_from_the_first_is_named() -> None:
     found = objections_of(receipt(6, of=OTHER_HEAD))
     assert [one.seq for one in found] == [0, 1, 2, 3, 4, 5]
-    assert found[0].reason == "one for seq 6 is of another history"
+    assert found[0].reason == "A receipt for event 6 shows another history of this game."
 
 
 def test_a_second_contradicting_receipt_concerns_events_after_the_first() -> None:
@@ -67,16 +66,22 @@ def test_notes_by_unknown_signers_or_of_other_games_object_to_no_event() -> None
 
 def test_without_a_key_the_signer_is_stated_as_unknown() -> None:
     found = objections_of(receipt(3), receipt(6, of=OTHER_HEAD), known=())
-    unsure = "(if the server signed it, which is not shown)"
+    unsure = "if the server signed it, which is not shown."
     assert [one.reason.endswith(unsure) for one in found] == [True, True]
 
 
 def test_objections_to_an_event_are_in_the_order_of_the_checks() -> None:
-    legal = Finding(check=Check.LEGALITY, result=Result.FAIL, seq=4, reason="no", rule="L10")
-    card = Finding(check=Check.CUSTODY, result=Result.FAIL, seq=4, reason="not held")
-    whole = Finding(check=Check.SEAL, result=Result.FAIL, reason="of no event")
+    fits = "legality.fits"
+    legal = Finding(check=Check.LEGALITY, result=Result.FAIL, seq=4, code=fits, rule="L10")
+    card = Finding(check=Check.CUSTODY, result=Result.FAIL, seq=4, code="custody.whole")
+    whole = Finding(check=Check.SEAL, result=Result.FAIL, code="seal.count")
     found = against_events([legal, card, whole], GAME, LINES, OutsideEvidence())
-    assert marks(found) == {4: ["custody: not held", "legality: no [L10]"]}
+    assert marks(found) == {
+        4: [
+            "custody: Cards are missing from the game, or are there twice.",
+            "legality: By the rules this card fits. [L10]",
+        ]
+    }
 
 
 def test_evidence_that_proves_nothing_is_not_an_objection_to_an_event() -> None:
@@ -85,7 +90,7 @@ def test_evidence_that_proves_nothing_is_not_an_objection_to_an_event() -> None:
         check=Check.ANCHOR,
         result=Result.FAIL,
         seq=4,
-        reason="unsigned",
+        code="anchor.head",
         weight=EvidenceWeight.NOTHING,
     )
     assert against_events([unsigned], GAME, LINES, OutsideEvidence()) == ()

@@ -8,7 +8,8 @@ import pytest
 
 from service.cli.narration import People
 from service.cli.play import closing_lines
-from service.verify.plain import MAX_WORDS
+from service.replay.sentences import Sentence
+from service.verify.clauses import MAX_WORDS
 from tests.tamper import report_on, sample
 
 TABLE = People(names=("Ada", "Bob", "greedy"), me=0)
@@ -18,34 +19,33 @@ REPORT = report_on(sample("shithead").lines())
 @pytest.mark.parametrize(
     ("stated", "sentence"),
     [
-        ("seat 0 has no key: nothing it did is signed", "You did not sign your moves"),
-        ("seat 1 has no key: nothing it did is signed", "Bob did not sign moves"),
-        ("the key of seat 1, from outside", "Ask Bob for it and add --seat-key 1=KEY."),
-        ("seat 1 signed no move of this hand after the deal", "Bob has signed no move"),
-        ("a statement of a later release", "Not shown: a statement of a later release."),
+        (("more.no_key", 0), "No move of Ada is signed: this seat has no key. The option --keyed"),
+        (("more.no_key", 1), "No move of Bob is signed: this seat has no key.\n"),
+        (("more.seat_key", 1), "Ask Bob for it and add --seat-key 1=KEY."),
+        (("more.no_move", 1), "Bob signed no move of this hand after the deal."),
     ],
 )
-def test_missing_evidence_is_named_by_players(stated: str, sentence: str) -> None:
-    text = "\n".join(closing_lines(replace(REPORT, missing=(stated,)), TABLE, "game.shx"))
+def test_missing_evidence_is_named_by_players(stated: tuple[str, int], sentence: str) -> None:
+    lacking = Sentence(code=stated[0], values={"seat": stated[1]})
+    text = "\n".join(closing_lines(replace(REPORT, missing=(lacking,)), TABLE, "game.shx"))
     assert sentence in text
     assert "seat 0" not in text
 
 
-def test_receipts_are_explained_without_numbers_of_events() -> None:
-    agree = "51 receipts agree, up to seq 171 (trusting the key of the server that was supplied)"
-    keys = "the keys of seats 0, 1"
+def test_evidence_from_outside_is_named_by_players() -> None:
+    agree = Sentence(code="outside.agree", values={"n": 51, "at": 171})
+    keys = Sentence(code="outside.seat_keys", values={"seats": (0, 1), "n": 2})
     lines = closing_lines(replace(REPORT, outside=(agree, keys)), TABLE, "game.shx")
-    assert any("The server signed it 51 times" in line for line in lines)
-    signed = "You signed your moves with your key. The keys that you entered for Bob match."
-    assert f"  {signed}" in lines
+    assert any("51 receipts that the server signed agree" in line for line in lines)
+    assert "  The keys of Ada, Bob from outside are those in the record." in lines
     assert not any("seq" in line for line in lines)
     sentences = ". ".join(lines[:-1]).split(". ")
     assert max(len(sentence.split()) for sentence in sentences) <= MAX_WORDS
 
 
 def test_moves_after_time_outs_are_named() -> None:
-    made = replace(REPORT, unproven=("seq 40: made for seat 1 after a time-out",))
-    text = "\n".join(closing_lines(made, TABLE, "game.shx"))
+    made = Sentence(code="unsigned.timed_out", values={"at": 40, "seat": 1})
+    text = "\n".join(closing_lines(replace(REPORT, unproven=(made,)), TABLE, "game.shx"))
     assert "Event 40: the server moved for Bob, whose time was up." in text
 
 

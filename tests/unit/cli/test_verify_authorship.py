@@ -104,12 +104,12 @@ def test_a_changed_card_names_its_event_and_blames_no_party(
     words = () if kept is None else note(tmp_path, receipt(TRUE, kept % len(TRUE)))
     status, out, _ = shithead("verify", file, *words)
     assert status == 1
-    assert f"chain        fail     seq {seq}: not the event that seq {seq + 1} names" in out
+    assert f"chain        fail     seq {seq}: This event is not the one that was here when" in out
     assert f"chain fails at seq {seq}." in out.splitlines()[-1]
     for claim in ("history", "actions"):
         section = happened(out, claim)
-        assert section.startswith(f"what happened ({claim}), seq {seq}: this log states: ")
-        assert f"{PRODUCER}: its chain is broken at seq {seq}" in section.lower()
+        assert section.startswith(f"what happened ({claim}), seq {seq}: This record states: ")
+        assert f"{PRODUCER}. its chain is broken at event {seq}." in section.lower()
     page = tmp_path / "page.html"
     reports = [out, shithead("audit", file, "--move", seq, *words)[1]]
     reports.append(shithead("verify", file, "--json", "--html", page, *words)[1])
@@ -119,8 +119,8 @@ def test_a_changed_card_names_its_event_and_blames_no_party(
     for report in (reports[0], reports[1], reports[3]):  # the JSON report names no author
         assert PRODUCER in report.lower()
     if kept is not None:
-        cover = f"{seq + 1} to {kept % len(TRUE)}" if kept < 0 else f"0 to {kept}"
-        assert f". The server's signatures cover seq {cover}\n" in out
+        cover = f"{seq + 1}-{kept % len(TRUE)}" if kept < 0 else f"0-{kept}"
+        assert f" The server’s signatures cover these events: {cover}.\n" in out
     checks = json.loads(reports[2])["checks"]
     assert min(c["seq"] for c in checks if c["result"] == "fail") == seq
 
@@ -132,10 +132,10 @@ def test_a_rewritten_log_contradicted_by_a_receipt_is_attributed_to_its_producer
         words = note(tmp_path, receipt(TRUE, seq + 1))
         status, out, _ = shithead("verify", bundle(tmp_path, forged), *words)
         assert status == 1
-        denied = "a receipt that the server signed names another history (mine.note)"
-        assert f"{PRODUCER}: {denied}" in happened(out, "actions").replace("The party", "the party")
+        denied = "A receipt that the server signed shows another history: mine.note."
+        assert f"wrote it. {denied}" in happened(out, "actions")
         audit = shithead("audit", tmp_path / "game.shx", "--move", seq, *words)[1]
-        assert f"The party that produced this file wrote it: {denied}." in " ".join(audit.split())
+        assert f"The party that produced this file wrote it. {denied}" in " ".join(audit.split())
         assert not any(blame in out + audit for blame in BLAME[:2])
 
 
@@ -146,8 +146,8 @@ def test_without_evidence_of_its_author_a_log_is_attributed_to_its_producer_firs
     file = bundle(tmp_path, forged)
     for words in ((), note(tmp_path, receipt(forged, seq - 1))):
         out = shithead("verify", file, *words)[1]
-        reading = f"{PRODUCER}, or, if this is the server's log, "
-        reading += "the server, which checks every move, let it pass. "
+        reading = f"{PRODUCER}, or this is the server’s log. "
+        reading += "The server, which checks every move, let it pass. "
         assert reading[1:] in happened(out, "actions")
         audit = shithead("audit", file, "--move", seq, *words)[1]
         first, _, second = audit.partition("If this is the server's log:")
@@ -171,10 +171,10 @@ def test_events_covered_by_a_server_signature_are_attributed_to_the_server(
         out = shithead("verify", file, *words)[1]
         section = happened(out, "actions")
         assert (
-            f"seq {seq}: seat " in section
+            f"seq {seq}: Seat " in section
             and ". The server, which checks every move, let it pass. " in section
         )
-        assert "produced this file" not in section and "this log states" not in section
+        assert "produced this file" not in section and "This record states" not in section
         audit = shithead("audit", file, "--move", seq, *words)[1]
         assert "made this move, and the server, which judges every move, accepted it." in audit
         assert "roduced this file" not in audit
@@ -193,7 +193,7 @@ def test_a_changed_link_names_its_own_event(shithead: Run, tmp_path: Path) -> No
     lines, seq = with_another_card()
     lines = (*lines[:seq], TRUE[seq], *lines[seq + 1 :])
     out = shithead("verify", relinked(lines, seq, path=tmp_path / "events.jsonl"))[1]
-    assert f"seq {seq}: prev is not the hash of seq {seq - 1}: " in out
+    assert f"seq {seq}: This event, or it and the one before it, was changed" in out
 
 
 def test_a_changed_event_before_a_changed_link_is_named_with_it(
@@ -202,7 +202,7 @@ def test_a_changed_event_before_a_changed_link_is_named_with_it(
     """The log does not distinguish this from a changed link alone, so both are named."""
     lines, seq = with_another_card()
     out = shithead("verify", relinked(lines, seq + 1, path=tmp_path / "events.jsonl"))[1]
-    assert f"seq {seq + 1}, or it and seq {seq}, was changed" in out
+    assert f"seq {seq + 1}: This event, or it and the one before it, was changed" in out
 
 
 def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_path: Path) -> None:
@@ -211,20 +211,19 @@ def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_pat
         path = relinked(lines, linked, path=tmp_path / "events.jsonl")
         lines = tuple(path.read_bytes().splitlines())
     out = shithead("verify", path)[1]
-    assert f"seq {seq}: not the event that seq {seq + 1} names as the one before it: " in out
-    assert f"seq {seq} or {seq + 1} was changed" in out
+    assert f"seq {seq}: Events between this one and event {seq + 1} were removed" in out
 
 
 @pytest.mark.parametrize(
     ("given", "closing"),
     [
-        (("receipt",), "1 receipt was supplied without the server's key, which is missing"),
+        (("receipt",), "1 receipt was supplied without the server’s key, which is missing"),
         (
             ("receipt", "other"),
-            "2 receipts were supplied without the server's key, which is missing",
+            "2 receipts were supplied without the server’s key, which is missing",
         ),
-        (("proof",), "a proof of the public log was supplied without the server's key"),
-        (("key",), "the server's key was supplied without a receipt that it signed"),
+        (("proof",), "A proof of the public log was supplied without the server’s key"),
+        (("key",), "The server’s key was supplied without a receipt that it signed"),
     ],
 )
 def test_evidence_without_its_key_is_reported_as_incomplete(
@@ -244,14 +243,14 @@ def test_evidence_without_its_key_is_reported_as_incomplete(
     page = tmp_path / "page.html"
     status, out, _ = shithead("verify", bundle(tmp_path, TRUE), "--html", page, *words)
     assert status == (0 if given == ("key",) else 2)
-    assert out.splitlines()[-1].startswith(f"no evidence of tampering, level L1; {closing}")
+    assert out.splitlines()[-1].startswith(f"no evidence of tampering, level L1. {closing}")
     shown = html.unescape(page.read_text("utf-8"))
     for text in (out, shown):
         assert closing in text
         assert "nothing from outside" not in text
     if "receipt" in given:
-        assert "for more: the server's key, for the supplied receipts" in out
-        assert "receipts     missing  the server's key" in out
+        assert "for more: The server’s key, for the receipts that were supplied." in out
+        assert "receipts     missing  To check who signed, the server’s key is needed." in out
 
 
 def test_the_command_in_the_first_lines_identifies_the_author(

@@ -41,7 +41,7 @@ def test_checks_not_finished_in_time_are_missing(shithead: Shithead, costly: Pat
     assert time.monotonic() - began < 8
     assert status == 2, out
     lines = out.splitlines()
-    assert "legality     missing: budget" in lines
+    assert any(line.startswith("legality     missing: The time limit (budget)") for line in lines)
     assert lines[-1].startswith("not finished within the budget")
     assert "no evidence of tampering" not in out, "the moves were not judged"
 
@@ -51,7 +51,7 @@ def test_the_json_object_lists_unfinished_checks(shithead: Shithead, costly: Pat
     status, out, _ = shithead("verify", costly, "--budget", "0.5", "--json")
     assert status == 2
     report = json.loads(out)
-    late = [check["check"] for check in report["checks"] if check["reason"] == "budget"]
+    late = [check["check"] for check in report["checks"] if check["code"] == "open.budget"]
     assert {"legality", "sequence"} <= set(late)
     assert report["result"] == "missing"
     assert report["level"] in (None, "L0")
@@ -60,7 +60,7 @@ def test_the_json_object_lists_unfinished_checks(shithead: Shithead, costly: Pat
 def test_with_a_tiny_budget_checks_are_missing(shithead: Shithead) -> None:
     status, out, _ = shithead("verify", LOG, "--budget", "0.000001")
     assert status == 2, out
-    assert "missing: budget" in out
+    assert "missing: The time limit (budget) was reached" in out
 
 
 def test_a_sufficient_budget_does_not_change_the_report(shithead: Shithead) -> None:

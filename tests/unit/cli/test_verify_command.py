@@ -64,7 +64,7 @@ def test_a_changed_log_ends_with_1_and_names_the_event(
     assert lines[7] != LOG.read_bytes().splitlines(keepends=True)[7]
     status, out, _ = shithead("verify", changed)
     assert status == 1
-    assert "chain        fail     seq 7: not the event that seq 8 names" in out
+    assert "chain        fail     seq 7: This event is not the one that was here" in out
 
 
 def test_an_unfinished_game_ends_with_2(

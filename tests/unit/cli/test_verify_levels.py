@@ -41,7 +41,7 @@ def check_only_l2(run: Run, folder: Path, plan: Plan, seat: int) -> None:
     status, out, _ = verify(run, folder, plan, "--level", "L3")
     assert status == 2
     assert out.splitlines()[-1].startswith("no evidence of tampering, level L2")
-    assert f"for more: seat {seat} signed no move of this hand after the deal" in out
+    assert f"for more: Seat {seat} signed no move of this hand after the deal" in out
     assert verify(run, folder, plan, "--level", "L2")[0] == 0
 
 
@@ -101,7 +101,7 @@ def test_a_forfeit_of_a_seat_without_a_key_is_listed_in_the_signatures_of_the_re
     plan = Plan(name="given up", forfeit_by=1)
     lines = made_game(plan)
     seq = next(seq for seq, line in enumerate(lines) if b'"game_ended"' in line)
-    unproven = f"seq {seq}: the forfeit of seat 1 is unproven"
+    unproven = f"Event {seq}: no signature shows that seat 1 gave up."
     for level in ("L1", "L2"):
         status, out, _ = verify(shithead, tmp_path, plan, "--level", level)
         assert status == 0
@@ -109,10 +109,10 @@ def test_a_forfeit_of_a_seat_without_a_key_is_listed_in_the_signatures_of_the_re
     assert verify(shithead, tmp_path, plan, "--level", "L3")[0] == 2
     _, out, _ = verify(shithead, tmp_path, plan, "--json")
     [signatures] = [c for c in json.loads(out)["checks"] if c["check"] == "signatures"]
-    assert signatures["reason"] == f"no seat has a key; {unproven}"
+    assert signatures["reason"] == f"No player of this game has a signing key. {unproven}"
 
 
 def test_l3_does_not_apply_to_a_hand_of_bots(shithead: Run, tmp_path: Path) -> None:
     status, out, _ = verify(shithead, tmp_path, Plan(name="bots", bots=True), "--level", "L3")
     assert status == 2
-    assert "for more: L3 does not apply: no human sat at the table" in out
+    assert "for more: Level L3 does not apply: no person sat at the table." in out

@@ -20,7 +20,7 @@ import pytest
 
 from service.shx import archives
 from service.shx.archives import read_zip, write_zip
-from service.shx.bundle import NotABundle, read_bundle, read_log, write_bundle
+from service.shx.bundle import FileChange, NotABundle, read_bundle, read_log, write_bundle
 from service.shx.canonical import RecordError, canonical, sha256
 from tests.packed_again import never_accepted, packed, packed_again
 
@@ -158,7 +158,7 @@ def test_links_and_special_files_are_refused(mode: int) -> None:
 def test_unlisted_and_missing_files_are_refused() -> None:
     added = zipped(lambda archive: archive.writestr("dispute/a", b""))
     refused(added, "file dispute/a was added after")
-    assert read_log(added).changed == ("the file dispute/a was added after the bundle was made",)
+    assert read_log(added).changed == (FileChange(name="dispute/a", kind="added"),)
     only = manifest({"events.jsonl": LOG, "dispute/a": b""})
     removed = write_zip({"events.jsonl": LOG, "manifest.json": only})
     refused(removed, "file dispute/a was removed after")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from service.replay.sentences import Sentence
 from service.verify.finding import Check
 from service.verify.report import Report
 from tests.tamper import Forgery, failing, report_on, sample
@@ -22,7 +23,10 @@ def test_an_early_abort_of_the_set_up_states_its_duration() -> None:
     """Seats have `swap_seconds` for their entropy: here 60, and it ended after five."""
     report = report_on(sample("shithead-aborted").lines())
     assert failing(report) == {}
-    assert reason(report, Check.LEGALITY) == "aborted after 5.341087 s of 60"
+    assert reason(report, Check.LEGALITY) == (
+        "The game was broken off after 5.341087 of 60 seconds,"
+        " in which players could take part in the shuffle."
+    )
 
 
 def test_an_abort_of_the_set_up_at_its_deadline_has_no_remark() -> None:
@@ -35,7 +39,7 @@ def test_an_abort_of_the_set_up_at_its_deadline_has_no_remark() -> None:
 def test_an_abort_by_a_leaving_seat_passes_and_is_listed_as_unproven() -> None:
     report = report_on(aborted("left", 1).lines())
     assert failing(report) == {}
-    assert report.unproven == ("seq 5: that seat 1 left is unproven",)
+    assert report.unproven == (Sentence(code="unsigned.left", values={"at": 5, "seat": 1}),)
 
 
 def test_an_abort_by_a_leaving_player_must_name_the_seat() -> None:

@@ -107,7 +107,7 @@ def test_every_illegal_move_is_named_with_its_own_rule() -> None:
         forgery.data(seq)["cause"] = "set" if forgery.data(seq)["cause"] == "rank" else "rank"
     legality = finding(report_on(forgery.lines()), Check.LEGALITY)
     assert [legality.seq, *(one.seq for one in legality.further)] == burns
-    assert legality.others == f"2 more, at seq {burns[1]}, {burns[2]}"
+    assert legality.others == f"2 more, at event {burns[1]}, {burns[2]}."
     assert all(one.rule for one in legality.further)
 
 
@@ -118,10 +118,11 @@ def test_further_failures_fit_the_schema_of_the_api() -> None:
     report = report_on(forgery.lines())
     checks = {check["check"]: check for check in audit_object(report)["checks"]}
     legality = checks["legality"]
-    assert set(legality) == {"check", "result", "seq", "reason", "rule"}
-    assert "; 1 more, at seq " in legality["reason"]
-    assert ". 1 more, at seq " in report_text(report)
-    assert ". 1 more, at seq " in report_html([("game", report)])
+    assert set(legality) == {"check", "result", "seq", "code", "values", "reason", "rule"}
+    assert legality["code"] == "legality.count"
+    assert set(legality["values"]) == {"found", "expected"}
+    for text in (legality["reason"], report_text(report), report_html([("game", report)])):
+        assert " 1 more, at event " in text
 
 
 def test_all_invalid_lines_are_counted() -> None:
@@ -135,7 +136,8 @@ def test_all_invalid_lines_are_counted() -> None:
     assert len(unreadable.further) == len(lines) - 1
     named = ", ".join(map(str, range(1, MAX_SEQS + 1)))
     beyond = len(lines) - 1 - MAX_SEQS
-    assert unreadable.others == f"{len(lines) - 1} more, at seq {named} and {beyond} other events"
+    first = f"{len(lines) - 1} more, at event {named}"
+    assert unreadable.others == f"{first} and {beyond} other events."
 
 
 def test_a_gap_in_the_numbers_is_one_failure() -> None:

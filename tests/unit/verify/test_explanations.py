@@ -37,20 +37,18 @@ def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None
     report = report_on(forgery.lines())
     [explanation] = report.explanations
     count = forgery.data(seq)["count"]
-    assert explanation.text.startswith(f"this log states: the pile of {count} ")
-    assert "; the party that produced this file wrote it, or, if this is the server's log" in (
+    assert explanation.text.startswith(f"This record states: the pile of {count} ")
+    assert " The party that produced this file wrote it, or this is the server’s log. " in (
         explanation.text
     )
-    assert ", the server decides this, no player does; cause is set" in explanation.text
+    assert "The server decides this, no player does. By the rules its top" in explanation.text
 
 
 def test_an_illegal_move_is_attributed_to_the_player_and_the_accepting_server() -> None:
     forgery, _ = with_a_wrong_turn()
     text = explanations(report_on(forgery.lines()))[Claim.ACTIONS]
     assert " took the pile of " in text
-    assert (
-        ", if this is the server's log, the server, which checks every move, let it pass; " in text
-    )
+    assert "or this is the server’s log. The server, which checks every move, let it" in text
 
 
 def test_the_text_points_to_the_command_that_shows_the_move() -> None:
@@ -71,8 +69,8 @@ def test_each_failed_claim_has_its_own_explanation() -> None:
     forgery.reseed(b"\x07" * 32, commit=False)
     lines = forgery.lines()
     found = explanations(verify_bundle(Bundle(lines=(*lines[:40], *lines[41:]))))
-    broken = "the party that produced this file wrote it: its chain is broken at seq 40"
-    assert all(text.startswith("this log states: ") for text in found.values())
+    broken = "The party that produced this file wrote it. Its chain is broken at event 40."
+    assert all(text.startswith("This record states: ") for text in found.values())
     assert broken in found[Claim.DECK] and broken in found[Claim.HISTORY]
     assert not any("the operator" in text for text in found.values())
 
@@ -81,7 +79,7 @@ def test_a_false_deal_is_attributed_to_the_author_of_the_log() -> None:
     forgery = sample("shithead")
     forgery.reseed(b"\x07" * 32, commit=False)
     text = explanations(report_on(forgery.lines()))[Claim.DECK]
-    assert "if this is the server's log, the server shuffles and deals, no player does" in text
+    assert "or this is the server’s log. The server shuffles and deals, no player does." in text
 
 
 @pytest.mark.parametrize("path", LOGS, ids=lambda path: path.stem)

@@ -76,7 +76,7 @@ def test_an_event_edited_under_an_untouched_manifest_fails_bytes_and_is_named(
         status, out, errors = run(path)
         assert (status, errors) == (1, "")
         assert out.startswith(f"What was changed: Event {seq}, in turn ")
-        changed = "the file events.jsonl was changed or damaged after the bundle was made"
+        changed = "The file events.jsonl of the bundle was changed or damaged after the bundle was"
         assert changed in next(line for line in out.splitlines() if line.startswith("bytes"))
         assert "as far as the log can be read" not in out
 
@@ -104,14 +104,14 @@ def test_a_bundle_packed_again_or_unpacked_is_verified_with_a_remark(tmp_path: P
         path.write_bytes(data)
         status, out, errors = run(path)
         assert (status, errors) == (0, ""), name
-        assert "packed again" in out, name
+        assert "Packed again" in out, name
     folder = tmp_path / "unpacked"
     for name, content in {**read_zip(bundle), ".DS_Store": b"Bud1"}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)
     status, out, errors = run(folder)
     assert (status, errors) == (0, "")
-    assert "packed again" in out
+    assert "Packed again" in out
     (folder / "receipts").mkdir()
     (folder / "receipts" / "a.note").symlink_to("/etc/passwd")
     assert run(folder)[0] == 3
@@ -128,7 +128,8 @@ def test_a_failed_check_gives_exit_status_1_and_names_the_event(tmp_path: Path) 
     path.write_bytes(b"\n".join(forgery.lines()) + b"\n")
     status, out, _ = run(path)
     assert status == 1
-    assert f"seq {seq}: cause is set, the rules give rank [P12]" in out
+    sentence = f"seq {seq}: By the rules its top card burns the pile, not a set of one rank. [P12]"
+    assert sentence in out
     sentence = f"the actions do not hold: legality fails at seq {seq}"
     assert out.splitlines()[-1] == f"{sentence}. Nothing against the deck or the history"
 
@@ -210,7 +211,7 @@ def test_json_is_the_audit_object_of_the_api() -> None:
         "wording",
     ]
     assert [check["check"] for check in audit["checks"]] == [check.value for check in Check]
-    assert set(audit["checks"][0]) == {"check", "result", "seq", "reason", "rule"}
+    assert set(audit["checks"][0]) == {"check", "result", "seq", "code", "values", "reason", "rule"}
     assert (audit["level"], audit["result"], audit["sealed"]) == ("L1", "pass", True)
 
 
@@ -220,7 +221,8 @@ def test_verifying_a_log_twice_prints_the_same_text() -> None:
 
 def test_text_from_a_log_cannot_control_a_terminal() -> None:
     report = report_on(sample_lines("threes"))
-    nasty = Finding(check=Check.CHAIN, result=Result.FAIL, reason="\x1b[2J\x07red\u202e")
+    values = {"detail": "\x1b[2J\x07red\u202e"}
+    nasty = Finding(check=Check.CHAIN, result=Result.FAIL, code="bytes.shape", values=values)
     text = report_text(replace(report, findings=(nasty,)))
     assert not any(ord(c) < 32 and c != "\n" for c in text)
     assert "\u202e" not in text

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from service.replay.sentences import Sentence
 from service.verify.files import VerifyOptions, main_verify
 from service.verify.finding import Check, Finding, Result
 from service.verify.report import MAX_LINES, Report, report_html
@@ -51,10 +52,14 @@ def report_with(text: str) -> Report:
     """Return a report with `text` in every text field."""
     report = report_on(sample_lines("threes"))
     findings = tuple(
-        Finding(check=check, result=result, reason=text, rule=text)
+        Finding(
+            check=check, result=result, code="bytes.shape", values={"detail": text}, rule=text
+        )
         for check, result in zip(Check, list(Result) * 4, strict=True)
     )
-    lines = tuple(f"{n} {text}" for n in range(40))
+    lines = tuple(
+        Sentence(code="outside.contradict", values={"name": text, "at": n}) for n in range(40)
+    )
     return replace(
         report, game=text, findings=findings, unproven=lines, missing=lines, outside=lines
     )
@@ -75,7 +80,8 @@ def test_a_failed_check_is_named_with_its_event_and_statement() -> None:
     seq = forgery.find("pile_burned", lambda e: e["data"]["cause"] == "rank")
     forgery.data(seq)["cause"] = "set"
     words = Reader(page_of(report_on(forgery.lines()))).words
-    assert f"seq {seq}: cause is set, the rules give rank [P12]" in words
+    sentence = f"seq {seq}: By the rules its top card burns the pile, not a set of one rank. [P12]"
+    assert sentence in words
     assert f"the actions do not hold: legality fails at seq {seq}" in words
 
 

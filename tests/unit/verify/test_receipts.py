@@ -61,14 +61,16 @@ def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> Non
 def test_a_damaged_note_is_named_and_does_not_count_against_the_history() -> None:
     found = report(with_notes(note(30), note(40)[:-20]))
     reason = receipts(found).reason or ""
-    assert reason.startswith("1.note is invalid: ")
+    assert reason.startswith("A receipt cannot be read. (")
+    assert "Its name: 1.note." in reason
     assert history(found)[0] is not Result.FAIL
 
 
 def test_a_note_of_another_game_does_not_count_against_this_one() -> None:
     other = issue_receipt(SERVER, game=UUID(int=7), seq=3, head=bytes(32))
     found = report(with_notes(other))
-    assert "0.note is of another game" in (receipts(found).reason or "")
+    assert receipts(found).code == "receipts.game"
+    assert "Its name: 0.note." in (receipts(found).reason or "")
     assert history(found)[0] is not Result.FAIL
 
 
@@ -83,32 +85,31 @@ def test_without_the_key_a_contradiction_counts_only_if_the_server_signed_the_no
 def test_the_contradicting_note_is_named_with_its_signer() -> None:
     found = report(with_notes(note(10), note(20), note(40, changed=True)))
     reason = receipts(found).reason or ""
-    assert reason.startswith("2.note names another history than this one; they agree up to seq 20")
+    assert (receipts(found).code, receipts(found).values) == ("receipts.head_after", {"at": 20})
+    assert "Its name: 2.note." in reason
     assert f"by {SERVER.name}+{SERVER.verifier.key_id.hex()}, is valid" in reason
     assert history(found)[0] is Result.FAIL
 
 
 def test_the_number_of_agreeing_receipts_is_stated_beside_the_contradicting_one() -> None:
     found = report(with_notes(note(10), note(20), note(40, changed=True), b"x"))
-    assert found.outside == (
-        "2 receipts agree, up to seq 20 (trusting the key of the server that was supplied)",
-        "2.note contradicts, at seq 40",
-        "1 of 4 receipts prove nothing: see the check",
-    )
-    assert "from outside: 2 receipts agree" in report_text(found)
+    assert found.outside[0].values == {"n": 2, "at": 20}
+    assert [one.text for one in found.outside[1:]] == [
+        "The receipt 2.note contradicts, at event 40.",
+        "1 of 4 receipts proves nothing: the check says why.",
+    ]
+    assert "from outside: 2 receipts that the server signed agree" in report_text(found)
 
 
 def test_a_change_in_an_unsigned_log_is_not_attributed_to_the_server() -> None:
     """Anyone who has the file can rewrite it; the server signed only the history of its note."""
     reason = receipts(report(with_notes(note(10), note(40, changed=True)))).reason or ""
     assert "can have made both" not in reason
-    assert "If the operator gave out this log" in reason
+    assert "If the operator gave out this record" in reason
 
 
 def test_two_histories_signed_by_one_key_are_attributed_to_the_server() -> None:
-    both = (
-        "It signed this one too, at seq 60: only the holder of its key, the operator, can have made"
-    )
+    both = "The same key signed this history too, at event 60: only its holder, the operator,"
     contradicting = with_notes(note(40, changed=True))
     assert both in (receipts(report(with_notes(note(60), note(40, changed=True)))).reason or "")
     evidence = report(contradicting, **{"a.note": note(60)})
@@ -122,26 +123,26 @@ def test_a_receipt_for_an_event_after_an_open_log_is_not_a_second_history() -> N
     evidence = with_notes(note(59), note(80))
     found = verify_bundle(Bundle(lines=LINES[:60]), evidence)
     reason = receipts(found).reason or ""
-    assert reason.startswith("1.note names seq 80, and the log ends before it. The signature on it")
-    assert reason.endswith("the game continued, and this log was cut short or is an earlier copy")
+    assert receipts(found).code == "receipts.beyond"
+    assert reason.endswith("this record was cut short or is an earlier copy.")
 
 
 def test_a_receipt_for_an_event_after_the_seal_shows_another_history() -> None:
     last = len(LINES) - 1
     after = issue_receipt(SERVER, game=GAME, seq=last + 1, head=bytes(32))
     reason = receipts(report(with_notes(note(last), after))).reason or ""
-    assert f"It signed this one too, at seq {last}: only the holder of its key" in reason
+    assert f"The same key signed this history too, at event {last}: only its holder" in reason
 
 
 def test_a_contradicting_note_of_the_bundle_is_named() -> None:
     found = report(with_notes(note(10)), **{"a.note": note(40, changed=True)})
-    assert (receipts(found).reason or "").startswith("receipts/a.note of the bundle names another")
+    assert "Its name: receipts/a.note." in (receipts(found).reason or "")
 
 
 def test_remarks_on_keys_are_separate_lines_even_with_a_contradicting_receipt() -> None:
     evidence = replace(with_notes(note(10), note(40, changed=True)), listed=(listed(LATER),))
     found = report(evidence)
-    [line] = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
-    assert line.endswith("so the times prove nothing. The signatures remain valid")
+    lines = [line for line in report_text(found).splitlines() if line.startswith("remark: ")]
+    assert lines[0].endswith("So its time proves nothing; the signature remains valid.")
     assert "begins at" not in (receipts(found).reason or "")
-    assert "remark: key " in (receipts(found).text or "")
+    assert "Remark: Key " in (receipts(found).text or "")

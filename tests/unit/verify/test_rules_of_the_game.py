@@ -55,7 +55,7 @@ def test_a_custom_game_is_judged_by_its_settings_which_must_fit_its_id() -> None
 def test_unknown_rules_fail_at_the_first_event(pinned: dict[str, object]) -> None:
     with pytest.raises(Failed) as failed:
         pinned_ruleset(pinned, 1)
-    assert failed.value.seq == 0
+    assert failed.value.objection.seq == 0
 
 
 def game_of_a_newer_release(monkeypatch: pytest.MonkeyPatch, **plan: Any) -> Forgery:
@@ -76,7 +76,7 @@ def test_a_ruleset_that_a_newer_release_may_have_accuses_nobody(
     report = report_on(game_of_a_newer_release(monkeypatch, stop=stop).lines())
     assert not failing(report)
     found = {finding.check: finding for finding in report.findings}
-    unknown = "this verifier does not know the ruleset zzz; a newer one may"
+    unknown = "This program does not know the rules zzz; a newer one may."
     assert found[Check.LEGALITY].result is Result.MISSING
     assert found[Check.LEGALITY].text == unknown
     assert found[Check.CUSTODY].result is Result.PASS

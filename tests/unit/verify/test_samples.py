@@ -7,6 +7,7 @@ import json
 import pytest
 
 from service.replay.history import MoveKind
+from service.replay.sentences import Sentence
 from service.rulesets.catalogue import catalogue
 from service.shx.bundle import Bundle
 from service.verify.evidence import OutsideEvidence
@@ -73,7 +74,7 @@ def test_a_sample_cut_between_two_moves_passes_so_far(name: str) -> None:
         assert not failing(report)
         assert report.wording == "no evidence of tampering, level L1 so far"
         assert report.result is Result.MISSING
-        assert "the seal of the game" in report.missing
+        assert Sentence(code="more.seal") in report.missing
 
 
 def test_a_sample_cut_within_a_move_does_not_pass() -> None:

@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 
+from service.replay.sentences import card_name
 from service.shx.bundle import read_log
 from service.verify import substitution
 from service.verify.claims import Claim
@@ -47,14 +48,14 @@ def test_a_substituted_draw_is_reported_with_both_cards_and_its_statement() -> N
     ]
     deck = Log(read_log(case.bundle).lines).deck
     assert deck is not None and found[0].due in deck
-    named = f"{found[0].actual} in place of {found[0].due} at the draw at seq {case.seq + 1} [P8]"
-    assert named in reason(report)
+    cards = f"{card_name(found[0].actual)} in place of the {card_name(found[0].due)}"
+    assert f"{cards} at the draw (event {case.seq + 1}, rule P8)" in reason(report)
     assert "all events after it fit" in reason(report)
 
 
 def test_text_html_and_json_reports_do_not_blame_a_player_alone() -> None:
     _, report = substituted()
-    alone = "no player can do this alone, because the server deals and accepts moves"
+    alone = "No player can do this alone: the server deals and accepts moves."
     [custody] = [c for c in audit_object(report)["checks"] if c["check"] == "custody"]
     for text in (report_text(report), report_html([("game", report)]), custody["reason"]):
         assert alone in text
@@ -74,7 +75,7 @@ def test_no_single_substitution_explains_two() -> None:
     _, report = substituted(times=2)
     assert report.unheld is not None
     assert (report.unheld.substitutions, report.unheld.whole) == ((), True)
-    assert "no single card in place of another explains" in reason(report)
+    assert "No single card in place of another explains" in reason(report)
 
 
 def test_a_played_card_of_the_stock_is_not_explained_by_a_substitution() -> None:
@@ -82,7 +83,7 @@ def test_a_played_card_of_the_stock_is_not_explained_by_a_substitution() -> None
     found = unheld_of(Log(with_a_card_of_the_stock().lines()))
     assert found is not None and found.unseen
     assert (found.substitutions, found.whole) == ((), True)
-    assert "server let seat" in found.text and "or dealt the seat another card" in found.text
+    assert found.by_server.code == "substitution.play_or_deal"
 
 
 def test_a_face_up_card_is_not_explained_by_a_substitution() -> None:
@@ -92,7 +93,7 @@ def test_a_face_up_card_is_not_explained_by_a_substitution() -> None:
     found = unheld_of(Log(forgery.lines()))
     assert found is not None
     assert not found.unseen
-    assert "another card" not in found.text
+    assert found.by_server.code == "substitution.play"
     [deck] = [one for one in report_on(forgery.lines()).claims if one.claim is Claim.DECK]
     assert "dealt in its order" not in deck.text
 
@@ -111,8 +112,10 @@ def test_a_hidden_face_down_card_is_tried_as_a_substitution() -> None:
     assert [(one.seq, one.kind, one.actual, one.due) for one in found.substitutions] == [
         (seq, "blind_failed", given, due)
     ]
-    assert f"{given} in place of {due} at the turning of a face-down card at seq {seq} [L13]" in (
-        found.text
+    [way] = found.explained
+    assert way.text.startswith(
+        "With the three of hearts in place of the three of spades at the turning of a face-down"
+        f" card (event {seq}, rule L13)"
     )
 
 
@@ -128,8 +131,7 @@ def test_an_incomplete_search_is_reported(monkeypatch: pytest.MonkeyPatch) -> No
     found = unheld_of(Log(read_log(case.bundle).lines))
     assert found is not None
     assert (found.substitutions, found.whole) == ((), False)
-    assert "no single card" not in found.text
-    assert "not all cards could be tried" in found.text
+    assert [one.code for one in found.explained] == ["substitution.partly"]
 
 
 @pytest.mark.parametrize("name", ["shithead", "leeds", "reverse", "shithead-layout"])

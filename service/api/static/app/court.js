@@ -292,6 +292,9 @@ function ruling(dispute) {
   );
 }
 
+/** @param {Api["Finding"]} finding @returns {string} what its text states beyond its first sentence */
+const beyond = ({ plain, text }) => (text.startsWith(plain) ? text.slice(plain.length).trim() : text);
+
 /** @param {Api["Dispute"]} dispute */
 function findings(dispute) {
   const rules = `/rules/${court.game.ruleset.id}`;
@@ -299,7 +302,7 @@ function findings(dispute) {
     h("span", { class: "what" }, [
       h("strong", { lang: "en" }, [`${SIGNS[one.result]} ${withNames(one.plain)}`]),
       h("span", { class: "quiet" }, [
-        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, one.plain.toLowerCase() === `${one.text}.` ? " " : [" · ", h("span", { lang: "en" }, [withNames(one.text.replace(/; allowed by .*/, ""))]), " "],
+        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, beyond(one) ? [" · ", h("span", { lang: "en" }, [withNames(beyond(one))]), " "] : " ",
         one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,
       ]),
     ]),

@@ -1,4 +1,4 @@
-"""Findings in words: no sentence has more than 30 words, and each belongs to a known reason."""
+"""No sentence in the texts of the verifier and of the audit has more than 30 words."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from service.verify import plain
-from service.verify.plain import MAX_WORDS, sentences
+from service.verify.clauses import MAX_WORDS, sentences
 
 ROOT = Path(__file__).parents[3]
 SOURCES = (
@@ -59,26 +58,3 @@ def longest(text: str) -> int:
 def test_no_text_of_the_verifier_has_a_long_sentence(path: Path) -> None:
     found = [text for text in texts(path) if text.strip()]
     assert [text for text in found if longest(text) > MAX_WORDS] == []
-
-
-REASONS = (
-    *SOURCES,
-    *sorted((ROOT / "service" / "shx").glob("**/*.py")),
-    ROOT / "service" / "replay" / "history.py",
-)
-"""The modules whose texts are reasons of failed checks."""
-
-VALUE = re.compile(
-    r"\([^)]*\)|\\.\+?|\.[*+]|[?$']"  # of a pattern
-    r"|(?<= )is(?= )|, the rules give|[:;] | as |, by |it lies (?:among the burned)?"
-    r"|none|cards_played|pile_burned"
-)
-"""The parts of a pattern that stand for values, or where a reason is put together from parts."""
-
-
-def test_each_sentence_in_plain_words_belongs_to_a_reason_that_a_check_gives() -> None:
-    """A pattern that no reason matches any more leaves readers with the technical reason."""
-    given = "\n".join(text for path in REASONS if path.name != "plain.py" for text in texts(path))
-    fixed = {pattern: max(VALUE.split(pattern), key=len).strip() for pattern, _ in plain._REASONS}
-    assert len(fixed) > 100
-    assert [pattern for pattern, part in fixed.items() if part not in given] == []

@@ -1,0 +1,120 @@
+"""The catalogue of sentences: the codes of the program, and every sentence in every language."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from service.domain.events import BurnCause
+from service.replay.sentences import CARDS, EVENTS, SEATS, Value, catalogue, sentence
+from service.shx.event_shapes import EVENTS as SHAPES
+from service.verify.clauses import MAX_WORDS
+from service.verify.finding import Check
+
+ROOT = Path(__file__).parents[3]
+STRINGS = ROOT / "service" / "api" / "static" / "app" / "strings"
+LANGUAGES = sorted(path.stem for path in STRINGS.glob("*.json"))
+REPORT = json.loads((STRINGS / "report" / "en.json").read_text("utf-8"))
+SOURCES = (
+    *sorted((ROOT / "service" / "verify").glob("*.py")),
+    *sorted((ROOT / "service" / "audit").glob("*.py")),
+    *sorted((ROOT / "service" / "replay").glob("*.py")),
+    *sorted((ROOT / "service" / "cli").glob("*.py")),
+    *sorted((ROOT / "service" / "application").rglob("*.py")),
+)
+"""The modules that make sentences from codes."""
+
+CODE = re.compile(r"[a-z_]+(\.[a-z_0-9]*[a-z0-9])+|unfollowed|stopped")
+PARTS = {
+    "event": {"happens.other", *(f"happens.{kind}" for kind in SHAPES)},
+    "check": {f"{part}.{check}" for part in ("asks", "fails", "passes") for check in Check},
+    "cause": {f"legality.{part}_{cause}" for part in ("cause", "unburned") for cause in BurnCause},
+    "field": {
+        f"legality.{name}"
+        for name in ("direction", "reason", "seat", "taker", "shithead", "cleared_by")
+    }
+    | {"legality.count", "legality.place", "sequence.turn_limit", "sequence.clock"},
+    "file": {"bytes.changed", "bytes.removed", "bytes.added"},
+    "kind": {f"substitution.{kind}" for kind in SHAPES},
+}
+"""The codes that the program puts together from a name."""
+
+
+def constants(path: Path) -> Iterator[str]:
+    """Yield every text of a module, and each part of one with values in it."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+@cache
+def used() -> frozenset[str]:
+    """Return the codes that the program can produce."""
+    families = {key.partition(".")[0] for key in catalogue()}
+    texts = {text for path in SOURCES for text in constants(path)}
+    return frozenset(
+        text for text in texts if CODE.fullmatch(text) and text.partition(".")[0] in families
+    )
+
+
+OTHERS = re.compile(r"deal\.|report\.html|witness\.(key|state)")
+"""Paths of settings and names of files, which look like codes."""
+
+
+def test_each_code_of_the_program_has_a_sentence() -> None:
+    lacking = [code for code in used() if code not in catalogue() and not OTHERS.match(code)]
+    assert len(used()) > 200
+    assert lacking == []
+    assert [code for code in PARTS["check"] if code not in catalogue()] == []
+    assert [code for code in PARTS["cause"] | PARTS["field"] if code not in catalogue()] == []
+
+
+def test_each_sentence_of_the_verifier_belongs_to_a_code_of_the_program() -> None:
+    made = used().union(*PARTS.values()) | {"value.seat"}
+    assert [code for code in REPORT if code not in made] == []
+
+
+SAMPLE: dict[str, Value] = {name: (1, 2) if name == "seats" else 1 for name in SEATS} | {
+    name: ("7h", "X0") if name == "cards" else "Th/2" for name in CARDS
+}
+
+
+def values_of(text: str) -> dict[str, Value]:
+    names = re.findall(r"\{(\w+)\}", text)
+    return {name: SAMPLE.get(name, "pile_burned" if name in EVENTS else 3) for name in names}
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_each_sentence_can_be_shown_with_its_values(language: str) -> None:
+    """Also in a language that lacks it: it is then shown in English."""
+    for code, text in catalogue().items():
+        for n in (1, 2):
+            shown = sentence(code, {**values_of(text), "n": n}, language)
+            assert shown and not re.search(r"[{}|]|\N{EN DASH}", shown), (code, shown)
+            own = code in catalogue(language)
+            assert own or shown == sentence(code, {**values_of(text), "n": n})
+
+
+def test_no_sentence_of_the_verifier_is_long() -> None:
+    for code, text in REPORT.items():
+        for part in re.split(r"(?<=[.!?:])\s|\|", text):
+            assert len(part.split()) <= MAX_WORDS - 3, (code, part)
+
+
+def test_a_language_has_no_sentence_that_english_lacks() -> None:
+    for language in LANGUAGES:
+        assert set(catalogue(language)) <= set(catalogue()), language
+
+
+def test_seats_are_named_as_the_caller_names_them() -> None:
+    names = ("Ada", "Bob").__getitem__
+    assert sentence("outside.seat_keys", {"seats": [0, 1], "n": 2}, seat_name=names) == (
+        "The keys of Ada, Bob from outside are those in the record."
+    )
