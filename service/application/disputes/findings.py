@@ -142,9 +142,10 @@ def _on_move(
     rules = rules_of_move(before, lines, move, sealed=report.sealed)
     if rules is None:
         return None
-    code = "move.allowed_all" if report.sealed else "move.allowed_public"
-    about = Sentence(code=code, values={"rules": rules})
-    return _on_event(seq, Result.PASS, about, rules[0] if rules else None)
+    about = Sentence(code="move.allowed", values={"rules": rules})
+    basis = Sentence(code="move.all_cards" if report.sealed else "move.public_only")
+    found = _on_event(seq, Result.PASS, about, rules[0] if rules else None)
+    return {**found, "text": f"{about.text} {basis.text}"}
 
 
 def _is_allowed(findings: Sequence[Mapping[str, Any]]) -> bool:
