@@ -56,7 +56,7 @@ def test_events_of_a_sealed_game_get_a_passing_finding(name: str) -> None:
         assert finding is not None
         assert finding["seq"] == seq
         assert finding["result"] == "pass", finding
-        assert "all cards considered" in str(finding["text"])
+        assert "All cards are considered" in str(finding["text"])
         assert finding["rule"] or seq == 0
         assert all(check["text"] for check in results)
 
@@ -74,7 +74,7 @@ def test_findings_before_the_seal_equal_those_after_it(name: str) -> None:
             continue
         compared += 1
         assert finding["result"] == "pass"
-        assert "judged by public information only" in str(finding["text"])
+        assert "Only public information is considered" in str(finding["text"])
         later = on_move(findings_at(lines, seq))
         assert later is not None
         assert later["result"] == "pass"

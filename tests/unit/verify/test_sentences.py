@@ -16,6 +16,7 @@ from service.replay.sentences import CARDS, EVENTS, SEATS, Value, catalogue, sen
 from service.shx.event_shapes import EVENTS as SHAPES
 from service.verify.clauses import MAX_WORDS
 from service.verify.finding import Check
+from service.verify.stored_findings import detail_of, in_words
 
 ROOT = Path(__file__).parents[3]
 STRINGS = ROOT / "service" / "api" / "static" / "app" / "strings"
@@ -118,3 +119,14 @@ def test_seats_are_named_as_the_caller_names_them() -> None:
     assert sentence("outside.seat_keys", {"seats": [0, 1], "n": 2}, seat_name=names) == (
         "The keys of Ada, Bob from outside are those in the record."
     )
+
+
+def test_a_finding_stored_before_it_had_a_code_is_still_shown() -> None:
+    """Findings of disputes are stored; those of earlier releases have their texts only."""
+    older = {"check": "event", "result": "fail", "seq": 5, "rule": "P7"}
+    older["text"] = "legality fails here: not allowed: a 3 does not fit on the pile"
+    assert in_words(older) == "The rules do not allow this, or lead to another result."
+    assert detail_of(older) == "not allowed: a 3 does not fit on the pile"
+    missing = {**older, "check": "seal", "result": "missing", "text": "the game is not sealed: it …"}
+    assert in_words(missing) == "The game is not sealed."
+    assert in_words({**missing, "result": "pass"}).startswith("The game is over")
