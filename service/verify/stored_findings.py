@@ -47,7 +47,7 @@ def detail_of(finding: StoredFinding) -> str:
     """Return the technical reason of a finding that was stored without a code, else ''."""
     if finding.get("code") is not None or finding["result"] != "fail":
         return ""
-    return shortened(_reason(finding)[1])
+    return shortened(_reason(finding)[1].removeprefix(_NOT_ALLOWED))
 
 
 def _older(finding: StoredFinding) -> str:
@@ -63,6 +63,8 @@ def _older(finding: StoredFinding) -> str:
 
 
 _ON_THE_MOVE_FAILS: Final = " fails here: "
+_NOT_ALLOWED: Final = "not allowed: "
+"""Parts of the texts that earlier releases stored."""
 
 
 def _reason(finding: StoredFinding) -> tuple[Check | None, str]:

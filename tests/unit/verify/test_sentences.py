@@ -126,7 +126,8 @@ def test_a_finding_stored_before_it_had_a_code_is_still_shown() -> None:
     older = {"check": "event", "result": "fail", "seq": 5, "rule": "P7"}
     older["text"] = "legality fails here: not allowed: a 3 does not fit on the pile"
     assert in_words(older) == "The rules do not allow this, or lead to another result."
-    assert detail_of(older) == "not allowed: a 3 does not fit on the pile"
-    missing = {**older, "check": "seal", "result": "missing", "text": "the game is not sealed: it …"}
+    assert detail_of(older) == "a 3 does not fit on the pile"
+    text = "the game is not sealed: it is unfinished"
+    missing = {**older, "check": "seal", "result": "missing", "text": text}
     assert in_words(missing) == "The game is not sealed."
     assert in_words({**missing, "result": "pass"}).startswith("The game is over")
