@@ -192,19 +192,19 @@ def _unlayable(command: Lay, game: Game, state: SeatState) -> str | None:
     stacks, stacking = command.stacks, game.ruleset.deal.layout is Layout.STACKS
     cards = tuple(card for stack in stacks for card in stack)
     if len(stacks) != len(state.down):
-        return "name the cards of every slot"
+        return "name the cards of every place"
     if not _all_in(cards, state.hand):
         return "face-up cards are laid from your own hand"
     if not state.laid:
         if any(not stack for stack in stacks):
-            return "every slot gets a card"
+            return "every place gets a card"
         if not stacking and any(len(stack) > 1 for stack in stacks):
-            return "a slot gets one card"
+            return "a place gets one card"
     elif not stacking or not _all_in(cards, state.drawn_laying):
         return "only cards drawn while laying out may be added"
     both = zip(state.up, stacks, strict=True)
     if any(len({rank_of(card) for card in old + new}) > 1 for old, new in both):
-        return "cards on one slot are of one rank"
+        return "cards on one place are of one rank"
     return None
 
 
