@@ -718,9 +718,8 @@ def test_every_failure_has_a_text_without_technical_terms() -> None:
         assert code in english, code
     for lang in ("en", "sv", "ja"):
         said = json.loads((VERIFIER.parent / f"app/strings/verify/{lang}.json").read_text())
-        for status in ("0", "2"):
-            unjudged = "not checked|kontrollerades inte|検証していません"
-            assert re.search(unjudged, said[f"verdict.{status}"])
+        unjudged = "not checked|kontrollerades inte|検証していません"
+        assert re.search(unjudged, said["verdict.2.unjudged"])
     for key in json.loads((VERIFIER.parent / "app/strings/verify/en.json").read_text()):
         for word in ("SHA-256", "hash", "JSON.", "null", "boolean", "HMAC"):
             assert word not in english[key], (word, key)
@@ -750,6 +749,25 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
     assert run_cli(tmp_path / "no-such-file").returncode == 3
     assert run_cli().returncode == 64
     assert run_cli(good, "--no-such-option").returncode == 64
+
+
+def test_the_command_line_names_the_rule_that_a_move_breaks(tmp_path: Path) -> None:
+    log, newer = tmp_path / "events.jsonl", tmp_path / "newer.jsonl"
+    forgery = Forgery(LINES)
+    seq = forgery.find("cards_played", lambda event: event["data"]["turn"] is not None)
+    forgery.data(seq)["turn"] = forgery.data(seq)["seat"]
+    log.write_bytes(b"".join(line + b"\n" for line in forgery.lines()))
+    done = run_cli(log)
+    assert done.returncode == 1, done.stderr
+    assert re.search(
+        rf"^legality +fail +seq {seq}: After this move seat", done.stdout, re.MULTILINE
+    )
+    assert "The rule (1-direction): Play goes clockwise" in done.stdout
+    other = Forgery(LINES)
+    other.events[0]["data"]["ruleset"] = {"id": "house-rules", "options": {}, "settings": None}
+    newer.write_bytes(b"".join(line + b"\n" for line in other.lines()))
+    assert strings()["verdict.2.unjudged"].startswith("Record intact")
+    assert re.search("^legality +missing", run_cli(newer).stdout, re.MULTILINE)
 
 
 def test_the_command_line_reads_a_folder_and_reports_a_file_edited_in_it(tmp_path: Path) -> None:

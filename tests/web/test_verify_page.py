@@ -12,17 +12,19 @@ from playwright.sync_api import FilePayload, Page, Route, expect
 
 from service.shx.archives import read_zip
 from service.shx.bundle import write_bundle
+from service.verify.finding import Check
 from tests.client import open_table, register
+from tests.examples import is_long
 from tests.packed_again import in_folder, packed
 from tests.running import Running, wait_for
-from tests.tamper import Forgery
+from tests.tamper import LOGS, Forgery, failing, report_on, sample, sample_lines
 from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
 from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_both_schemes
-from tests.web.node import INTACT, INTACT_SO_FAR
+from tests.web.node import INTACT, INTACT_SO_FAR, UNJUDGED
 
 pytestmark = pytest.mark.heavy
 
-CHECKS = 14
+CHECKS = 16
 GAME = json.loads(LINES[0])["game"]
 FOLDER = Path(__file__).parents[2] / "service" / "api" / "static" / "verifier"
 
@@ -192,7 +194,7 @@ def test_a_game_of_this_server_is_fetched_by_its_id(visits: Visits, service: Run
     host = register(service.port, "Ada")
     game = open_table([host], ruleset="shithead", bots=("lowest",))
     page = visits.open(f"/verify?game={game}")
-    expect(page.locator("#verdict h2")).to_have_text(INTACT_SO_FAR)
+    expect(page.locator("#verdict h2")).to_have_text(UNJUDGED)
     expect(page.locator("#check-seal")).to_have_class("missing")
     expect(page.locator("#check-chain")).to_have_class("pass")
     expect(page.get_by_role("link", name="Save this file")).to_have_attribute(
@@ -220,6 +222,91 @@ def test_a_fetched_game_does_not_replace_a_file_chosen_later(
     page.wait_for_timeout(500)
     expect(page.locator("#name")).to_have_text("later.shx")
     expect(page.locator("#save")).to_be_hidden()
+
+
+def wrong_turn(forgery: Forgery) -> int:
+    seq = forgery.find("cards_played", lambda event: event["data"]["turn"] is not None)
+    forgery.data(seq)["turn"] = forgery.data(seq)["seat"]
+    return seq
+
+
+def a_card_that_does_not_fit(forgery: Forgery) -> int:
+    """Two plays of one seat change places, so that the first does not fit the pile."""
+    plays = [
+        (one, other)
+        for one, event in enumerate(forgery.events)
+        for other, later in enumerate(forgery.events[one + 1 : one + 30], one + 1)
+        if event["type"] == later["type"] == "cards_played"
+        and event["data"]["zone"] == later["data"]["zone"] == "hand"
+        and event["data"]["seat"] == later["data"]["seat"]
+    ]
+    for one, other in plays:
+        changed = Forgery(forgery.lines())
+        first, second = changed.data(one), changed.data(other)
+        first["cards"], second["cards"] = second["cards"], first["cards"]
+        found = failing(report_on(changed.lines()))
+        if found == {Check.LEGALITY: one}:
+            forgery.events = changed.events
+            return one
+    raise AssertionError("no two plays can change places")
+
+
+def pick_up_while_able(forgery: Forgery) -> int:
+    """By `leeds` a seat that can play must."""
+    seq = forgery.find("cards_played", lambda event: event["data"]["turn"] is not None, 1)
+    data, by = forgery.data(seq), forgery.events[seq]["by"]
+    pile = 0
+    for event in forgery.events[:seq]:
+        kind = event["type"]
+        pile += len(event["data"]["cards"]) if kind == "cards_played" else 0
+        pile += 1 if kind == "cards_dealt" and event["data"]["starter"] else 0
+        pile = 0 if kind in ("pile_burned", "pile_picked_up") else pile
+    taken = {"seat": data["seat"], "taker": data["seat"], "count": pile, "with": []}
+    turn = (data["seat"] + data["direction"]) % len(forgery.events[0]["data"]["seats"])
+    forgery.drop(seq, forgery.move_end(seq))
+    more = {"turn": turn, "direction": data["direction"]}
+    forgery.insert(seq, "pile_picked_up", {**taken, **more}, by=by)
+    return seq
+
+
+def test_an_illegal_move_is_explained_by_its_rule_and_leads_into_the_replay(
+    visits: Visits,
+) -> None:
+    """A changed outcome, a card that does not fit, and a skipped obligation."""
+    page = visits.open("/verify")
+    for name, change, reason, rule in (
+        ("shithead", wrong_turn, "After this move", "1-direction"),
+        ("shithead", a_card_that_does_not_fit, "where it is not allowed", ""),
+        ("leeds", pick_up_while_able, "and so had to play", "L10"),
+    ):
+        forgery = sample(name)
+        seq = change(forgery)
+        choose_file(page, "events.jsonl", log_of(forgery.lines()))
+        failed = page.locator("#check-legality.fail")
+        expect(failed.locator(".reason")).to_contain_text(reason)
+        expect(failed.locator(".rule")).to_contain_text(f"The rule ({rule}")
+        game = forgery.events[0]["game"]
+        link = failed.get_by_role("link", name=f"Show event {seq} in")
+        expect(link).to_have_attribute("href", f"/replay/{game}?event={seq}")
+
+
+def test_every_ruleset_is_judged_with_the_server_switched_off(visits: Visits) -> None:
+    visits.expect("ERR_INTERNET_DISCONNECTED")
+    page = first_visit(visits)
+    page.locator("#offline:not(:empty)").wait_for()
+    page.context.set_offline(True)
+    page.reload()
+    names = {path.stem for path in LOGS if sample(path.stem).events[-1]["type"] == "game_sealed"}
+    chosen = {name for name in names if "-" not in name} if not is_long() else names
+    assert len(chosen) > 5
+    for name in sorted(chosen):
+        choose_file(page, "game.shx", write_bundle(sample_lines(name)))
+        expect(page.locator("#verdict h2")).to_have_text(INTACT)
+        expect(page.locator("#check-legality")).to_have_class("pass")
+    forgery = sample("leeds")
+    pick_up_while_able(forgery)
+    choose_file(page, "events.jsonl", log_of(forgery.lines()))
+    expect(page.locator("#check-legality .rule")).to_contain_text("L10")
 
 
 def test_the_page_works_with_the_server_switched_off(visits: Visits, service: Running) -> None:
@@ -252,7 +339,7 @@ def answers(port: int) -> bool:
 
 def test_signatures_do_not_pass_if_the_browser_cannot_check_them(visits: Visits) -> None:
     context = visits.visitor()
-    context.add_init_script(NO_ED25519)
+    context.add_init_script(NO_ED25519 + "\ndelete window.Worker;")  # as an older browser
     page = context.new_page()
     page.goto("/verify")
     keyed = (FOLDER.parents[3] / "tests/golden/samples/shithead-keyed.jsonl").read_bytes()

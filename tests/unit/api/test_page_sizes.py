@@ -13,10 +13,10 @@ from service.api.pages import FOLDER, GUARD, loaded_assets
 from tests.worlds.api_world import World, make_world
 
 TEMPLATES = FOLDER.parent / "templates"
-WORKER = "verifier/worker.js"
+WORKERS = {"verifier/worker.js", "verifier/checks_worker.js"}
 LANGUAGES = ("en", "sv", "ja")
 
-MAX_KB = {"app/lobby.js": 80, "app/table.js": 120, "app/replay.js": 160}
+MAX_KB = {"app/lobby.js": 80, "app/table.js": 120, "app/replay.js": 160, "app/verify.js": 120}
 """
 The budget of a page in kB of 1000 bytes, compressed, for the first page that a visitor opens.
 
@@ -87,4 +87,4 @@ def test_every_script_and_style_belongs_to_a_page() -> None:
     used = set().union(*(loaded_with(one, lang) for one in scripts() for lang in LANGUAGES))
     assert {"verifier/custody.js", "app/opinion.js", "app/strings/replay/ja.json"} <= used
     by_programs = {"verifier/cli.js", *(f"app/strings/report/{lang}.json" for lang in LANGUAGES)}
-    assert set(loaded_assets().files) - used == {*by_programs, WORKER}
+    assert set(loaded_assets().files) - used == {*by_programs, *WORKERS}

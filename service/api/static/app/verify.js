@@ -4,7 +4,7 @@ import { NotABundle } from "../verifier/archive.js";
 import { looseText, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
 import { distinct, readKeys } from "../verifier/notes.js";
-import { LEFT_OUT, NAMES, adviceOf, authorOf, resultOf, verify } from "../verifier/verify.js";
+import { NAMES, adviceOf, authorOf, resultOf, verdictOf, verify } from "../verifier/verify.js";
 import { identity } from "./api.js";
 import { caption, seatName } from "./captions.js";
 import { spelled } from "./cards.js";
@@ -14,12 +14,14 @@ import { receiptsOf, storedKeys } from "./record.js";
 
 /** @typedef {import("../verifier/verify.js").Finding} Finding */
 /** @typedef {import("../verifier/verify.js").Author} Author */
-/** @typedef {import("../verifier/log.js").Log} Log */
+/** @typedef {Pick<import("../verifier/log.js").Log, "lines" | "events">} Log */
+/** @typedef {{progress: (fraction: number) => void, found: (finding: Finding) => unknown}} Callbacks */
 
 /** @type {Record<string, string>} */
 const SIGNS = { pass: "✓", fail: "✗", missing: "?", "n/a": "–", part: "◐" };
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
 const STORE = "shithead.verify"; // the cache of the service worker
+const WORKER = "../verifier/checks_worker.js";
 
 let run = 0; // number of the latest verification; earlier ones show nothing more
 /** The seats, with names, of the games that were fetched here; files have no names. @type {Map<string, any[]>} */
@@ -35,8 +37,8 @@ function who(seat) {
 /** @param {{code: string, values?: Record<string, any>}} sentence @returns {string} the sentence, with names for seats and cards */
 function inWords({ code, values = {} }) {
   const names = { ...values };
-  for (const key of ["seat", "dealer"]) if (Number.isInteger(values[key])) names[key] = who(values[key]);
-  if (values.card) names.card = spelled(values.card);
+  for (const key of ["seat", "dealer", "taker", "turn", "due"]) if (Number.isInteger(values[key])) names[key] = who(values[key]);
+  for (const key of ["card", "on"]) if (values[key]) names[key] = spelled(values[key]);
   const text = t(code, names);
   return text[0].toLocaleUpperCase() + text.slice(1);
 }
@@ -50,7 +52,7 @@ async function check(file, name) {
     game = /"game":"([0-9a-f-]{36})/.exec(looseText(bundle.lines[0] ?? new Uint8Array()))?.[1] ?? "";
     const outside = await fromOutside();
     const rows = new Map();
-    const { log, findings } = await verify(bundle, outside, {
+    const { log, findings } = await checked(bundle, outside, {
       progress: (fraction) => {
         if (own === run) find("#progress").value = fraction;
       },
@@ -63,6 +65,7 @@ async function check(file, name) {
     if (own !== run) return;
     const author = authorOf(findings, outside);
     for (const finding of findings) if (finding.result === "fail") explain(rows.get(finding.check), finding, author, log);
+    void showRule(findings, rows, log).catch(() => {}); // the texts of the rules cannot be loaded: the finding stands without
     verdict(resultOf(findings, outside), findings, author);
   } catch (error) {
     if (own !== run) return;
@@ -70,6 +73,48 @@ async function check(file, name) {
     replace(find("#checks"));
     refuse(error);
   }
+}
+
+/** The worker that checks the present file. @type {Worker | null} */
+let worker = null;
+
+/**
+ * Make all checks in a worker; if it cannot start, as in a browser without modules in workers, on the page.
+ *
+ * @param {import("../verifier/bundle.js").Bundle} bundle
+ * @param {import("../verifier/outside.js").Outside} outside
+ * @param {Callbacks} callbacks
+ * @returns {Promise<{log: Log, findings: Finding[]}>}
+ */
+async function checked(bundle, outside, callbacks) {
+  worker?.terminate();
+  if (!("Worker" in window)) return verify(bundle, outside, callbacks);
+  const own = new Worker(new URL(WORKER, import.meta.url), { type: "module" });
+  worker = own;
+  return new Promise((done) => {
+    own.addEventListener("error", () => done(verify(bundle, outside, callbacks)));
+    own.addEventListener("message", ({ data: { progress, finding, result } }) => {
+      if (progress !== undefined) callbacks.progress(progress);
+      if (finding) callbacks.found(finding);
+      if (result) done(result);
+    });
+    own.postMessage({ bundle, outside });
+  });
+}
+
+/** Show the rule that an illegal move breaks. @param {Finding[]} findings @param {Map<string, Element>} rows @param {Log} log */
+async function showRule(findings, rows, log) {
+  const found = findings.find(({ check, result }) => check === "legality" && result === "fail");
+  if (!found) return;
+  const { ruleOf } = await import("../verifier/statements.js");
+  const { id } = log.events[0].data.ruleset;
+  const rule = ruleOf(id, found.reason?.values.cite);
+  if (!rule) return;
+  const place = /** @type {Element} */ (rows.get("legality")?.querySelector(".reason"));
+  place.after(
+    h("blockquote", { class: "rule" }, [t("page.rule", { id: rule.id }), " ", h("span", { lang: "en" }, [rule.texts.join(" ")])]),
+    id.startsWith("custom-") ? "" : h("p", null, [h("a", { href: `/rules/${id}#${rule.id}` }, [t("page.rules")])]),
+  );
 }
 
 /** @returns {Promise<unknown>} resolved after the browser has drawn the page */
@@ -215,11 +260,11 @@ function verdict(status, findings, author) {
   const failed = findings.filter((finding) => finding.result === "fail");
   showVerdict(
     `status-${status}`,
-    h("h2", null, [t(`verdict.${status}`)]),
+    h("h2", null, [t(verdictOf(status, findings))]),
     h("p", null, [t(`verdict.${status}.why`, { n: failed.length, of: findings.length })]),
     failed.length ? authorship(author) : null,
     firstFailure(findings),
-    h("p", { class: "quiet" }, [t("left_out"), " ", t("verdict.never")]),
+    h("p", { class: "quiet" }, [t("verdict.never")]),
   );
 }
 
@@ -298,7 +343,7 @@ function listen() {
   find("#outside").addEventListener("change", () => again?.());
 }
 
-/** Store the page and the texts of this language in the browser, for use without the server. @param {string[]} addresses of the texts */
+/** Store the page, and what it loads later, in the browser, for use without the server. @param {string[]} addresses of further files */
 async function store(addresses) {
   if (!("serviceWorker" in navigator)) return;
   await navigator.serviceWorker.register("/verify/worker.js", { scope: "/verify" });
@@ -309,7 +354,6 @@ async function store(addresses) {
 }
 
 const addresses = await start("verify");
-find("#left-out").textContent = LEFT_OUT.map((check) => t(`check.${check}`)).join(" · ");
 listen();
 find("#app").hidden = false;
 const requested = new URLSearchParams(location.search).get("game");
@@ -317,4 +361,5 @@ if (requested) {
   find("#game").value = requested;
   fetchRequested();
 }
-await store(addresses).catch(() => {}); // a browser may store nothing: then the page does not claim that it works offline
+const later = [WORKER, "../verifier/statements.js"].map((path) => new URL(path, import.meta.url).href);
+await store([...addresses, ...later]).catch(() => {}); // a browser may store nothing: then the page does not claim that it works offline

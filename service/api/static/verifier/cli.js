@@ -3,7 +3,7 @@
  *
  *     node cli.js game.shx --receipt mine.note --server-key keys.json
  *
- * It does not check whether the moves were legal. Exit status: 0 the record is intact, 1 a check failed,
+ * Exit status: 0 the record is intact, 1 a check failed,
  * 2 evidence for a required check is missing, 3 a file is neither a bundle nor a log, 64 a wrong command line; for several files the highest.
  */
 
@@ -15,7 +15,8 @@ import { parseArgs } from "node:util";
 import { MAX_ENTRIES, MAX_INFLATED, NotABundle } from "./archive.js";
 import { readFile, readFolder } from "./bundle.js";
 import { distinct, readKeys } from "./notes.js";
-import { authorOf, resultOf, verify } from "./verify.js";
+import { ruleOf } from "./statements.js";
+import { authorOf, resultOf, verdictOf, verify } from "./verify.js";
 
 const USAGE = [
   "usage: node cli.js FILE… [options]     (a FILE may be the folder of an unpacked bundle)",
@@ -37,7 +38,7 @@ class UsageError extends Error {}
 
 /** @param {string} code @param {import("./log.js").Values} [values] */
 function sentence(code, values = {}) {
-  const named = (/** @type {string} */ name) => (/^(?:seat|dealer)$/.test(name) ? `seat ${values[name]}` : String(values[name] ?? "–"));
+  const named = (/** @type {string} */ name) => (/^(?:seat|dealer|taker|turn|due)$/.test(name) && values[name] !== null ? `seat ${values[name]}` : String(values[name] ?? "–"));
   const text = words[code].replace(/\{(\w+)\}/g, (_, name) => named(name));
   return text[0].toUpperCase() + text.slice(1);
 }
@@ -110,12 +111,14 @@ async function report(file, outside, json) {
     const place = seq === null ? "" : `seq ${seq}: `;
     const sentences = [...(reason ? [reason] : []), ...remarks].map(({ code, values }) => sentence(code, values));
     console.log(`${check.padEnd(12)} ${result.padEnd(8)} ${place}${sentences.join(" ")}`.trimEnd());
+    const rule = reason && ruleOf(log.created?.data.ruleset.id ?? "", reason.values.cite);
+    if (rule) console.log(`${" ".repeat(22)}${sentence("page.rule", { id: rule.id })} ${rule.texts.join(" ")}`);
   }
   if (status === 1) {
     const author = authorOf(findings, outside);
     console.log(`${sentence(`verdict.who.${author}`)}\n${sentence(`verdict.more.${author}`)}`);
   }
-  console.log(`${sentence("left_out")}\n${file}: ${sentence(`verdict.${status}`)}`);
+  console.log(`${file}: ${sentence(verdictOf(status, findings))}`);
   return status;
 }
 

@@ -3,7 +3,7 @@
 import { deckCodes } from "./cards.js";
 import { trueShuffle } from "./deck.js";
 import { Failure, Unanswered } from "./log.js";
-import { dealingOf, deckFor } from "./rulesets.js";
+import { deckFor, isSpecial, treeOf } from "./rulesets.js";
 
 /** @typedef {import("./log.js").Log} Log @typedef {import("./log.js").Event} Event */
 /** @typedef {{p: number | null, code: string | null}} Card a card, of which position or face may be unknown */
@@ -52,18 +52,18 @@ async function walk(log) {
 function againstRuleset(log) {
   const created = log.created?.data;
   const dealt = log.first("cards_dealt");
-  const dealing = created && dealingOf(created.ruleset);
-  if (!created || !dealing) return null;
-  const deck = deckFor(dealing, created.seats.length);
+  const tree = created && treeOf(created.ruleset, created.hand);
+  if (!created || !tree) return null;
+  const deck = deckFor(tree, created.seats.length);
   if (JSON.stringify([deck.decks, deck.jokers, deck.partial]) !== JSON.stringify([created.deck.decks, created.deck.jokers, created.deck.partial])) {
     return new Failure(0, "deal.other_deck");
   }
   if (!dealt) return null;
-  const { down, up, hand, layout, starter } = dealing.deal;
+  const { down, up, hand, layout, starter } = tree.deal;
   const expected = layout === "none" ? [down, up, hand] : [down, 0, up + hand];
   const found = [dealt.data.down, dealt.data.up, dealt.data.hand];
   if (expected.join() !== found.join()) return new Failure(dealt.seq, "deal.ruleset", { down, up: expected[1], hand: expected[2] });
-  const special = (/** @type {{card: string}} */ opening) => dealing.special.includes(opening.card[0]);
+  const special = (/** @type {{card: string}} */ opening) => isSpecial(tree, opening.card[0]);
   const { starter: turned, returned } = dealt.data;
   if (returned.length && (starter !== "plain" || !returned.every(special))) return new Failure(dealt.seq, "deal.returned");
   if (starter === "none" && turned) return new Failure(dealt.seq, "deal.starter");

@@ -1,102 +1,124 @@
+/** The settings of the ruleset of a game, and the deck that it requires (ops/spec/rules.md, sections 2 and 3). */
+
+import { CATALOGUE, DEFAULTS } from "./catalogue.js";
+
 /**
- * The settings of rulesets that determine the deal: the deck, and the number of cards in each zone.
+ * The settings of one rank.
  *
- * The table repeats values of the catalogue of rulesets, so that the verifier needs no other file. A
- * custom ruleset ("custom-…") has them in its settings.
+ * @typedef {object} RankRule
+ * @property {"normal" | "anything" | "with_companion"} plays
+ * @property {string[]} not_on
+ * @property {"at_least" | "at_most" | "below" | "anything" | "transparent"} asks
+ * @property {string | null} asks_as
+ * @property {string[]} besides
+ * @property {"anything" | "at_least" | "at_most" | "below" | "transparent"} alone
+ * @property {boolean} burns
+ * @property {boolean} covers
+ * @property {boolean} covers_with_two
+ * @property {boolean} reverses
+ * @property {boolean} skips
  */
 
 /**
- * @typedef {object} DeckSettings
- * @property {"fixed" | "to_fit" | "half_in_stock" | "by_seats"} count how the number of decks follows from the seats
- * @property {number} decks the minimum number of decks
- * @property {number} jokers
- * @property {number | null} [jokers_from_seats] with this number of seats or more there are `jokers_then` jokers
- * @property {number} [jokers_then]
- * @property {number} [seats_per_deck]
- * @property {string[]} [partial] ranks of a partial deck that replaces the last one
- */
-
-/**
- * @typedef {object} DealSettings
- * @property {number} down
- * @property {number} up
- * @property {number} hand
- * @property {string} layout "none" if the face-up cards are dealt; else players lay them
- * @property {"none" | "any" | "plain"} starter the card turned to start the pile; "plain": special cards are put back
- */
-
-/** @typedef {{deck: DeckSettings, deal: DealSettings, special: string[]}} Dealing */
-
-/** @param {number} down @param {number} up @param {number} hand @param {Partial<DealSettings>} [more] @returns {DealSettings} */
-const deal = (down, up, hand, more) => ({ down, up, hand, layout: "none", starter: "none", ...more });
-
-/** @param {Partial<DeckSettings>} [more] @returns {DeckSettings} */
-const deck = (more) => ({ count: "fixed", decks: 1, jokers: 0, ...more });
-
-const THREES = deal(3, 3, 3);
-const LAYOUT = deal(3, 3, 3, { layout: "plain" });
-
-/** @type {Record<string, [DealSettings, DeckSettings]>} */
-const CATALOGUE = {
-  leeds: [deal(3, 3, 3, { starter: "any" }), deck({ count: "to_fit" })],
-  "shithead-six": [THREES, deck({ jokers: 2 })],
-  "shithead-layout": [LAYOUT, deck()],
-  "karma-radford": [LAYOUT, deck()],
-  smeghead: [deal(4, 4, 4), deck({ count: "half_in_stock", decks: 2 })],
-  "smeghead-west-kent": [deal(5, 5, 5), deck()],
-  guarducci: [THREES, deck({ jokers: 2 })],
-  "finnish-four": [deal(4, 4, 3), deck()],
-  "ten-two-slide": [deal(3, 3, 4), deck()],
-  "covered-queen": [THREES, deck({ count: "by_seats", seats_per_deck: 4 })],
-  morehead: [THREES, deck({ jokers_from_seats: 6, jokers_then: 2 })],
-  reverse: [LAYOUT, deck()],
-  "shit-boot": [deal(3, 3, 3, { layout: "plain", starter: "plain" }), deck()],
-};
-for (const id of [
-  "shithead", "shithead-winner", "shithead-ten-in-rank", "shithead-keep-table", "gultnieks", "egilsson", "threes",
-  "threes-house", "threes-katastrophic",
-]) CATALOGUE[id] = [THREES, deck()];
-
-/**
- * Return the deal of a ruleset; null for an unknown ruleset without settings, or invalid options.
+ * The tree of settings of a ruleset.
  *
- * @param {{id: string, options: any, settings: any}} ruleset
- * @returns {Dealing | null}
+ * @typedef {object} Tree
+ * @property {{min: number, max: number}} players
+ * @property {{low_to_high: string[]}} order
+ * @property {{count: "fixed" | "to_fit" | "half_in_stock" | "by_seats", decks: number, seats_per_deck: number, jokers: number, jokers_from_seats: number, jokers_then: number, partial: string[]}} deck
+ * @property {{down: number, up: number, hand: number, layout: "none" | "plain" | "stacks", starter: "none" | "any" | "plain", exchange: boolean, throws: string[]}} deal
+ * @property {{opener: string, ranks: string[], suits: string, play: "any" | "that_card" | "that_rank"}} opening
+ * @property {{to: "size" | "as_many_as_played", size: number}} refill
+ * @property {{obligation: "may_pick_up" | "must_play", try_stock: "never" | "when_unable" | "always", follow_up: boolean, runs: boolean}} turn
+ * @property {{taker: "self" | "previous", after: "next" | "previous" | "previous_above_two" | "same", along: "nothing" | "one_slot" | "one_rank", show_blind: boolean}} pick_up
+ * @property {{set_size: number, flusher: boolean}} burn
+ * @property {{played_for: "loser" | "winner", next_dealer: "loser" | "rotate", paper_bag: boolean}} end
+ * @property {Record<string, RankRule>} ranks
+ * @property {any} [second_hand] the settings of even hands that differ
  */
-export function dealingOf({ id, options, settings }) {
-  if (Object.hasOwn(CATALOGUE, id)) {
-    const [dealt, defaults] = CATALOGUE[id];
-    const chosen = { ...defaults };
-    if (id === "guarducci" && Array.isArray(options.switches) && !options.switches.includes(4)) chosen.jokers = 0;
-    if (options.jokers === 2) chosen.jokers = 2;
-    else if (options.jokers !== undefined) return null; // a log never names defaults: such options are invalid
-    if (Array.isArray(options.partial)) chosen.partial = options.partial;
-    return { deck: chosen, deal: dealt, special: ["2", "T"] };
+
+const isObject = (/** @type {any} */ value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** @param {any} tree @param {any} changes @returns {any} the tree with the changes; a new rank begins with the defaults */
+function merged(tree, changes) {
+  const result = { ...tree };
+  for (const [name, value] of Object.entries(changes)) {
+    result[name] = isObject(value) ? merged(tree[name] ?? {}, value) : value;
   }
-  if (!settings?.deck || !settings?.deal) return null;
-  return { deck: settings.deck, deal: settings.deal, special: Object.keys(settings.ranks ?? {}).filter((rank) => isSpecial(settings.ranks[rank])) };
+  return result;
 }
 
-/** The rule of a rank is not special if it repeats the defaults. @param {Record<string, unknown>} rule */
-function isSpecial(rule) {
-  const plain = { plays: "normal", asks: "at_least", alone: "anything" };
-  return Object.entries(rule).some(([name, value]) => {
-    if (Array.isArray(value)) return value.length > 0;
-    return Object.hasOwn(plain, name) ? value !== plain[/** @type {keyof plain} */ (name)] : Boolean(value);
-  });
+/** @param {any} settings @returns {any} with a value for each setting */
+function completed(settings) {
+  const tree = merged({ ...DEFAULTS, ranks: {} }, settings);
+  delete tree.rank; // the defaults of a rank
+  for (const [rank, rule] of Object.entries(tree.ranks)) tree.ranks[rank] = merged(DEFAULTS.rank, rule);
+  return tree;
+}
+
+/** @param {any} option @param {any} value @returns {any[] | null} the changes for the value of an option, null if it has no such value */
+function changesOf(option, value) {
+  const one = (/** @type {any} */ chosen) => option.effects?.find((/** @type {any} */ [named]) => named === chosen)?.[1];
+  if (option.kind === "set") return Array.isArray(value) && value.every(one) ? value.map(one) : null;
+  if (option.effects) return one(value) ? [one(value)] : null;
+  const [section, name] = option.sets.split(".");
+  return Array.isArray(value) ? [{ [section]: { [name]: value } }] : null;
+}
+
+/** @param {string} id @param {any} options @returns {any} the settings of a catalogue's ruleset, null for unknown options */
+function settingsOf(id, options) {
+  const { settings, options: known } = CATALOGUE[id];
+  if (!isObject(options) || Object.keys(options).some((name) => !Object.hasOwn(known, name))) return null;
+  let tree = completed(settings);
+  for (const name of Object.keys(known).sort()) {
+    const changes = changesOf(known[name], Object.hasOwn(options, name) ? options[name] : known[name].default);
+    if (!changes) return null;
+    tree = changes.reduce(merged, tree);
+  }
+  return completed(tree);
+}
+
+/** @param {Tree} tree @param {string} rank @returns {boolean} whether the settings of a rank differ from the defaults */
+export const isSpecial = ({ ranks }, rank) =>
+  Object.entries(ranks[rank] ?? {}).some(([name, value]) => JSON.stringify(value) !== JSON.stringify(DEFAULTS.rank[name]));
+
+/** @type {Map<string, Tree | null>} by ruleset and kind of hand */
+const trees = new Map();
+const KEPT = 64;
+
+/**
+ * Return the settings of a hand: by the catalogue, or for a custom ruleset those in the log.
+ *
+ * @param {{id: string, options: any, settings: any}} ruleset
+ * @param {number} [hand] its number: even hands can have settings of their own
+ * @returns {Tree | null} null for an unknown ruleset without settings, or invalid options
+ */
+export function treeOf(ruleset, hand = 1) {
+  const key = JSON.stringify([ruleset, hand % 2]);
+  const found = trees.get(key) ?? made(ruleset, hand);
+  if (trees.size >= KEPT) trees.clear();
+  trees.set(key, found);
+  return found;
+}
+
+/** @param {{id: string, options: any, settings: any}} ruleset @param {number} hand @returns {Tree | null} */
+function made({ id, options, settings }, hand) {
+  if (!Object.hasOwn(CATALOGUE, id) && !isObject(settings)) return null;
+  const tree = Object.hasOwn(CATALOGUE, id) ? settingsOf(id, options) : completed(settings);
+  return tree && hand % 2 === 0 && tree.second_hand ? completed(merged(tree, tree.second_hand)) : tree;
 }
 
 /**
  * Return the deck that a ruleset requires, in the form of `game_created`.
  *
- * @param {Dealing} dealing
+ * @param {Tree} tree
  * @param {number} seats
  */
 export function deckFor({ deck: rule, deal: dealt }, seats) {
   const cards = seats * (dealt.down + dealt.up + dealt.hand) + (dealt.starter === "none" ? 0 : 1);
   const needed = { fixed: 0, to_fit: cards / 52, half_in_stock: cards / 26, by_seats: seats / (rule.seats_per_deck || 1) };
   const decks = rule.count === "fixed" ? rule.decks : Math.max(rule.decks, Math.ceil(needed[rule.count] ?? 0));
-  const jokers = rule.jokers_from_seats && seats >= rule.jokers_from_seats ? rule.jokers_then ?? 0 : rule.jokers;
-  const partial = rule.partial?.length && decks > 1 ? [...rule.partial] : [];
+  const jokers = rule.jokers_from_seats && seats >= rule.jokers_from_seats ? rule.jokers_then : rule.jokers;
+  const partial = rule.partial.length && decks > 1 ? [...rule.partial] : [];
   return { decks: partial.length ? decks - 1 : decks, jokers, partial };
 }

@@ -4,6 +4,7 @@ import { NoEd25519 } from "./bytes.js";
 import { checkCustody, checkDeal } from "./custody.js";
 import { checkCommitments, checkOpenings, checkShuffle } from "./deck.js";
 import { checkBytes, checkChain, checkOrder } from "./integrity.js";
+import { checkHidden, checkLegality } from "./legality.js";
 import { Failure, Log, Unanswered } from "./log.js";
 import { checkAnchor, checkReceipts, checkSeal, checkSequence, checkWitness } from "./outside.js";
 import { checkSignatures } from "./signatures.js";
@@ -35,6 +36,8 @@ const CHECKS = [
   ["openings", checkOpenings],
   ["deal", checkDeal],
   ["custody", checkCustody],
+  ["legality", checkLegality],
+  ["hidden", checkHidden],
   ["signatures", checkSignatures],
   ["receipts", checkReceipts],
   ["anchor", checkAnchor],
@@ -44,15 +47,12 @@ const CHECKS = [
 ];
 
 /** Checks that read all events; they stop before a line that is not an event. */
-const LOG_CHECKS = new Set(["chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "signatures", "seal"]);
+const LOG_CHECKS = new Set(["chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "legality", "hidden", "signatures", "seal"]);
 
 /** Checks that follow the game one after the other: each judges only events that the earlier ones accept. */
 const FOLLOW = new Set(["order", "deal", "custody", "legality"]);
 
 export const NAMES = CHECKS.map(([name]) => name);
-
-/** The checks of the format that need the rules of the game, which this program does not know. */
-export const LEFT_OUT = ["legality", "hidden"];
 
 /** @type {Outside} */
 export const NOTHING_FROM_OUTSIDE = { receipts: [], serverKeys: [], witnessKeys: [], quorum: 0 };
@@ -189,10 +189,16 @@ export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
 export function resultOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const results = new Map(findings.map((finding) => [finding.check, finding.result]));
   if ([...results.values()].includes("fail")) return 1;
-  const required = ["signatures", "seal"];
+  const required = ["legality", "signatures", "seal"];
   if (outside.receipts.length) required.push("receipts");
   if (outside.witnessKeys.length) required.push("anchor", "witness");
   return required.some((check) => results.get(check) === "missing") ? 2 : 0;
+}
+
+/** @param {0 | 1 | 2} status from `resultOf` @param {Finding[]} findings @returns {string} the key of the result: without the check of the moves it never says that there is no evidence of tampering */
+export function verdictOf(status, findings) {
+  const isJudged = findings.some(({ check, result }) => check === "legality" && result === "pass");
+  return status === 2 && !isJudged ? "verdict.2.unjudged" : `verdict.${status}`;
 }
 
 /** Failures of evidence beside the log that also a wrong file or key of the user can cause. */
