@@ -88,8 +88,6 @@ LONG_FUNCTIONS: dict[str, str] = {
 """Functions longer than a screen, each with the reason why it is not divided."""
 
 OWNERS_OF_ONE_NAME = {
-    "Cursor": "to be renamed in the verifier",
-    "Keys": "to be renamed in the verifier",
     "Table": "the state of a table, and its JSON in the client library, which exports this name",
 }
 """Public class names with two owners, each with the reason why both keep it."""

@@ -12,7 +12,7 @@ from typing import Any, Final
 import click
 
 from service.shx.tlog.checkpoint import CosignatureVerifier
-from service.verify.evidence import BadEvidence, Keys, parse_keys, parse_seat_keys
+from service.verify.evidence import BadEvidence, PublicKeys, parse_keys, parse_seat_keys
 from service.verify.files import VerifyOptions, main_verify
 
 Command = Callable[..., int]
@@ -23,13 +23,13 @@ MAX_NAME_LENGTH: Final = 200
 
 def server_keys_of(
     _context: click.Context, _option: click.Parameter, values: tuple[str, ...]
-) -> Keys:
+) -> PublicKeys:
     """
     Return the server's keys; if a value is the name of a file, the keys in it.
 
     Raises BadParameter for a value that is neither, and for the key of a witness.
     """
-    found: list[Keys] = []
+    found: list[PublicKeys] = []
     for value in values:
         try:
             text = Path(value).read_text("utf-8") if Path(value).is_file() else value
@@ -43,7 +43,7 @@ def server_keys_of(
             ) from None
         if found[-1].witnesses:
             raise click.BadParameter(f"{value!r} is the key of a witness, not of the server")
-    return Keys(
+    return PublicKeys(
         server=tuple(key for keys in found for key in keys.server),
         listed=tuple(key for keys in found for key in keys.listed),
     )
@@ -75,7 +75,7 @@ def evidence_options(command: Command) -> Command:
     def call_with_evidence(
         *,
         receipts: tuple[Path, ...],
-        server_keys: Keys,
+        server_keys: PublicKeys,
         seat_keys: dict[int, str],
         key_changes: tuple[Path, ...],
         proofs: tuple[Path, ...],

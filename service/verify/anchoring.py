@@ -21,9 +21,9 @@ from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tree import TlogProof, parse_proof
 from service.verify.finding import (
     Answer,
-    Cursor,
     EvidenceWeight,
     Failed,
+    Position,
     Result,
     Unanswered,
     missing,
@@ -45,7 +45,7 @@ class Policy:
     required: bool  # with too few cosignatures the result is MISSING, else NOT_APPLICABLE
 
 
-def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) -> Answer:
+def check_anchor(log: Log, proof: bytes | None, trust: Trust, position: Position) -> Answer:
     """
     Check that the log proof leads to a checkpoint signed with a trusted server key.
 
@@ -54,10 +54,10 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
 
     Raises Failed for an invalid proof, Unanswered without a proof or the server's key.
     """
-    cursor.seq = len(log.heads) - 1
+    position.seq = len(log.heads) - 1
     if proof is None:
         raise missing("open.not_anchored")
-    parsed, seq = _anchored(log, proof, trust.keys, cursor)
+    parsed, seq = _anchored(log, proof, trust.keys, position)
     if not trust.keys:
         raise missing("open.no_server_key")
     try:
@@ -65,7 +65,7 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     except RecordError as error:
         weight, detail = EvidenceWeight.NOTHING, error.detail
         raise Failed(seq, "anchor.signature", weight=weight, detail=detail) from None
-    cursor.signed = [seq]
+    position.signed = [seq]
     up_to = Sentence(code="anchor.up_to", values={"seq": seq})
     return Answer(
         reach=seq,
@@ -74,7 +74,7 @@ def check_anchor(log: Log, proof: bytes | None, trust: Trust, cursor: Cursor) ->
     )
 
 
-def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor) -> Answer:
+def check_witness(log: Log, proof: bytes | None, policy: Policy, position: Position) -> Answer:
     """
     Check that the checkpoint of the log proof has the cosignatures that the policy requires.
 
@@ -84,7 +84,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
     Raises Failed for an invalid proof or cosignature. Raises Unanswered if no witnesses are
     required, or if the proof, a key or enough cosignatures of the last event are missing.
     """
-    cursor.seq = None
+    position.seq = None
     if not policy.required and not policy.keys:
         raise not_applicable("open.no_witness_asked")
     if not policy.keys:
@@ -93,7 +93,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
         raise missing("open.no_quorum")
     if proof is None:
         raise missing("open.not_anchored")
-    parsed, seq = _anchored(log, proof, (), cursor)
+    parsed, seq = _anchored(log, proof, (), position)
     try:
         found = cosignatures(parse_note(parsed.checkpoint), policy.keys)
     except RecordError as error:
@@ -113,7 +113,7 @@ def check_witness(log: Log, proof: bytes | None, policy: Policy, cursor: Cursor)
 
 
 def _anchored(
-    log: Log, proof: bytes, keys: Sequence[NoteVerifier], cursor: Cursor
+    log: Log, proof: bytes, keys: Sequence[NoteVerifier], position: Position
 ) -> tuple[TlogProof, int]:
     """
     Return the parsed proof and the seq of its event.
@@ -137,7 +137,7 @@ def _anchored(
     if seq > last or other:
         weight = _weight(parsed, checkpoint, keys)
         if weight is EvidenceWeight.AGAINST and (log.seal is not None or seq <= last):
-            cursor.contradicted = Sentence(code="denied.anchor")
+            position.contradicted = Sentence(code="denied.anchor")
         if seq > last:
             raise Failed(last, "anchor.beyond", weight=weight, at=seq)
         other_game = proof_game(proof) != str(log.game)

@@ -14,9 +14,9 @@ from service.domain.game import new_game
 from service.domain.ruleset import PLAIN_RANK, Ruleset, Starter, deck_of
 from service.verify.card_tracker import UNKNOWN, CardMisplaced, Zones
 from service.verify.finding import (
-    Cursor,
     Failed,
     Objection,
+    Position,
     missing,
     not_applicable,
     not_followed,
@@ -25,7 +25,7 @@ from service.verify.log import NOT_BEGUN, Log
 from service.verify.without_deck import fits_alone
 
 
-def check_deal(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
+def check_deal(log: Log, position: Position, *, until: int | None = None) -> None:
     """
     Check that the deck and the numbers of dealt cards are those of the ruleset.
 
@@ -34,32 +34,32 @@ def check_deal(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
     Only events before `until` are judged, which is out of order. Raises Failed if the deal breaks a
     rule, Unanswered if nothing was dealt or not all events are judged.
     """
-    cursor.seq = 0
+    position.seq = 0
     ruleset = log.known_ruleset
     if ruleset is not None:
-        with cursor.collecting_failures():
+        with position.collecting_failures():
             _check_deck(log, ruleset)
     dealt = _deal_of(log)
     if dealt is None:
         raise not_applicable("open.not_dealt")
     seq, data = dealt
     if ruleset is not None:
-        cursor.seq = seq
-        with cursor.collecting_failures():
+        position.seq = seq
+        with position.collecting_failures():
             _check_counts(seq, data, ruleset)
-        with cursor.collecting_failures():
+        with position.collecting_failures():
             _check_starter(seq, data, ruleset)
     try:
-        for _ in followed(log, cursor, until=until):
+        for _ in followed(log, position, until=until):
             pass
     except CardMisplaced as error:
         if error.dealing:
-            cursor.failures.append(_misplaced(cursor.seq, error).objection)
+            position.failures.append(_misplaced(position.seq, error).objection)
     if until is not None:
-        raise not_followed(cursor, until)
+        raise not_followed(position, until)
 
 
-def check_custody(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
+def check_custody(log: Log, position: Position, *, until: int | None = None) -> None:
     """
     Check that each card is always in one zone, and that seats play only cards they hold.
 
@@ -71,31 +71,31 @@ def check_custody(log: Log, cursor: Cursor, *, until: int | None = None) -> None
         raise not_applicable("open.not_dealt")
     zones = None
     try:
-        for step in followed(log, cursor, until=until):
+        for step in followed(log, position, until=until):
             zones = step
     except CardMisplaced as error:
-        raise _misplaced(cursor.seq, error) from None
+        raise _misplaced(position.seq, error) from None
     if until is not None:
-        raise not_followed(cursor, until)
+        raise not_followed(position, until)
     cards = [card for card in zones.everything() if card != UNKNOWN] if zones else []
     whole = log.deck is None or len(cards) == len(log.codes)
     if len(set(cards)) < len(cards) or not whole:
-        raise Failed(cursor.seq, "custody.whole")
+        raise Failed(position.seq, "custody.whole")
 
 
 def _misplaced(seq: int | None, error: CardMisplaced) -> Failed:
     return Failed.of(Objection(seq=seq, code=error.code, values=error.values))
 
 
-def followed(log: Log, cursor: Cursor, *, until: int | None = None) -> Iterator[Zones]:
+def followed(log: Log, position: Position, *, until: int | None = None) -> Iterator[Zones]:
     """
     Yield the zones after each event before `until`.
 
-    Raises CardMisplaced with the cursor on the event.
+    Raises CardMisplaced with the position on the event.
     """
     zones = Zones(log.codes, log.deck, log.seats)
     for seq, event in enumerate(log.events[:until]):
-        cursor.seq = seq
+        position.seq = seq
         zones.follow(event["type"], event["data"])
         yield zones
 
@@ -108,7 +108,7 @@ def positions_obtained(log: Log, seat: int) -> frozenset[int]:
     """
     zones = None
     try:
-        for step in followed(log, Cursor()):
+        for step in followed(log, Position()):
             zones = step
     except CardMisplaced as error:
         raise _misplaced(None, error) from None
@@ -159,7 +159,7 @@ def _special(ruleset: Ruleset, code: str) -> bool:
     return ruleset.rank(rank_of(Card(code))) != PLAIN_RANK
 
 
-def check_hidden(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
+def check_hidden(log: Log, position: Position, *, until: int | None = None) -> None:
     """
     Check that every blind card that stayed hidden really did not fit the pile.
 
@@ -178,21 +178,21 @@ def check_hidden(log: Log, cursor: Cursor, *, until: int | None = None) -> None:
         raise missing("open.hidden")
     if log.known_ruleset is None:
         raise missing("open.no_ruleset")
-    cursor.seq = 0
+    position.seq = 0
     created = log.decoded[0]
     if not isinstance(created, GameCreated):
         raise missing(NOT_BEGUN)
     game = replace(new_game(created), deck=tuple(Card(code) for code in log.deck))
     for seq in range(1, hidden[-1] + 1):
         if until is not None and seq >= until:
-            raise not_followed(cursor, until)
-        cursor.seq = seq
+            raise not_followed(position, until)
+        position.seq = seq
         event = log.decoded[seq]
         if seq in hidden and isinstance(event, BlindFailed):
-            position = game.seats[event.seat].down[event.slot]
-            if position is not None and fits_alone(game, game.deck[position]):
+            place = game.seats[event.seat].down[event.slot]
+            if place is not None and fits_alone(game, game.deck[place]):
                 rule = game.ruleset.cite("model.blind")
-                cursor.note(seq, "hidden.fits", rule, card=str(game.deck[position]))
+                position.note(seq, "hidden.fits", rule, card=str(game.deck[place]))
         try:
             game = evolve(game, event)
         except (ValueError, IndexError):

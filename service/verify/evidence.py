@@ -40,7 +40,7 @@ class BadEvidence(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keys:
+class PublicKeys:
     """Public keys of servers and witnesses, with the dates of server keys that are listed."""
 
     server: tuple[NoteVerifier, ...] = ()
@@ -94,7 +94,7 @@ def parse_evidence(
     )
 
 
-def parse_keys(texts: Iterable[str]) -> Keys:
+def parse_keys(texts: Iterable[str]) -> PublicKeys:
     """
     Return the keys in `texts`, sorted by their algorithm into server and witness keys.
 
@@ -121,7 +121,7 @@ def parse_keys(texts: Iterable[str]) -> Keys:
     except RecordError as error:
         wanted = "" if error.detail == _NO_KEYS else f"; {_KEYS_ARE}"
         raise BadEvidence("key", f"{error.detail}{wanted}") from None
-    return Keys(server=tuple(server), listed=tuple(listed), witnesses=tuple(witnesses))
+    return PublicKeys(server=tuple(server), listed=tuple(listed), witnesses=tuple(witnesses))
 
 
 def parse_seat_keys(words: Iterable[str]) -> dict[int, str]:

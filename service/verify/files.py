@@ -18,8 +18,8 @@ from service.shx.keys import KeyChange
 from service.verify.anchoring import proof_game
 from service.verify.evidence import (
     BadEvidence,
-    Keys,
     OutsideEvidence,
+    PublicKeys,
     parse_key_changes,
 )
 from service.verify.finding import Result
@@ -44,7 +44,7 @@ class VerifyOptions:
 
     level: str = "L1"
     witnessed: bool = False
-    keys: Keys = field(default_factory=Keys)
+    keys: PublicKeys = field(default_factory=PublicKeys)
     quorum: int | None = None
     receipts: Sequence[Path] = ()
     seat_keys: Mapping[int, str] = field(default_factory=dict)

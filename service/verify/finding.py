@@ -215,7 +215,7 @@ class Unanswered(Exception):
         self.remarks = remarks
 
 
-class Cursor:
+class Position:
     """
     The position of a check in the log, and the failures after which it continued.
 
@@ -251,12 +251,12 @@ class Cursor:
 
 
 class CollectedFailures:
-    """The context of `Cursor.collecting_failures`; a class, because a generator would be slower."""
+    """The context of `Position.collecting_failures`: a class is faster than a generator."""
 
-    __slots__ = ("cursor",)
+    __slots__ = ("position",)
 
-    def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
+    def __init__(self, position: Position) -> None:
+        self.position = position
 
     def __enter__(self) -> None:
         """Begin the block."""
@@ -265,7 +265,7 @@ class CollectedFailures:
         """Record a failure and go on after the block; any other exception is raised."""
         if not isinstance(error, Failed):
             return False
-        self.cursor.failures.append(error.objection)
+        self.position.failures.append(error.objection)
         return True
 
 
@@ -279,14 +279,14 @@ def not_applicable(code: str, *, notes: tuple[Sentence, ...] = ()) -> Unanswered
     return Unanswered(Result.NOT_APPLICABLE, code, notes=notes)
 
 
-def not_followed(cursor: Cursor, until: int) -> Unanswered:
+def not_followed(position: Position, until: int) -> Unanswered:
     """
     Return the answer of a check that follows the game up to the event `until`.
 
     Another check fails there, so failures from there on are not counted: they may follow from that
     one. If there are earlier failures, they are the answer.
     """
-    cursor.failures[:] = [one for one in cursor.failures if (one.seq or 0) < until]
+    position.failures[:] = [one for one in position.failures if (one.seq or 0) < until]
     return missing("open.not_followed", seq=until)
 
 

@@ -21,16 +21,16 @@ from service.shx.moves import (
 from service.verify.finding import (
     DETAIL,
     Answer,
-    Cursor,
     EvidenceWeight,
     Failed,
     Objection,
+    Position,
     missing,
 )
 from service.verify.log import SEALS, Log, linked
 
 
-def check_bytes(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
+def check_bytes(log: Log, bundle: Bundle, position: Position) -> Answer:
     """
     Check that every line is the canonical encoding of an event of a known version and type.
 
@@ -38,13 +38,13 @@ def check_bytes(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     """
     for broken in log.unreadable:
         values = {} if broken.detail is None else {DETAIL: broken.detail}
-        cursor.failures.append(Objection(seq=broken.seq, code=broken.code, values=values))
+        position.failures.append(Objection(seq=broken.seq, code=broken.code, values=values))
     remarks = (Sentence(code="bytes.repacked"),) if bundle.repacked else ()
     changed = tuple(_file_change(one) for one in bundle.changed)
     if log.unreadable:  # their places say more than the file that has them
         return Answer(remarks=(*remarks, *changed))
     for change in changed:
-        cursor.failures.append(Objection(seq=None, code=change.code, values=change.values))
+        position.failures.append(Objection(seq=None, code=change.code, values=change.values))
     return Answer(remarks=remarks)
 
 
@@ -53,7 +53,7 @@ def _file_change(change: FileChange) -> Sentence:
     return Sentence(code=f"bytes.{change.kind}", values={"name": change.name})
 
 
-def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
+def check_chain(log: Log, bundle: Bundle, position: Position) -> None:
     """
     Check that `seq` has no gaps, each `prev` is the previous head, and times never decrease.
 
@@ -62,20 +62,20 @@ def check_chain(log: Log, bundle: Bundle, cursor: Cursor) -> None:
 
     Raises Failed if the manifest has another time for the last event.
     """
-    cursor.seq = 0
+    position.seq = 0
     if bundle.game not in (None, log.game):
-        cursor.note(0, "chain.manifest")
-    with cursor.collecting_failures():
+        position.note(0, "chain.manifest")
+    with position.collecting_failures():
         _check_profile(log, bundle)
-    collecting = cursor.collecting_failures()
+    collecting = position.collecting_failures()
     for seq in range(len(log.events)):
-        cursor.seq = seq
+        position.seq = seq
         with collecting:
             _check_link(log, seq)
     for move in log.grouped[0]:
         for seq in range(move.first + 1, move.last + 1):
             if log.events[seq]["at"] != log.events[move.first]["at"]:
-                cursor.note(seq, "chain.time", start=move.first)
+                position.note(seq, "chain.time", start=move.first)
     if bundle.made_at not in (None, log.events[-1]["at"]) and log.broken is None:
         raise Failed(log.end, "chain.made_at")
 
@@ -122,25 +122,25 @@ def _check_link(log: Log, seq: int) -> None:
 _SEAT_FIELDS: Final = ("seat", "taker", "turn", "cleared_by", "dealer", "shithead")
 
 
-def check_order(log: Log, cursor: Cursor) -> None:
+def check_order(log: Log, position: Position) -> None:
     """
     Check the order of set-up (SHX/1, sections 2 and 3), complete moves, and the end at the seal.
 
     Raises Failed at the first event that is not part of a move.
     """
-    cursor.seq = 0
+    position.seq = 0
     if not log.begins:
         raise Failed(0, "order.created")
-    _check_seats(log, cursor)
+    _check_seats(log, position)
     moves, fault = log.grouped
     phases = _Phases(log)
-    with cursor.collecting_failures():  # after a failure the order of later moves is not checked
+    with position.collecting_failures():  # after a failure the order of later moves is not checked
         for move in moves:
-            cursor.seq = move.first
+            position.seq = move.first
             phases.follow(move)
-    collecting = cursor.collecting_failures()
+    collecting = position.collecting_failures()
     for move in moves:
-        cursor.seq = move.first
+        position.seq = move.first
         with collecting:
             _check_by(log, move)
     if fault is not None:
@@ -313,11 +313,11 @@ def _check_by(log: Log, move: RecordedMove) -> None:
             raise Failed(seq, "order.by")
 
 
-def _check_seats(log: Log, cursor: Cursor) -> None:
+def _check_seats(log: Log, position: Position) -> None:
     """Check that all seats in the events exist in this game."""
     count = log.seats
     for seq, event in enumerate(log.events):
-        cursor.seq = seq
+        position.seq = seq
         data = event["data"]
         for seat in (event["by"], *data.get("places", ()), *map(data.get, _SEAT_FIELDS)):
             if seat is not None and seat >= count:
@@ -329,7 +329,7 @@ def _check_seats(log: Log, cursor: Cursor) -> None:
 DISPUTE: Final = "dispute/"
 
 
-def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
+def check_seal(log: Log, bundle: Bundle, position: Position) -> Answer:
     """
     Check that the game is sealed, and that a seal of version 2 matches the refused attempts.
 
@@ -338,7 +338,7 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
 
     Raises Unanswered if the game is not sealed.
     """
-    cursor.seq = log.end
+    position.seq = log.end
     remarks = tuple(_unproven(log, bundle))
     if log.seal is None:
         raise missing("open.unfinished", remarks=remarks)
@@ -346,7 +346,7 @@ def check_seal(log: Log, bundle: Bundle, cursor: Cursor) -> Answer:
     if sealed is None:
         return Answer(remarks=remarks)
     notes: tuple[Sentence, ...] = ()
-    with cursor.collecting_failures():
+    with position.collecting_failures():
         notes = _compare_refusals(log, sealed, bundle.files.get(REFUSALS))
     return Answer(notes=notes, remarks=remarks)
 
@@ -356,9 +356,7 @@ def proves_refusals(log: Log) -> bool:
     return log.seal is not None and sealed_refusals(log.seal) is not None
 
 
-def _compare_refusals(
-    log: Log, sealed: SealedRefusals, data: bytes | None
-) -> tuple[Sentence, ...]:
+def _compare_refusals(log: Log, sealed: SealedRefusals, data: bytes | None) -> tuple[Sentence, ...]:
     """
     Return a note if the file of refused attempts is missing; raises Failed if it does not match.
 

@@ -44,7 +44,7 @@ from service.replay.sentences import Sentence, Value, Values
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import rules_behind
 from service.shx.canonical import parse_time
-from service.verify.finding import Answer, Cursor, Failed, Objection, missing, not_followed
+from service.verify.finding import Answer, Failed, Objection, Position, missing, not_followed
 from service.verify.log import NOT_BEGUN, Log
 from service.verify.without_deck import (
     check_throw,
@@ -63,7 +63,7 @@ MAX_NAMED: Final = 6
 """Maximum number of cards named that a seat could have played instead."""
 
 
-def check_legality(log: Log, cursor: Cursor, *, until: int | None = None) -> Answer:
+def check_legality(log: Log, position: Position, *, until: int | None = None) -> Answer:
     """
     Check that the rules allow each action and lead to exactly its outcomes.
 
@@ -76,16 +76,16 @@ def check_legality(log: Log, cursor: Cursor, *, until: int | None = None) -> Ans
 
     Raises Failed if the ruleset cannot be read, Unanswered if not all events are judged.
     """
-    cursor.seq = 0
+    position.seq = 0
     ruleset = log.ruleset
-    with cursor.collecting_failures():
+    with position.collecting_failures():
         _check_table(log, ruleset)
-    cursor.seq = None
-    judge, collecting = _Judge(log), cursor.collecting_failures()
+    position.seq = None
+    judge, collecting = _Judge(log), position.collecting_failures()
     for move in log.grouped[0]:
         if until is not None and move.first >= until:
             break
-        cursor.seq, before = move.first, len(cursor.failures)
+        position.seq, before = move.first, len(position.failures)
         ends_here = until is not None and move.last >= until
         try:
             with collecting:
@@ -95,11 +95,11 @@ def check_legality(log: Log, cursor: Cursor, *, until: int | None = None) -> Ans
                 raise
         if ends_here:
             break
-        judge.apply_events(move, valid=len(cursor.failures) == before)
+        judge.apply_events(move, valid=len(position.failures) == before)
     if until is not None:
         with collecting:
             judge.judge_time_out_alone()
-        raise not_followed(cursor, until)
+        raise not_followed(position, until)
     short = short_entropy_time(log)
     return Answer(notes=() if short is None else (short,))
 

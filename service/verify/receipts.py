@@ -10,7 +10,7 @@ from service.shx.canonical import RecordError, parse_time
 from service.shx.keys import ListedKey
 from service.shx.receipts import Receipt, check_receipt, claimed_receipt
 from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
-from service.verify.finding import Answer, Cursor, EvidenceWeight, Failed, missing
+from service.verify.finding import Answer, EvidenceWeight, Failed, Position, missing
 from service.verify.log import Log
 
 
@@ -98,7 +98,7 @@ class _Readable:
     signers: tuple[NoteVerifier, ...]
 
 
-def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answer:
+def check_receipts(log: Log, notes: Notes, trust: Trust, position: Position) -> Answer:
     """
     Check that every receipt names a head of this log; `reach` is the last seq that one confirms.
 
@@ -108,20 +108,20 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, cursor: Cursor) -> Answ
 
     Raises Unanswered without a receipt or a server key from outside.
     """
-    cursor.seq = None
-    bundled = _read_all(notes.bundled, notes.files, trust.keys, cursor, claimed=True)
-    supplied = _read_all(notes.supplied, notes.files, trust.keys, cursor, claimed=False)
+    position.seq = None
+    bundled = _read_all(notes.bundled, notes.files, trust.keys, position, claimed=True)
+    supplied = _read_all(notes.supplied, notes.files, trust.keys, position, claimed=False)
     agreeing = [held for held in (*bundled, *supplied) if _agrees(log, held)]
-    cursor.signed = [held.receipt.seq for held in agreeing if held.signers]
-    _contradicting(log, bundled, cursor)
-    against = _contradicting(log, supplied, cursor)
+    position.signed = [held.receipt.seq for held in agreeing if held.signers]
+    _contradicting(log, bundled, position)
+    against = _contradicting(log, supplied, position)
     if not notes.supplied:
         raise missing("open.no_receipt")
     if not trust.keys:
         raise missing("open.no_server_key")
     agreeing = [held for held in supplied if _agrees(log, held)]
     by = [(held.receipt.seq, held.signers) for held in supplied if held.receipt.game == log.game]
-    reach = None if cursor.failures else max(held.receipt.seq for held in agreeing)
+    reach = None if position.failures else max(held.receipt.seq for held in agreeing)
     return Answer(
         reach=reach,
         outside=_remarks(len(notes.supplied), agreeing, against),
@@ -141,7 +141,7 @@ def _read_all(
     notes: Sequence[bytes],
     files: Mapping[bytes, str] | None,
     keys: Sequence[NoteVerifier],
-    cursor: Cursor,
+    position: Position,
     *,
     claimed: bool,
 ) -> list[_Readable]:
@@ -162,7 +162,7 @@ def _read_all(
                 code = "receipts.signature"
             more = (_file(name), Sentence(code="receipts.nothing"))
             weight, detail = EvidenceWeight.NOTHING, error.detail
-            cursor.note(None, code, weight=weight, notes=more, detail=detail)
+            position.note(None, code, weight=weight, notes=more, detail=detail)
     return held
 
 
@@ -186,7 +186,7 @@ def _agrees(log: Log, held: _Readable) -> bool:
     return named and log.heads[receipt.seq] == receipt.head
 
 
-def _contradicting(log: Log, receipts: Sequence[_Readable], cursor: Cursor) -> list[_Readable]:
+def _contradicting(log: Log, receipts: Sequence[_Readable], position: Position) -> list[_Readable]:
     """Return the receipts that contradict the log, and note each with the last one that agrees."""
     against = []
     agreed: int | None = None
@@ -194,16 +194,16 @@ def _contradicting(log: Log, receipts: Sequence[_Readable], cursor: Cursor) -> l
         if held.receipt.game != log.game:
             notes = (_file(held.name), Sentence(code="receipts.nothing"))
             weight, game = EvidenceWeight.NOTHING, str(held.receipt.game)
-            cursor.note(None, "receipts.game", weight=weight, notes=notes, game=game)
+            position.note(None, "receipts.game", weight=weight, notes=notes, game=game)
         elif _agrees(log, held):
             agreed = held.receipt.seq
         else:
             against.append(held)
             if held.signers and (log.seal is not None or held.receipt.seq < len(log.heads)):
                 values = {"name": held.name}
-                cursor.contradicted = Sentence(code="denied.receipt", values=values)
-            with cursor.collecting_failures():
-                raise _contradiction(log, held, agreed, cursor.signed)
+                position.contradicted = Sentence(code="denied.receipt", values=values)
+            with position.collecting_failures():
+                raise _contradiction(log, held, agreed, position.signed)
     return against
 
 

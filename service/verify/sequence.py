@@ -12,9 +12,9 @@ from service.replay.sentences import Sentence, Values
 from service.shx.keys import KeyChange
 from service.verify.finding import (
     Answer,
-    Cursor,
     Failed,
     Objection,
+    Position,
     Result,
     Unanswered,
     not_applicable,
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 def check_sequence(
-    log: Log, others: Sequence[Log], changes: Sequence[KeyChange], cursor: Cursor
+    log: Log, others: Sequence[Log], changes: Sequence[KeyChange], position: Position
 ) -> Answer:
     """
     Check that the games of a table follow one another, and that none is missing or repeated.
@@ -40,29 +40,29 @@ def check_sequence(
     log of the table, if the log before the first one is needed, or if a game that is followed by
     another has no seal.
     """
-    cursor.seq = 0
+    position.seq = 0
     distinct = _distinct(log, [other for other in others if other.begins])
     table = log.created["table"]
     games = [other for other in distinct if other.created["table"] == table]
     games.sort(key=lambda game: (game.created["hand"], game.events[0]["at"]))
-    table_logs = _TableLogs(log=log, games=games, cursor=cursor)
+    table_logs = _TableLogs(log=log, games=games, position=position)
     table_logs.note(_shared(distinct))
     table_logs.note(_foreign(distinct))
     table_logs.note(fault for game in games for fault in _own_faults(game))
     table_logs.note(_conditions(games))
     missing_logs: list[Sentence] = []
-    if not cursor.failures:
+    if not position.failures:
         games = table_logs.ordered()
         missing_logs += table_logs.follow(games)
     missing_logs = [*_needed_log(games[0]), *missing_logs]
     if len(games) < 2 and not missing_logs:
         raise not_applicable("open.one_log")
     notes = (*_notes(games), *_changes_of(games), *_key_notes(games, changes))
-    if missing_logs and not cursor.failures:
+    if missing_logs and not position.failures:
         first, *more = missing_logs
         further = (*more, *notes)
         raise Unanswered(Result.MISSING, first.code, values=first.values, notes=further)
-    return Answer(notes=notes, remarks=notes if cursor.failures else ())
+    return Answer(notes=notes, remarks=notes if position.failures else ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class _TableLogs:
 
     log: Log  # the subject of the report
     games: Sequence[Log]  # all logs of its table
-    cursor: Cursor
+    position: Position
 
     def note(self, faults: Iterable[_Fault]) -> None:
         """Record the faults of this table; only faults of `log` itself get the seq of an event."""
@@ -90,7 +90,7 @@ class _TableLogs:
             if any(game in self.games for game in fault.games):
                 own = any(game.game == self.log.game for game in fault.games)
                 seq = fault.seq if own else None
-                self.cursor.failures.append(
+                self.position.failures.append(
                     Objection(seq=seq, code=fault.code, values=fault.values, rule=fault.rule)
                 )
 
@@ -99,14 +99,14 @@ class _TableLogs:
         try:
             return _ordered(self.games)
         except Failed as failed:
-            self.cursor.failures.append(failed.objection)
+            self.position.failures.append(failed.objection)
             return list(self.games)
 
     def follow(self, ordered: Sequence[Log]) -> list[Sentence]:
         """Record a fault if a game does not follow the previous one; return missing evidence."""
         missing_logs = []
         last_played: Log | None = None
-        for before, after in () if self.cursor.failures else pairwise(ordered):
+        for before, after in () if self.position.failures else pairwise(ordered):
             if before.seal is None:
                 values = {"game": str(before.game)}
                 missing_logs.append(Sentence(code="open.no_seal", values=values))

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from service.shx.canonical import ruleset_hash
 from service.shx.shuffle import Shuffle, card_commitment, client_commit, server_commit
-from service.verify.finding import Cursor, Failed, missing, not_applicable
+from service.verify.finding import Failed, Position, missing, not_applicable
 from service.verify.log import Log
 
 NOT_SEALED: Final = "open.unsealed"
@@ -64,33 +64,33 @@ def _line(state: Mapping[str, Any]) -> str:
 Opening = Mapping[str, Any]
 
 
-def check_commitments(log: Log, cursor: Cursor) -> None:
+def check_commitments(log: Log, position: Position) -> None:
     """
     Check that the seed, every revealed value and the ruleset match their commitments.
 
     Raises Failed if the seed does not match its commitment, Unanswered before the seal.
     """
-    cursor.seq = 0
+    position.seq = 0
     created = log.created
     if ruleset_hash(created["ruleset"]).hex() != created["ruleset_hash"]:
-        cursor.note(0, "commitments.ruleset")
+        position.note(0, "commitments.ruleset")
     committed: dict[int, str] = {}
     for seq, event in enumerate(log.events):
-        cursor.seq, data = seq, event["data"]
+        position.seq, data = seq, event["data"]
         if event["type"] == "entropy_committed":
             committed[data["seat"]] = data["commit"]
         elif event["type"] == "entropy_revealed" and data["seat"] in committed:
             value = bytes.fromhex(data["value"])
             if client_commit(log.game, data["seat"], value).hex() != committed[data["seat"]]:
-                cursor.note(seq, "commitments.seat", seat=data["seat"])
+                position.note(seq, "commitments.seat", seat=data["seat"])
     if log.seal is None:
         raise missing(NOT_SEALED)
-    cursor.seq = log.end
+    position.seq = log.end
     if server_commit(log.game, bytes.fromhex(log.seal["data"]["seed"])).hex() != created["commit"]:
         raise Failed(log.end, "commitments.server")
 
 
-def check_shuffle(log: Log, cursor: Cursor) -> None:
+def check_shuffle(log: Log, position: Position) -> None:
     """
     Check that the deck follows from seed, revealed values and rules, with the right dealer.
 
@@ -98,7 +98,7 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
     commitments; another deck than the committed one is noted. Raises Unanswered before the seal or
     without a deck.
     """
-    cursor.seq = 0
+    position.seq = 0
     at = {event["type"]: seq for seq, event in enumerate(log.events)}
     if log.commitments is not None and len(log.commitments) != len(log.codes):
         found, expected = len(log.commitments), len(log.codes)
@@ -107,16 +107,16 @@ def check_shuffle(log: Log, cursor: Cursor) -> None:
         if "cards_dealt" in at and log.created["dealer"] is not None:
             _check_dealer(log, at["cards_dealt"], log.created["dealer"])
         raise missing(NOT_SEALED)
-    cursor.seq = log.end
+    position.seq = log.end
     published = log.seal["data"]["deck"]
     if log.shuffle is None or log.commitments is None:
         if published is not None:
             raise Failed(log.end, "shuffle.no_deck")
         raise not_applicable("open.no_deck")
-    with cursor.collecting_failures():
+    with position.collecting_failures():
         _check_commitments(log.shuffle, log.commitments, at["deck_committed"])
     if published is None or tuple(published) != log.shuffle.deck:
-        cursor.note(log.end, "shuffle.deck")
+        position.note(log.end, "shuffle.deck")
     if "cards_dealt" in at:
         named = log.created["dealer"]
         due = log.shuffle.dealer(log.seats) if named is None else named
@@ -135,7 +135,7 @@ def _check_dealer(log: Log, seq: int, due: int) -> None:
         raise Failed(seq, "shuffle.dealer", dealer=dealer, seat=due)
 
 
-def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
+def check_openings(log: Log, shown: Iterable[Opening], position: Position) -> None:
     """
     Check that every opening matches its commitment and, once it is known, the deck.
 
@@ -145,8 +145,8 @@ def check_openings(log: Log, shown: Iterable[Opening], cursor: Cursor) -> None:
     """
     found = False
     for seq, opening in _openings(log, shown):
-        cursor.seq, found = seq, True
-        with cursor.collecting_failures():
+        position.seq, found = seq, True
+        with position.collecting_failures():
             _check_opening(log, seq, opening)
     if not found:
         raise not_applicable("open.none_opened")

@@ -16,7 +16,7 @@ from service.shx.curve import is_weak, key_fault
 from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.shx.keys import KeyChange, key_follows
 from service.shx.moves import intent_is_signed
-from service.verify.finding import Answer, Cursor, Failed, not_applicable
+from service.verify.finding import Answer, Failed, Position, not_applicable
 from service.verify.log import Log
 
 Event = Mapping[str, Any]
@@ -26,7 +26,7 @@ OTHER_MOVE: Final = "signatures.move"
 
 
 def check_signatures(
-    log: Log, outside_keys: Mapping[int, str], changes: Sequence[KeyChange], cursor: Cursor
+    log: Log, outside_keys: Mapping[int, str], changes: Sequence[KeyChange], position: Position
 ) -> Answer:
     """
     Check that every move of a seat with a key is signed, `seen` is right, and no nonce repeats.
@@ -37,21 +37,21 @@ def check_signatures(
 
     Raises Unanswered if no seat has a key.
     """
-    cursor.seq = 0
+    position.seq = 0
     keys = pinned_keys(log)
     for seat, key in sorted(keys.items()):
         if is_weak(b64decode(key)):
-            cursor.note(0, "signatures.weak", seat=seat)
+            position.note(0, "signatures.weak", seat=seat)
         elif fault := key_fault(b64decode(key)):
-            cursor.note(0, "signatures.no_key", seat=seat, detail=fault)
+            position.note(0, "signatures.no_key", seat=seat, detail=fault)
     for seat, key in sorted(outside_keys.items()):
         if seat not in keys or not is_key_of_seat(log, seat, key, keys[seat], changes):
-            cursor.note(0, "signatures.other_key", seat=seat)
+            position.note(0, "signatures.other_key", seat=seat)
     nonces: set[str] = set()
-    actions, collecting = _Actions(log), cursor.collecting_failures()
+    actions, collecting = _Actions(log), position.collecting_failures()
     for move in log.moves:  # all of them: later signatures show that an event was inserted
         for seq in range(move.first, move.last + 1):
-            cursor.seq = seq
+            position.seq = seq
             with collecting:
                 _check_auth(log, move, seq, keys, nonces, actions)
     departures = tuple(_departures(log))

@@ -9,7 +9,7 @@ from typing import Any, Final
 from service.replay.sentences import Sentence, Values
 from service.verify.card_tracker import CardMisplaced, Zones
 from service.verify.custody import check_custody, check_hidden, followed
-from service.verify.finding import Answer, Cursor, Failed, Unanswered
+from service.verify.finding import Answer, Failed, Position, Unanswered
 from service.verify.legality import check_legality
 from service.verify.log import Log
 
@@ -96,7 +96,7 @@ def unheld_of(log: Log) -> CardNotHeld | None:
     obtained: set[int] = set()
     seq, zones = 0, None
     try:
-        for seq, zones in enumerate(followed(log, Cursor())):
+        for seq, zones in enumerate(followed(log, Position())):
             draws += _drawn(log.events[seq], seq, zones, obtained)
             obtained.update(*zones.obtained)
     except CardMisplaced as error:
@@ -185,16 +185,16 @@ class _Tries:
         if not _passes(lambda at: check_custody(supposed, at), since=-1):
             return False
         self.judged += size
-        checks: tuple[Callable[[Cursor], Answer | None], ...] = (
+        checks: tuple[Callable[[Position], Answer | None], ...] = (
             lambda at: check_legality(supposed, at),
             lambda at: check_hidden(supposed, at),
         )
         return all(_passes(check, since=since) for check in checks)
 
 
-def _passes(check: Callable[[Cursor], Answer | None], *, since: int) -> bool:
+def _passes(check: Callable[[Position], Answer | None], *, since: int) -> bool:
     """Return whether a check finds no failure at the events after `since`."""
-    at = Cursor()
+    at = Position()
     try:
         check(at)
     except Unanswered:

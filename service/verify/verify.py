@@ -22,9 +22,9 @@ from service.verify.finding import (
     BUDGET,
     Answer,
     Check,
-    Cursor,
     Failed,
     Finding,
+    Position,
     Result,
     Unanswered,
     finding_of,
@@ -51,7 +51,7 @@ from service.verify.signatures import (
 )
 from service.verify.substitution import CardNotHeld, unheld_of
 
-Run = Callable[[Cursor], Answer | None]
+Run = Callable[[Position], Answer | None]
 
 
 def verify_bundle(bundle: Bundle, outside: OutsideEvidence | None = None) -> Report:
@@ -175,7 +175,7 @@ def _runs(
 
 def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     """Run one check, and return its finding and its answer; an exception is a failure."""
-    at, answer, left = Cursor(), Answer(), None
+    at, answer, left = Position(), Answer(), None
     try:
         answer = run(at) or answer
     except Failed as failed:
@@ -199,9 +199,7 @@ def _run(check: Check, run: Run) -> tuple[Finding, Answer]:
     if at.failures:
         answer = replace(answer, reach=None)
         return finding_of(check, at.failures, remarks=answer.remarks), answer
-    passed = Finding(
-        check=check, result=Result.PASS, notes=answer.notes, remarks=answer.remarks
-    )
+    passed = Finding(check=check, result=Result.PASS, notes=answer.notes, remarks=answer.remarks)
     return left or passed, answer
 
 

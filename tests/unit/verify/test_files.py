@@ -12,7 +12,7 @@ from service.shx.archives import read_zip, write_zip
 from service.shx.bundle import write_bundle
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
-from service.verify.evidence import Keys
+from service.verify.evidence import PublicKeys
 from service.verify.files import VerifyOptions, main_verify
 from service.verify.finding import Check, Finding, Result
 from service.verify.log import Log
@@ -178,7 +178,7 @@ def test_receipts_are_assigned_to_their_games_and_the_worst_status_counts(tmp_pa
         note = issue_receipt(SERVER, game=log.game, seq=log.end, head=log.heads[-1])
         notes.append(tmp_path / f"{name}.note")
         notes[-1].write_bytes(note)
-    options = VerifyOptions(level="L2", receipts=notes, keys=Keys(server=(SERVER.verifier,)))
+    options = VerifyOptions(level="L2", receipts=notes, keys=PublicKeys(server=(SERVER.verifier,)))
     status, out, _ = run(sample_path("shithead"), sample_path("threes"), options=options)
     assert status == 0
     assert out.count("no evidence of tampering, level L2\n") == 2
