@@ -107,12 +107,12 @@ def check_legality(log: Log, position: Position, *, until: int | None = None) ->
 def _check_table(log: Log, ruleset: Ruleset) -> None:
     if not ruleset.seats_min <= log.seats <= ruleset.seats_max:
         rule = ruleset.cite("players.max", "players.min")
-        raise Failed(0, "legality.seats", rule, ruleset=ruleset.id, n=log.seats)
+        raise Failed(0, "legality.not_for_seats", rule, ruleset=ruleset.id, n=log.seats)
     pinned = log.created["ruleset"]
     known = catalogue().get(ruleset.id)
     settings = pinned["settings"]
     if known is not None and settings not in (None, known.settings(pinned["options"])):
-        raise Failed(0, "legality.settings", ruleset=ruleset.id)
+        raise Failed(0, "legality.settings", id=ruleset.id)
     if log.created["turn_limit"] > MAX_TURN_LIMIT:
         rule = ruleset.cite("model.turn_limit")
         raise Failed(0, "legality.turn_limit", rule, most=MAX_TURN_LIMIT)
@@ -291,7 +291,7 @@ def _instead(game: Game, command: Command) -> tuple[Sentence, ...]:
         if len(found) >= MAX_NAMED:
             break
     cards = tuple(map(str, in_code_order(found)[:MAX_NAMED]))
-    playable = Sentence(code="legality.playable", values={"seat": command.seat, "cards": cards})
+    playable = Sentence(code="legality.could_play", values={"seat": command.seat, "cards": cards})
     return (playable,) if cards else ()
 
 
@@ -345,16 +345,16 @@ def _other_value(name: str, found: object, right: object) -> tuple[str, dict[str
     match name:
         case "turn":
             if len(seats) == 2:
-                return "legality.turn", seats
-            return "legality.turn_due" if "due" in seats else "legality.turn_over", seats
+                return "legality.other_turn", seats
+            return "legality.turn_due" if "due" in seats else "legality.turn_ended", seats
         case "opening":
             return "legality.opening_hidden" if right is None else "legality.opening_shown", {}
         case "direction" | "reason":
-            return f"legality.{name}", {}
+            return f"legality.other_{name}", {}
         case "cause":
             return f"legality.cause_{right}", {}
         case _ if name in _SEATS and len(seats) == 2:
-            return f"legality.{name}", seats
+            return f"legality.other_{name}", seats
         case _ if name in _COUNTS:
             return f"legality.{name}", {"found": _plain(found), "expected": _plain(right)}
         case _:
@@ -417,7 +417,7 @@ class TurnTimes:
         """
         rule = game.ruleset.cite("model.time_out")
         if self.clock is None or move.seat is None:
-            raise Failed(move.first, "legality.no_clock", rule)
+            raise Failed(move.first, "legality.clockless", rule)
         swapping = game.status is Status.SWAPPING
         first_come = game.first_turn and game.turn is None
         if not swapping and not first_come and game.turn != move.seat:
@@ -430,7 +430,7 @@ class TurnTimes:
         had = parse_time(at) - parse_time(self.since[move.seat])
         if had.total_seconds() < allowed:
             passed = f"{had.total_seconds():.6f}"
-            raise Failed(move.first, "legality.early_time_out", rule, had=passed, allowed=allowed)
+            raise Failed(move.first, "legality.too_early", rule, had=passed, allowed=allowed)
 
 
 ENTROPY_SECONDS: Final = 120

@@ -37,7 +37,7 @@ PARTS = {
     "check": {f"{part}.{check}" for part in ("asks", "fails", "passes") for check in Check},
     "cause": {f"legality.{part}_{cause}" for part in ("cause", "unburned") for cause in BurnCause},
     "field": {
-        f"legality.{name}"
+        f"legality.other_{name}"
         for name in ("direction", "reason", "seat", "taker", "shithead", "cleared_by")
     }
     | {"legality.count", "legality.place", "sequence.turn_limit", "sequence.clock"},
