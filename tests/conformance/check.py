@@ -21,8 +21,6 @@ Verdict = tuple[int, str | None, dict[str, int | None]]
 
 CORPUS: Final = Path(__file__).resolve().parents[2] / "ops" / "spec" / "conformance"
 
-BY_RULES: Final = frozenset({"legality", "hidden"})
-
 
 def stored() -> Iterator[Case]:
     """Yield the cases of the corpus as its files have them."""
