@@ -96,6 +96,9 @@ BEGIN
 
     DELETE FROM answers a WHERE a.caller = player;
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
+    UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
+    FROM dispute_referees r
+    WHERE r.dispute_id = v.dispute_id AND r.referee = v.referee AND r.player_id = player;
     UPDATE players p
     SET name = NULL, token_hash = NULL, recovery_hash = NULL, erased_at = at
     WHERE p.player_id = player AND p.erased_at IS NULL;

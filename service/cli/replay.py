@@ -229,4 +229,4 @@ def warning_of(recording: Recording, step: ReplayStep, fault: str | None) -> str
     faults = own or recording.warnings
     if fault and step.known is not Known.DECK:
         faults = [*faults, fault]
-    return "; ".join(faults) + " (details: shithead verify)" if faults else None
+    return " ".join(faults) + " (details: shithead verify)" if faults else None

@@ -165,7 +165,7 @@ def test_a_hand_without_a_key_reaches_l2_and_names_the_missing_evidence(
     answer = play(service, tmp_path, "--auto", "lowest")
     assert answer.returncode == 0, (answer.stdout, answer.stderr)
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L2"
-    assert "You did not sign your moves" in answer.stdout
+    assert "is signed: this seat has no key" in answer.stdout
 
 
 def test_a_changed_past_is_noticed_and_no_further_move_is_signed(

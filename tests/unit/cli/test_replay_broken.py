@@ -90,7 +90,7 @@ def test_a_screen_shows_the_objections_to_its_event() -> None:
     recording = read_recording(b"\n".join(forgery.lines()) + b"\n")
     steps, fault = steps_of(recording, ALL)
     seq = recording.against[0].seq
-    assert "the number of cards is" in str(warning_of(recording, steps[seq], fault))
+    assert "A card was drawn from an empty stock." in str(warning_of(recording, steps[seq], fault))
     assert "the places of the cards are not known" in str(warning_of(recording, steps[-1], fault))
     before = str(warning_of(recording, steps[seq - 1], fault))
     assert "the deck does not hold" in before
