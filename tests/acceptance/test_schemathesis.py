@@ -59,6 +59,7 @@ BEYOND_THE_SCHEMA = (
     "you can take one seat only",
     "must have as many cards as /up",
     "contains a NUL character",
+    "has a number that is not written as an integer",
     "the body is empty",
     "the body is not JSON: a number is too large",
     "the body is nested more than",
@@ -223,9 +224,18 @@ def _try_once(playground: Playground, case: Any) -> None:
     elif all(_fits(case, part) for part in ("path", "query", "body")) or case.media_type in TEXTS:
         # Only the token can be invalid then, and this test sends a valid one.
         excluded = CHECKS.get_by_names(["negative_data_rejection"])
+    if answer.status_code == 413:  # by the bytes of a body, which no schema states
+        excluded = CHECKS.get_by_names(["positive_data_acceptance", "negative_data_rejection"])
+    elif answer.status_code == 422 and _refuses_a_name(answer):
+        excluded = CHECKS.get_by_names(["positive_data_acceptance"])
     if answer.status_code == 503 and answer.json()["detail"].startswith(NO_WORKER):
         excluded = CHECKS.get_by_names(["not_a_server_error", "positive_data_acceptance"])
     case.validate_response(answer, excluded_checks=excluded, headers=headers)
+
+
+def _refuses_a_name(answer: Any) -> bool:
+    """Return whether a body has only faults of a name: its rule counts what readers see."""
+    return {error["at"] for error in answer.json().get("errors", ())} == {"/name"}
 
 
 def _fits(case: Any, part: str) -> bool:
