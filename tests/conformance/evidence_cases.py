@@ -193,14 +193,16 @@ def _receipts() -> Iterator[Case]:
     yield passes("receipts/inside-good", "a receipt in the bundle raises no level", inside)
 
 
-def _proof(lines: Lines, *, signer: NoteSigner = SERVER, at: bytes | None = None) -> bytes:
-    """Return the proof that the last event is in a public log of two leaves."""
+def _proof(
+    lines: Lines, *, signer: NoteSigner = SERVER, at: bytes | None = None, seen: str | None = None
+) -> bytes:
+    """Return the proof that the last event is in a public log of two leaves; `seen` is cosigned."""
     game, last = UUID(Forgery(lines).events[0]["game"]), len(lines) - 1
     body = receipt_body(SERVER.name, game, last, at or head(lines[last])).encode()
     leaves = [leaf_hash(b"another"), leaf_hash(body)]
     checkpoint = Checkpoint(origin=SERVER.name, size=2, root=root(leaves))
     note = sign_checkpoint(checkpoint, [signer])
-    note += cosign(checkpoint.body, WITNESS, timestamp=1_790_000_000).encode()
+    note += cosign(seen or checkpoint.body, WITNESS, timestamp=1_790_000_000).encode()
     hashes = tuple(inclusion_proof(leaves, 1))
     return TlogProof(index=1, hashes=hashes, checkpoint=note, extra=body).text
 
@@ -233,6 +235,10 @@ def _anchors() -> Iterator[Case]:
     asked = Evidence(server_keys=(SERVER_KEY,), witness_keys=(stranger,), quorum=1)
     says = "a cosignature of another witness than the one asked for"
     yield passes("witness/other", says, bundle(good), missing=["witness"], evidence=asked)
+    elsewhere = Checkpoint(origin=SERVER.name, size=2, root=bytes(32))
+    forged = bundle(_proof(lines, seen=elsewhere.body))
+    says = "a cosignature of another checkpoint"
+    yield fails("witness/signature", says, forged, evidence=both, witness=None)
 
 
 def _seals() -> Iterator[Case]:
