@@ -226,7 +226,7 @@ def how_to_verify() -> Response:
 @pages.get("/verify")
 def verify_page() -> Response:
     """Verify a game in the browser; once the browser has stored it, the page needs no server."""
-    modules = ("app/record.js", "app/captions.js", "app/cards.js", *VERIFIER_MODULES)
+    modules = ("app/receipts.js", "app/captions.js", "app/cards.js", *VERIFIER_MODULES)
     return html_page("verify.html", policy=SCRIPT_POLICY, modules=modules)
 
 

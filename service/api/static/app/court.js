@@ -7,7 +7,8 @@ import { brief } from "./cards.js";
 import { announce, find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
-import { canHash, receiptsOf } from "./record.js";
+import { receiptsOf } from "./receipts.js";
+import { canHash } from "./record.js";
 import { isLasting, readJson, remove, write } from "./storage.js";
 
 const VOTE = "shithead.vote."; // prefix of a key in the storage: a vote and its salt, until they are revealed

@@ -1,44 +1,22 @@
 /**
  * Checks of a log in this browser: hash chain, stored receipts, contributed entropy.
  *
- * Receipts are stored as JSON under `shithead.receipts.<game>`: a list of signed notes, the oldest
- * first. Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`, the newest
- * answer of `/v1/keys` under `shithead.server-keys`.
+ * Random numbers for the shuffle are stored under `shithead.entropy.<game>.<seat>`.
  */
 
 import { NoEd25519, base64, headOf, hex, taggedHash, uint, unhex, utf8, uuidBytes } from "../verifier/bytes.js";
 import { keySigned, parseNote, readKeys } from "../verifier/notes.js";
 import { Problem, get, post, randomHex } from "./api.js";
-import { read, readJson, remove, write } from "./storage.js";
+import { receiptsOf, storeKeys, storeReceipt } from "./receipts.js";
+import { read, write } from "./storage.js";
 
-const RECEIPTS = "shithead.receipts.";
 const ENTROPY = "shithead.entropy.";
-const KEYS = "shithead.server-keys";
-const NOTES = 12; // receipts stored for one game
-const GAMES = 60; // games with stored receipts
 
 /** Whether this page can hash: that needs a secure context, https or localhost. */
 export const canHash = () => Boolean(globalThis.crypto?.subtle);
 
 /** The mode of entropy that this browser supports. */
 export const entropyMode = () => (canHash() ? "commit" : "value");
-
-/** @param {string} game @returns {string[]} the stored receipts of a game */
-export const receiptsOf = (game) => readJson(RECEIPTS + game) ?? [];
-
-/** Store a receipt; if there are too many, the first one and the newest ones remain. @param {string} game @param {string} note */
-export function storeReceipt(game, note) {
-  const notes = receiptsOf(game).filter((one) => one !== note);
-  notes.push(note);
-  if (notes.length > NOTES) notes.splice(1, notes.length - NOTES);
-  write(RECEIPTS + game, JSON.stringify(notes));
-  /** @type {string[]} */
-  const stored = readJson(`${RECEIPTS}games`) ?? [];
-  const games = stored.filter((one) => one !== game);
-  games.push(game);
-  for (const old of games.splice(0, games.length - GAMES)) remove(RECEIPTS + old);
-  write(`${RECEIPTS}games`, JSON.stringify(games));
-}
 
 /** Fetch and store the receipt of the present head. @param {string} game */
 export async function fetchReceipt(game) {
@@ -48,12 +26,9 @@ export async function fetchReceipt(game) {
 /** The keys of the server, fetched once. @type {Promise<import("../verifier/notes.js").NoteKey[]> | undefined} */
 let serverKeys;
 
-/** @returns {string} the newest answer of /v1/keys to this browser, "" before the first */
-export const storedKeys = () => read(KEYS) ?? "";
-
 async function fetchKeys() {
   const keys = await get("/v1/keys", { as: "text" });
-  write(KEYS, keys);
+  storeKeys(keys);
   return readKeys(keys);
 }
 

@@ -10,7 +10,7 @@ import { caption, seatName } from "./captions.js";
 import { spelled } from "./cards.js";
 import { find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
-import { receiptsOf, storedKeys } from "./record.js";
+import { receiptsOf, storedKeys } from "./receipts.js";
 
 /** @typedef {import("../verifier/verify.js").Finding} Finding */
 /** @typedef {import("../verifier/verify.js").Author} Author */
