@@ -68,6 +68,7 @@ declare global {
     "#progress": HTMLProgressElement;
     "#file": HTMLInputElement & { files: FileList };
     "#receipts": HTMLInputElement & { files: FileList };
+    "#offered": HTMLInputElement;
     "#server": HTMLInputElement;
     "#server-file": HTMLInputElement & { files: FileList };
     "#witness": HTMLInputElement;

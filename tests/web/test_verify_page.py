@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
@@ -11,14 +12,15 @@ import pytest
 from playwright.sync_api import FilePayload, Page, Route, expect
 
 from service.shx.archives import read_zip
-from service.shx.bundle import write_bundle
+from service.shx.bundle import PROOF, write_bundle
+from service.shx.tlog.notes import NoteSigner
 from service.verify.finding import Check
 from tests.client import open_table, register
 from tests.examples import is_long
 from tests.packed_again import in_folder, packed
 from tests.running import Running, wait_for
 from tests.tamper import LOGS, Forgery, failing, report_on, sample, sample_lines
-from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, receipt
+from tests.unit.verify.test_anchoring import LAST, LINES, SERVER, THIEF, WITNESS, proof, receipt
 from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_both_schemes
 from tests.web.node import INTACT, INTACT_SO_FAR, UNJUDGED
 
@@ -90,6 +92,53 @@ def test_receipts_that_the_browser_stored_during_the_game_are_used(visits: Visit
     page.evaluate("localStorage.removeItem('shithead.server-keys')")
     choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#check-receipts")).to_have_class("missing")
+
+
+def offer(page: Page, key: NoteSigner) -> None:
+    """Let the answer of the server have this key, which signed the samples."""
+    items = [{"public": str(key.verifier)}]
+    page.route("**/v1/keys", lambda route: route.fulfill(json={"items": items}))
+
+
+def test_the_key_of_the_server_is_offered_with_what_it_proves(visits: Visits) -> None:
+    """A perfect hand then has no amber mark; a key from elsewhere is used alone."""
+    page = visits.open("/verify")
+    offer(page, SERVER)
+    box = page.get_by_role("checkbox", name="Also use the key of this server")
+    expect(box).to_have_accessible_description(re.compile("only that this server signed"))
+    choose_file(page, "game.shx", write_bundle(LINES, files={PROOF: proof()}))
+    expect(page.locator("#check-anchor")).to_have_class("missing")
+    box.check()
+    expect(page.locator("#check-anchor")).to_have_class("pass")
+    expect(page.locator("#verdict h2")).to_have_text(INTACT)
+    amber = page.locator("#checks .missing:not(.absent)")
+    expect(amber).to_have_count(0)
+    choose_file(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#check-anchor")).to_have_class("missing absent")
+    expect(amber).to_have_count(0)
+    sign = "(selector) => getComputedStyle(document.querySelector(selector)).color"
+    quiet, absent = ("#check-witness .tag", "#check-anchor .tag")
+    assert page.evaluate(sign, quiet) == page.evaluate(sign, absent)
+    page.locator("summary").first.click()
+    page.locator("#witness").fill(str(WITNESS.verifier))
+    page.locator("#witness").blur()
+    expect(page.locator("#check-anchor")).to_have_class("missing")
+    page.locator("#witness").fill("")
+    page.locator("#server").fill(str(THIEF.verifier))
+    choose_file(page, "game.shx", write_bundle(LINES, files={PROOF: proof()}))
+    expect(page.locator("#check-anchor.fail .reason")).to_contain_text("that you entered")
+
+
+def test_a_file_is_checked_even_if_the_server_sends_no_key(visits: Visits) -> None:
+    visits.expect("ERR_INTERNET_DISCONNECTED")
+    page = first_visit(visits)
+    page.locator("#offline:not(:empty)").wait_for()
+    page.context.set_offline(True)
+    page.locator("#offered").check()
+    choose_file(page, "game.shx", write_bundle(LINES))
+    expect(page.locator("#stored")).to_contain_text("The server does not answer")
+    expect(page.locator("#verdict h2")).to_have_text(INTACT)
+    expect(page.locator("#check-anchor")).to_have_class("missing")
 
 
 def test_one_changed_byte_of_a_bundle_is_found_and_its_entry_shown(visits: Visits) -> None:
@@ -200,6 +249,8 @@ def test_a_game_of_this_server_is_fetched_by_its_id(visits: Visits, service: Run
     expect(page.get_by_role("link", name="Save this file")).to_have_attribute(
         "download", f"{game}.shx"
     )
+    page.locator("#offered").check()
+    expect(page.locator("#check-receipts")).to_have_class("missing absent")
     page.locator("#game").fill("nothing")
     page.get_by_role("button", name="Fetch and check").click()
     expect(page.locator("#verdict")).to_contain_text("not the id of a game")

@@ -58,7 +58,7 @@ async function check(file, name) {
       },
       found: async (finding) => {
         if (own !== run) return;
-        rows.set(finding.check, show(finding));
+        rows.set(finding.check, show(finding, !!outside.serverKeys.length && !outside.quorum));
         await nextFrame();
       },
     });
@@ -122,7 +122,7 @@ const nextFrame = () => new Promise((done) => (document.hidden ? setTimeout(done
 
 /**
  * Return the evidence in the fields of the page, with the receipts that this browser stored during
- * the game and, if no server key is entered, the stored keys of the server.
+ * the game and, if no server key is entered, the stored keys of the server, or those that it sends now.
  *
  * @returns {Promise<import("../verifier/outside.js").Outside>}
  */
@@ -141,7 +141,13 @@ async function fromOutside() {
   const entered = await keys("server", false);
   const own = stored.length && !entered.length ? await readKeys(storedKeys()) : [];
   if (stored.length) find("#stored").textContent = t(own.length ? "page.stored.keys" : "page.stored", { n: stored.length });
-  return { receipts, serverKeys: [...entered, ...own], witnessKeys, quorum: witnessKeys.length };
+  const serverKeys = [...entered, ...own];
+  if (find("#offered").checked && !serverKeys.length) {
+    const sent = await fetch("/v1/keys", { credentials: "omit" }).then((answer) => answer.text()).catch(() => "");
+    serverKeys.push(...(await readKeys(sent)));
+    if (!serverKeys.length) find("#stored").textContent = t("page.no_server");
+  }
+  return { receipts, serverKeys, witnessKeys, quorum: witnessKeys.length };
 }
 
 /** @param {Blob} file */
@@ -184,14 +190,15 @@ function covered({ from, to }) {
   return t(from === to ? "part.one" : "part.range", { from, to });
 }
 
-/** Show a finding. @param {Finding} finding @returns {Element} its row */
-function show({ check, result, seq, reason, remarks, part }) {
+/** Show a finding. @param {Finding} finding @param {boolean} keyed with the server's key, and without witnesses @returns {Element} its row */
+function show({ check, result, seq, reason, remarks, part }, keyed) {
   const place = result === "fail" && seq !== null ? t("page.entry", { seq }) : "";
   const sentences = [...(reason ? [reason] : []), ...remarks];
   const partly = part && result === "pass";
   const item = row(check, partly ? "part" : result, partly ? covered(part) : t(`result.${result}`), sentences.map((sentence) =>
     h("p", { class: "reason" }, [place, inWords(sentence)]),
   ));
+  if (keyed && /no_receipt|not_anch/.test(reason?.code ?? "")) item.classList.add("absent");
   find(`#check-${check}`).replaceWith(item);
   return item;
 }
