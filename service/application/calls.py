@@ -1,4 +1,4 @@
-"""Values of a call: who calls, what the caller expects, and the answer."""
+"""Values of a call: the caller, the versions that it expects, and the answer."""
 
 from __future__ import annotations
 
