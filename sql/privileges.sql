@@ -71,7 +71,7 @@ REVOKE ALL ON FUNCTION
     record_attempt, check_refusals, record_reading, save_ruleset, come_back, put_off, listed_for,
     summarise_dispute, keep_facts, try_append_events, append_move, append_game_move,
     refuse_after_seal, refuse_after_close,
-    is_over, refuse_future
+    is_over, refuse_future, prev_of
 FROM PUBLIC;
 
 -- Nothing here uses large objects, which any role could fill the disk with. The functions belong to

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -18,19 +19,51 @@ SEAL = b'{"seq":1,"type":"game_sealed","v":1}'
 THEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
+FIRST = b'{"seq":0}'
+"""The first line of `new_game` and `new_table`."""
+
+
 def head_of(line: bytes) -> bytes:
     """Return the head after a line."""
     return hashlib.sha256(b"\0" + line).digest()
+
+
+_LINK = re.compile(rb'(?:,| |(?<=\{))"game":"[0-9a-f-]{36}","prev":"[0-9a-f]{64}"')
+
+
+def linked(stream: UUID, line: bytes, after: EventStore | bytes) -> bytes:
+    """
+    Return a line with the `prev` that the stores require of the first line of an append.
+
+    `after` is the line before it, or the store that has it. A JSON object remains one.
+    """
+    if isinstance(after, bytes):
+        head = head_of(after)
+    else:
+        found = after.read(stream)
+        head = found.head if found else bytes(32)
+    link = b'"game":"%b","prev":"%b"' % (str(stream).encode(), head.hex().encode())
+    if not line.startswith(b"{"):
+        return line + b" " + link
+    return line[:-1] + (b"" if line == b"{}" else b",") + link + b"}"
+
+
+def unlinked(*lines: bytes) -> tuple[bytes, ...]:
+    """Return lines as they were before `linked`."""
+    return tuple(_LINK.sub(b"", line) for line in lines)
 
 
 def append(
     stream: UUID,
     *lines: bytes,
     expected: int = 0,
+    after: EventStore | bytes | None = None,
     kind: StreamKind = StreamKind.GAME,
     summary: Mapping[str, Any] | None = None,
 ) -> StreamAppend:
-    """Return an append with the head that follows from its lines."""
+    """Return an append with the head that follows from its lines, the first one `linked`."""
+    if after is not None:
+        lines = (linked(stream, lines[0], after), *lines[1:])
     return StreamAppend(
         stream=stream,
         kind=kind,
@@ -59,9 +92,9 @@ def refused(seat: int = 0, at: datetime = THEN, sealed: bytes = b"x") -> Refused
 
 
 def lines_of(store: EventStore, stream: UUID) -> tuple[bytes, ...]:
-    """Return all lines of a stream, none if there is no such stream."""
+    """Return all lines of a stream as they were given to `append`, none if it does not exist."""
     found = store.read(stream)
-    return found.events if found else ()
+    return unlinked(*found.events) if found else ()
 
 
 def person(seat: int, player: UUID) -> dict[str, Any]:
@@ -104,7 +137,7 @@ def table_summary(**changes: Any) -> dict[str, Any]:
 def new_game(store: EventStore, **changes: Any) -> UUID:
     """Store a game with one event and return its id."""
     game = uuid4()
-    store.commit(commit(append(game, b'{"seq":0}', summary=game_summary(**changes))))
+    store.commit(commit(append(game, FIRST, summary=game_summary(**changes))))
     return game
 
 
@@ -112,7 +145,7 @@ def new_table(store: EventStore, **changes: Any) -> UUID:
     """Store a table with one event and return its id."""
     table = uuid4()
     summary = table_summary(**changes)
-    store.commit(commit(append(table, b'{"seq":0}', kind=StreamKind.TABLE, summary=summary)))
+    store.commit(commit(append(table, FIRST, kind=StreamKind.TABLE, summary=summary)))
     return table
 
 

@@ -3,7 +3,7 @@
 -- `expected` is the version at which the caller decided. SH409 if a stream has moved on (DETAIL:
 -- the stream and its version): the caller reads and decides again. SH410 if the request has been
 -- answered meanwhile, SH429 if a quota is reached, SH401 if a player was erased, SH400 for a wrong
--- head or kind of stream.
+-- head or kind of stream, or if the first new event does not name the stream's head as `prev`.
 --
 -- An unknown or expired token is refused first (SH403). The answer is written before the events, so
 -- a repeated request gets SH410, never SH409 or SH429 because of its own first execution. Streams

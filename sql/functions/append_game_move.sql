@@ -22,6 +22,7 @@ AS $$
 DECLARE
     each_line   text[]   := string_to_array(lines, E'\n');
     reached     integer  := expected + cardinality(each_line);
+    named_prev  text     := prev_of(each_line[1], stream);
     present     integer;
 BEGIN
     IF token IS NOT NULL AND NOT EXISTS (SELECT FROM players p WHERE p.token_hash = token) THEN
@@ -46,11 +47,13 @@ BEGIN
     END IF;
 
     UPDATE streams s SET version = reached, head = new_head
-    WHERE s.stream_id = stream AND s.version = expected AND s.kind = 'game';
+    WHERE
+        s.stream_id = stream AND s.version = expected AND s.kind = 'game'
+        AND encode(s.head, 'hex') = named_prev;
     IF NOT FOUND THEN
         present := coalesce((SELECT s.version FROM streams s WHERE s.stream_id = stream), 0);
         IF present = expected THEN
-            PERFORM refuse_version(stream, expected);  -- of another kind
+            PERFORM refuse_version(stream, expected);  -- another kind, or a wrong `prev`
         END IF;
         DELETE FROM answers a WHERE a.caller = its_caller AND a.request_key = its_key;
         RETURN jsonb_build_object(

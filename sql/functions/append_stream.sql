@@ -1,6 +1,6 @@
 -- append_stream: compare the version of one stream, add its lines, update its summary row.
 --
--- SH409 if the stream is at another version, SH400 for a wrong head or kind, or after the end.
+-- SH409 if the stream is at another version, SH400 for a wrong head, kind or `prev`, or after the end.
 --
 -- The lines are text in the argument and their UTF-8 bytes in the table. The head is computed
 -- again here, so a receipt can never name bytes that are not stored.
@@ -14,6 +14,7 @@ DECLARE
     expected  integer := (append ->> 'expected')::integer;
     reached   integer := expected + jsonb_array_length(append -> 'lines');
     new_head  bytea   := decode(append ->> 'head', 'base64');
+    named     text    := prev_of(append -> 'lines' ->> 0, stream);
     was_over  boolean := expected > 0 AND is_over(stream, append ->> 'kind');
 BEGIN
     IF new_head IS DISTINCT FROM
@@ -27,7 +28,9 @@ BEGIN
         PERFORM open_stream(stream, append ->> 'kind', reached, new_head);
     ELSE
         UPDATE streams SET version = reached, head = new_head
-        WHERE stream_id = stream AND version = expected AND kind = append ->> 'kind';
+        WHERE
+            stream_id = stream AND version = expected AND kind = append ->> 'kind'
+            AND encode(head, 'hex') = named;
         IF NOT FOUND THEN
             PERFORM refuse_version(stream, expected);
         END IF;

@@ -18,6 +18,7 @@ from service.store.games import DueGame, GameFilter, SeatRow
 from service.store.summaries import Cursor, ListName
 from tests.contract.conftest import Stores
 from tests.streams import (
+    FIRST,
     THEN,
     append,
     bot,
@@ -53,7 +54,9 @@ def test_a_game_is_summarised_by_its_appends(stores: Stores) -> None:
         "places": [0],
         "wake_at": None,
     }
-    stores.store.commit(commit(append(game, b"b", b"c", expected=1, summary=ended)))
+    stores.store.commit(
+        commit(append(game, b"b", b"c", expected=1, after=stores.store, summary=ended))
+    )
     assert stores.directory.game(game) == replace(
         row,
         status="ended",
@@ -69,7 +72,7 @@ def test_a_game_is_summarised_by_its_appends(stores: Stores) -> None:
 
 def test_an_append_without_a_summary_still_increases_the_version(stores: Stores) -> None:
     game = new_game(stores.store)
-    stores.store.commit(commit(append(game, b"b", expected=1)))
+    stores.store.commit(commit(append(game, b"b", expected=1, after=stores.store)))
     row = stores.directory.game(game)
     assert row is not None and row.version == 2
 
@@ -85,7 +88,9 @@ def test_a_refused_append_changes_no_summary(stores: Stores) -> None:
     game = new_game(stores.store)
     before = stores.directory.game(game)
     with pytest.raises(StreamConflict):
-        stores.store.commit(commit(append(game, b"b", expected=5, summary={"status": "ended"})))
+        stores.store.commit(
+            commit(append(game, b"b", expected=5, after=stores.store, summary={"status": "ended"}))
+        )
     assert stores.directory.game(game) == before
 
 
@@ -99,7 +104,7 @@ def test_a_table_is_summarised_by_its_appends(stores: Stores) -> None:
     assert (row.public, row.invite_hash, row.hand, row.game) == (False, invite, 0, None)
     change = {"status": "playing", "hand": 1, "game_id": game, "seats": [person(0, ann)]}
     stores.store.commit(
-        commit(append(table, b"b", expected=1, kind=StreamKind.TABLE, summary=change))
+        commit(append(table, b"b", expected=1, after=FIRST, kind=StreamKind.TABLE, summary=change))
     )
     found = stores.directory.table(table)
     assert found is not None
@@ -260,7 +265,9 @@ def test_a_seat_returns_only_at_the_version_that_it_saw(stores: Stores) -> None:
     row = stores.directory.game(game)
     assert row is not None and row.back == (0, 2)
     assert [due.kind for due in stores.directory.due_games(now=later, limit=9)] == ["time_out"]
-    stores.store.commit(commit(append(game, b"b", expected=1, summary={"back": []})))
+    stores.store.commit(
+        commit(append(game, b"b", expected=1, after=stores.store, summary={"back": []}))
+    )
     row = stores.directory.game(game)
     assert row is not None and row.back == ()
 

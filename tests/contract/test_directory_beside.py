@@ -65,7 +65,7 @@ def test_repeated_reads_within_a_minute_are_recorded_once(stores: Stores) -> Non
     assert readings_after(0.6 * minute, who=None) == 2
     assert readings_after(0.5 * minute, who=uuid4()) == 3
     assert readings_after(0.5 * minute, what="its log") == 4
-    stores.store.commit(commit(append(game, b"b", expected=1, summary={})))
+    stores.store.commit(commit(append(game, b"b", expected=1, after=stores.store, summary={})))
     assert [readings_after(0.6 * minute), readings_after(0.7 * minute)] == [5, 5]
     assert [readings_after(1.6 * minute), readings_after(1.7 * minute)] == [6, 6]
     unknown = uuid4()
@@ -91,7 +91,9 @@ def test_refused_moves_are_deleted_by_the_end_time_of_their_game(stores: Stores)
             assert directory.record_refusal(game, refused())
     for name, days in (("over", 1), ("over later", 3)):
         over = {"status": "ended", "ended_at": THEN + days * day}
-        stores.store.commit(commit(append(games[name], b"b", expected=1, summary=over)))
+        stores.store.commit(
+            commit(append(games[name], b"b", expected=1, after=stores.store, summary=over))
+        )
     assert directory.purge_refusals(ended_before=THEN + day) == 0
     assert directory.purge_refusals(ended_before=THEN + 2 * day) == 2
     kept = {name: len(directory.refusals(game)) for name, game in games.items()}
@@ -111,7 +113,7 @@ def test_no_refused_move_is_recorded_after_the_end_of_a_game(stores: Stores) -> 
     game = new_game(stores.store)
     assert stores.directory.record_refusal(game, refused())
     over = {"status": "aborted", "ended_at": THEN}
-    stores.store.commit(commit(append(game, b"b", expected=1, summary=over)))
+    stores.store.commit(commit(append(game, b"b", expected=1, after=stores.store, summary=over)))
     assert not stores.directory.record_refusal(game, refused())
     assert not stores.directory.record_refusal(uuid4(), refused())
     assert len(stores.directory.refusals(game)) == 1

@@ -98,12 +98,18 @@ def test_an_erased_player_cannot_host_sit_or_store_a_ruleset(stores: Stores) -> 
         new_table(store, host=bob, seats=[person(0, bob), person(1, ann)])
     sits = {"seats": [person(0, bob), person(1, ann)]}
     with pytest.raises(PlayerErased):
-        store.commit(commit(append(shared, b"b", expected=1, kind=StreamKind.TABLE, summary=sits)))
+        store.commit(
+            commit(
+                append(shared, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=sits)
+            )
+        )
     mine = CustomRuleset(id="custom-2", name="Mine", owner=ann, document="{}", created_at=THEN)
     with pytest.raises(PlayerErased):
         directory.save_ruleset(mine)
     stays = table_summary(host=ann, seats=[person(0, ann), bot(1)])
-    store.commit(commit(append(own, b"b", expected=1, kind=StreamKind.TABLE, summary=stays)))
+    store.commit(
+        commit(append(own, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=stays))
+    )
     row = directory.table(own)
     assert row is not None and row.version == 2, "tables from before the erasure go on"
 

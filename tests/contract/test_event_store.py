@@ -17,7 +17,7 @@ from service.store.events import (
     StreamKind,
 )
 from tests.changed import replace
-from tests.streams import SEAL, answer, append, commit, game_summary, head_of, lines_of
+from tests.streams import SEAL, answer, append, commit, game_summary, head_of, lines_of, linked
 
 LATER = datetime.now(UTC) + timedelta(days=1)
 
@@ -79,7 +79,7 @@ def test_an_append_with_a_wrong_version_is_refused_with_the_current_one(
     stream = uuid4()
     store.commit(commit(append(stream, b"a", b"b")))
     with pytest.raises(StreamConflict) as refused:
-        store.commit(commit(append(stream, b"c", expected=expected)))
+        store.commit(commit(append(stream, b"c", expected=expected, after=store)))
     assert (refused.value.stream, refused.value.version) == (stream, 2)
     assert lines_of(store, stream) == (b"a", b"b")
 
@@ -87,7 +87,7 @@ def test_an_append_with_a_wrong_version_is_refused_with_the_current_one(
 def test_an_append_to_an_unknown_stream_with_a_version_is_refused(store: EventStore) -> None:
     stream = uuid4()
     with pytest.raises(StreamConflict) as refused:
-        store.commit(commit(append(stream, b"c", expected=3)))
+        store.commit(commit(append(stream, b"c", expected=3, after=store)))
     assert (refused.value.stream, refused.value.version) == (stream, 0)
     assert store.read(stream) is None
 
@@ -100,11 +100,30 @@ def test_a_head_that_does_not_match_the_last_event_is_refused(store: EventStore)
     assert store.read(stream) is None
 
 
+@pytest.mark.parametrize("names", ["no head", "an earlier head", "the head, for another stream"])
+def test_an_event_that_does_not_name_the_head_of_its_stream_is_refused(
+    store: EventStore, names: str
+) -> None:
+    """Such a line would continue another history; it could never be verified."""
+    stream, line = uuid4(), b'{"type":"x"}'
+    store.commit(commit(append(stream, b"a", b"b")))
+    wrong = {
+        "no head": line,
+        "an earlier head": linked(stream, line, b"a"),
+        "the head, for another stream": linked(uuid4(), line, b"b"),
+    }[names]
+    with pytest.raises(StoreError) as refused:
+        store.commit(commit(append(stream, wrong, expected=2)))
+    assert not isinstance(refused.value, StreamConflict)
+    assert lines_of(store, stream) == (b"a", b"b")
+    store.commit(commit(append(stream, line, expected=2, after=store)))
+
+
 def test_the_kind_of_a_stream_cannot_change(store: EventStore) -> None:
     stream = uuid4()
     store.commit(commit(append(stream, b"a", kind=StreamKind.DISPUTE)))
     with pytest.raises(StoreError):
-        store.commit(commit(append(stream, b"b", expected=1, kind=StreamKind.ACCESS)))
+        store.commit(commit(append(stream, b"b", expected=1, after=store, kind=StreamKind.ACCESS)))
     assert lines_of(store, stream) == (b"a",)
 
 
@@ -125,7 +144,7 @@ def test_an_invalid_commit_raises_value_error_and_writes_nothing(store: EventSto
         commit(outbox=(twice,), answer=answer()),
         commit(append(stream)),
         commit(append(stream, b"a", expected=-1)),
-        commit(append(stream, b"a"), append(stream, b"b", expected=1)),
+        commit(append(stream, b"a"), append(stream, b"b", expected=1, after=store)),
         commit(append(stream, b"\xff")),
         commit(append(stream, b"\0")),
         commit(append(stream, b"a"), outbox=(twice, twice)),
@@ -217,7 +236,9 @@ def test_a_secret_is_stored_until_it_is_deleted(store: EventStore) -> None:
     secret = SealedSecret(game=uuid4(), key_id="2026-1", ciphertext=b"\x00\xff")
     store.commit(commit(append(secret.game, b"a"), secret=secret))
     assert store.secret(secret.game) == secret
-    store.commit(commit(append(secret.game, SEAL, expected=1), forget_secret=secret.game))
+    store.commit(
+        commit(append(secret.game, SEAL, expected=1, after=store), forget_secret=secret.game)
+    )
     assert store.secret(secret.game) is None
 
 
@@ -226,7 +247,7 @@ def test_a_secret_is_never_replaced(store: EventStore) -> None:
     store.commit(commit(append(secret.game, b"a"), secret=secret))
     other = SealedSecret(game=secret.game, key_id="1", ciphertext=b"second")
     with pytest.raises(StoreError):
-        store.commit(commit(append(secret.game, b"b", expected=1), secret=other))
+        store.commit(commit(append(secret.game, b"b", expected=1, after=store), secret=other))
     assert store.secret(secret.game) == secret
     assert lines_of(store, secret.game) == (b"a",)
 

@@ -24,11 +24,10 @@ def new_game(store: EventStore, v: int = 2) -> UUID:
     return game
 
 
-def seal(game: UUID, counted: int | None) -> Commit:
+def seal(store: EventStore, game: UUID, counted: int | None) -> Commit:
     """Return the commit of a seal that counts `counted` refused attempts."""
-    return commit(
-        append(game, SEAL, expected=1, summary=OVER), forget_secret=game, refused=counted
-    )
+    sealed = append(game, SEAL, expected=1, after=store, summary=OVER)
+    return commit(sealed, forget_secret=game, refused=counted)
 
 
 def test_a_seal_that_counts_too_few_attempts_is_a_stream_conflict(stores: Stores) -> None:
@@ -37,11 +36,11 @@ def test_a_seal_that_counts_too_few_attempts_is_a_stream_conflict(stores: Stores
     for count in range(3):
         assert stores.directory.record_refusal(game, refused(count))
         with pytest.raises(StreamConflict) as conflict:
-            store.commit(seal(game, count))
+            store.commit(seal(store, game, count))
         assert (conflict.value.stream, conflict.value.version) == (game, 1)
         assert lines_of(store, game)[1:] == ()
         assert store.secret(game) is not None
-    store.commit(seal(game, 3))
+    store.commit(seal(store, game, 3))
     assert lines_of(store, game)[1:] == (SEAL,)
     assert store.secret(game) is None
     assert not stores.directory.record_refusal(game, refused())
@@ -51,7 +50,7 @@ def test_a_seal_of_version_2_without_a_count_is_refused(stores: Stores) -> None:
     """Such a log is invalid; an earlier release could write it."""
     game = new_game(stores.store)
     with pytest.raises(StoreError) as error:
-        stores.store.commit(seal(game, None))
+        stores.store.commit(seal(stores.store, game, None))
     assert not isinstance(error.value, StreamConflict)
     assert lines_of(stores.store, game)[1:] == ()
 
@@ -59,14 +58,16 @@ def test_a_seal_of_version_2_without_a_count_is_refused(stores: Stores) -> None:
 def test_a_game_of_version_1_is_sealed_regardless_of_refused_attempts(stores: Stores) -> None:
     game = new_game(stores.store, v=1)
     assert stores.directory.record_refusal(game, refused())
-    stores.store.commit(seal(game, None))
+    stores.store.commit(seal(stores.store, game, None))
     assert lines_of(stores.store, game)[1:] == (SEAL,)
 
 
 def test_a_commit_that_is_not_a_seal_cannot_count_attempts(stores: Stores) -> None:
     game = new_game(stores.store)
     with pytest.raises(ValueError, match="only the commit that seals a game"):
-        stores.store.commit(commit(append(game, b"more", expected=1), refused=0))
+        stores.store.commit(
+            commit(append(game, b"more", expected=1, after=stores.store), refused=0)
+        )
 
 
 def test_an_attempt_during_the_seal_is_either_counted_or_not_recorded(
@@ -86,7 +87,7 @@ def test_an_attempt_during_the_seal_is_either_counted_or_not_recorded(
             while True:
                 counted = len(directory.refusals(game))
                 try:
-                    store.commit(seal(game, counted))
+                    store.commit(seal(store, game, counted))
                 except StreamConflict:
                     continue
                 return counted

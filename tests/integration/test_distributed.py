@@ -200,10 +200,10 @@ def test_streams_on_both_shards_accept_appends_and_refuse_outdated_versions(
     streams = [uuid4() for _ in range(24)]
     for stream in streams:
         store.commit(commit(append(stream, b'{"a":1}', b'{"a":2}')))
-        store.commit(commit(append(stream, b'{"a":3}', expected=2)))
+        store.commit(commit(append(stream, b'{"a":3}', expected=2, after=store)))
         for outdated in (0, 2):
             with pytest.raises(StreamConflict):
-                store.commit(commit(append(stream, b'{"a":4}', expected=outdated)))
+                store.commit(commit(append(stream, b'{"a":4}', expected=outdated, after=store)))
         found = store.read(stream)
         assert found is not None
         assert found.events == (b'{"a":1}', b'{"a":2}', b'{"a":3}')

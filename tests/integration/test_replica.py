@@ -97,7 +97,7 @@ def test_a_read_is_answered_by_the_replica_and_includes_the_change_before_it(
     store, stream = PostgresStore(database), uuid4()
     before = counted("replica")
     for version in range(20):
-        store.commit(commit(append(stream, b"{}", expected=version)))
+        store.commit(commit(append(stream, b"{}", expected=version, after=store)))
         assert version_of(store, stream) == version + 1
     assert counted("replica") > before
 
@@ -109,7 +109,7 @@ def test_the_primary_answers_while_the_replica_is_behind(pair: Pair, database: D
     pair.on_replica("SELECT pg_wal_replay_pause()")
     behind = counted("behind")
     try:
-        store.commit(commit(append(stream, b"{}", expected=1)))
+        store.commit(commit(append(stream, b"{}", expected=1, after=store)))
         assert version_of(store, stream) == 2
     finally:
         pair.on_replica("SELECT pg_wal_replay_resume()")

@@ -67,7 +67,7 @@ def test_after_a_cut_the_next_read_and_the_next_commit_succeed(
     for version in range(1, 4):
         open_all_connections(store, stream)
         close_connections(database_url)
-        store.commit(commit(append(stream, b"%d" % version, expected=version)))
+        store.commit(commit(append(stream, b"%d" % version, expected=version, after=store)))
         close_connections(database_url)
         assert len(lines_of(store, stream)) == version + 1
 
@@ -102,7 +102,11 @@ def test_a_commit_that_did_not_arrive_is_not_reported_as_committed(
         return change(self, name, *values)
 
     monkeypatch.setattr(Database, "change", lose_request)
-    for lost in (append(stream, b"b", expected=1), append(stream, b"b"), append(uuid4(), b"b")):
+    for lost in (
+        append(stream, b"b", expected=1, after=store),
+        append(stream, b"b"),
+        append(uuid4(), b"b"),
+    ):
         with pytest.raises(StoreUnavailable):
             store.commit(commit(lost))
     assert lines_of(store, stream) == (b"a",)
@@ -121,7 +125,7 @@ def test_no_acknowledged_event_is_lost_or_doubled_while_connections_are_cut(
             line = b"%d.%d" % (writer, number)
             while True:
                 try:
-                    store.commit(commit(append(stream, line, expected=version)))
+                    store.commit(commit(append(stream, line, expected=version, after=store)))
                 except StreamConflict as conflict:
                     version = conflict.version
                     continue
@@ -184,7 +188,7 @@ def test_a_database_that_returns_is_used_again(empty_database_url: str, database
         except StoreUnavailable:
             continue
         break
-    store.commit(commit(append(stream, b"b", expected=1)))
+    store.commit(commit(append(stream, b"b", expected=1, after=store)))
     assert lines_of(store, stream) == (b"a", b"b")
     database.close()
 
@@ -225,7 +229,7 @@ def test_a_statement_over_its_time_limit_is_cancelled_and_writes_nothing(databas
     with psycopg.connect(database_url) as connection:
         connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(TooSlow):
-            store.commit(commit(append(stream, b"b", expected=1)))
+            store.commit(commit(append(stream, b"b", expected=1, after=store)))
         with pytest.raises(TooSlow):
             store.read(stream)
     assert lines_of(store, stream) == (b"a",)
@@ -299,7 +303,7 @@ def test_a_database_with_a_storage_error_is_unavailable(
         )
         connection.execute("CREATE TRIGGER failing BEFORE INSERT ON events EXECUTE FUNCTION fail()")
         with pytest.raises(StoreUnavailable):
-            store.commit(commit(append(stream, b"b", expected=1)))
+            store.commit(commit(append(stream, b"b", expected=1, after=store)))
         connection.execute("DROP TRIGGER failing ON events")
     assert lines_of(store, stream) == (b"a",)
 

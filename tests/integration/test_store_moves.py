@@ -16,7 +16,7 @@ from service.store.events import Commit, OutboxRow, StoredAnswer, StreamKind
 from service.store.postgres_events import PostgresStore, encode_commit, move_arguments
 from service.store.summaries import MoveColumns
 from tests.changed import replace
-from tests.streams import answer, append, commit, new_game
+from tests.streams import FIRST, answer, append, commit, lines_of, linked, new_game
 
 FUNCTIONS = Path(__file__).resolve().parents[2] / "sql" / "functions"
 LINES = (b'{"a":"\xc3\xa4"}', b'{"b":1}')
@@ -33,7 +33,6 @@ SUMMARY: dict[str, Any] = {
 }
 WRITTEN = (
     "SELECT kind, version, head FROM streams WHERE stream_id = $1",
-    "SELECT seq, line FROM events WHERE stream_id = $1 ORDER BY seq",
     "SELECT status, version, turn, dealer, ended_at, reason FROM games WHERE game_id = $1",
     "SELECT shithead, places, wake_kind, wake_at, back FROM games WHERE game_id = $1",
     "SELECT version, topic FROM outbox WHERE stream_id = $1",
@@ -44,7 +43,7 @@ ANSWERED = "SELECT request_key, body_hash, sealed FROM answers WHERE caller = $1
 def move(game: UUID, stored: StoredAnswer | None = None) -> Commit:
     """Return the commit of a move of two events at version 1."""
     row = OutboxRow(stream=game, version=3, topic="game")
-    appended = append(game, *LINES, expected=1, summary=SUMMARY)
+    appended = append(game, *LINES, expected=1, after=FIRST, summary=SUMMARY)
     return commit(appended, answer=stored, outbox=(row,))
 
 
@@ -76,9 +75,9 @@ def test_a_move_of_an_earlier_release_writes_the_same_rows(
                 assert not returned[0]
             written = [connection.execute(query, (game,)).fetchall() for query in WRITTEN]
             kept = connection.execute(ANSWERED, (stored.caller,)).fetchall()
-            rows.append((written, kept))
+            rows.append((lines_of(store, game), written, kept))
     assert rows[0] == rows[1] == rows[2]
-    assert rows[0][0][1][1:] == [(1, LINES[0]), (2, LINES[1])]
+    assert rows[0][0] == (FIRST, *LINES)
 
 
 def test_a_new_column_of_games_is_named_in_one_function_and_one_declaration(
@@ -122,7 +121,8 @@ def test_an_ordinary_move_has_arguments() -> None:
     game, stored = uuid4(), answer()
     arguments = move_arguments(replace(move(game, stored), token=b"t"))
     assert arguments is not None
-    assert arguments[:4] == (b"t", game, 1, b"\n".join(LINES).decode())
+    lines = b"\n".join((linked(game, LINES[0], FIRST), *LINES[1:])).decode()
+    assert arguments[:4] == (b"t", game, 1, lines)
     assert arguments[-5:] == (
         "game",
         *(stored.caller, stored.request_key, stored.body_hash, stored.sealed),

@@ -43,7 +43,7 @@ def test_a_session_holds_no_state_but_prepared_statements_which_a_setting_disabl
 ) -> None:
     store, game = PostgresStore(database), uuid4()
     for version in range(4):
-        store.commit(commit(append(game, b"{}", expected=version)))
+        store.commit(commit(append(game, b"{}", expected=version, after=store)))
         store.read(game)
         database.fetch("log_published")
     left = {str(name).split(" ")[0] for (name,) in _session_state(database)}

@@ -36,13 +36,13 @@ def test_expected_conflicts_are_not_logged_and_real_errors_are(
     store.commit(commit(append(stream, b"a"), answer=stored))
     for expected in (0, 7):
         with pytest.raises(StreamConflict) as caught:
-            store.commit(commit(append(stream, b"b", expected=expected)))
+            store.commit(commit(append(stream, b"b", expected=expected, after=store)))
         assert (caught.value.stream, caught.value.version) == (stream, 1)
     with pytest.raises(StreamConflict) as caught:
         store.commit(commit(append(uuid4(), b"b", expected=3)))
     assert caught.value.version == 0
     with pytest.raises(AnswerConflict):
-        store.commit(commit(append(stream, b"b", expected=1), answer=stored))
+        store.commit(commit(append(stream, b"b", expected=1, after=store), answer=stored))
     log = tmp_path / "logs" / "postgres.log"
     assert "ERROR" not in log.read_text()
     with pytest.raises(psycopg.Error):

@@ -12,7 +12,7 @@ from service.store.directory import Directory
 from service.store.events import StoreError, StoreUnavailable, StreamConflict
 from service.store.operator import OwnerDatabase
 from service.store.postgres_events import PostgresStore
-from tests.streams import append, commit, register
+from tests.streams import append, commit, lines_of, register
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_block_continues_after_a_refused_statement(
     with owner_db.transaction():
         store.commit(commit(append(stream, b"a")))
         with pytest.raises(StreamConflict):
-            store.commit(commit(append(stream, b"b", expected=3)))
+            store.commit(commit(append(stream, b"b", expected=3, after=store)))
         with pytest.raises(StoreError):
             directory.create_player(
                 player=ann,
@@ -98,9 +98,8 @@ def test_a_block_continues_after_a_refused_statement(
                 recovery_hash=b"y",
                 at=None,  # type: ignore[arg-type] # refused
             )
-        store.commit(commit(append(stream, b"b", expected=1)))
-    found = store.read(stream)
-    assert found is not None and found.events == (b"a", b"b")
+        store.commit(commit(append(stream, b"b", expected=1, after=store)))
+    assert lines_of(store, stream) == (b"a", b"b")
 
 
 def test_a_block_on_a_broken_connection_is_not_committed(

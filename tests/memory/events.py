@@ -187,8 +187,8 @@ class MemoryStore:
                 raise StoreError("the head is not the hash of the last event")
             if append.expected != (len(found.lines) if found else 0):
                 raise StreamConflict(append.stream, len(found.lines) if found else 0)
-            if found is not None and found.kind is not append.kind:
-                raise StoreError("the stream is of another kind")
+            if found is not None and not _continues(append, found):
+                raise StoreError("the stream is of another kind, or prev is not its head")
             if self._erased & self._newcomers(append):
                 raise PlayerErased("a player has been erased")
             if append.kind is StreamKind.DISPUTE and self._runs_already(append):
@@ -283,6 +283,12 @@ class MemoryStore:
 
 
 _OVER = ("ended", "aborted")
+
+
+def _continues(append: StreamAppend, stream: Stream) -> bool:
+    """Return whether the first event of an append is one of its stream, after the last one."""
+    link = f'{append.stream}","prev":"{stream.head.hex()}"'.encode()
+    return append.kind is stream.kind and link in append.events[0]
 
 
 def _people(summary: Mapping[str, Any]) -> set[str]:

@@ -34,7 +34,9 @@ class RetainedData:
         game = new_game(store)
         self.directory.record_refusal(game, refused(at=BEGIN))
         rows = [OutboxRow(stream=game, version=2, topic=t) for t in ("game", "log", "statistics")]
-        over = append(game, b"b", expected=1, summary={"status": "ended", "ended_at": BEGIN})
+        over = append(
+            game, b"b", expected=1, after=store, summary={"status": "ended", "ended_at": BEGIN}
+        )
         store.commit(commit(over, answer=answer(), outbox=tuple(rows)))
         register(self.directory)
 
