@@ -17,6 +17,7 @@ from service.verify.finding import (
     Position,
     Result,
     Unanswered,
+    missing,
     not_applicable,
 )
 from service.verify.legality import short_entropy_time
@@ -118,7 +119,11 @@ class _TableLogs:
 
 
 def next_dealer(log: Log) -> int | None:
-    """Return the next dealer after this game (rules.md, Next dealer); None if it did not end."""
+    """
+    Return the next dealer after this game (rules.md, Next dealer); None if it did not end.
+
+    Raises Unanswered if its ruleset is not known.
+    """
     dealt = [e["data"]["dealer"] for e in log.events if e["type"] == "cards_dealt"]
     ended = [e["data"] for e in log.events if e["type"] == "game_ended"]
     if not dealt or not ended:
@@ -130,7 +135,9 @@ def next_dealer(log: Log) -> int | None:
             return dealer
         case "forfeit" if loser is not None:
             return loser
-    if log.ruleset.end.next_dealer is NextDealer.LOSER and loser is not None:
+    if log.known_ruleset is None:
+        raise missing("open.unjudged")  # `legality` reports the ruleset
+    if log.known_ruleset.end.next_dealer is NextDealer.LOSER and loser is not None:
         return loser
     return (dealer + 1) % log.seats
 

@@ -32,6 +32,7 @@ class Evidence:
     witness_keys: tuple[str, ...] = ()
     quorum: int | None = None
     seat_keys: Mapping[int, str] = field(default_factory=dict)
+    key_changes: tuple[bytes, ...] = ()  # of seats, between hands
     others: tuple[bytes, ...] = ()  # further logs that are verified together with the input
 
 
@@ -51,17 +52,6 @@ class Case:
     missing: tuple[str, ...] = ()  # checks that lack evidence, if that decides the exit status
     asked: str = "L1"
     evidence: Evidence = NOTHING
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        """Return the functions of a verifier that the case needs, beyond the checks."""
-        seen = self.evidence
-        functions = (
-            ("seat keys", seen.seat_keys),
-            ("several logs", seen.others),
-            ("a level asked for", self.asked != "L1"),
-        )
-        return tuple(name for name, needed in functions if needed)
 
     @property
     def file(self) -> str:

@@ -41,6 +41,7 @@ def stored() -> Iterator[Case]:
                 witness_keys=tuple(evidence.get("witness_keys", ())),
                 quorum=evidence.get("quorum"),
                 seat_keys={int(s): key for s, key in evidence.get("seat_keys", {}).items()},
+                key_changes=_read(evidence, "key_changes"),
                 others=_read(evidence, "others"),
             ),
         )
@@ -50,9 +51,9 @@ def _read(evidence: Mapping[str, Any], name: str) -> tuple[bytes, ...]:
     return tuple((CORPUS / file).read_bytes() for file in evidence.get(name, ()))
 
 
-def declared(case: Case, *, script: bool = False) -> Verdict:
-    """Return the declared verdict; that of the script has no level."""
-    return case.exit, None if script else case.level, dict(case.failed)
+def declared(case: Case) -> Verdict:
+    """Return the declared verdict."""
+    return case.exit, case.level, dict(case.failed)
 
 
 def outside(case: Case) -> OutsideEvidence:
@@ -62,6 +63,7 @@ def outside(case: Case) -> OutsideEvidence:
         receipts=seen.receipts,
         keys=[*seen.server_keys, *seen.witness_keys],
         seat_keys=[f"{seat}={key}" for seat, key in seen.seat_keys.items()],
+        key_changes=seen.key_changes,
     )
     return replace(found, quorum=seen.quorum)
 
@@ -93,6 +95,10 @@ def as_json(case: Case) -> str:
             "server_keys": "\n".join(seen.server_keys),
             "witness_keys": "\n".join(seen.witness_keys),
             "quorum": seen.quorum or len(seen.witness_keys),
+            "seat_keys": [f"{seat}={key}" for seat, key in seen.seat_keys.items()],
+            "key_changes": [data.decode() for data in seen.key_changes],
+            "others": [b64encode(other).decode() for other in seen.others],
+            "asked": case.asked,
         }
     )
 
@@ -101,4 +107,4 @@ def _of_script(answer: dict[str, Any]) -> Verdict:
     if "refused" in answer:
         return 3, None, {}
     failed = {one["check"]: one["seq"] for one in answer["findings"] if one["result"] == "fail"}
-    return answer["status"], None, failed
+    return answer["status"], answer["level"], failed

@@ -39,6 +39,7 @@ def files_of(case: Case) -> Mapping[str, bytes]:
     """Return the files of a case by their names in the corpus: the input and the evidence."""
     seen = case.evidence
     beside = {_beside(data, "note"): data for data in seen.receipts}
+    beside |= {_beside(data, "json"): data for data in seen.key_changes}
     return {case.file: case.content, **beside, **{_beside(o, "jsonl"): o for o in seen.others}}
 
 
@@ -55,12 +56,12 @@ def entry(case: Case) -> dict[str, Any]:
         "witness_keys": list(seen.witness_keys),
         "quorum": seen.quorum,
         "seat_keys": {str(seat): key for seat, key in seen.seat_keys.items()},
+        "key_changes": [_beside(data, "json") for data in seen.key_changes],
         "others": [_beside(data, "jsonl") for data in seen.others],
     }
     optional = {
         "missing": list(case.missing),
         "asked": None if case.asked == "L1" else case.asked,
-        "needs": list(case.needs),
         "evidence": {name: value for name, value in evidence.items() if value},
     }
     return {

@@ -12,6 +12,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
+from uuid import UUID
 
 import pytest
 
@@ -738,7 +739,9 @@ def test_the_command_line_states_the_result_in_its_exit_status(tmp_path: Path) -
     keys.write_text(f"{SERVER.verifier}\n")
     passed = run_cli(good, "--receipt", note, "--server-key", keys)
     assert passed.returncode == 0, passed.stderr
-    assert passed.stdout.splitlines()[-1].endswith(INTACT)
+    assert passed.stdout.splitlines()[-1].endswith(f"{INTACT}, level L2")
+    assert run_cli(good, "--level", "L2").returncode == 2
+    assert run_cli(good, "--seat-key", "0=AAAA").returncode == 64
     failed = run_cli(bad, "--json")
     assert failed.returncode == 1
     chain = next(one for one in json.loads(failed.stdout)["findings"] if one["check"] == "chain")
@@ -821,3 +824,27 @@ def test_several_files_end_with_the_worst_status(tmp_path: Path) -> None:
     for name, lines in (("good", LINES), ("open", LINES[:50])):
         (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in lines))
     assert run_cli(tmp_path / "good", tmp_path / "open").returncode == 2
+
+
+def test_several_files_are_compared_and_a_receipt_is_judged_with_its_game(tmp_path: Path) -> None:
+    """As by `shithead verify`: an exit status of 1 outweighs 2, and copies of a log are one log."""
+    other = sample_lines("leeds")
+    receipts = []
+    for name, lines in (("one", LINES), ("copy", LINES[:50]), ("other", other)):
+        (tmp_path / name).write_bytes(b"".join(line + b"\n" for line in lines))
+    for name, lines in (("one", LINES), ("other", other)):
+        game, last = UUID(json.loads(lines[0])["game"]), len(lines) - 1
+        note = issue_receipt(SERVER, game=game, seq=last, head=head(lines[last]))
+        (tmp_path / f"{name}.note").write_bytes(note)
+        receipts += ["--receipt", tmp_path / f"{name}.note"]
+    keys = tmp_path / "keys"
+    keys.write_text(str(SERVER.verifier))
+    words = (*receipts, "--server-key", keys, "--level", "L2")
+    done = run_cli(tmp_path / "one", tmp_path / "other", *words)
+    assert done.returncode == 0, done.stdout
+    forgery = Forgery(LINES)
+    forgery.data(0)["turn_limit"] -= 1
+    (tmp_path / "two").write_bytes(b"".join(line + b"\n" for line in forgery.lines()))
+    done = run_cli(tmp_path / "one", tmp_path / "copy", tmp_path / "two")
+    assert done.returncode == 1
+    assert re.search(r"^sequence +fail +seq 0: .* are two histories", done.stdout, re.MULTILINE)

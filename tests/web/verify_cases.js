@@ -11,46 +11,63 @@ import { createInterface } from "node:readline";
 import { NotABundle } from "../../service/api/static/verifier/archive.js";
 import { readFile } from "../../service/api/static/verifier/bundle.js";
 import { readKeys } from "../../service/api/static/verifier/notes.js";
-import { adviceOf, authorOf, resultOf, verify } from "../../service/api/static/verifier/verify.js";
+import { levelOf, statusFor } from "../../service/api/static/verifier/levels.js";
+import { readKeyChanges, readSeatKey } from "../../service/api/static/verifier/seat_keys.js";
+import { verifyAll } from "../../service/api/static/verifier/sequence.js";
+import { adviceOf, authorOf, resultOf } from "../../service/api/static/verifier/verify.js";
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global one
 
-const SENTENCES = new URL("../../service/api/static/app/strings/verify/en.json", import.meta.url);
-const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
+const STRINGS = new URL("../../service/api/static/app/strings/", import.meta.url);
+const words = Object.assign({}, ...["report", "verify"].map((part) => JSON.parse(readFileSync(new URL(`${part}/en.json`, STRINGS), "utf8"))));
 
 /** @param {string} digits base64 */
 const bytes = (digits) => Uint8Array.from(Buffer.from(digits, "base64"));
 
 /**
- * @param {import("../../service/api/static/verifier/bundle.js").Bundle} bundle
+ * @param {import("../../service/api/static/verifier/bundle.js").Bundle[]} bundles the one to judge, and others of its table
  * @param {import("../../service/api/static/verifier/outside.js").Outside} outside
+ * @param {string} asked the level asked for
  */
-async function findingsOf(bundle, outside) {
-  const { findings } = await verify(bundle, outside);
+async function findingsOf(bundles, outside, asked) {
+  const [{ log, findings, outside: own }] = await verifyAll(bundles, outside);
   const shown = findings.map((finding) => {
     const { check, result, seq, reason, remarks, part } = finding;
-    const advice = result === "fail" ? adviceOf(finding, authorOf(findings, outside)) : null;
+    const advice = result === "fail" ? adviceOf(finding, authorOf(findings, own)) : null;
     const texts = [...(reason ? [reason] : []), ...remarks, ...(advice ? [{ code: advice }] : [])];
     const unknown = texts.filter(({ code }) => !(code in words));
     if (unknown.length) throw new Error(`no sentence ${unknown[0].code}`);
     return { check, result, seq, code: reason?.code ?? null, values: reason?.values, remarks, part, advice };
   });
-  return { findings: shown, status: resultOf(findings, outside) };
+  const reached = levelOf(log, findings, own);
+  return { findings: shown, level: reached.level, status: statusFor(resultOf(findings, own), reached, log, asked) };
 }
 
 /**
- * @param {{file: string, receipts: string[], server_keys: string, witness_keys: string, quorum: number}} one
- * @returns {Promise<object>} its findings, or why it is refused
+ * @typedef {object} Input
+ * @property {string} file
+ * @property {string[]} receipts
+ * @property {string} server_keys
+ * @property {string} witness_keys
+ * @property {number} quorum
+ * @property {string[]} [seat_keys] of the form SEAT=KEY
+ * @property {string[]} [key_changes] texts
+ * @property {string[]} [others]
+ * @property {string} [asked]
  */
-async function answer({ file, receipts, server_keys, witness_keys, quorum }) {
+
+/** @param {Input} one @returns {Promise<object>} its findings, or why it is refused */
+async function answer({ file, receipts, server_keys, witness_keys, quorum, seat_keys = [], key_changes = [], others = [], asked = "L1" }) {
   const outside = {
     receipts: receipts.map(bytes),
     serverKeys: await readKeys(server_keys),
     witnessKeys: await readKeys(witness_keys, true),
     quorum,
+    seatKeys: new Map(seat_keys.flatMap((word) => [readSeatKey(word) ?? []].filter((pair) => pair.length === 2))),
+    keyChanges: key_changes.flatMap((text) => readKeyChanges(text) ?? []),
   };
   try {
-    return await findingsOf(await readFile(bytes(file)), outside);
+    return await findingsOf(await Promise.all([file, ...others].map((one) => readFile(bytes(one)))), outside, asked);
   } catch (error) {
     if (!(error instanceof NotABundle)) throw error;
     return { refused: error.code };

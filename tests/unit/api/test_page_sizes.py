@@ -86,5 +86,6 @@ def test_every_script_and_style_belongs_to_a_page() -> None:
     assert {"app/verify.js", *MAX_KB} <= scripts()
     used = set().union(*(loaded_with(one, lang) for one in scripts() for lang in LANGUAGES))
     assert {"verifier/custody.js", "app/opinion.js", "app/strings/replay/ja.json"} <= used
-    by_programs = {"verifier/cli.js", *(f"app/strings/report/{lang}.json" for lang in LANGUAGES)}
+    for_node = {f"verifier/{name}.js" for name in ("cli", "levels", "seat_keys", "sequence")}
+    by_programs = {*for_node, *(f"app/strings/report/{lang}.json" for lang in LANGUAGES)}
     assert set(loaded_assets().files) - used == {*by_programs, *WORKERS}

@@ -3,8 +3,8 @@
  *
  *     node cli.js game.shx --receipt mine.note --server-key keys.json
  *
- * Exit status: 0 the record is intact, 1 a check failed,
- * 2 evidence for a required check is missing, 3 a file is neither a bundle nor a log, 64 a wrong command line; for several files the highest.
+ * Exit status: 3 a file is neither a bundle nor a log, else 1 a check failed, else 2 evidence for a required check or for the level
+ * asked for is missing, else 0; 64 a wrong command line. Several files are compared with each other, as the hands of a table.
  */
 
 import { webcrypto } from "node:crypto";
@@ -14,24 +14,29 @@ import { parseArgs } from "node:util";
 
 import { MAX_ENTRIES, MAX_INFLATED, NotABundle } from "./archive.js";
 import { readFile, readFolder } from "./bundle.js";
+import { LEVELS, levelOf, statusFor } from "./levels.js";
 import { distinct, readKeys } from "./notes.js";
+import { readKeyChanges, readSeatKey } from "./seat_keys.js";
+import { verifyAll } from "./sequence.js";
 import { ruleOf } from "./statements.js";
-import { authorOf, resultOf, verdictOf, verify } from "./verify.js";
+import { authorOf, resultOf, verdictOf } from "./verify.js";
 
 const USAGE = [
   "usage: node cli.js FILE… [options]     (a FILE may be the folder of an unpacked bundle)",
+  "  --level LEVEL        the level that is asked for: L0, L1, L2 or L3 (L1)",
   "  --receipt FILE       a receipt that you stored (repeatable)",
   "  --server-key KEY     the server's key (name+id+key), a file with it, or a saved answer of /v1/keys",
   "  --witness-key KEY    the key of a witness (name+id+key), or a file with it (repeatable)",
   "  --quorum N           how many of these witnesses must have signed (all)",
+  "  --seat-key SEAT=KEY  the key of a seat that you know from its player (repeatable)",
+  "  --key-change FILE    changes of keys between hands: a saved answer of /v1/tables/ID/keys (repeatable)",
   "  --json               one line of JSON for each file",
 ].join("\n");
 
 globalThis.crypto ??= /** @type {Crypto} */ (webcrypto); // Node.js 18 has no global `crypto`
 
-const SENTENCES = new URL("../app/strings/verify/en.json", import.meta.url);
-/** @type {Record<string, string>} */
-const words = JSON.parse(readFileSync(SENTENCES, "utf8"));
+/** The texts of the page, and those that only a comparison of several logs needs. @type {Record<string, string>} */
+const words = Object.assign({}, ...["report", "verify"].map((part) => JSON.parse(readFileSync(new URL(`../app/strings/${part}/en.json`, import.meta.url), "utf8"))));
 
 /** An invalid command line. */
 class UsageError extends Error {}
@@ -61,11 +66,15 @@ function options() {
         "server-key": { type: "string", multiple: true, default: [] },
         "witness-key": { type: "string", multiple: true, default: [] },
         quorum: { type: "string" },
+        level: { type: "string", default: "L1" },
+        "seat-key": { type: "string", multiple: true, default: [] },
+        "key-change": { type: "string", multiple: true, default: [] },
         json: { type: "boolean", default: false },
       },
     });
     if (!positionals.length) throw new UsageError("no file");
     if (values.quorum !== undefined && !/^[1-9][0-9]*$/.test(values.quorum)) throw new UsageError("--quorum must be a positive integer");
+    if (!LEVELS.includes(values.level)) throw new UsageError("--level must be L0, L1, L2 or L3");
     return { values, files: positionals };
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : "");
@@ -99,12 +108,38 @@ function filesIn(folder) {
   return files;
 }
 
-/** @param {string} file @param {import("./outside.js").Outside} outside @param {boolean} json @returns {Promise<number>} */
-async function report(file, outside, json) {
-  const { log, findings } = await verify(await contentOf(file), outside);
-  const status = resultOf(findings, outside);
+/** @param {string[]} words @returns {Map<number, string>} */
+function seatKeysIn(words) {
+  const keys = words.map((word) => {
+    const found = readSeatKey(word);
+    if (!found) throw new UsageError("--seat-key must be SEAT=KEY with a key of 32 bytes in base64");
+    return found;
+  });
+  if (new Map(keys).size < keys.length) throw new UsageError("--seat-key repeats a seat");
+  return new Map(keys);
+}
+
+/** @param {string} path */
+function keyChangesIn(path) {
+  const found = readKeyChanges(readFileSync(path, "utf8"));
+  if (!found) throw new UsageError(`${path}: not a change of keys`);
+  return found;
+}
+
+/**
+ * Print the result of a file.
+ *
+ * @param {string} file
+ * @param {{log: import("./log.js").Log, findings: import("./verify.js").Finding[], outside: import("./outside.js").Outside}} found
+ * @param {string} asked the level asked for
+ * @param {boolean} json
+ * @returns {number} the exit status
+ */
+function report(file, { log, findings, outside }, asked, json) {
+  const reached = levelOf(log, findings, outside);
+  const status = statusFor(resultOf(findings, outside), reached, log, asked);
   if (json) {
-    console.log(JSON.stringify({ file, game: log.events[0]?.game ?? null, status, findings }));
+    console.log(JSON.stringify({ file, game: log.events[0]?.game ?? null, status, level: reached.level, findings }));
     return status;
   }
   for (const { check, result, seq, reason, remarks } of findings) {
@@ -118,9 +153,18 @@ async function report(file, outside, json) {
     const author = authorOf(findings, outside);
     console.log(`${sentence(`verdict.who.${author}`)}\n${sentence(`verdict.more.${author}`)}`);
   }
-  console.log(`${file}: ${sentence(verdictOf(status, findings))}`);
+  console.log(`${file}: ${sentence(verdictOf(status, findings))}${status === 1 ? "" : levelIn(reached, log)}`);
   return status;
 }
+
+/** @param {import("./levels.js").Reached} reached @param {import("./log.js").Log} log @returns {string} the level in words, after a verdict */
+function levelIn({ level, upTo }, log) {
+  const part = upTo === null || upTo >= log.lines.length - 1 ? "" : ` up to seq ${upTo}`;
+  return level === null ? "" : `, level ${level}${part}${log.seal ? "" : " so far"}`;
+}
+
+/** The exit status of several files is the one of their statuses that comes last here. */
+const SEVERITY = [0, 2, 1, 3];
 
 /** @returns {Promise<number>} the exit status */
 async function main() {
@@ -131,19 +175,24 @@ async function main() {
     serverKeys: (await Promise.all(values["server-key"].map((key) => keysOf(key, false)))).flat(),
     witnessKeys,
     quorum: values.quorum ? Number(values.quorum) : witnessKeys.length,
+    seatKeys: seatKeysIn(values["seat-key"]),
+    keyChanges: values["key-change"].flatMap(keyChangesIn),
   };
-  let worst = 0;
+  const statuses = [];
+  const [names, bundles] = [/** @type {string[]} */ ([]), /** @type {import("./bundle.js").Bundle[]} */ ([])];
   for (const file of files) {
     try {
-      worst = Math.max(worst, await report(file, outside, values.json));
+      bundles.push(await contentOf(file));
+      names.push(file);
     } catch (error) {
       const message = error instanceof NotABundle ? sentence(error.code, error.values) : error instanceof Error && "code" in error ? error.message : null;
       if (message === null) throw error;
       console.error(`${file}: ${message}`);
-      worst = 3;
+      statuses.push(3);
     }
   }
-  return worst;
+  for (const [i, found] of (await verifyAll(bundles, outside)).entries()) statuses.push(report(names[i], found, values.level, values.json));
+  return statuses.reduce((worst, status) => (SEVERITY.indexOf(status) > SEVERITY.indexOf(worst) ? status : worst), 0);
 }
 
 try {

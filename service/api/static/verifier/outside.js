@@ -19,6 +19,8 @@ import { ATTEMPT, LONGEST_LINE, MAX_REFUSALS_PER_SEAT, wrongPlace } from "./shap
  * @property {NoteKey[]} serverKeys
  * @property {NoteKey[]} witnessKeys
  * @property {number} quorum how many of the witnesses must have cosigned
+ * @property {Map<number, string>} [seatKeys] the keys of seats in base64
+ * @property {import("./seat_keys.js").KeyChange[]} [keyChanges] of seats, between hands
  */
 
 /** @typedef {(code: string, values?: import("./log.js").Values) => void} Remark */
@@ -176,14 +178,32 @@ function parsed(line) {
   }
 }
 
-/** Check the statements of the first event about the previous hand; other logs are not read. @param {Log} log @param {Bundle} _bundle @param {Outside} _outside @param {Remark} remark */
+/** @typedef {{code: string, values: import("./log.js").Values}} Sentence */
+
+/** @param {Log} log @returns {Sentence[]} what its first event states wrongly about the hand before, without the log of that hand */
+export function ownFaults({ events: [{ game, data: { hand, dealer, prev_game: previous } }] }) {
+  const faults = [];
+  if (previous === game) faults.push({ code: "sequence.itself", values: {} });
+  if (hand === 1 && dealer !== null) faults.push({ code: "sequence.dealer", values: { dealer } });
+  if (hand > 1 && !previous) faults.push({ code: "sequence.no_previous", values: { hand } });
+  return faults;
+}
+
+/** @param {Log} first @returns {Sentence[]} why the log of the game before the first one is needed, if it is */
+export function logBefore({ events: [{ data: { hand, dealer, prev_game: game } }] }) {
+  if (!game) return [];
+  if (hand === 1) return [{ code: "first_after", values: { game } }];
+  return dealer === null ? [{ code: "drawn", values: { hand } }] : [];
+}
+
+/** Check the statements of the first event about the previous hand; `sequence.js` compares several logs. @param {Log} log @param {Bundle} _bundle @param {Outside} _outside @param {Remark} remark */
 export async function checkSequence(log, _bundle, _outside, remark) {
   if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
-  const { hand, dealer, prev_game: previous } = log.created.data;
-  if (hand === 1 && dealer !== null) throw new Failure(0, "sequence.dealer");
-  if (hand > 1 && !previous) throw new Failure(0, "sequence.no_previous", { hand });
-  if (hand > 1 && dealer === null) throw new Unanswered("missing", "drawn", { hand });
-  if (hand === 1 && previous) throw new Unanswered("missing", "first_after", { game: previous });
+  const [fault] = ownFaults(log);
+  if (fault) throw new Failure(0, fault.code, fault.values);
+  const [needed] = logBefore(log);
+  if (needed) throw new Unanswered("missing", needed.code, needed.values);
+  const { prev_game: previous } = log.created.data;
   if (previous) remark("sequence.previous", { game: previous });
   throw new Unanswered("n/a", "one_log");
 }

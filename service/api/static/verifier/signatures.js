@@ -11,13 +11,17 @@ const PREFIX = utf8("shx/1/move\n");
 /** @param {Event} event */
 const isAction = (event) => EXCHANGES.has(event.type) || PLAYS.has(event.type);
 
-/** @param {Log} log */
-export async function checkSignatures(log) {
+/** @param {Log} log @param {import("./bundle.js").Bundle} _bundle @param {import("./outside.js").Outside} outside */
+export async function checkSignatures(log, _bundle, { seatKeys = new Map(), keyChanges = [] }) {
   if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
   /** @type {(string | null)[]} */
   const keys = log.created.data.seats.map((/** @type {{key: string | null}} */ seat) => seat.key);
   const weak = keys.findIndex((key) => key !== null && !isStrongKey(unbase64(key) ?? new Uint8Array()));
   if (weak >= 0) throw new Failure(0, "signatures.weak", { seat: weak });
+  for (const [seat, key] of seatKeys) {
+    const place = { table: log.created.data.table, seat };
+    if (!keys[seat] || !(await keyFollows(key, keys[seat], keyChanges, place))) throw new Failure(0, "signatures.other_key", { seat });
+  }
   const nonces = new Set();
   for (const [seq, event] of log.events.entries()) {
     const first = log.starts[seq] === seq;
@@ -88,4 +92,25 @@ function matches(move, { type, data }) {
     default:
       return move.type === "forfeit" && type === "game_ended";
   }
+}
+
+/**
+ * Return whether signed changes lead from one key of a seat to another. A weak key leads nowhere, because anybody can sign with it.
+ *
+ * @param {string} old
+ * @param {string} key
+ * @param {import("./seat_keys.js").KeyChange[]} changes
+ * @param {{table: string, seat: number}} place
+ */
+export async function keyFollows(old, key, changes, { table, seat }) {
+  const reached = [old];
+  for (const from of reached) {
+    for (const { change, sig } of changes) {
+      if (change.table !== table || change.seat !== seat || reached.includes(change.key)) continue;
+      const [signer, next, signature] = [from, change.key, sig].map((digits) => unbase64(digits) ?? new Uint8Array());
+      const message = concat(utf8("shx/1/key\n"), canonicalBytes({ v: 1, table, seat, key: change.key }));
+      if (isStrongKey(next) && (await signedBy(signer, signature, message))) reached.push(change.key);
+    }
+  }
+  return reached.includes(key);
 }

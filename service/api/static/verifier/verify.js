@@ -26,7 +26,9 @@ import { checkSignatures } from "./signatures.js";
  * @property {import("./outside.js").Range | null} part the events that a pass covers, null if it covers all
  */
 
-/** @type {[string, (log: Log, bundle: Bundle, outside: Outside, remark: import("./outside.js").Remark) => unknown][]} */
+/** @typedef {(log: Log, bundle: Bundle, outside: Outside, remark: import("./outside.js").Remark) => unknown} Check */
+
+/** @type {[string, Check][]} */
 const CHECKS = [
   ["bytes", checkBytes],
   ["chain", checkChain],
@@ -46,8 +48,11 @@ const CHECKS = [
   ["sequence", checkSequence],
 ];
 
+/** Checks that need nothing but the log; none of them may lack evidence. */
+const OF_THE_LOG = ["bytes", "chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "legality", "hidden", "signatures", "seal"];
+
 /** Checks that read all events; they stop before a line that is not an event. */
-const LOG_CHECKS = new Set(["chain", "order", "commitments", "shuffle", "openings", "deal", "custody", "legality", "hidden", "signatures", "seal"]);
+const LOG_CHECKS = new Set(OF_THE_LOG.slice(1));
 
 /** Checks that follow the game one after the other: each judges only events that the earlier ones accept. */
 const FOLLOW = new Set(["order", "deal", "custody", "legality"]);
@@ -70,13 +75,26 @@ export const NOTHING_FROM_OUTSIDE = { receipts: [], serverKeys: [], witnessKeys:
 export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress = () => {}, found = () => {} } = {}) {
   const share = 0.2; // the part of the progress for reading the lines
   const log = await Log.read(bundle.lines, (fraction) => progress(fraction * share));
+  const rest = (/** @type {number} */ fraction) => progress(share + (1 - share) * fraction);
+  return { log, findings: await findingsOn(log, bundle, outside, { progress: rest, found }) };
+}
+
+/**
+ * @param {Log} log
+ * @param {Bundle} bundle
+ * @param {Outside} outside
+ * @param {{progress?: (fraction: number) => void, found?: (finding: Finding) => unknown, sequence?: Check}} [more] callbacks, and the check `sequence` of several logs
+ * @returns {Promise<Finding[]>}
+ */
+export async function findingsOn(log, bundle, outside, { progress = () => {}, found = () => {}, sequence } = {}) {
   const findings = [];
   for (const [i, [check, run]] of CHECKS.entries()) {
-    progress(share + ((1 - share) * i) / CHECKS.length);
+    progress(i / CHECKS.length);
     const finding = await finish(check, async (remark) => {
       if (!log.events.length && check !== "bytes") throw new Unanswered("missing", "nothing_read");
-      if (!FOLLOW.has(check)) return run(log, bundle, outside, remark);
-      return beforeFault(log, () => run(log, bundle, outside, remark));
+      const judge = check === "sequence" && sequence ? sequence : run;
+      if (!FOLLOW.has(check)) return judge(log, bundle, outside, remark);
+      return beforeFault(log, () => judge(log, bundle, outside, remark));
     });
     if (FOLLOW.has(check) && finding.result === "fail") log.fault = Math.min(finding.seq ?? 0, log.fault ?? Infinity);
     limitToIntactPart(finding, log);
@@ -84,7 +102,7 @@ export async function verify(bundle, outside = NOTHING_FROM_OUTSIDE, { progress 
     await found(finding);
   }
   progress(1);
-  return { log, findings };
+  return findings;
 }
 
 /**
@@ -159,6 +177,15 @@ async function finish(check, run) {
 /** Failures of the check `chain` with intact links: the server wrote the event in this way. */
 const INTACT_LINKS = new Set(["chain.earlier", "chain.time"]);
 
+/** @param {Finding[]} findings @returns {number | null} the last event that a receipt from outside confirms, Infinity for the whole log, null if none does */
+export function confirmedUpTo(findings) {
+  const receipts = findings.find(({ check, result }) => check === "receipts" && result === "pass");
+  if (!receipts) return null;
+  if (receipts.part) return receipts.part.to;
+  const partly = receipts.remarks.find(({ code }) => code === "receipts.up_to");
+  return partly ? Number(partly.values.seq) : Infinity;
+}
+
 /**
  * Return the possible author of the changes in a log that fails: `operator` if the server signed the
  * log with the failing event, `other` if it signed another log, `damaged` if the log was changed
@@ -174,8 +201,7 @@ export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const signedOther = codes.has("receipts.head") || codes.has("receipts.beyond");
   if (signedOther && outside.serverKeys.length) return "other";
   if (failed.some(({ check, reason }) => check === "bytes" || (check === "chain" && !INTACT_LINKS.has(reason?.code ?? "")))) return "damaged";
-  const receipts = findings.find(({ check, result }) => check === "receipts" && result === "pass");
-  const reach = receipts?.remarks.map(({ code, values }) => (code === "receipts.whole" ? Infinity : Number(values?.seq)))[0] ?? -1;
+  const reach = confirmedUpTo(findings) ?? -1;
   return Math.min(...failed.map(({ seq }) => seq ?? Infinity)) <= reach ? "operator" : "open";
 }
 
@@ -189,7 +215,7 @@ export function authorOf(findings, outside = NOTHING_FROM_OUTSIDE) {
 export function resultOf(findings, outside = NOTHING_FROM_OUTSIDE) {
   const results = new Map(findings.map((finding) => [finding.check, finding.result]));
   if ([...results.values()].includes("fail")) return 1;
-  const required = ["legality", "signatures", "seal"];
+  const required = [...OF_THE_LOG];
   if (outside.receipts.length) required.push("receipts");
   if (outside.witnessKeys.length) required.push("anchor", "witness");
   return required.some((check) => results.get(check) === "missing") ? 2 : 0;
