@@ -54,7 +54,12 @@ from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
 from service.keys import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
-from service.public_log.sequencer import Sequencer, SignedCheckpoints, signed_checkpoints
+from service.public_log.sequencer import (
+    Sequencer,
+    SignedCheckpoints,
+    WalArchive,
+    signed_checkpoints,
+)
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
 from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, Readiness
@@ -68,7 +73,7 @@ from service.store.events import EventStore
 from service.store.lookups import Lookups, PostgresLookups, SeparateLookups
 from service.store.migrate import check_rows
 from service.store.postgres_events import PostgresStore
-from service.store.public_log import PostgresLog
+from service.store.public_log import PostgresLog, PostgresWal
 from service.store.replica import database_of
 
 
@@ -103,6 +108,7 @@ class Services:
         availability: Availability | None = None,
         erasure_list: Path | None = None,
         signed: SignedCheckpoints | None = None,
+        wal: WalArchive | None = None,
         record_version: int = LATEST,
         verify: Work = answer_here,
         close: Callable[[], None] = lambda: None,
@@ -113,6 +119,7 @@ class Services:
         self.origin = origin
         self.readiness = readiness
         self.close = close
+        self.wal = wal
         self.world, self.notifier = world or RealWorld(), notifier or NoNotifier()
         self.rulebook = Rulebook(directory)
         combined = lookups or SeparateLookups(store, directory)
@@ -241,6 +248,7 @@ class Services:
             witnesses=witnesses,
             quorum=witness_quorum,
             checkpoints=signed,
+            wal=wal,
             own_keys=lambda: verifiers_of(keyring.present, origin),
         )
         self.disputes = Disputes(
@@ -368,6 +376,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         idle_after=timedelta(days=settings.idle_days) if settings.idle_days else None,
         witness_quorum=settings.witness_quorum,
         signed=signed_checkpoints(settings.key_file, settings.log_checkpoint),
+        wal=PostgresWal(database, settings.wal_archive) if settings.wal_archive else None,
         verify=within(settings.verify_seconds),
         record_version=settings.record_version,
         close=database.close,

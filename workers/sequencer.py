@@ -9,9 +9,15 @@ from collections.abc import Callable
 import structlog
 
 from service.bootstrap import Services
-from service.public_log.sequencer import BATCH, LogBroken, QuorumMissing, Unconfirmed
+from service.public_log.sequencer import (
+    BATCH,
+    LogBroken,
+    QuorumMissing,
+    Unconfirmed,
+    WalArchive,
+)
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
-from service.runtime.telemetry import ROUNDS
+from service.runtime.telemetry import ROUNDS, WAL_ARCHIVED
 from service.store.events import StoreError
 
 INTERVAL = 1.0
@@ -21,11 +27,30 @@ AFTER_SILENCE = 15.0
 """Seconds before the next request to a witness that returned no cosignature."""
 
 
+class ArchiveAge:
+    """Measures up to which time the archive holds the WAL: a position at a time, until it does."""
+
+    def __init__(self, wal: WalArchive) -> None:
+        self._wal = wal
+        self._asked: tuple[float, str] | None = None
+
+    def measure(self) -> None:
+        """Show the newest time that is known; raises errors of the store."""
+        if self._asked is None:
+            WAL_ARCHIVED.set_to_current_time()
+        elif self._wal.holds(self._asked[1]):
+            WAL_ARCHIVED.set(self._asked[0])
+        else:
+            return
+        self._asked = time.time(), self._wal.position()
+
+
 class LogSequencer:
     """Adds leaves to the public log; several processes may run, and moves do not wait for them."""
 
     def __init__(self, services: Services) -> None:
         self._sequencer = services.sequencer
+        self._archive = None if services.wal is None else ArchiveAge(services.wal)
         self._confirmed = False
         self._log = structlog.get_logger("sequencer")
 
@@ -46,6 +71,8 @@ class LogSequencer:
                 self._sequencer.confirm()
                 self._confirmed = True
             added = self._sequencer.run_once()
+            if self._archive is not None:
+                self._archive.measure()
         except LogBroken as error:
             self._log.critical("the public log is broken", error=str(error))
         except QuorumMissing as error:

@@ -167,6 +167,16 @@ def _parsed(note: bytes) -> Checkpoint:
         raise RecordError(error.code, f"not a checkpoint: {error.detail}") from None
 
 
+class WalArchive(Protocol):
+    """The WAL of the database, and how much of it an archive outside of its disk holds."""
+
+    def position(self) -> str:
+        """Return a position of the WAL that everything visible in the database is before."""
+
+    def holds(self, position: str) -> bool:
+        """Return whether the archive holds the WAL up to a position."""
+
+
 BATCH: Final = 500  # row limit of each part of the query log_waiting
 LEAF_INTERVAL: Final = timedelta(seconds=60)
 """Shortest time between two leaves of a running game; leaves of set-up and seal do not wait."""
@@ -206,6 +216,9 @@ class Sequencer:
     Each machine stores the newest checkpoint that it knows. One that starts with less than the
     database has does not know how much was signed before a restore of that database, so it waits
     until another, whose file shows that the database is not older, signs a new head.
+
+    With a WAL archive a tree is signed only once the archive holds it, so that no restore from the
+    archive leads to a database with less than was published. Until then nothing is appended to it.
     """
 
     def __init__(
@@ -218,6 +231,7 @@ class Sequencer:
         witnesses: Sequence[RemoteWitness] = (),
         quorum: int = 0,
         checkpoints: SignedCheckpoints | None = None,
+        wal: WalArchive | None = None,
         step: Step = lambda _name: None,
         own_keys: Callable[[], Sequence[NoteVerifier]] = lambda: (),
     ) -> None:
@@ -228,6 +242,8 @@ class Sequencer:
         self._witnesses = witnesses
         self._quorum = quorum
         self._checkpoints = checkpoints or NoCheckpoints()
+        self._wal = wal
+        self._awaited: tuple[int, str] | None = None  # size of a head, and its place in the WAL
         self._has_saved = False
         self._size_at_start: int | None = None
         self._step = step
@@ -235,6 +251,8 @@ class Sequencer:
 
     def run_once(self) -> int:
         """Append and sign once; return the number of new leaves; raises errors of the store."""
+        if self._wal is not None:
+            self.publish()  # what was appended before: the archive may hold it by now
         added = self.append()
         self.publish()
         return added
@@ -243,10 +261,13 @@ class Sequencer:
         """
         Append a batch of waiting leaves; return their number, 0 if another sequencer was faster.
 
-        Raises LogBroken if the stored tiles do not form the stored tree.
+        Nothing is appended to a tree that waits for the archive. Raises LogBroken if the stored
+        tiles do not form the stored tree.
         """
         now = self._now()
         head = self._store.head()
+        if self._wal is not None and head.note is None:
+            return 0
         waiting = self._store.waiting(limit=BATCH, last_leaf_before=now - LEAF_INTERVAL)
         self._step("read")
         if not waiting:
@@ -264,7 +285,8 @@ class Sequencer:
         """
         Sign the newest head if signatures are missing; return whether any were.
 
-        A head that another sequencer signed is stored first. Raises LogBroken if the tree does
+        A head that another sequencer signed is stored first. A head that the archive does not hold
+        yet is not signed. Raises LogBroken if the tree does
         not continue every tree signed so far, or if a signed checkpoint cannot be read or saved.
         """
         # The order matters: another sequencer may sign a newer head between these reads.
@@ -278,6 +300,8 @@ class Sequencer:
         note = self._signed(head, signers)
         if note == head.note:
             return False
+        if not self._is_archived(head):
+            return False
         self._check(head, published)
         self._check_last_signed(head, last_signed)
         self._check_contradiction(head)
@@ -286,6 +310,14 @@ class Sequencer:
         self._store.sign(head.size, note)
         self._step("signed")
         return True
+
+    def _is_archived(self, head: Head) -> bool:
+        """Return whether a head was published already or is in the archive, if there is one."""
+        if self._wal is None or head.note is not None:
+            return True
+        if self._awaited is None or self._awaited[0] != head.size:
+            self._awaited = head.size, self._wal.position()
+        return self._wal.holds(self._awaited[1])
 
     @property
     def witnesses(self) -> tuple[RemoteWitness, ...]:

@@ -24,6 +24,7 @@ _CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]
 _WITNESS = re.compile(
     r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+( +https?://[^\s,]+)?"
 )
+_ARCHIVE = re.compile(r"[a-z0-9_]{1,63}")
 _OTHER_PREFIXES = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
 _TEN_YEARS = 3650 * 86_400
 _READER = "reader"
@@ -73,6 +74,12 @@ def _witnesses(value: str) -> str:
     keys = [item.split()[0].split("+", 2)[2] for item in value.split(",")]
     if len(set(keys)) < len(keys):
         raise ValueError("has the key of a witness twice, which would count twice for a quorum")
+    return value
+
+
+def _wal_archive(value: str) -> str:
+    if not _ARCHIVE.fullmatch(value):
+        raise ValueError("is neither archiver nor the name of a replication slot")
     return value
 
 
@@ -150,6 +157,7 @@ class Settings:
     witnesses: str | None = field(default=None, metadata=_read_by(_witnesses))
     witness_quorum: int = field(default=0, metadata=_read_by(_number(0, 32)))
     log_checkpoint: Path | None = field(default=None, metadata=_read_by(_path))
+    wal_archive: str | None = field(default=None, metadata=_read_by(_wal_archive))
     host: str = field(default="127.0.0.1", metadata=_read_by(str))
     port: int = field(default=8080, metadata=_read_by(_number(1, 65535)))
     metrics_port: int | None = field(default=None, metadata=_read_by(_number(1, 65535)))
@@ -232,6 +240,7 @@ origin | | host and path | Name of the service in receipts and log; it can never
 log_checkpoint | beside the keys | absolute path | File of the newest signed checkpoint of the log
 witnesses | none | list | Witnesses of the public log, each `name+id+key url`
 witness_quorum | | witnesses | Witnesses that must answer at a start before anything is signed
+wal_archive | none | slot or archiver | WAL archive that checkpoints wait for: a slot, or `archiver`
 = Processes and connections
 api_processes | | processes | Processes of the API
 api_threads | | threads each | Requests served at once, of which half may be streams and long polls

@@ -92,6 +92,13 @@ UNSIGNED = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+WAL_ARCHIVED = Gauge(
+    "shithead_wal_archived_timestamp_seconds",
+    "Time up to which the WAL is in the archive, 0 without an archive",
+    multiprocess_mode="mostrecent",
+)
+"""Shown by the sequencer, which waits for the archive. At its start, the time of the start."""
+
 UNCOSIGNED = Gauge(
     "shithead_log_uncosigned_leaves",
     "Leaves of the newest checkpoint that a witness has not cosigned",

@@ -19,6 +19,31 @@ from service.store.events import StoreError
 MOVED = "SH409"
 
 
+class PostgresWal:
+    """
+    The WAL of the primary, and an archive that follows it.
+
+    `archive` is the replication slot from which a program such as pg_receivewal writes it, or
+    "archiver" for PostgreSQL's archive_command.
+    """
+
+    def __init__(self, database: Database, archive: str) -> None:
+        self._database = database
+        self._archive = archive
+
+    def position(self) -> str:
+        """Return the flushed position; raises StoreError on a replica."""
+        [(position,)] = self._database.fetch("wal_position")
+        if position is None:
+            raise StoreError("this server is a replica, which archives nothing")
+        return str(position)
+
+    def holds(self, position: str) -> bool:
+        """Return whether the archive holds the WAL up to a position; false without the archive."""
+        [(held,)] = self._database.fetch("wal_archived", self._archive, position)
+        return bool(held)
+
+
 class PostgresLog:
     """The rows of the log, read by queries and written by SQL functions."""
 

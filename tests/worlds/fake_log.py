@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.public_log.log import LogStore, PublicLog
-from service.public_log.sequencer import Sequencer, SignedCheckpoints, Step
+from service.public_log.sequencer import Sequencer, SignedCheckpoints, Step, WalArchive
 from service.public_log.witness import Witness, witness_server
 from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.checkpoint import Checkpoint, Cosigner, open_checkpoint
@@ -59,6 +59,7 @@ def sequencer_of(
     signer: NoteSigner = SIGNER,
     signed: SignedCheckpoints | None = None,
     witnesses: Sequence[RemoteWitness] = (),
+    wal: WalArchive | None = None,
 ) -> Sequencer:
     """Return a sequencer over a store."""
     return Sequencer(
@@ -69,6 +70,7 @@ def sequencer_of(
         step=step,
         checkpoints=signed,
         witnesses=witnesses,
+        wal=wal,
     )
 
 
