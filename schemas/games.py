@@ -127,6 +127,20 @@ class AsQuery(Closed):
     as_ = _viewer()
 
 
+class PictureQuery(Closed):
+    """The version and the viewer of a picture, which does not depend on the caller's seat."""
+
+    at = QueryInteger(
+        low=1,
+        load_default=None,
+        **about("the version that is shown, from 1; by default the present one"),
+    )
+    as_ = viewer_field(
+        load_default="public",
+        **about("whose view: `public`, `all` or a seat. Before the seal, other seats are refused"),
+    )
+
+
 class ProfileQuery(Closed):
     """The content of a bundle: public evidence, or also the openings of the caller's seat."""
 

@@ -19,13 +19,14 @@ from schemas.games import (
     EventPageSchema,
     EventsQuery,
     OpeningsSchema,
+    PictureQuery,
     ReplayQuery,
     ReplaySchema,
     StreamQuery,
 )
 from service.api.context import Context, context, services
 from service.api.conventions.caching import immutable, private, shared
-from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN
+from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN, SVG
 from service.api.conventions.responses import json_response, page, text_response
 from service.api.operation import EVENT_ID, Call, InviteHeaders, ResumeHeaders, blueprint, operation
 from service.api.parsing import caller_address, malformed
@@ -174,6 +175,33 @@ def transcript(call: Call, game_id: UUID) -> Response:
     entry = services().games.entry(call.caller, game_id)
     text = services().games.transcript(call.caller, game_id, call.query["as_"])
     return _with_caching(call, entry, text_response(text))
+
+
+@operation(
+    replay,
+    "GET",
+    f"{GAME}/picture.svg",
+    query=PictureQuery,
+    answer=None,
+    produces=(SVG,),
+    refuses=("not-found", "sealed"),
+    headers=(InviteHeaders,),
+    replica=True,
+)
+def picture(call: Call, game_id: UUID) -> Response:
+    """
+    Return the table at a version as a picture of 1,200 × 630 pixels, to be shown on other pages.
+
+    It has no names. `as` is `public` unless it is given; other seats can be chosen after the seal.
+    """
+    query = call.query
+    entry = services().games.entry(call.caller, game_id)
+    drawn = services().games.picture(call.caller, game_id, query["at"], query["as_"])
+    response = Response(drawn, content_type=SVG)
+    if entry.record.sealed:
+        return immutable(response, public=entry.public)
+    is_shared = entry.public and query["as_"] == "public"
+    return shared(response) if is_shared else private(response)
 
 
 def _with_caching(call: Call, entry: GameEntry, response: Response) -> Response:

@@ -43,6 +43,7 @@ from service.api.conventions.media_types import (
     NDJSON,
     OCTETS,
     PLAIN,
+    SVG,
     ZIP,
     negotiated_type,
 )
@@ -515,6 +516,7 @@ _BINARY = {"type": "string", "format": "binary"}
 _OTHER_SCHEMAS: Mapping[str, Mapping[str, str]] = {
     NDJSON: _STRING,
     PLAIN: _STRING,
+    SVG: _STRING,
     EVENT_STREAM: _STRING,
     ZIP: _BINARY,
     OCTETS: _BINARY,

@@ -134,6 +134,14 @@ def game(game_id: UUID) -> Response:
     return cast("Response", redirect(f"/play/{game_id}", code=308))
 
 
+@pages.get("/games/<uuid:game_id>/picture.svg")
+def picture(game_id: UUID) -> Response:
+    """Redirect to the picture of a moment, with its query, for addresses without `/v1`."""
+    query = request.query_string.decode("ascii", "replace")
+    address = f"/v1/games/{game_id}/picture.svg"
+    return cast("Response", redirect(f"{address}?{query}" if query else address, code=308))
+
+
 @pages.get("/tables/<uuid:table_id>")
 def table(table_id: UUID) -> Response:
     """Show a table between its hands, or while it waits for players."""
@@ -384,9 +392,7 @@ def guard_texts() -> str:
     """Return the texts of `guard.js` in each language as JSON; it loads no files."""
     languages = sorted(path.stem for path in (FOLDER / STRINGS).glob("*.json"))
     texts = {
-        language: {
-            key: text for key, text in strings(language).items() if key.startswith("guard.")
-        }
+        language: {key: text for key, text in strings(language).items() if key.startswith("guard.")}
         for language in languages
     }
     return orjson.dumps(texts).decode()

@@ -14,7 +14,7 @@ from service.domain.cards import Card
 from service.domain.events import Event
 from service.domain.game import Game, SeatState
 from service.domain.view import Viewer, seen_by
-from service.replay.captions import caption
+from service.replay.captions import PRESENT, Wording, caption
 from service.replay.history import Known, RecordedEvent, Step, steps_of, unknown_from
 
 
@@ -58,8 +58,9 @@ def frames_of(
     viewer: Viewer = None,
     first: int = 1,
     last: int | None = None,
+    say: Wording = PRESENT,
 ) -> Iterator[Frame]:
-    """Yield the frames from the steps of a history, each with its version."""
+    """Yield the frames from the steps of a history, each with its version and a caption."""
     before: Game | None = None
     for version, step in steps:
         if last is not None and version > last:
@@ -69,7 +70,7 @@ def frames_of(
         after = seen_by(step.game, viewer)
         if version >= first:
             known = _known(step.known, viewer)
-            text = _caption(step.event, before or after, after, known)
+            text = _caption(step.event, before or after, after, known, say)
             yield Frame(version=version, event=step.event, game=after, caption=text, known=known)
         before = after
 
@@ -79,10 +80,10 @@ def _known(known: Known, viewer: Viewer) -> Known:
     return Known.DECK if viewer is None and known is Known.EVENTS else known
 
 
-def _caption(event: Event, before: Game, after: Game, known: Known) -> str:
+def _caption(event: Event, before: Game, after: Game, known: Known, say: Wording) -> str:
     """Return the caption of an event, which may name a seat or card that does not exist."""
     try:
-        return caption(event, before, after)
+        return caption(event, before, after, say)
     except LookupError:
         if known is not Known.NOTHING:
             raise

@@ -332,6 +332,7 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     recorder.done("GET", f"{game}/receipt")
     recorder.done("GET", f"{game}/replay?as=all&from={seq + 1}&to={seq + 1}")
     recorder.done("GET", f"{game}/transcript?as=all")
+    recorder.done("GET", f"{game}/picture.svg?at={seq + 1}&as=all")
     recorder.done("GET", f"{game}/audit")
     recorder.done("GET", f"{game}/audit/moves/{seq}")
     recorder.done("GET", f"{game}/audit/cards/{played['data']['cards'][0]}")

@@ -16,6 +16,8 @@ PLAIN = "text/plain"
 
 EVENT_STREAM = "text/event-stream"
 
+SVG = "image/svg+xml"
+
 ZIP = "application/zip"
 
 OCTETS = "application/octet-stream"

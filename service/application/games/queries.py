@@ -27,6 +27,7 @@ from service.domain.legal import legal_moves, may_act
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.frames import frames_of, items_of, past_view, transcript_of
 from service.replay.history import History, Step
+from service.replay.picture import SPELLED, picture
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
@@ -46,9 +47,7 @@ def present_view(entry: GameEntry, viewer: Viewer, names: Names) -> dict[str, An
     if isinstance(viewer, int):
         with work(listing(game, viewer)):
             moves = legal_moves(game, viewer)
-    window = window_until(
-        record, window_seconds=entry.window_seconds, able_since=entry.able_since
-    )
+    window = window_until(record, window_seconds=entry.window_seconds, able_since=entry.able_since)
     facts = ViewFacts(
         id=str(record.identity),
         head=record.head.hex(),
@@ -274,6 +273,22 @@ class Games:
             frames = frames_of(_steps(history, start, end), viewer=as_, first=first)
             items = items_of(history.log, frames, as_)
         return items, end + 1 if end < wanted else None
+
+    def picture(self, caller: Caller, game: UUID, at: int | None, viewer: str) -> str:
+        """
+        Return the table at a version, by default the present one, as SVG without names.
+
+        Raises Refusal `not-found`, and those of `check_range` and `viewer`.
+        """
+        entry = self.entry(caller, game)
+        version = entry.record.version if at is None else at
+        self.check_range(entry, version, version)
+        as_ = self.viewer(entry, caller, viewer)
+        self.access_log.note(entry, caller, as_)
+        history = self.histories.full(entry)
+        steps = _steps(history, max(version - 1, 1), version)
+        (frame,) = frames_of(steps, viewer=as_, first=version, say=SPELLED)
+        return picture(frame)
 
     def transcript(self, caller: Caller, game: UUID, viewer: str | None) -> str:
         """Return the game as text; raises Refusal `not-found`, and those of `viewer`."""

@@ -17,6 +17,7 @@ from service.domain.evolve import fold
 from service.domain.legal import legal_moves
 from service.domain.view import Viewer, seen_by
 from service.replay.frames import frames, transcript
+from service.replay.picture import picture
 from tests.examples import examples
 from tests.unit.decks import another_deck
 from tests.unit.playing import RULESETS, Played, play, rules, seat_counts
@@ -26,10 +27,10 @@ DECK_COMMITTED = 2  # the version after game_created and deck_committed
 
 
 def _sight(game: Played, deck: tuple[Card, ...], version: int, viewer: Viewer) -> bytes:
-    """Return all that `viewer` is shown of a game up to `version`: views, captions, transcript."""
+    """Return all that `viewer` is shown of a game up to `version`: views, captions, pictures."""
     events = game.events[:version]
     shown = [
-        [step.caption, view_json(step.game, viewer, FACTS)]
+        [step.caption, view_json(step.game, viewer, FACTS), picture(step)]
         for step in frames(events, deck=deck, viewer=viewer)
     ]
     return orjson.dumps(shown) + transcript(events, deck=deck, viewer=viewer).encode()

@@ -1,0 +1,81 @@
+"""Pictures of moments: well-formed, bounded, without names, and no more than the view."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from service.domain.cards import HIDDEN
+from service.domain.view import ALL, Viewer
+from service.replay.frames import Frame, frames, frames_of
+from service.replay.history import steps_of
+from service.replay.picture import SPELLED, picture
+from tests.changed import replace
+from tests.unit.playing import RULESETS, play, rules, seat_counts
+
+SVG = "{http://www.w3.org/2000/svg}"
+MOST_BYTES = 80_000
+
+
+def moments(identity: str, viewer: Viewer) -> list[Frame]:
+    """Return every tenth frame of a hand with as many seats as the ruleset permits here."""
+    ruleset = rules(identity)
+    game = play(ruleset, seat_counts(ruleset)[-1], 7, turn_limit=60)
+    return list(frames(game.events, deck=game.deck, viewer=viewer))[::10]
+
+
+def texts(drawn: str) -> list[str]:
+    """Return the texts of a picture, which has to be well-formed."""
+    return [element.text or "" for element in ET.fromstring(drawn).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize("identity", RULESETS)
+def test_a_picture_of_any_moment_is_small_and_needs_nothing_else(identity: str) -> None:
+    for frame in moments(identity, ALL):
+        drawn = picture(frame)
+        assert len(drawn.encode()) < MOST_BYTES
+        root = ET.fromstring(drawn)
+        names = {element.tag.removeprefix(SVG) for element in root.iter()}
+        assert names <= {"svg", "title", "rect", "text", "path", "g", "defs", "symbol", "use"}
+        attributes = {name for element in root.iter() for name in element.attrib}
+        assert not {"style", "class", "onload"} & attributes
+        assert not re.search(r"(?:href|src)=\"(?!#)|url\((?!#)", drawn)
+
+
+def test_the_seats_of_a_picture_have_numbers_and_no_names() -> None:
+    frame = moments("shithead", None)[3]
+    assert {f"Seat {seat}" for seat in range(len(frame.game.seats))} <= set(texts(picture(frame)))
+    assert not re.search(r"name|player", picture(frame))
+
+
+def test_a_hand_that_the_viewer_does_not_see_is_drawn_as_backs() -> None:
+    frame = moments("shithead", None)[3]
+    seat = frame.game.seats[0]
+    assert HIDDEN in seat.hand
+    shown, hidden = (
+        picture(replace(frame, game=frame.game.with_seat(0, replace(seat, hand=hand))))
+        for hand in (("Kh",) * 3, (HIDDEN,) * 3)
+    )
+    assert shown != hidden
+    assert hidden.count('fill="#2b4c8c"') == shown.count('fill="#2b4c8c"') + 3
+
+
+def test_a_hand_of_fifty_cards_is_drawn_as_twelve_with_the_number() -> None:
+    frame = moments("shithead", ALL)[3]
+    seats = frame.game.seats
+    large = frame.game.with_seat(0, replace(seats[0], hand=("Kh",) * 50))
+    drawn = picture(replace(frame, game=replace(large, pile=("2c",) * 50)))
+    assert texts(drawn).count("50") == 2
+    assert len(drawn) < MOST_BYTES
+
+
+def test_the_sentence_is_that_of_the_moment_and_has_at_most_two_lines() -> None:
+    ruleset = rules("shithead")
+    game = play(ruleset, 2, 5)
+    steps = enumerate(steps_of(game.events, game.deck), start=1)
+    for frame in list(frames_of(steps, viewer=ALL, say=SPELLED)):
+        assert texts(picture(frame))[-1] in frame.caption
+    long = replace(frame, caption="a very long sentence " * 40)
+    assert sum("very long" in text for text in texts(picture(long))) == 2
