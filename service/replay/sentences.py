@@ -16,13 +16,10 @@ _FOLDER: Final = Path(__file__).parents[1] / "api" / "static" / "app" / "strings
 _PARTS: Final = ("verify", "report")
 """The folders of the pages' texts that have sentences of the verifier."""
 
-Value = int | str | Sequence[int | str] | None
-Values = Mapping[str, Value]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sentence:
-    """A sentence of the catalogue: its code, and the values in it."""
+    """A sentence of the catalogue, or a part of one: its code, and the values in it."""
 
     code: str
     values: Values = field(default_factory=dict)
@@ -36,6 +33,9 @@ class Sentence:
         """Return the sentence in English, with the names of people in place of seats."""
         return sentence(self.code, self.values, seat_name=seat_name)
 
+
+Value = int | str | Sentence | Sequence[int | str | Sentence] | None
+Values = Mapping[str, Value]
 
 SeatName = Callable[[int], str]
 """Returns the name of the person in a seat."""
@@ -67,8 +67,12 @@ def sentence(
     show = partial(_shown, language=language, seat_name=seat_name)
     text = _NAME.sub(lambda found: show(found[1], given.get(found[1])), form)
     first = _NAME.match(form)
-    as_it_is = first is not None and first[1] not in SEATS
-    return text if as_it_is else f"{text[:1].upper()}{text[1:]}"
+    return begun(text) if first is not None and first[1] in SEATS else text
+
+
+def begun(text: str) -> str:
+    """Return a text with a capital letter at its beginning."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 @cache
@@ -90,34 +94,50 @@ def _file(name: str) -> Mapping[str, str]:
 SEATS: Final = ("seat", "seats", "dealer", "due", "holder")
 """The names of values that are seats, or several of them."""
 
-CARDS: Final = ("card", "cards", "actual")
+CARDS: Final = ("card", "cards", "fitting", "actual")
 """The names of values that are codes of cards, or several of them."""
+
+BARE: Final = ("card", "fitting", "actual")
+"""The names of cards before which their sentences have an article, if their language has any."""
 
 EVENTS: Final = ("event",)
 """The names of values that are types of events."""
 
+ANY: Final = ("claims",)
+"""The names of values that are alternatives, with "or" before the last of them."""
+
+_ALL: Final = (*SEATS, *CARDS, "checks")
+"""The names of values that are lists, with "and" before the last of them."""
+
 _NAME: Final = re.compile(r"\{(\w+)\}")
 
 
-def _shown(
-    name: str, value: Value, *, language: str, seat_name: SeatName | None = None
-) -> str:
+def _shown(name: str, value: Value, *, language: str, seat_name: SeatName | None = None) -> str:
     """Return a value as its sentence shows it; a dash if it is missing."""
     if value is None:
         return "\N{EN DASH}"
     if name in EVENTS:
         known = f"happens.{value}" in catalogue()
         return _own(f"happens.{value}" if known else "happens.other", language)
-    several = [value] if isinstance(value, int | str) else value
-    return ", ".join(_one(name, one, language, seat_name) for one in several)
+    several = [value] if isinstance(value, int | str | Sentence) else value
+    words = [_one(name, one, language, seat_name) for one in several]
+    if len(words) < 2 or name not in (*ANY, *_ALL):
+        return ", ".join(words)
+    form = _own("value.or" if name in ANY else "value.and", language)
+    return form.replace("{most}", ", ".join(words[:-1])).replace("{last}", words[-1])
 
 
-def _one(name: str, value: int | str, language: str, seat_name: SeatName | None) -> str:
+def _one(name: str, value: int | str | Sentence, language: str, seat_name: SeatName | None) -> str:
+    if isinstance(value, Sentence):
+        return sentence(value.code, value.values, language, seat_name)
     if name in SEATS and seat_name is not None:
         return seat_name(int(value))
     if name in SEATS:
         return _own("value.seat", language).replace("{n}", str(value))
-    return card_name(str(value), language) if name in CARDS else str(value)
+    if name not in CARDS:
+        return str(value)
+    card = card_name(str(value), language)
+    return card if name in BARE else _names(language)["card.the"].replace("{card}", card)
 
 
 def _own(code: str, language: str) -> str:

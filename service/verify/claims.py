@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, assert_never
@@ -10,7 +10,7 @@ from typing import Any, Final, assert_never
 from schemas.events import event_of
 from service.replay.captions import PAST, Wording, caption
 from service.replay.history import MoveKind
-from service.replay.sentences import Sentence, Values, sentence
+from service.replay.sentences import Sentence, Values, begun, sentence
 from service.rulesets.catalogue import read_ruleset
 from service.shx.event_shapes import ACTIONS
 from service.verify.clauses import MAX_WORDS, sentences, shortened
@@ -29,12 +29,10 @@ class Claim(StrEnum):
     ACTIONS = "actions"
 
 
-CLAIMS: Final[Mapping[Claim, str]] = {
-    Claim.DECK: "the deck was fixed before play, and no party steered it",
-    Claim.HISTORY: "this is the history that was played",
-    Claim.ACTIONS: "every action was legal, and every card is accounted for",
-}
-"""The text of each claim."""
+def asserts(claim: Claim) -> str:
+    """Return the text of a claim."""
+    return sentence(f"claim.{claim}")
+
 
 PAST_IN_CODES: Final = Wording(past=True, next_seat=False)
 """As `PAST`, but with the codes of cards instead of their names, for shorter sentences."""
@@ -60,7 +58,12 @@ class ClaimResult:
 
     claim: Claim
     result: Result
-    text: str
+    sentences: tuple[Sentence, ...]
+
+    @property
+    def text(self) -> str:
+        """Return the explanation; only its first sentence, which follows the claim, is begun."""
+        return following(self.sentences)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,9 +86,11 @@ def claim_results(findings: Sequence[Finding], basis: Basis) -> tuple[ClaimResul
     return tuple(_claim_result(claim, findings, basis) for claim in Claim)
 
 
-def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = None) -> str:
+def claims_against(
+    findings: Sequence[Finding], unheld: CardNotHeld | None = None
+) -> tuple[Sentence, ...]:
     """
-    Return in words which claims fail, by which checks, and which claims no check contradicts.
+    Return which claims fail, by which checks, and which claims no check contradicts.
 
     An illegal move contradicts neither deck nor history: the report must show a referee that the
     log of such a move is not a forgery.
@@ -93,66 +98,70 @@ def claims_against(findings: Sequence[Finding], unheld: CardNotHeld | None = Non
     shown, unshown, rest = [], [], []
     for claim in Claim:
         if failed := against(claim, findings):
-            does_not = "do not" if claim is Claim.ACTIONS else "does not"
-            shown.append(f"the {claim} {does_not} hold: {_places(failed)}")
+            shown.append(_with_places(f"against.{claim}", failed))
         elif unsure := _weighing(claim, findings, EvidenceWeight.UNSIGNED):
-            shown.append(f"the {claim} {_if_signed(unsure)}")
+            shown.append(_with_places(f"doubted.{claim}", unsure))
         elif claim is Claim.DECK and unheld is not None and unheld.unseen:
-            unshown.append(_UNSHOWN_DEAL)
+            unshown.append(Sentence(code="unshown.deal"))
         elif _any_passed(claim, findings):
-            rest.append(f"the {claim}")
+            rest.append(Sentence(code=f"name.{claim}"))
         if worthless := _weighing(claim, findings, EvidenceWeight.NOTHING):
-            shown.append(f"{_places(worthless)}: {_PROVES_NOTHING}")
+            shown.append(_with_places("claim.worthless", worthless))
     if rest:
-        unshown.append(f"nothing against {' or '.join(rest)}{_as_far(findings)}")
-    return "; ".join([*shown, *unshown])
-
-
-_UNSHOWN_DEAL: Final = "not shown: that the cards were dealt in the order of the deck"
-_PROVES_NOTHING: Final = "the supplied evidence proves nothing, for or against"
+        code = "nothing_against.readable" if _is_partly_read(findings) else "nothing_against"
+        unshown.append(Sentence(code=code, values={"claims": tuple(rest)}))
+    return (*shown, *unshown)
 
 
 def _claim_result(claim: Claim, findings: Sequence[Finding], basis: Basis) -> ClaimResult:
-    result, text = _result_and_text(claim, findings, basis)
+    result, found = _result_and_reasons(claim, findings, basis)
     if worthless := _weighing(claim, findings, EvidenceWeight.NOTHING):
-        text = f"{text}; {_places(worthless)}: {_PROVES_NOTHING}"
-    return ClaimResult(claim=claim, result=result, text=text)
+        found = (*found, _with_places("claim.worthless", worthless))
+    return ClaimResult(claim=claim, result=result, sentences=found)
 
 
-def _result_and_text(claim: Claim, findings: Sequence[Finding], basis: Basis) -> tuple[Result, str]:
+def _result_and_reasons(
+    claim: Claim, findings: Sequence[Finding], basis: Basis
+) -> tuple[Result, tuple[Sentence, ...]]:
     if failed := against(claim, findings):
-        return Result.FAIL, f"does not hold: {_places(failed)}"
+        return Result.FAIL, (_with_places("claim.fails", failed),)
     if unsure := _weighing(claim, findings, EvidenceWeight.UNSIGNED):
-        return Result.MISSING, _if_signed(unsure)
-    if far := _as_far(findings):
+        return Result.MISSING, (_with_places("claim.unsigned", unsure),)
+    if _is_partly_read(findings):
         seen = _any_passed(claim, findings)
-        return Result.MISSING, f"nothing against it{far}" if seen else "no part of it was verified"
+        code = "claim.nothing.readable" if seen else "claim.unverified"
+        return Result.MISSING, (Sentence(code=code),)
     lacking = [f.check for f in findings if f.check in _NEEDED[claim] and _is_missing(f)]
     if lacking:
-        text = f"nothing against it so far; not checked yet: {', '.join(lacking)}"
-        return Result.MISSING, text
-    doubt = _doubt(claim, findings, basis)
-    if doubt is not None:
-        return Result.MISSING, doubt
-    return Result.PASS, "nothing against it"
+        waiting = Sentence(code="claim.unchecked", values={"checks": tuple(lacking)})
+        return Result.MISSING, (Sentence(code="claim.nothing.so_far"), waiting)
+    doubts = _doubts(claim, findings, basis)
+    if doubts:
+        return Result.MISSING, tuple(doubts)
+    return Result.PASS, (Sentence(code="claim.nothing"),)
 
 
-def _doubt(claim: Claim, findings: Sequence[Finding], basis: Basis) -> str | None:
-    """Return the part of an uncontradicted claim that is not shown, None if all of it is."""
+def _doubts(claim: Claim, findings: Sequence[Finding], basis: Basis) -> list[Sentence]:
+    """Return which part of an uncontradicted claim is not shown, nothing if all of it is."""
     if claim is Claim.HISTORY and not basis.backed:
-        lacking = ". ".join(one.text.removesuffix(".") for one in basis.unchecked)
-        return f"nothing against it, and {lacking or 'nothing from outside for it'}"
+        if not basis.unchecked:
+            return [Sentence(code="claim.alone")]
+        return [Sentence(code="claim.nothing"), *basis.unchecked]
     if claim is not Claim.DECK or not _any_passed(claim, findings):
-        return None
+        return []
     seed = unproven_of_seed(basis.entropy)
     doubts = [] if seed is None else [seed]
     if basis.unheld is not None and basis.unheld.unseen:
-        played = f"seat {basis.unheld.seat} plays {basis.unheld.card} without holding it"
-        unshown = f"that the cards were dealt in its order, because at seq {basis.unheld.seq}"
-        doubts.insert(0, f"{unshown} {played}")
-    if not doubts:
-        return None
-    return f"nothing shows that it was not fixed before play; not shown: {'; nor '.join(doubts)}"
+        unheld = basis.unheld
+        played: Values = {"at": unheld.seq, "seat": unheld.seat, "card": unheld.card}
+        doubts.insert(0, Sentence(code="unshown.order", values=played))
+    return [Sentence(code="claim.fixed"), *doubts] if doubts else []
+
+
+def following(sentences: Iterable[Sentence]) -> str:
+    """Return sentences that follow a colon: each but the first begins with a capital letter."""
+    first, *others = (one.text.removesuffix(".") for one in sentences)
+    return ". ".join([first, *map(begun, others)])
 
 
 def against(claim: Claim, findings: Sequence[Finding]) -> list[Finding]:
@@ -173,10 +182,6 @@ def _gravity(objection: Objection) -> int:
     return _ORDER.index(objection.weight)
 
 
-def _if_signed(findings: Sequence[Finding]) -> str:
-    return f"is contradicted if the server signed it, which is not shown: {_places(findings)}"
-
-
 def _any_passed(claim: Claim, findings: Sequence[Finding]) -> bool:
     """Return whether any check of a claim passes."""
     return any(f.result is Result.PASS and f.check in _CHECKS[claim] for f in findings)
@@ -186,19 +191,21 @@ def _is_missing(finding: Finding) -> bool:
     return finding.result is Result.MISSING
 
 
-def _places(findings: Sequence[Finding]) -> str:
-    return ", ".join(map(_where, findings))
+def _with_places(code: str, findings: Sequence[Finding]) -> Sentence:
+    """Return a sentence with the places at which checks fail."""
+    places = tuple(
+        Sentence(code="place.of", values={"check": one.check})
+        if one.seq is None
+        else Sentence(code="place.at", values={"check": one.check, "at": one.seq})
+        for one in findings
+    )
+    return Sentence(code=code, values={"places": places})
 
 
-def _where(finding: Finding) -> str:
-    return f"{finding.check} fails" + ("" if finding.seq is None else f" at seq {finding.seq}")
-
-
-def _as_far(findings: Sequence[Finding]) -> str:
-    """Return a note if only a part of the log could be read, else ''."""
+def _is_partly_read(findings: Sequence[Finding]) -> bool:
+    """Return whether only a part of the log could be read."""
     failed = [f for f in findings if f.check is Check.BYTES and f.result is Result.FAIL]
-    unread = any(one.seq is not None for one in failed)
-    return " as far as the log can be read" if unread else ""
+    return any(one.seq is not None for one in failed)
 
 
 Data = Mapping[str, Any]

@@ -149,7 +149,7 @@ class Finding:
     @property
     def text(self) -> str | None:
         """Return the reason, the number of further failures, and the remarks."""
-        remarks = (sentence("report.remark", {"text": one.text}) for one in self.remarks)
+        remarks = (f"{sentence('report.remark')}: {one.text}" for one in self.remarks)
         return " ".join(filter(None, (self.reason, self.others, *remarks))) or None
 
 

@@ -291,7 +291,7 @@ def _instead(game: Game, command: Command) -> tuple[Sentence, ...]:
         if len(found) >= MAX_NAMED:
             break
     cards = tuple(map(str, in_code_order(found)[:MAX_NAMED]))
-    playable = Sentence(code="legality.could_play", values={"seat": command.seat, "cards": cards})
+    playable = Sentence(code="legality.could_play", values={"seat": command.seat, "fitting": cards})
     return (playable,) if cards else ()
 
 

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from service.replay.sentences import Sentence
+from service.replay.sentences import Sentence, Values, sentence
 from service.verify.claims import (
-    CLAIMS,
     Basis,
     ClaimResult,
     Explanation,
+    asserts,
     claim_results,
     claims_against,
+    following,
 )
-from service.verify.clauses import sentences
 from service.verify.finding import Check, Finding, Result, asks
 from service.verify.log import Authorship
 from service.verify.shuffle import entropy_lines
 from service.verify.substitution import CardNotHeld
 from service.verify.summary import FILE, Summary, summary_of
-
-SEQ: Final = "seq is the number of an event, from 0"
 
 
 def report_text(report: Report, *, name: str | None = None) -> str:
@@ -35,40 +33,51 @@ def report_text(report: Report, *, name: str | None = None) -> str:
     If a check fails, the first three lines state what was changed, who can have done it and
     what would prove more. The last line is the result.
     """
-    summary = report.summary.lines(name or FILE) if report.summary else ()
-    head = [printable(line) for line in summary]
-    head += [name] if name else []
-    sealed = "sealed" if report.sealed else "not sealed"
-    head.append(f"game {report.game or 'unknown'}, {report.version} events, {sealed} ({SEQ})")
-    lines = [_line(finding) for finding in report.findings]
-    lines += [f"remark: {printable(one.text)}" for one in report.remarks]
-    lines += entropy_lines(report.entropy)
-    lines += [f"not signed: {one.text}" for one in report.unproven]
-    outside = " ".join(one.text for one in (*report.outside, *report.unchecked)) or "nothing"
-    lines.append(f"from outside: {printable(outside)}")
-    lines += [f"for more: {one.text}" for one in report.missing]
-    lines += [f"{CLAIMS[one.claim]}: {printable(sentences(one.text))}" for one in report.claims]
+    first = report.summary.lines(name or FILE) if report.summary else ()
+    lines = [printable(line) for line in first]
+    lines += [name] if name else []
+    lines.append(report.headline)
+    lines += [_line(finding) for finding in report.findings]
+    lines += [_labelled("report.remark", one.text) for one in report.remarks]
+    lines += [one.text for one in entropy_lines(report.entropy)]
+    lines += [_labelled("report.unsigned", one.text) for one in report.unproven]
+    lines.append(_labelled("report.outside", " ".join(_outside(report))))
+    lines += [_labelled("report.more", one.text) for one in report.missing]
+    lines += [f"{asserts(one.claim)}: {printable(one.text)}" for one in report.claims]
     lines += _explanations(report, name or FILE)
-    return "\n".join([*head, *lines, printable(report.last_line)]) + "\n"
+    return "\n".join([*lines, printable(report.last_line)]) + "\n"
+
+
+def _labelled(code: str, text: str, values: Values | None = None) -> str:
+    label = sentence(code, values)
+    return f"{label[:1].lower()}{label[1:]}: {printable(text)}"
+
+
+def _outside(report: Report) -> tuple[str, ...]:
+    return _texts((*report.outside, *report.unchecked)) or (sentence("report.nothing"),)
 
 
 def _explanations(report: Report, name: str) -> Iterator[str]:
     """Yield the event at which each claim first fails, and the command that shows more."""
     for one in report.explanations:
-        text = printable(one.text)
-        yield f"what happened ({one.claim}), seq {one.seq}: {text}"
+        values = {"claim": one.claim.value, "at": one.seq}
+        yield _labelled("report.happened", one.text, values)
         if one.move:
-            same = ", with the same receipts and keys" if report.outside else ""
-            yield f"  to see that move{same}: shithead audit {printable(name)} --move {one.seq}"
+            code = "report.see.evidence" if report.outside else "report.see"
+            command = f"shithead audit {printable(name)} --move {one.seq}"
+            yield f"  {_labelled(code, command)}"
 
 
 def _line(finding: Finding) -> str:
-    where = "" if finding.seq is None else f"seq {finding.seq}: "
-    rule = "" if finding.rule is None else f" [{finding.rule}]"
-    further = f" {finding.others}" if finding.further else ""
-    text = f"{where}{finding.reason or ''}{rule}{further}"
     ends = f"{finding.result.value}:" if finding.unfinished else f"{finding.result.value:<8}"
-    return f"{finding.check.value:<12} {ends} {printable(text)}".rstrip()
+    return f"{finding.check.value:<12} {ends} {printable(_found(finding))}".rstrip()
+
+
+def _found(finding: Finding) -> str:
+    """Return what a check found, with the event, the statement and the further failures."""
+    where = "" if finding.seq is None else f"seq {finding.seq}:"
+    further = finding.others if finding.further else None
+    return " ".join(filter(None, (where, finding.reason, finding.cited, further)))
 
 
 def printable(text: str) -> str:
@@ -93,11 +102,6 @@ OF_THE_LOG: Final = (
 """The checks that need nothing but the log: level L1."""
 
 LEVELS: Final = ("L0", "L1", "L2", "L3")
-
-AS_A_WHOLE: Final = "So a history replaced as a whole would look the same."
-NOTHING_FROM_OUTSIDE: Final = (
-    "no evidence from outside was supplied, so a history replaced as a whole would look the same"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,13 +160,17 @@ class Report:
         return tuple(one for n, one in enumerate(every) if one not in every[:n])
 
     @property
-    def wording(self) -> str:
-        """Return the result in one sentence, which never claims more than was checked."""
+    def headline(self) -> str:
+        """Return which game it is, and how far its record goes."""
+        code = "report.sealed" if self.sealed else "report.unsealed"
+        game = printable(self.game) if self.game else Sentence(code="report.unknown")
+        return sentence(code, {"game": game, "n": self.version})
+
+    @property
+    def results(self) -> tuple[Sentence, ...]:
+        """Return the result, which never claims more than was checked."""
         if self.result is Result.FAIL:
             return claims_against(self.findings, self.unheld)
-        reach = "" if self.up_to in (None, self.version - 1) else f" up to seq {self.up_to}"
-        so_far = "" if self.sealed else " so far"
-        witnessed = ", witnessed (+W)" if self.witnessed else ""
         judged = all(
             finding.result is not Result.MISSING
             for finding in self.findings
@@ -170,39 +178,49 @@ class Report:
         )
         if any(finding.unfinished for finding in self.findings):
             known = self.level and judged
-            held = f"; no evidence of tampering, level {self.level}" if known else ""
-            return f"not finished within the budget{held}"
-        level = f"level {self.level}{reach}{so_far}{witnessed}"
+            plain = {"level": Sentence(code="level", values={"level": self.level})}
+            held = (Sentence(code="result.untampered", values=plain),) if known else ()
+            return (Sentence(code="result.unfinished"), *held)
+        reached = {"level": self._level}
         if not judged:
-            return f"record intact, {level}; whether the moves were legal was not checked"
-        return "; ".join([f"no evidence of tampering, {level}", *self._made_for()])
+            intact = Sentence(code="result.intact", values=reached)
+            return (intact, Sentence(code="result.unjudged"))
+        return (Sentence(code="result.untampered", values=reached), *self._made_for())
 
-    def _made_for(self) -> Iterator[str]:
+    @property
+    def _level(self) -> Sentence:
+        """Return the level that was reached, up to which event, and whether it is witnessed."""
+        whole = self.up_to in (None, self.version - 1)
+        code = ("level" if whole else "level.up_to") + ("" if self.sealed else ".so_far")
+        level = Sentence(code=code, values={"level": self.level, "at": self.up_to})
+        if not self.witnessed:
+            return level
+        return Sentence(code="level.witnessed", values={"level": level})
+
+    def _made_for(self) -> Iterator[Sentence]:
         """Yield the moves that level L3 does not cover: the server made them after time-outs."""
         for seat, count in self.made_for.items() if self.level == "L3" else ():
-            moves = "1 move" if count == 1 else f"{count} moves"
-            made = (
-                "was made for it after a time-out"
-                if count == 1
-                else ("were made for it after time-outs")
-            )
-            yield f"{moves} of seat {seat} {made}"
+            yield Sentence(code="result.made_for", values={"n": count, "seat": seat})
+
+    @property
+    def wording(self) -> str:
+        """Return the result in words."""
+        return "; ".join(one.text for one in self.results)
 
     @property
     def conclusion(self) -> str:
-        """Return the result in one sentence, with the limits of a log without outside evidence."""
+        """Return the result in words, with the limits of a log without outside evidence."""
         if self.result is Result.FAIL or self.backed:
             return self.wording
         if not self.unchecked:
-            return f"{self.wording}; {NOTHING_FROM_OUTSIDE}"
-        unchecked = " ".join(one.text for one in self.unchecked)
-        return f"{self.wording}. {unchecked} {AS_A_WHOLE}"
+            return f"{self.wording}; {sentence('result.alone')}"
+        unchecked = " ".join((*_texts(self.unchecked), sentence("result.replaced")))
+        return f"{self.wording}. {unchecked}"
 
     @property
     def last_line(self) -> str:
         """Return the conclusion for text and page; that of a failure is split into sentences."""
-        failed = self.result is Result.FAIL
-        return sentences(self.conclusion) if failed else self.conclusion
+        return following(self.results) if self.result is Result.FAIL else self.conclusion
 
 
 def audit_object(report: Report) -> dict[str, Any]:
@@ -258,7 +276,6 @@ MAX_LINES: Final = 4
 """Maximum number of lines of a list, so that the report fits on a page; the rest is counted."""
 
 MAX_TEXT: Final = 900  # characters: more than any text that the verifier itself writes
-CUT: Final = " \N{HORIZONTAL ELLIPSIS} (cut here; the text and the JSON have all of it)"
 
 _SIGNS: Final = {
     Result.PASS: "\N{CHECK MARK}",
@@ -272,17 +289,6 @@ _CLASSES: Final = {
     Result.MISSING: "missing",
     Result.NOT_APPLICABLE: "na",
 }
-_LEVELS: Final = {
-    "L0": "it can be read",
-    "L1": "every check on the log alone passes",
-    "L2": "a receipt from outside names its head",
-    "L3": "every person signed in this hand, with keys from outside",
-}
-_LIMITS: Final = (
-    "This page reports what was checked and nothing more. No log can show whether the operator"
-    " looked at cards in the server's memory, or whether players talked to one another. Against"
-    " an operator who replaces a whole game, only evidence from outside counts."
-)
 
 
 def report_html(reports: Sequence[tuple[str, Report]]) -> str:
@@ -303,17 +309,16 @@ def _template() -> Template:
         keep_trailing_newline=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {"printable": printable, "shown": _shown, "sentences": sentences}
+    environment.filters |= {"printable": printable, "shown": _shown}
     environment.globals |= {
-        "seq": SEQ,
-        "claims": CLAIMS,
+        "asserts": asserts,
         "asks": asks,
         "signs": _SIGNS,
         "kinds": _CLASSES,
-        "limits": _LIMITS,
         "levels": _levels,
         "found_by": _found_by,
         "lists": _lists,
+        "t": sentence,
     }
     return environment.get_template("report.html.jinja")
 
@@ -321,29 +326,28 @@ def _template() -> Template:
 def _levels(report: Report) -> Iterator[tuple[bool, str, str]]:
     """Yield whether each level is reached, its name and its meaning; last the mark +W."""
     reached = LEVELS.index(report.level) if report.level else -1
-    yield from ((n <= reached, level, _LEVELS[level]) for n, level in enumerate(LEVELS))
-    yield report.witnessed, "+W", "the public log, cosigned by witnesses"
+    for n, level in enumerate(LEVELS):
+        yield n <= reached, level, sentence(f"reached.{level}")
+    yield report.witnessed, "+W", sentence("reached.witnessed")
 
 
 def _found_by(finding: Finding) -> str:
-    """Return what a check found, as one line."""
-    where = "" if finding.seq is None else f"seq {finding.seq}: "
-    rule = "" if finding.rule is None else f" [{finding.rule}]"
-    further = f" {finding.others}" if finding.further else ""
-    return _short(f"{where}{finding.reason or ''}{rule}") + _short(further)
+    """Return what a check found, as one line; an overlong reason is cut before what follows it."""
+    further = finding.others if finding.further else None
+    return " ".join(filter(None, (_short(_found(replace(finding, further=()))), further)))
 
 
 def _lists(report: Report) -> Iterator[tuple[str, Sequence[str], int]]:
     """Yield each list that is not empty: title, first lines, and the number of further lines."""
     lists = (
-        ("From outside", _texts((*report.outside, *report.unchecked)) or ("nothing",)),
-        ("For more", _texts(report.missing)),
-        ("The shuffle", tuple(entropy_lines(report.entropy))),
-        ("Not signed", _texts(report.unproven)),
+        ("report.outside", _outside(report)),
+        ("report.more", _texts(report.missing)),
+        ("report.shuffle", _texts(entropy_lines(report.entropy))),
+        ("report.unsigned", _texts(report.unproven)),
     )
-    for title, lines in lists:
+    for code, lines in lists:
         if lines:
-            yield title, lines[:MAX_LINES], max(0, len(lines) - MAX_LINES)
+            yield sentence(code), lines[:MAX_LINES], max(0, len(lines) - MAX_LINES)
 
 
 def _texts(found: Iterable[Sentence]) -> tuple[str, ...]:
@@ -355,4 +359,4 @@ def _shown(text: str) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= MAX_TEXT else text[:MAX_TEXT] + CUT
+    return text if len(text) <= MAX_TEXT else f"{text[:MAX_TEXT]} {sentence('report.cut')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from service.replay.sentences import Sentence
 from service.shx.canonical import ruleset_hash
 from service.shx.shuffle import Shuffle, card_commitment, client_commit, server_commit
 from service.verify.finding import Failed, Position, missing, not_applicable
@@ -16,28 +17,26 @@ NOT_SEALED: Final = "open.unsealed"
 States = Sequence[Mapping[str, Any]]
 """The `mode` and `state` of each seat's entropy, as in the audit object of the API."""
 
-_CONTRIBUTIONS: Final[Mapping[str, str]] = {
-    "value": (
-        "seat {} added a value in one step: no player alone could choose the deck;"
-        " the operator could, together with the seat that sent last"
-    ),
-    "commit": (
-        "seat {} bound itself to a value before it showed it: no party could choose the deck"
-        " without this seat, not even the operator together with all others"
-    ),
-}
 
-
-def entropy_lines(states: States) -> list[str]:
-    """Return a line for each seat: its entropy, and the parties that could not choose the deck."""
+def entropy_lines(states: States) -> tuple[Sentence, ...]:
+    """Return for each seat its entropy, and the parties that could not choose the deck."""
     if states and all(state["mode"] == "none" for state in states):
-        return ["no player added to the shuffle: the operator alone chose it"]
-    return [_line(state) for state in states]
+        return (Sentence(code="entropy.nobody"),)
+    return tuple(Sentence(code=_entropy(one), values={"seat": one["seat"]}) for one in states)
 
 
-def unproven_of_seed(states: States) -> str | None:
+def _entropy(state: Mapping[str, Any]) -> str:
+    """Return the code of the sentence on the entropy of a seat."""
+    if state["mode"] == "none":
+        return "entropy.none"
+    if state["state"] == "revealed":
+        return "entropy.committed" if state["mode"] == "commit" else "entropy.value"
+    return "entropy.unrevealed" if state["state"] == "committed" else "entropy.missing"
+
+
+def unproven_of_seed(states: States) -> Sentence | None:
     """
-    Return in words what is unproven about the choice of the seed, None if nothing is.
+    Return what is unproven about the choice of the seed, None if nothing is.
 
     The deck is fixed before play in any case. That no party chose it is shown only by a player
     who was committed to a value that no other party knew.
@@ -45,20 +44,7 @@ def unproven_of_seed(states: States) -> str | None:
     modes = {state["mode"] for state in states if state["state"] == "revealed"}
     if "commit" in modes:
         return None
-    if "value" in modes:
-        return "that the operator and the player who sent last did not choose it together"
-    return "that the operator did not select a favourable seed: no player added to the shuffle"
-
-
-def _line(state: Mapping[str, Any]) -> str:
-    seat, mode = state["seat"], state["mode"]
-    if mode == "none":
-        return f"seat {seat} added nothing to the shuffle"
-    if state["state"] == "revealed":
-        return _CONTRIBUTIONS[mode].format(seat)
-    if state["state"] == "committed":
-        return f"seat {seat} bound itself to a value and did not show it"
-    return f"seat {seat} was to add to the shuffle and did not"
+    return Sentence(code="unshown.together" if "value" in modes else "unshown.operator")
 
 
 Opening = Mapping[str, Any]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from service.domain.cards import Card
-from service.domain.words import counted
-from service.replay.captions import listed, spelled
-from service.replay.sentences import sentence
+from schemas.moves import MOVES
+from service.replay.sentences import Sentence, begun, sentence
 from service.shx.event_shapes import ACTIONS, EXCHANGE
 from service.verify.claims import Claim, Explanation
 from service.verify.clauses import MAX_WORDS, sentences
-from service.verify.finding import Check, EvidenceWeight, Finding, Result, fails
+from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
 
 FILE: Final = "FILE"
@@ -30,17 +28,39 @@ class Summary:
     It is written for readers who do not know the format: no sentence has more than 30 words.
     """
 
-    changed: str
-    author: str
-    proof: str  # with FILE for the file
+    change: tuple[Sentence, ...]
+    authors: tuple[Sentence, ...]
+    evidence: tuple[Sentence, ...]
 
-    def lines(self, name: str = FILE) -> tuple[str, str, str]:
+    @property
+    def changed(self) -> str:
+        """Return in words what was changed."""
+        return _text(self.change)
+
+    @property
+    def author(self) -> str:
+        """Return in words who can have changed it."""
+        return _text(self.authors)
+
+    @property
+    def proof(self) -> str:
+        """Return in words what would prove more."""
+        return _text(self.evidence)
+
+    def parts(self, name: str = FILE) -> Iterator[tuple[str, str]]:
+        """Yield the code of each title with its text, in a report on the file `name`."""
+        yield "summary.changed", self.changed
+        yield "summary.author", self.author
+        yield "summary.proof", _text(self.evidence, file=shlex.quote(name))
+
+    def lines(self, name: str = FILE) -> tuple[str, ...]:
         """Return the three lines that a report on the file `name` begins with."""
-        return (
-            f"What was changed: {self.changed}",
-            f"Who can have done it: {self.author}",
-            f"What would prove more: {self.proof.replace(FILE, shlex.quote(name))}",
-        )
+        return tuple(f"{sentence(code)}: {text}" for code, text in self.parts(name))
+
+
+def _text(sentences: Iterable[Sentence], file: str = FILE) -> str:
+    """Return sentences as one text; `file` is the file in their commands."""
+    return " ".join(begun(sentence(one.code, {"file": file, **one.values})) for one in sentences)
 
 
 def summary_of(
@@ -57,9 +77,9 @@ def summary_of(
         return _without_event(game, failed)
     explanation = min(explanations, key=_order)
     return Summary(
-        changed=_changed(explanation),
-        author=_author(explanation, authorship),
-        proof=_proof(game, explanation, authorship),
+        change=tuple(_changed(explanation)),
+        authors=tuple(_authors(explanation, authorship)),
+        evidence=tuple(_evidence(game, explanation, authorship)),
     )
 
 
@@ -79,75 +99,72 @@ def _order(explanation: Explanation) -> tuple[bool, int, bool]:
 def _without_event(game: str | None, failed: Sequence[Finding]) -> Summary:
     """Return the summary of failures that name no event, or prove nothing by themselves."""
     first = failed[0]
-    detail = sentence(first.code, first.values) if first.code else ""
-    text = " ".join(filter(None, (fails(first.check), detail)))
-    objections = [one for finding in failed for one in finding.objections]
-    if all(one.weight is EvidenceWeight.NOTHING for one in objections):
-        return Summary(
-            changed=f"Nothing in the record itself is shown to be changed. {detail}",
-            author="Nobody can be blamed for this alone: any holder of that file can damage it.",
-            proof=(
-                "Ask the player who gave you that file for it again, or leave it out."
-                f" Run `shithead verify {FILE}` again, with the new file or without any."
-                " If nothing fails then, only that file was at fault."
-            ),
+    reason = [] if first.code is None else [Sentence(code=first.code, values=first.values)]
+    detail = [Sentence(code=f"fails.{first.check}"), *reason]
+    weights = {one.weight for finding in failed for one in finding.objections}
+    if weights == {EvidenceWeight.NOTHING}:
+        return _summary(
+            [Sentence(code="changed.nothing"), *reason], ["author.nobody"], ["proof.other_file"]
         )
-    if all(one.weight is not EvidenceWeight.AGAINST for one in objections):
-        return Summary(
-            changed=f"{text} It is not shown that the server signed it.",
-            author="A person who had this file, or the author of the evidence supplied with it.",
-            proof=(
-                f"{_KEY} Run the command again with `--server-key keys.json`."
-                " If the same check fails then, this file is not the record that the server signed."
-            ),
+    if EvidenceWeight.AGAINST not in weights:
+        return _summary(
+            [*detail, Sentence(code="changed.unsigned")],
+            ["author.holder_or_supplier"],
+            [*_KEY, "proof.with_key"],
         )
+    others = tuple(_from_others(game))
     if first.check is Check.BYTES:
-        return Summary(
-            changed=f"{detail} Which event was changed is not shown.",
-            author=_CHANGED_LATER.format(_MISFIT),
-            proof=_from_others(game),
-        )
+        change = [*reason, Sentence(code="changed.somewhere")]
+        return Summary(change=tuple(change), authors=_changed_later(None), evidence=others)
+    change = [*detail, Sentence(code="changed.somewhere")]
+    return Summary(change=tuple(change), authors=_sentences("author.two"), evidence=others)
+
+
+def _summary(
+    change: Iterable[Sentence], authors: Iterable[str], evidence: Iterable[str]
+) -> Summary:
     return Summary(
-        changed=f"{text} Which event was changed is not shown.",
-        author=f"{_TWO} This file does not show which.",
-        proof=_from_others(game),
+        change=tuple(change), authors=_sentences(*authors), evidence=_sentences(*evidence)
     )
 
 
-def _changed(explanation: Explanation) -> str:
-    seq = explanation.seq
-    place = f"Event {seq}, which is line {seq + 1} of the record."
-    if explanation.turn is not None:
-        place = f"Event {seq}, in turn {explanation.turn} of the hand."
-    stated = (
-        [] if explanation.happened is None else [f"It states: {_in_short(explanation.happened)}."]
-    )
-    if removal := _removal(explanation):
-        return " ".join([removal, *stated, _COUNTED])
-    detail = _detail(explanation)
-    general = "" if explanation.check in _SELF_EXPLAINING else fails(explanation.check)
-    return " ".join([place, *stated, *([general] if general else []), detail, _COUNTED])
+def _sentences(*codes: str) -> tuple[Sentence, ...]:
+    return tuple(Sentence(code=code) for code in codes)
 
 
-def _removal(explanation: Explanation) -> str | None:
+def _changed(explanation: Explanation) -> Iterator[Sentence]:
+    removal = _removal(explanation)
+    if removal is not None:
+        yield removal
+    elif explanation.turn is not None:
+        place = {"at": explanation.seq, "turn": explanation.turn}
+        yield Sentence(code="changed.in_turn", values=place)
+    else:
+        place = {"at": explanation.seq, "line": explanation.seq + 1}
+        yield Sentence(code="changed.line", values=place)
+    if explanation.happened is not None:
+        yield Sentence(code="changed.states", values={"what": _in_short(explanation.happened)})
+    if removal is None:
+        if explanation.check not in _SELF_EXPLAINING:
+            yield Sentence(code=f"fails.{explanation.check}")
+        yield from _detail(explanation)
+    yield Sentence(code="changed.counted")
+
+
+def _removal(explanation: Explanation) -> Sentence | None:
     """Return what a gap in the record shows, None if its reason is none: removal comes first."""
     if explanation.check is not Check.CHAIN:
         return None
-    line = f"is in line {explanation.seq + 1} of the record."
+    seq = explanation.seq
     named, due = (explanation.values.get(name) for name in ("named", "expected"))
     if isinstance(named, int) and isinstance(due, int) and named > due:
-        missing = f"Events {due} to {named - 1} are missing: they were removed"
-        if named == due + 1:
-            missing = f"Event {due} is missing: it was removed"
-        return f"{missing}, or event {named} has a wrong number. Event {named} {line}"
+        code = "changed.missing_one" if named == due + 1 else "changed.missing"
+        place = {"from": due, "to": named - 1, "at": named, "line": seq + 1}
+        return Sentence(code=code, values=place)
     if explanation.code != "chain.removed":
         return None
-    before, after = explanation.seq, explanation.seq + 1
-    why = "were removed, or one of these two was changed."
-    return f"Events between event {before} and event {after} {why} Event {before} {line}"
+    return Sentence(code="changed.removed", values={"at": seq, "to": seq + 1, "line": seq + 1})
 
-
-_COUNTED: Final = "The first event has number 0, the first seat is seat 0."
 
 _SELF_EXPLAINING: Final = (
     Check.LEGALITY,
@@ -164,35 +181,35 @@ _SELF_EXPLAINING: Final = (
 """Checks whose sentence for the reason needs no general sentence before it."""
 
 
-def _detail(explanation: Explanation) -> str:
-    """Return the reason of the failure in plain words; with the seat on turn if another moved."""
+def _detail(explanation: Explanation) -> Iterator[Sentence]:
+    """Yield the reason of the failure; with the seat on turn if another moved."""
     if explanation.code != "legality.not_on_turn":
-        reason = sentence(explanation.code, explanation.values)
-        return " ".join((reason, *_rule(explanation), *_meaning(explanation)))
-    seat = explanation.values["seat"]
+        yield Sentence(code=explanation.code, values=explanation.values)
+        if explanation.rule is not None:
+            yield Sentence(code="report.rule", values={"rule": explanation.rule})
+        yield from _meaning(explanation)
+        return
+    seat = {"seat": explanation.values["seat"]}
     if explanation.kind in EXCHANGE:
-        return f"Seat {seat} could not exchange cards any more: it was ready already."
-    if explanation.due not in (None, seat):
-        return (
-            f"It was the turn of seat {explanation.due}, not of seat {seat}."
-            f" Or a move of seat {explanation.due} that belongs before it is missing."
-        )
-    return f"It was not the turn of seat {seat}."
+        yield Sentence(code="changed.was_ready", values=seat)
+    elif explanation.due not in (None, seat["seat"]):
+        due = {**seat, "due": explanation.due}
+        yield Sentence(code="changed.other_on_turn", values=due)
+        yield Sentence(code="changed.move_missing", values=due)
+    else:
+        yield Sentence(code=explanation.code, values=seat)
 
 
-def _rule(explanation: Explanation) -> Iterator[str]:
-    if explanation.rule is not None:
-        yield sentence("report.rule", {"rule": explanation.rule})
-
-
-def _meaning(explanation: Explanation) -> Iterator[str]:
+def _meaning(explanation: Explanation) -> Iterator[Sentence]:
     """Yield what follows from the failure: the card of a burn, and what a signature shows."""
     if explanation.on_top is not None and _is_of_a_burn(explanation):
-        yield f"The last card played before it is {spelled(Card(explanation.on_top))}."
+        yield Sentence(code="changed.on_top", values={"card": explanation.on_top})
     if explanation.signed_move is not None:
-        yield f"The player signed this: {_move_in_words(explanation.signed_move)}."
+        yield Sentence(
+            code="changed.signed_move", values={"move": move_sentence(explanation.signed_move)}
+        )
     elif explanation.signer is not None and not _shows_earlier_change(explanation):
-        yield f"So nothing shows that the player of seat {explanation.signer} made this move."
+        yield Sentence(code="changed.not_by_player", values={"seat": explanation.signer})
 
 
 def _shows_earlier_change(explanation: Explanation) -> bool:
@@ -210,25 +227,18 @@ def _is_of_a_burn(explanation: Explanation) -> bool:
 MAX_CARDS: Final = 4
 """The most cards of a play that are named in a sentence."""
 
-_MOVES: Final = {
-    "play_blind": "turn a face-down card",
-    "pick_up": "take the pile",
-    "try_stock": "try the top card of the stock",
-    "swap": "exchange cards",
-    "lay": "lay cards face up",
-    "forfeit": "give up the hand",
-}
 
-
-def _move_in_words(move: Mapping[str, Any]) -> str:
+def move_sentence(move: Mapping[str, Any]) -> Sentence:
     """Return a signed move in words; for many cards with their number instead of their names."""
     kind = str(move["type"])
+    if kind not in MOVES:
+        return Sentence(code="signed.other")
     if kind != "play":
-        return _MOVES.get(kind, kind)
-    cards = move["cards"]
+        return Sentence(code=f"signed.{kind}")
+    cards = tuple(map(str, move["cards"]))
     if len(cards) > MAX_CARDS:
-        return f"play {counted(len(cards), 'card')}"
-    return f"play {listed(spelled(Card(card)) for card in cards)}"
+        return Sentence(code="signed.play.many", values={"n": len(cards)})
+    return Sentence(code="signed.play", values={"cards": cards})
 
 
 def _in_short(stated: str) -> str:
@@ -238,140 +248,78 @@ def _in_short(stated: str) -> str:
     return re.sub(r"(?:,| and) (took|put|turned|left|drew) ", r". It \1 ", sentences(stated))
 
 
-_TWO: Final = (
-    "Two parties are possible: a person who had this file before you, or the operator, who runs"
-    " the server."
-)
-
-
-def _author(explanation: Explanation, authorship: Authorship) -> str:
+def _authors(explanation: Explanation, authorship: Authorship) -> Iterator[Sentence]:
     if explanation.seq in authorship.signed:
-        return (
-            "The operator, who runs the server: by the supplied keys, the server signed the record"
-            " with this event in it. A player cannot make that signature."
-            f" {_why_no_player(explanation)}"
-        )
-    if authorship.contradicted:
-        return (
-            "A person who had this file and changed it: by the supplied keys, the server signed"
-            " another course of the game. Or the operator, if the server itself gives out this"
-            " file: then it made two records."
-        )
-    if authorship.denied is not None:
-        return _CHANGED_LATER.format(_DAMAGED.get(explanation.check, _MISFIT))
-    return f"{_TWO} This file does not show which. {_why_no_player(explanation)}"
+        yield from _sentences("author.signed", "author.no_player_signs")
+        yield from _why_no_player(explanation)
+    elif authorship.contradicted:
+        yield from _sentences("author.contradicted", "author.or_two_records")
+    elif authorship.denied is not None:
+        yield from _changed_later(explanation.check)
+    else:
+        yield from _sentences("author.two")
+        yield from _why_no_player(explanation)
 
 
-_CHANGED_LATER: Final = (
-    "A person who had this file and changed it after the server wrote it: {}."
-    " That may be anybody, also a player or the operator. This file does not show who."
-)
-_MISFIT: Final = "the parts of the file do not fit together any more"
-_DAMAGED: Final = {Check.BYTES: "the server never writes such a line"}
+def _changed_later(check: Check | None) -> tuple[Sentence, ...]:
+    code = "author.later.line" if check is Check.BYTES else "author.later.parts"
+    return _sentences(code, "author.anybody")
 
 
-def _why_no_player(explanation: Explanation) -> str:
-    """Return why no player alone can have caused an event that the server wrote."""
-    why = "the server alone writes the record"
+def _why_no_player(explanation: Explanation) -> Iterator[Sentence]:
+    """Yield why no player alone can have caused an event that the server wrote."""
     if explanation.signer is not None and not _shows_earlier_change(explanation):
-        return _why_not_the_signer(
-            explanation.signer, other_move=explanation.signed_move is not None
-        )
-    if explanation.claim is Claim.DECK:
-        why = "the server shuffles and deals"
-        if explanation.kind.startswith("entropy_"):
-            why = "the server checks what players add to the shuffle before it writes it down"
-    elif explanation.claim is Claim.ACTIONS and explanation.kind in ACTIONS:
-        why = "the server checks every move before it writes it down"
-    elif explanation.claim is Claim.ACTIONS:
-        why = "the server works this out and writes it down"
-    bot = ""
+        seat = {"seat": explanation.signer}
+        other = explanation.signed_move is not None
+        codes = ("other_move", "in_favour") if other else ("signature", "no_proof")
+        yield from (Sentence(code=f"alone.{code}", values=seat) for code in codes)
+        return
+    yield Sentence(code=f"alone.{_writes(explanation)}")
     if explanation.by_bot and explanation.claim is Claim.ACTIONS:
-        bot = f" Seat {explanation.by_seat} is a bot, which the server moves."
-    return f"During the game no player could do this alone: {why}.{bot}"
+        yield Sentence(code="alone.bot", values={"seat": explanation.by_seat})
 
 
-def _why_not_the_signer(seat: int, *, other_move: bool) -> str:
-    """Return why an invalid signature is no evidence against the player of its seat."""
-    if other_move:
-        return (
-            "During the game no player could do this alone: the server refuses a move that is not"
-            " the signed one. The signature is right: it is evidence in favour of the player of"
-            f" seat {seat}."
-        )
-    return (
-        "During the game no player could do this alone: the server refuses a move without the"
-        f" right signature. It is no proof against the player of seat {seat}: anybody can copy or"
-        " invent a signature, and only that player's key makes a right one."
-    )
+def _writes(explanation: Explanation) -> str:
+    """Return what the server does that no player can do."""
+    if explanation.claim is Claim.DECK:
+        return "entropy" if explanation.kind.startswith("entropy_") else "deck"
+    if explanation.claim is Claim.ACTIONS:
+        return "move" if explanation.kind in ACTIONS else "outcome"
+    return "record"
 
 
-_RECEIPTS: Final = (
-    "Ask the players for their receipts of this game: short files with the server's signature,"
-    " which their program or browser saved at the moves."
-)
-_KEY: Final = (
-    "The file keys.json has the server's public keys, not a player's: they show whether the server"
-    " signed a receipt. Take it from a player whom you do not suspect, who saved it when the game"
-    " was played. The program in the terminal names it server.keys. A suspect can invent keys,"
-    " and receipts that fit them. The server's page /v1/keys is a second source, unless the"
-    " operator is a suspect."
-)
-_SAME_KEYS: Final = (
-    "This depends on the server's keys that you supplied. If a suspect sent them, run the command"
-    " again with those of a player whom you do not suspect: keys.json, or server.keys."
-)
+_KEY: Final = ("proof.key", "proof.key.from", "proof.key.invented", "proof.key.page")
+_SAME_KEYS: Final = ("proof.same_keys", "proof.same_keys.again")
 
 
-def _proof(game: str | None, explanation: Explanation, authorship: Authorship) -> str:
+def _evidence(
+    game: str | None, explanation: Explanation, authorship: Authorship
+) -> Iterator[Sentence]:
     if explanation.seq in authorship.signed:
-        return (
-            "To blame the operator, nothing more is needed if the supplied keys are the server's."
-            f" {_SAME_KEYS} {_how_to_see_it(explanation)}"
-        )
-    if authorship.contradicted:
-        return (
-            "Ask the player whose receipt it is for the events that their program saved"
-            " (events.jsonl). Put the receipts into a folder and run"
-            " `shithead verify events.jsonl --receipt FOLDER --server-key keys.json`."
-            " If `receipts` passes, theirs is the record that the server signed."
-            " If it fails, theirs was changed too."
-            f" {_SAME_KEYS}"
-        )
-    if authorship.denied is not None:
-        return _from_others(game)
-    return (
-        f"{_RECEIPTS} {_KEY}"
-        " Put the receipts into a folder and run"
-        f" `shithead verify {FILE} --receipt FOLDER --server-key keys.json`."
-        " If the second line then names the operator alone, the server itself recorded this"
-        " event. If `receipts` finds another course of the game, this file is not the record that"
-        " the server signed."
-        " If neither happens, the receipts are older than this event: ask for later ones."
-    )
+        yield from _sentences("proof.operator", *_SAME_KEYS)
+        yield from _how_to_see_it(explanation)
+    elif authorship.contradicted:
+        yield from _sentences("proof.saved_events", "proof.check_saved", "proof.saved_passes")
+        yield from _sentences("proof.saved_fails", *_SAME_KEYS)
+    elif authorship.denied is not None:
+        yield from _from_others(game)
+    else:
+        yield from _sentences("proof.receipts", *_KEY, "proof.check_receipts")
+        yield from _sentences("proof.operator_named", "proof.other_course", "proof.too_old")
 
 
-def _how_to_see_it(explanation: Explanation) -> str:
-    """Return the command that shows an event, and a note that an unsigned move proves nothing."""
+def _how_to_see_it(explanation: Explanation) -> Iterator[Sentence]:
+    """Yield the command that shows an event, and that an unsigned move proves nothing."""
     if explanation.by_seat is None:
-        return f"Run `shithead replay {FILE} --at {explanation.seq + 1}` to see the moment."
-    text = f"Run `shithead audit {FILE} --move {explanation.seq}` to see the move."
-    if explanation.by_bot:
-        return text
-    return (
-        f"{text} Whether the player of seat {explanation.by_seat} asked for it cannot be shown:"
-        " this move has no signature of a player."
-    )
+        yield Sentence(code="proof.see_event", values={"version": explanation.seq + 1})
+        return
+    yield Sentence(code="proof.see_move", values={"at": explanation.seq})
+    if not explanation.by_bot:
+        yield Sentence(code="proof.unsigned", values={"seat": explanation.by_seat})
 
 
-def _from_others(game: str | None) -> str:
-    """Return how to compare the file with another copy of the same game."""
-    where = f"/v1/games/{game}/evidence" if game is not None else "/v1/games/ID/evidence"
-    return (
-        "Ask another player for their file of this game, and save the server's: open its web"
-        f" address with {where} behind it. Run `shithead verify OTHER.shx` with each."
-        " If nothing fails in the server's file, this one was changed after it left the server."
-        " If the server's file fails at the same event, the server gives out a faulty record."
-        " If only the player's file fails as well, it is a copy of this one or was changed too:"
-        " ask where it comes from."
-    )
+def _from_others(game: str | None) -> Iterator[Sentence]:
+    """Yield how to compare the file with another copy of the same game."""
+    yield Sentence(code="proof.other_copies", values={"game": game or "ID"})
+    yield from _sentences("proof.check_copies", "proof.copy_passes")
+    yield from _sentences("proof.copy_fails", "proof.only_copy_fails")

@@ -37,7 +37,7 @@ def test_evidence_from_outside_is_named_by_players() -> None:
     keys = Sentence(code="outside.seat_keys", values={"seats": (0, 1), "n": 2})
     lines = closing_lines(replace(REPORT, outside=(agree, keys)), TABLE, "game.shx")
     assert any("51 receipts that the server signed agree" in line for line in lines)
-    assert "  The keys of Ada, Bob from outside are those in the record." in lines
+    assert "  The keys of Ada and Bob from outside are those in the record." in lines
     assert not any("seq" in line for line in lines)
     sentences = ". ".join(lines[:-1]).split(". ")
     assert max(len(sentence.split()) for sentence in sentences) <= MAX_WORDS

@@ -11,7 +11,7 @@ from service.shx.bundle import Bundle
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt
 from service.shx.tlog.notes import NoteSigner
-from service.verify.claims import CLAIMS, Claim
+from service.verify.claims import Claim, asserts
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import MAX_SEQS, Check, Finding, Result
 from service.verify.report import Report, audit_object, report_html, report_text
@@ -69,9 +69,9 @@ def test_text_page_and_json_name_the_failed_claim() -> None:
     report = report_on(with_a_false_burn().lines())
     text, page = report_text(report), report_html([("game", report)])
     for claim in Claim:
-        assert f"{CLAIMS[claim]}: " in text
-        assert CLAIMS[claim] in page
-    assert f"{CLAIMS[Claim.ACTIONS]}: does not hold: legality fails at seq" in text
+        assert f"{asserts(claim)}: " in text
+        assert asserts(claim) in page
+    assert f"{asserts(Claim.ACTIONS)}: does not hold: legality fails at seq" in text
     assert audit_object(report)["wording"] == report.wording
 
 
@@ -89,8 +89,8 @@ def test_a_valid_log_alone_states_that_outside_evidence_is_missing() -> None:
 def test_a_running_game_names_the_checks_that_must_wait() -> None:
     report = report_on(made_game(Plan(name="open", stop=9)))
     claims = {one.claim: one.text for one in report.claims}
-    assert claims[Claim.DECK].endswith("not checked yet: commitments, shuffle")
-    assert claims[Claim.HISTORY].endswith("not checked yet: seal")
+    assert claims[Claim.DECK].endswith("Not checked yet: commitments and shuffle")
+    assert claims[Claim.HISTORY].endswith("Not checked yet: seal")
 
 
 def test_no_claim_passes_for_a_log_that_is_partly_unreadable() -> None:

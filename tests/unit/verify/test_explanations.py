@@ -9,7 +9,7 @@ import pytest
 from service.shx.bundle import Bundle
 from service.verify.claims import Claim, describe
 from service.verify.report import Report, report_html, report_text
-from service.verify.shuffle import entropy_lines, unproven_of_seed
+from service.verify.shuffle import States, entropy_lines, unproven_of_seed
 from service.verify.verify import verify_bundle
 from tests.tamper import LOGS, Forgery, report_on, sample, sample_lines
 
@@ -104,30 +104,39 @@ def state(seat: int, mode: str, progress: str) -> dict[str, object]:
     return {"seat": seat, "mode": mode, "state": progress}
 
 
+def lines(states: States) -> list[str]:
+    return [one.text for one in entropy_lines(states)]
+
+
+def unproven(states: States) -> str:
+    found = unproven_of_seed(states)
+    return "" if found is None else found.text
+
+
 def test_without_entropy_of_players_the_report_says_that_the_operator_chose_the_deck() -> None:
     """Entropy `none` is safe only if the operator is honest."""
     states = [state(seat, "none", "none") for seat in range(3)]
-    assert entropy_lines(states) == ["no player added to the shuffle: the operator alone chose it"]
-    assert "did not select a favourable seed" in (unproven_of_seed(states) or "")
+    assert lines(states) == ["No player added to the shuffle: the operator alone chose it"]
+    assert "did not select a favourable seed" in unproven(states)
 
 
 def test_entropy_sent_in_one_step_protects_against_players_alone() -> None:
     """Entropy `value` does not protect against the server together with a player."""
     states = [state(0, "value", "revealed"), state(1, "none", "none")]
-    assert entropy_lines(states)[0].startswith("seat 0 added a value in one step: no player alone")
-    assert entropy_lines(states)[1] == "seat 1 added nothing to the shuffle"
-    assert "the player who sent last" in (unproven_of_seed(states) or "")
+    assert lines(states)[0].startswith("Seat 0 added a value in one step: no player alone")
+    assert lines(states)[1] == "Seat 1 added nothing to the shuffle"
+    assert "the player who sent last" in unproven(states)
 
 
 def test_committed_entropy_protects_against_every_other_party() -> None:
     """Entropy `commit`: not even the operator together with a player can choose the deck."""
     states = [state(0, "commit", "revealed"), state(1, "none", "none")]
-    assert "not even the operator together with all others" in entropy_lines(states)[0]
+    assert "not even the operator together with all others" in lines(states)[0]
     assert unproven_of_seed(states) is None
 
 
 @pytest.mark.parametrize(("mode", "progress"), [("commit", "committed"), ("value", "waiting")])
 def test_entropy_that_was_not_revealed_protects_against_nobody(mode: str, progress: str) -> None:
     states = [state(0, mode, progress)]
-    assert "did not" in entropy_lines(states)[0]
+    assert "did not" in lines(states)[0]
     assert unproven_of_seed(states) is not None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from service.replay.sentences import catalogue
 from service.shx.archives import read_zip, write_zip
 from service.shx.bundle import write_bundle
 from service.shx.receipts import issue_receipt
@@ -16,13 +17,15 @@ from service.verify.evidence import PublicKeys
 from service.verify.files import VerifyOptions, main_verify
 from service.verify.finding import Check, Finding, Result
 from service.verify.log import Log
-from service.verify.report import NOTHING_FROM_OUTSIDE, report_text
+from service.verify.report import report_text
 from tests.changed import replace
 from tests.packed_again import in_folder, packed, packed_again
 from tests.random_games import private_key
 from tests.tamper import SAMPLES, failing, report_on, sample, sample_lines
 
 SERVER = NoteSigner(name="example.org/shithead", key=private_key("server"))
+
+ALONE = catalogue()["result.alone"]
 
 
 def run(*paths: Path, options: VerifyOptions | None = None) -> tuple[int, str, str]:
@@ -44,7 +47,7 @@ def sample_path(name: str) -> Path:
 def test_a_valid_log_gives_exit_status_0_and_the_last_line_states_the_level() -> None:
     status, out, _ = run(sample_path("shithead"))
     assert status == 0
-    assert out.splitlines()[-1] == f"no evidence of tampering, level L1; {NOTHING_FROM_OUTSIDE}"
+    assert out.splitlines()[-1] == f"no evidence of tampering, level L1; {ALONE}"
     printed = [line.split()[0] for line in out.splitlines()[2:18]]
     assert printed == [check.value for check in Check]
     assert "proved" not in out
@@ -140,7 +143,7 @@ def test_an_unfinished_game_gives_exit_status_2(tmp_path: Path) -> None:
     status, out, _ = run(path)
     assert status == 2
     sentence = "no evidence of tampering, level L1 so far"
-    assert out.splitlines()[-1] == f"{sentence}; {NOTHING_FROM_OUTSIDE}"
+    assert out.splitlines()[-1] == f"{sentence}; {ALONE}"
 
 
 @pytest.mark.parametrize(

@@ -54,7 +54,7 @@ def test_a_note_of_an_unknown_signer_does_not_count_against_the_history() -> Non
     assert receipts(found).result is Result.FAIL
     assert "the history does not hold" not in found.wording
     assert "the supplied evidence proves nothing, for or against" in found.wording
-    assert "nothing against the deck or the history or the actions" in found.wording
+    assert "nothing against the deck, the history or the actions" in found.wording
     assert history(found)[0] is not Result.FAIL
 
 

@@ -84,7 +84,7 @@ def test_attempts_that_differ_from_the_seal_fail(data: bytes) -> None:
     found = verify_bundle(Bundle(lines=sample_lines("shithead-v2"), files={REFUSALS: data}))
     assert failing(found) == {Check.SEAL: 158}
     assert "the supplied evidence proves nothing" in found.wording, "the log itself is valid"
-    assert "nothing against the deck or the history or the actions" in found.wording
+    assert "nothing against the deck, the history or the actions" in found.wording
 
 
 def test_a_file_of_attempts_not_named_by_the_seal_fails() -> None:

@@ -11,11 +11,14 @@ from pathlib import Path
 
 import pytest
 
+from schemas.moves import MOVES
 from service.domain.events import BurnCause
 from service.replay.sentences import CARDS, EVENTS, SEATS, Value, catalogue, sentence
 from service.shx.event_shapes import EVENTS as SHAPES
+from service.verify.claims import Claim
 from service.verify.clauses import MAX_WORDS
 from service.verify.finding import Check
+from service.verify.report import LEVELS
 from service.verify.stored_findings import detail_of, in_words
 
 ROOT = Path(__file__).parents[3]
@@ -23,7 +26,7 @@ STRINGS = ROOT / "service" / "api" / "static" / "app" / "strings"
 LANGUAGES = sorted(path.stem for path in STRINGS.glob("*.json"))
 REPORT = json.loads((STRINGS / "report" / "en.json").read_text("utf-8"))
 SOURCES = (
-    *sorted((ROOT / "service" / "verify").glob("*.py")),
+    *sorted((ROOT / "service" / "verify").glob("*.*")),
     *sorted((ROOT / "service" / "audit").glob("*.py")),
     *sorted((ROOT / "service" / "replay").glob("*.py")),
     *sorted((ROOT / "service" / "cli").glob("*.py")),
@@ -31,7 +34,7 @@ SOURCES = (
 )
 """The modules that make sentences from codes."""
 
-CODE = re.compile(r"[a-z_]+(\.[a-z_0-9]*[a-z0-9])+|unfollowed|stopped")
+CODE = re.compile(r"[a-z_]+(\.[a-z_0-9]*[a-z0-9])+|unfollowed|stopped|level|nothing_against")
 PARTS = {
     "event": {"happens.other", *(f"happens.{kind}" for kind in SHAPES)},
     "check": {f"{part}.{check}" for part in ("asks", "fails", "passes") for check in Check},
@@ -43,12 +46,22 @@ PARTS = {
     | {"legality.count", "legality.place", "sequence.turn_limit", "sequence.clock"},
     "file": {"bytes.changed", "bytes.removed", "bytes.added"},
     "kind": {f"substitution.{kind}" for kind in SHAPES},
+    "claim": {f"{part}.{one}" for part in ("claim", "name", "against", "doubted") for one in Claim},
+    "level": {f"reached.{level}" for level in LEVELS}
+    | {f"{level}.so_far" for level in ("level", "level.up_to")},
+    "alone": {f"alone.{part}" for part in ("record", "deck", "entropy", "move", "outcome")}
+    | {"alone.other_move", "alone.in_favour", "alone.signature", "alone.no_proof"},
+    "move": {f"signed.{kind}" for kind in MOVES},
+    "value": {"value.seat", "value.and", "value.or"},
 }
 """The codes that the program puts together from a name."""
 
 
 def constants(path: Path) -> Iterator[str]:
-    """Yield every text of a module, and each part of one with values in it."""
+    """Yield every text of a module or template, and each part of one with values in it."""
+    if path.suffix == ".jinja":
+        yield from re.findall(r'"([^"]+)"', path.read_text("utf-8"))
+        return
     tree = ast.parse(path.read_text("utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
@@ -78,12 +91,12 @@ def test_each_code_of_the_program_has_a_sentence() -> None:
 
 
 def test_each_sentence_of_the_verifier_belongs_to_a_code_of_the_program() -> None:
-    made = used().union(*PARTS.values()) | {"value.seat"}
+    made = used().union(*PARTS.values())
     assert [code for code in REPORT if code not in made] == []
 
 
 SAMPLE: dict[str, Value] = {name: (1, 2) if name == "seats" else 1 for name in SEATS} | {
-    name: ("7h", "X0") if name == "cards" else "Th/2" for name in CARDS
+    name: ("7h", "X0") if name in ("cards", "fitting") else "Th/2" for name in CARDS
 }
 
 
@@ -117,7 +130,7 @@ def test_a_language_has_no_sentence_that_english_lacks() -> None:
 def test_seats_are_named_as_the_caller_names_them() -> None:
     names = ("Ada", "Bob").__getitem__
     assert sentence("outside.seat_keys", {"seats": [0, 1], "n": 2}, seat_name=names) == (
-        "The keys of Ada, Bob from outside are those in the record."
+        "The keys of Ada and Bob from outside are those in the record."
     )
 
 

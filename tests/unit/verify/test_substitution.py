@@ -66,7 +66,7 @@ def test_the_claim_that_the_deck_was_dealt_in_order_is_not_shown() -> None:
     _, report = substituted()
     [deck] = [one for one in report.claims if one.claim is Claim.DECK]
     assert deck.result is Result.MISSING
-    assert "not shown: that the cards were dealt in its order" in deck.text
+    assert "Not shown: that the cards were dealt in its order" in deck.text
     assert "not shown: that the cards were dealt in the order of the deck" in report.wording
     assert "the deck" not in report.wording.partition("nothing against")[2]
 

@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from uuid import UUID
 
-from service.domain.cards import Card
-from service.replay.captions import spelled
+from service.replay.sentences import card_name
 from service.shx.canonical import canonical
 from service.shx.chain import head
 from service.shx.receipts import issue_receipt
@@ -135,13 +134,13 @@ def leave_out_a_burn(forgery: Forgery) -> None:
 def test_the_true_cause_of_an_altered_burn_is_named() -> None:
     changed = summary_after(state_that_a_set_burned_the_pile).changed
     assert "By the rules its top card burns the pile, not a set of one rank." in changed
-    assert re.search(r"The last card played before it is the 10 of \w+\.", changed)
+    assert re.search(r"The last card played before it is the ten of \w+\.", changed)
 
 
 def test_a_burn_that_is_left_out_is_named_with_its_cause() -> None:
     changed = summary_after(leave_out_a_burn).changed
     assert "By the rules its top card burns the pile after this" in changed
-    assert re.search(r"The last card played before it is the 10 of \w+\.", changed)
+    assert re.search(r"The last card played before it is the ten of \w+\.", changed)
 
 
 def signed_play(forgery: Forgery) -> int:
@@ -178,7 +177,7 @@ def test_under_a_right_signature_the_report_names_the_signed_move() -> None:
     forgery = sample("shithead-keyed")
     [card] = forgery.data(signed_play(forgery))["cards"]
     summary = summary_after(change_the_played_card, "shithead-keyed")
-    assert f"The player signed this: play {spelled(Card(card))}." in summary.changed
+    assert f"The player signed this: play the {card_name(card)}." in summary.changed
     assert "The signature is right: it is evidence in favour of the player" in summary.author
 
 
@@ -191,7 +190,7 @@ def test_a_move_is_called_signed_only_if_the_signature_is_right() -> None:
 
 def test_the_proof_states_whose_keys_are_needed_and_why_their_source_matters() -> None:
     summary = summary_after(state_that_a_set_burned_the_pile)
-    assert "keys.json has the server's public keys, not a player's" in summary.proof
+    assert "keys.json has the server’s public keys, not a player’s" in summary.proof
     assert "A suspect can invent keys, and receipts that fit them." in summary.proof
 
 
@@ -208,7 +207,7 @@ def test_the_operator_is_blamed_if_the_supplied_keys_are_the_servers() -> None:
     summary = report_on(lines, evidence).summary
     assert summary is not None
     assert summary.author.startswith("The operator")
-    assert "nothing more is needed if the supplied keys are the server's." in summary.proof
+    assert "nothing more is needed if the supplied keys are the server’s." in summary.proof
     assert "again with those of a player whom you do not suspect" in summary.proof
 
 
@@ -234,4 +233,4 @@ def test_the_proof_explains_a_failure_of_the_players_copy() -> None:
     del lines[20]
     summary = report_on(lines).summary
     assert summary is not None
-    assert "If only the player's file fails as well, it is a copy of this one" in summary.proof
+    assert "If only the player’s file fails as well, it is a copy of this one" in summary.proof
