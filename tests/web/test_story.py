@@ -40,6 +40,8 @@ SEEN = """() => {
         pile: number("[data-pile] > b"), stock: number("[data-stock] > b"),
         turn: turn ? Number(turn) : document.querySelector("#own.turn") ? "own" : null,
         flying: cards("#flights .card"), over: Boolean(document.querySelector(".result")),
+        hint: document.querySelector("#say .hint")?.textContent ?? "",
+        lit: document.querySelectorAll("#table:not(.behind) #cards .fits").length,
         title: document.title.startsWith("● "),
     };
 }"""
@@ -58,11 +60,13 @@ def paced(
     return hand_on(visits, page, *bots, **more)
 
 
-def hand_on(visits: Visits, page: Page, *bots: str, **more: Any) -> tuple[Page, Client, str]:
+def hand_on(
+    visits: Visits, page: Page, *bots: str, ruleset: str = "leeds", **more: Any
+) -> tuple[Page, Client, str]:
     host = Client(port=int(visits.address.rpartition(":")[2]))
     player = host.call("POST", "/v1/players", {"name": "Guest"}).json
     host.token = player["token"]
-    game = open_table([host], ruleset="leeds", bots=bots, window_seconds=0, **more)
+    game = open_table([host], ruleset=ruleset, bots=bots, window_seconds=0, **more)
     host.post(f"/v1/games/{game}/moves", {"type": "ready"})
     wait_for_turn(host, game)
     KNOWN[page] = set()
@@ -202,6 +206,8 @@ def test_every_event_is_seen_in_its_order_and_soon(
         most = max(most, views)
         assert all(one["title"] == (one["turn"] == "own") for one in seen if not one["over"])
         assert not seen[-1]["flying"]
+        early = [one for one in seen if one["turn"] != "own" and not one["over"]]
+        assert not any(one["hint"] for one in early), "a hint for a turn that is not seen yet"
     # While the player may follow with a card just drawn, everything is shown at once.
     assert most >= 3, "the moves are seen one by one"
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
@@ -345,6 +351,8 @@ HIDDEN = """(css) => [...document.querySelectorAll(css)].filter((one) => {
     const { top, left, right, bottom, width } = one.getBoundingClientRect();
     return width && (top < 0 || left < -1 || right > innerWidth + 1 || bottom > innerHeight + 1);
 }).map((one) => `${innerWidth}: ${one.outerHTML.slice(0, 90)}`)"""
+COVERED = """() => document.querySelector(".result").getBoundingClientRect().bottom
+    - document.querySelector("#say .buttons").getBoundingClientRect().top"""
 PLACES = """() => ["chosen", "pick_up"].map((key) => {
     const { x, y, width } = document.querySelector(`[data-key=${key}]`).getBoundingClientRect();
     return [x, y, width].join();
@@ -378,6 +386,62 @@ def test_the_smallest_phone_shows_everything_without_scrolling(visits: Visits) -
     call(page, "POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
     page.locator(".result").wait_for()
     assert page.evaluate(HIDDEN, ".result, #say .buttons > *") == []
+    assert page.evaluate(COVERED) <= 1, "the result covers the buttons"
+
+
+def test_buttons_keep_their_places_beside_a_third_action(visits: Visits) -> None:
+    """Egilsson's players may always try the stock."""
+    page = visits.page("phone")
+    page.set_viewport_size({"width": 320, "height": 568})
+    hand_on(visits, page, "lowest", "lowest", ruleset="egilsson")
+    expect(page.locator("[data-key=try_stock]")).to_be_visible()
+    assert page.evaluate(HIDDEN, PARTS) == []
+    widths = [float(part.split(",")[2]) for part in re.findall(r"[^,]+,[^,]+,[^,]+", places(page))]
+    assert len(widths) == 2 and min(widths) > 80
+    before = places(page)
+    page.locator("#cards button").first.click(position=STRIP)
+    assert places(page) == before
+
+
+def places(page: Page) -> str:
+    """Return places and widths of the buttons to play and to pick up."""
+    found: str = page.evaluate(PLACES)
+    return found
+
+
+SENTENCES = """async () => {
+    const script = document.querySelector("script[type=module]").src;
+    const { lastFailure, recentActions } = await import(script.replace("table.js", "captions.js"));
+    const { longestTurn } = await import(script.replace("table.js", "ending.js"));
+    const voice = { who: (seat) => ["You", "Ada"][seat], turned: (seq) => (seq ? "8c" : null) };
+    const event = (seq, type, data) => ({ seq, by: data.seat, type, data });
+    const play = (seat, cards) => event(0, "cards_played", { seat, cards, turn: 1 });
+    const blind = event(1, "blind_failed", { seat: 0, taker: 0, count: 3, opening: null });
+    const given = event(2, "pile_picked_up", { seat: 0, taker: 1, count: 5, with: [] });
+    const swap = event(3, "cards_swapped", { seat: 0, up: ["2c"], hand: ["3c"] });
+    const hand = (...moves) => moves.map(([at, by, turn]) => ({
+        ...event(0, "cards_played", { seat: by, turn }), at: `2026-01-01T00:00:${at}Z`,
+    }));
+    return {
+        failed: lastFailure([blind, play(1, ["9c"])], 0, voice),
+        passed: lastFailure([blind, play(0, ["9c"])], 0, voice),
+        deeds: [[swap, swap, blind], [given]].map((one) => recentActions(one, 0)),
+        taken: recentActions([given], 1),
+        longest: longestTurn(hand(["00", 0, 1], ["02", 0, 1], ["09", 1, 0], ["12", 0, 1]), 1),
+        own: longestTurn(hand(["00", 1, 0], ["03", 0, 0], ["08", 0, 1], ["30", 1, 0]), 0),
+    };
+}"""
+
+
+def test_what_a_seat_did_last_is_complete(visits: Visits) -> None:
+    """A failed face-down card is named until its owner acts, however fast the others are."""
+    found = seated(visits).evaluate(SENTENCES)
+    assert found["failed"] == "You turned 8♣: it does not fit"
+    assert found["passed"] == ""
+    assert found["deeds"] == [["exchanged", "turned, took 4"], ["could not"]]
+    assert found["taken"] == ["picked up 5"], "the seat that takes the pile shows it"
+    assert found["longest"] == 9000, "a follow-up of another seat begins no new turn"
+    assert found["own"] == 5000, "the second play of a seat is a turn of its own"
 
 
 TONES = """

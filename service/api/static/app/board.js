@@ -15,7 +15,7 @@ const SHOWN = 5;
 /**
  * @typedef {Object} Scene
  * @property {Api["GameView"]} view
- * @property {(seat: number) => string} [did] the recent actions of a seat, as a short text
+ * @property {(seat: number) => string[]} [did] the recent actions of a seat, each in few words
  * @property {number | null} [bag] the seat that wears the paper bag
  * @property {string[]} [order] ranks, low to high
  * @property {boolean} [open] whether the known cards of hands are shown
@@ -107,8 +107,8 @@ export function plaque(seat, scene, small) {
   const { view } = scene;
   const turn = view.turn === seat.seat;
   const down = seat.down.filter(Boolean).length;
-  const did = scene.did?.(seat.seat) ?? "";
-  const mark = seat.out ? t("seat.place", { n: seat.out }) : view.status === "swapping" && seat.ready ? "✓" : "";
+  const did = scene.did?.(seat.seat) ?? [];
+  const mark = view.status === "swapping" && seat.ready ? "✓" : "";
   return h(
     "li",
     { class: `seat${small ? " small" : ""}${turn ? " turn" : ""}${seat.out ? " gone" : ""}`, "data-seat": seat.seat },
@@ -120,7 +120,7 @@ export function plaque(seat, scene, small) {
         mark ? h("span", { class: "badge" }, [mark]) : null,
         turn ? h("span", { class: "clock", "data-clock": "" }) : null,
       ]),
-      h("span", { class: "lying", "aria-hidden": "true" }, [
+      h("span", { class: "lying", "aria-hidden": "true" }, seat.out ? [h("b", { class: "placed" }, [t("seat.place", { n: seat.out })])] : [
         h("span", { class: "inhand" }, [
           small ? null : seat.hand.count ? picture(null, { label: "" }) : h("span", { class: "slot" }),
           small || seat.hand.count ? h("b", null, [seat.hand.count]) : null,
@@ -129,7 +129,7 @@ export function plaque(seat, scene, small) {
         small && down ? h("span", { class: "chip back" }, [down]) : null,
       ]),
       scene.open ? openHand(seat, scene, small) : null,
-      h("span", { class: "did" }, [did]),
+      h("span", { class: "did" }, did.map((one) => h("span", null, [one]))),
     ],
   );
 }
@@ -192,13 +192,13 @@ export function middle(view, { order, line } = {}) {
     h("div", { class: "stacks", "aria-hidden": "true" }, [
       h("div", { class: "stock", "data-stock": "", title: t("stock.words", { n: view.stock }) }, [
         view.stock ? picture(null, { label: "" }) : h("span", { class: "hole" }),
-        h("b", null, [view.stock]),
+        h("b", { class: view.stock ? "" : "none" }, [view.stock]),
       ]),
       h("div", { class: "pile", "data-pile": "", "--n": Math.max(1, shown.length) }, [
         ...(shown.length
           ? shown.map((card, at) => h("span", { class: "laid", "--at": at }, [picture(card, { label: "" })]))
           : [h("span", { class: "hole" })]),
-        h("b", null, [pile.length]),
+        h("b", { class: pile.length ? "" : "none" }, [pile.length]),
       ]),
       h("div", { class: "facts" }, [turning(view.direction), burned(view.burned.length)]),
     ]),
@@ -207,7 +207,7 @@ export function middle(view, { order, line } = {}) {
   ]);
 }
 
-const burned = (/** @type {number} */ count) => h("span", { class: "burned", "data-burned": "" }, [t("burned", { n: count })]);
+const burned = (/** @type {number} */ count) => h("span", { class: `burned${count ? "" : " none"}`, "data-burned": "" }, [t("burned", { n: count })]);
 
 /** @param {Api["GameView"]} view @param {string[]} [order] */
 function demand(view, order) {

@@ -178,20 +178,39 @@ export function lastAction(events, voice) {
   return `${text} (${t(`rank.${rankOf(played.data.cards.at(-1) ?? "")}`)})`;
 }
 
+/** @param {Api["Event"][]} events @param {number} seat @returns {Api["Event"][]} the actions of a seat, and those by which it took the pile */
+const actionsOf = (events, seat) =>
+  events.filter(({ type, data }) => ACTIONS.has(type) && "seat" in data && (data.seat === seat || ("taker" in data && data.taker === seat)));
+
+/** Return an action in few words, for a seat: "7♣ 7♥", "burned 4". @param {Api["Event"]} event @param {number} seat */
+function deed({ type, data }, seat) {
+  if (type === "cards_played") return data.cards.map(brief).join(" ");
+  if (!("taker" in data)) return t(`deed.${type}`, { n: "count" in data ? data.count : "place" in data ? data.place : 0 });
+  const isOwn = data.taker === data.seat;
+  if (data.seat !== seat) return t("deed.pile_picked_up", { n: data.count });
+  if (type === "pile_picked_up") return isOwn ? t(`deed.${type}`, { n: data.count + data.with.length }) : t("deed.gave");
+  return t(`deed.${type}`, { n: 1 + (isOwn ? data.count : 0) }); // the card that failed goes to the hand, too
+}
+
 /**
- * Return the last three actions of a seat in some events as a short text: "7♣ 7♥ · burned 4".
+ * Return the last three actions of a seat in some events, each in few words, without repetitions.
  *
  * @param {Api["Event"][]} events
  * @param {number} seat
  */
 export function recentActions(events, seat) {
-  const found = events.filter(({ type, data }) => ACTIONS.has(type) && "seat" in data && data.seat === seat);
-  return found
-    .slice(-3)
-    .map(({ type, data }) =>
-      type === "cards_played"
-        ? data.cards.map(brief).join(" ")
-        : t(`deed.${type}`, { n: "count" in data ? data.count : "place" in data ? data.place : 0 }),
-    )
-    .join(" · ");
+  const deeds = actionsOf(events, seat).map((event) => deed(event, seat));
+  return deeds.filter((one, at) => one !== deeds[at - 1]).slice(-3);
+}
+
+/**
+ * Return what a seat did last as a sentence, if it was a hidden card that did not fit; else an empty text.
+ *
+ * @param {Api["Event"][]} events
+ * @param {number} seat
+ * @param {Voice} voice
+ */
+export function lastFailure(events, seat, voice) {
+  const last = actionsOf(events, seat).filter(({ data }) => "seat" in data && data.seat === seat).at(-1);
+  return last?.type === "blind_failed" || last?.type === "stock_failed" ? caption(last, voice) : "";
 }

@@ -11,18 +11,37 @@ import { t } from "./i18n.js";
 export function detail(events, seat) {
   let picked = 0;
   let burns = 0;
-  let longest = 0;
-  const begun = events.findIndex((one) => one?.type === "play_started");
-  events.forEach(({ type, data, by, at }, n) => {
+  events.forEach(({ type, data }) => {
     if ("taker" in data && data.taker === seat) picked += data.count + ("with" in data ? data.with.length : 0);
     if ((type === "blind_failed" || type === "stock_failed") && data.seat === seat) picked += 1; // the turned card
     if (type === "pile_burned" && data.seat === seat) burns += 1;
-    const before = events[n - 1];
-    if (by === seat && n > begun && begun >= 0 && before) longest = Math.max(longest, Date.parse(at) - Date.parse(before.at));
   });
+  const longest = longestTurn(events, seat);
   return [t("end.picked", { n: picked }), burns ? t("end.burns", { n: burns }) : "", longest >= 1000 ? t("end.longest", { n: Math.round(longest / 1000) }) : ""]
     .filter(Boolean)
     .join(" · ");
+}
+
+/**
+ * Return the longest turn of a seat in milliseconds: from the event that gave it the turn, or from its own
+ * action before, until its action. Another seat's follow-up meanwhile begins no new turn.
+ *
+ * @param {Api["Event"][]} events of the hand
+ * @param {number} seat
+ */
+export function longestTurn(events, seat) {
+  let longest = 0;
+  let since = 0;
+  /** @type {number | null} */
+  let turn = null;
+  events.forEach(({ data, by, at }) => {
+    const time = Date.parse(at);
+    if (by === seat && turn === seat) longest = Math.max(longest, time - since);
+    if (!("turn" in data)) return;
+    if (data.turn !== turn || by === turn) since = time;
+    turn = data.turn;
+  });
+  return longest;
 }
 
 /** Share the replay of a hand, or copy its address. @param {string} address @param {string} title @returns {Promise<boolean>} whether it was copied */

@@ -99,7 +99,7 @@ export function chosenMove({ view, choice }) {
 
 /**
  * Return the buttons of the possible moves. While the game is played the first place is that of the chosen
- * cards and the second that of picking up, and neither moves.
+ * cards and the second that of picking up, and neither moves: other moves are in a row above.
  *
  * @param {Game} game
  * @param {Handlers} handlers
@@ -121,8 +121,10 @@ export function actions(game, { act, why }) {
   const away = pickUp(game, act);
   const passes = single("pass", view.moves.every((move) => move.type === "pass"));
   const tries = single("try_stock");
-  const second = away ?? passes.shift() ?? tries.shift() ?? h("button", { disabled: true, "data-key": "pick_up" }, [t("act.pick_up.none")]);
-  return [playButton(game, act, why), second, ...passes, ...tries];
+  const second = away ?? passes.shift() ?? h("button", { disabled: true, "data-key": "pick_up" }, [t("act.pick_up.none")]);
+  const others = [...passes, ...tries];
+  for (const one of others) one.classList.add("other");
+  return [playButton(game, act, why), second, ...others];
 }
 
 /** The button of the chosen cards: plays them, or asks why they cannot be played. @param {Game} game @param {Act} act @param {(cards: string[]) => void} why */
@@ -149,15 +151,23 @@ function pickUp({ view, busy }, act) {
   return h("button", { ...options, onclick: () => chooseAlong(moves, view, act) }, [t("act.pick_up.which", { n: view.pile.length })]);
 }
 
-/** @param {Game} game @returns {string} what the reader should know before the next action; empty if nothing */
-export function hint(game) {
+/**
+ * Return what the reader should know before the next action, empty if nothing: while earlier events are
+ * pictured, only which hidden card did not fit.
+ *
+ * @param {Game} game
+ * @param {string} failed the sentence on that card, if it was the reader's last action
+ */
+export function hint(game, failed) {
   const { view, choice, waiting } = game;
   if (waiting) return t("sent.waiting");
+  if (game.shown !== view) return failed;
   const own = ownSeat(view);
   const mine = view.status === "playing" && view.turn === view.as;
   if (mine && choice.cards.length && isPart(view, choice.cards) && !isListed(view, choice.cards)) {
     return t("hint.companion", { rank: t(`rank.${rankOf(choice.cards[0])}`) });
   }
+  if (failed) return failed;
   const needy = mine && !choice.cards.length ? dependent(view)[0] : undefined;
   if (needy !== undefined) return t("hint.both", { rank: t(`rank.${needy}`) });
   if (mine && view.moves.length && view.moves.every((move) => move.type === "pass")) {
@@ -363,6 +373,7 @@ export function situation(game) {
       if (own && view.turn === view.as) {
         return t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
       }
+      if (view.seats.filter((seat) => seat.out === null).length < 2) return ""; // the hand is over
       if (view.turn === null) return t(view.moves.length ? "now.begin" : "now.open");
       const who = seatName(view.seats[view.turn]);
       return t(view.moves.length ? "now.follow" : "now.theirs", { who });

@@ -23,6 +23,7 @@ const TIMES = {
 const TURNED = 1300; // milliseconds in which a hidden card turns over and rests
 const PERSON = [260, 0]; // of an action of a person, which is not slowed down
 const SIGN = 1100; // milliseconds for which a sign beside a seat is seen
+const LEGIBLE = 40; // the least width in pixels of a card that was turned over
 const SHOWN = 5; // cards of the pile that are seen when it moves
 
 /** @param {Api["Event"]} event @returns {boolean} whether it turns over a card that was hidden */
@@ -74,11 +75,30 @@ export function rehide() {
   for (const selector of moving) document.querySelectorAll(selector).forEach((card) => card instanceof HTMLElement && card.style.setProperty("visibility", "hidden"));
 }
 
-/** @param {DOMRect} box @param {DOMRect} size @param {number} [aside] */
-const onto = (box, size, aside = 0) => {
-  const x = Math.min(innerWidth - size.width - 4, Math.max(4, box.x + box.width / 2 - size.width / 2 + aside));
-  const y = Math.min(innerHeight - size.height - 4, Math.max(4, box.y + box.height / 2 - size.height / 2));
-  return `translate(${x}px, ${y}px)`;
+/**
+ * Return where a copy of a card leaves or reaches a place, in the size of the cards there.
+ *
+ * @param {Element | null} place a card, a slot, pile, stock, a hand or a seat
+ * @returns {DOMRect | null}
+ */
+function boxOf(place) {
+  if (!place) return null;
+  if (place.matches("#hand") && !place.childElementCount) return boxOf(at("#own")); // an empty hand is not laid out
+  const box = place.getBoundingClientRect();
+  const card = place.matches(".card, .slot, .hole")
+    ? null
+    : (place.querySelector(".laid:last-of-type .card") ?? place.querySelector(".card, .slot, .hole"))?.getBoundingClientRect();
+  if (!card) return box;
+  const { width, height } = card;
+  return place.matches("#hand, #own") ? new DOMRect(box.x + (box.width - width) / 2, box.y + (box.height - height) / 2, width, height) : card;
+}
+
+/** Place a picture on another one, in its size. @param {DOMRect} box @param {DOMRect} size @param {number} [aside] @param {number} [scale] */
+const onto = (box, size, aside = 0, scale = Math.min(1.6, box.width / size.width)) => {
+  const [width, height] = [size.width * scale, size.height * scale];
+  const x = Math.min(innerWidth - width - 4, Math.max(4, box.x + (box.width - width) / 2 + aside * scale));
+  const y = Math.min(innerHeight - height - 4, Math.max(4, box.y + (box.height - height) / 2));
+  return `translate(${x}px, ${y}px) scale(${scale})`;
 };
 
 /**
@@ -90,10 +110,10 @@ const onto = (box, size, aside = 0) => {
  * @param {number} ms @param {AbortSignal} signal
  */
 async function fly(cards, from, to, ms, signal) {
-  const target = to?.getBoundingClientRect();
+  const target = boxOf(to);
   if (target && !reducesMotion()) {
     cards.forEach((card, n) => {
-      const box = from[n]?.getBoundingClientRect();
+      const box = boxOf(from[n]);
       if (!box) return;
       const copy = picture(card, { label: "" });
       layer().append(copy);
@@ -111,7 +131,7 @@ async function fly(cards, from, to, ms, signal) {
 
 /** Turn over a card in its place, and let it rest; a card that stays hidden is lifted. @param {string | null} card @param {Element | null} place @param {number} ms @param {AbortSignal} signal */
 async function turnOver(card, place, ms, signal) {
-  const box = place?.getBoundingClientRect();
+  const box = boxOf(place);
   if (!box) {
     await rest(ms, signal);
     return null;
@@ -119,15 +139,18 @@ async function turnOver(card, place, ms, signal) {
   const face = picture(card, { label: "", class: "turned" });
   layer().append(face);
   const size = face.getBoundingClientRect();
-  face.style.setProperty("transform", onto(box, size));
-  hide(place);
-  if (card) sign(spelled(card), face, ms);
+  const scale = Math.max(box.width * 1.2, LEGIBLE) / size.width;
+  const large = onto(box, size, 0, scale);
+  face.style.setProperty("transform", large);
+  if (!place?.closest("[data-stock]")) hide(place); // below the top card of the stock is the next one
+  if (card) sign(spelled(card), face, ms, Boolean(place?.closest("#own, #middle")));
   if (!reducesMotion()) {
+    const edge = `${large} translateX(50%) rotateY(90deg) translateX(-50%)`;
     const back = picture(null, { label: "" });
     layer().append(back);
-    back.animate([{ transform: `${onto(box, size)} rotateY(0)` }, { transform: `${onto(box, size)} rotateY(90deg)` }], { duration: ms * 0.12, fill: "both" });
+    back.animate([{ transform: onto(box, size) }, { transform: edge }], { duration: ms * 0.12, fill: "both" });
     face.animate(
-      [{ transform: `${onto(box, size)} rotateY(90deg)` }, { transform: `${onto(box, size)} rotateY(0) scale(1.25)` }],
+      [{ transform: edge }, { transform: large }],
       { duration: ms * 0.12, delay: ms * 0.12, fill: "both" },
     );
   }
@@ -137,14 +160,19 @@ async function turnOver(card, place, ms, signal) {
 
 const SHAKE = ["0", "-7px", "7px", "-5px", "5px", "0"].map((translate) => ({ translate }));
 
-/** Show a sign on a seat, or below a card, for a while. @param {string} text @param {Element | null} place @param {number} ms */
-function sign(text, place, ms) {
+/**
+ * Show a sign for a while: on the pile, or at the edge of a seat or a card, where it covers no text.
+ *
+ * @param {string} text @param {Element | null} place @param {number} ms @param {boolean} [above] at the upper edge
+ */
+function sign(text, place, ms, above = false) {
   const box = place?.getBoundingClientRect();
   if (!box) return;
   const shown = h("b", { class: "sign" }, [text]);
   layer().append(shown);
-  shown.style.setProperty("left", `${Math.min(innerWidth - 70, Math.max(50, box.x + box.width / 2))}px`);
-  const top = place?.matches(".turned") ? box.bottom + 12 : box.y + Math.min(box.height / 2, 26);
+  const half = shown.offsetWidth / 2 + 4;
+  shown.style.setProperty("left", `${Math.min(innerWidth - half, Math.max(half, box.x + box.width / 2))}px`);
+  const top = place?.matches("[data-pile]") ? box.y + Math.min(box.height / 2, 26) : above ? box.y - 8 : box.bottom + 8;
   shown.style.setProperty("top", `${Math.min(innerHeight - 16, Math.max(14, top))}px`);
   setTimeout(() => shown.remove(), ms);
 }
@@ -197,11 +225,11 @@ function passedOver({ seats }, seat, turn, direction) {
 function signs({ event: { data, type }, view }, was, me, ms) {
   if (type !== "cards_played" || view.status !== "playing" || was.turn !== data.seat) return;
   if (data.direction !== was.direction) {
-    sign(t("sign.reversed"), seatAt(data.seat, me), ms);
+    sign(t("sign.reversed"), seatAt(data.seat, me), ms, data.seat === me);
     const arrow = at(".turning svg");
     if (!reducesMotion()) arrow?.animate([{ transform: "rotate(0)" }, { transform: "rotate(360deg)" }], { duration: 500 });
   }
-  for (const seat of passedOver(view, data.seat, data.turn, data.direction)) sign(t("sign.skipped"), seatAt(seat, me), ms);
+  for (const seat of passedOver(view, data.seat, data.turn, data.direction)) sign(t("sign.skipped"), seatAt(seat, me), ms, seat === me);
 }
 
 /**
@@ -257,6 +285,7 @@ export async function stage(entry, was, me, { tempo, signal, show }) {
     await rest(trail, signal);
   } catch (error) {
     clear();
+    for (const one of layer().querySelectorAll(".sign")) one.remove(); // they belong to earlier events
     throw error;
   }
 }

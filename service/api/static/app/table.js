@@ -2,7 +2,7 @@
 
 import { Problem, call, get, identity, idle, post } from "./api.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass, spread } from "./board.js";
-import { caption, lastAction, marked, recentActions, resultText, seatName } from "./captions.js";
+import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
 import { now } from "./clock.js";
 import { announce, download, find, h, replace } from "./dom.js";
 import { detail, share } from "./ending.js";
@@ -438,7 +438,7 @@ function render() {
   const seen = game.events.filter((event) => event.seq < view.version);
   const own = ownSeat(view);
   const actionsFrom = (/** @type {number} */ seat, /** @type {number} */ from) => recentActions(seen.filter((event) => event.seq >= from), seat);
-  const did = (/** @type {number} */ seat) => actionsFrom(seat, since()) || (own ? actionsFrom(seat, game.earlierMove) : "");
+  const did = (/** @type {number} */ seat) => [actionsFrom(seat, since()), own ? actionsFrom(seat, game.earlierMove) : []].find((some) => some.length) ?? [];
   const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
   const scene = { view, did, bag, order: orderOf(game), line: lineOf(seen) };
   const wide = round();
@@ -446,7 +446,7 @@ function render() {
   const others = found.left.length + found.top.length + found.right.length;
   const size = sizeClass(others);
   root.dataset.others = String(others);
-  root.className = `${size} ${own ? "seated" : "watching"} ${view.status}`;
+  root.className = `${size} ${own ? "seated" : "watching"} ${view.status}${view === game.view ? "" : " behind"}`;
   const side = (/** @type {"left" | "top" | "right"} */ name) =>
     h("ul", { class: `side ${name}` }, found[name].map((seat) => plaque(seat, scene, size === "crowd" || (!spacious() && others > (low() ? 3 : 5)))));
   // While an event is shown, what moves is not drawn anew.
@@ -498,7 +498,7 @@ function ownStatus() {
       text ? h("span", null, [text]) : null,
       h("span", { class: "clock", "data-clock": own && game.shown.turn === view.as ? "" : null }),
     ]),
-    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [hint(game)]),
+    over() || !own ? null : h("p", { class: "hint", role: game.waiting ? "status" : null }, [hint(game, failure(own.seat))]),
     refusal ? refusalBox(refusal) : null,
     h("div", { class: `buttons${over() || !own ? "" : " fixed"}` }, [
       ...(over() ? afterwards() : isOver(view) ? [] : actions(game, handlers)),
@@ -507,6 +507,9 @@ function ownStatus() {
     ]),
   ];
 }
+
+/** @param {number} seat @returns {string} the sentence on the hidden card that did not fit, if that was the seat's last action */
+const failure = (seat) => lastFailure(game.events.filter((event) => event.seq < game.shown.version), seat, voice());
 
 /** @param {Problem} problem */
 function refusalBox(problem) {
@@ -574,10 +577,10 @@ function afterwards() {
     next ? h("span", { class: "stay" }, [t("end.stay", { who: listed(others.map(seatName)) })]) : null,
     next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
     ...["replay", "verify"].map((key) =>
-      root.dataset[key] ? h("a", { class: "button", href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,
+      root.dataset[key] ? h("a", { class: `button${key === "verify" ? " besides" : ""}`, href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,
     ),
     h("button", { "data-key": "share", onclick: shareHand }, [t("act.share")]),
-    h("a", { class: "button", href: "/" }, [t("act.lobby")]),
+    h("a", { class: "button besides", href: "/" }, [t("act.lobby")]),
   ];
 }
 
