@@ -68,6 +68,11 @@ def check_start(settings: Settings, now: datetime | None = None) -> None:
         if keyring is not None:
             _check_current(keyring, settings, database, note)
         check_clock(database, now)
+        if database.fetch("upgrade_finished") == [(False,)]:
+            _log.warning(
+                "the upgrade is not finished",
+                advice="when only this release runs: `shithead migrate --finish`",
+            )
     except (StoreUnavailable, DatabaseError) as error:
         _log.warning("clock, origin and keys were not compared", error=type(error).__name__)
     except ClockWrong as fault:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
+from service.application.calls import digest
 from service.store.directory import Directory
 from service.store.events import Commit, EventStore, StoredAnswer, StreamAppend, StreamKind
 from service.store.games import RefusedMove
@@ -149,14 +150,24 @@ def new_table(store: EventStore, **changes: Any) -> UUID:
     return table
 
 
+def token_of(player: UUID) -> str:
+    """Return the token of a registered player."""
+    return f"token-{player}"
+
+
+def code_of(player: UUID) -> str:
+    """Return the recovery code of a registered player."""
+    return f"code-{player}"
+
+
 def register(directory: Directory, name: str = "Ann") -> UUID:
-    """Store a player whose token and recovery code are derived from the id."""
+    """Store a player with the token `token_of` and the recovery code `code_of`."""
     player = uuid4()
     directory.create_player(
         player=player,
         name=name,
-        token_hash=b"t" + player.bytes,
-        recovery_hash=b"r" + player.bytes,
+        token_hash=digest(token_of(player)),
+        recovery_hash=digest(code_of(player)),
         at=THEN,
     )
     return player

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from flask import Flask, Request
 
@@ -57,6 +58,8 @@ _INVITE = "HTTP_" + INVITE_HEADER.upper().replace("-", "_")
 MAX_LOGGED_PATH = 300
 """Maximum number of characters of the requested path that the access log records."""
 
+Known = TypeVar("Known")
+
 _BEARER = re.compile(r"(?i:bearer) +([A-Za-z0-9._~+/=-]{1,500}) *")
 
 
@@ -89,13 +92,13 @@ def admit(read: RequestRead, *, deferred: bool = False) -> RegisteredPlayer | No
     return read.player
 
 
-def required(player: RegisteredPlayer | None) -> RegisteredPlayer:
-    """Return the player; raises `unauthorized` for an anonymous caller."""
-    if player is None:
+def required(known: Known | None) -> Known:
+    """Return the player, or the token; raises `unauthorized` for an anonymous caller."""
+    if known is None:
         raise Refusal(
             "unauthorized", "this operation needs a token: send Authorization: Bearer <token>"
         )
-    return player
+    return known
 
 
 def caller_of(player: RegisteredPlayer | None, read: RequestRead) -> Caller:

@@ -167,6 +167,11 @@ class Call(Struct, frozen=True, kw_only=True):
         """Return the authenticated player; raises `unauthorized` for an anonymous caller."""
         return required(self.player)
 
+    @property
+    def token(self) -> str:
+        """Return the bearer token; raises `unauthorized` for an anonymous caller."""
+        return required(bearer_token())
+
 
 def blueprint(name: str, import_name: str, description: str) -> flask_smorest.Blueprint:
     """Return a group of operations under /v1, with its description in the document."""

@@ -73,7 +73,7 @@ def rename(call: Call) -> Response:
 
     Logs have no names, so no stored game changes. A repeated request has no further effect.
     """
-    return private(json_response(services().players.rename(call.by, call.body["name"])))
+    return private(json_response(services().players.rename(call.by, call.token, call.body["name"])))
 
 
 @operation(
@@ -109,7 +109,7 @@ def rotate(call: Call) -> Response:
 
     Use it if the token may be known to others. The recovery code stays valid.
     """
-    return private(json_response({"token": services().players.rotate(call.by)}, 201))
+    return private(json_response({"token": services().players.rotate(call.token)}, 201))
 
 
 @operation(
@@ -128,7 +128,7 @@ def renew_recovery(call: Call) -> Response:
 
     The code is shown in this answer only. The token stays valid.
     """
-    recovery = services().players.renew_recovery(call.by)
+    recovery = services().players.renew_recovery(call.token)
     return private(json_response({"recovery": recovery}, 201))
 
 
@@ -169,5 +169,5 @@ def erase(call: Call) -> Response:
 
     It is refused with `hand-running` while the caller plays a hand. It cannot be undone.
     """
-    services().players.erase(call.by)
+    services().players.erase(call.by, call.token)
     return private(Response(status=204))

@@ -145,9 +145,7 @@ _DUE = {
 """Why an overdue game is stuck, by the kind of its wake-up."""
 
 
-def stuck_games(
-    directory: Directory, keyring: Keyring, *, before: datetime
-) -> Sequence[StuckGame]:
+def stuck_games(directory: Directory, keyring: Keyring, *, before: datetime) -> Sequence[StuckGame]:
     """Return the games that were overdue `before` a time, or lost their seed; oldest first."""
     lost = [
         StuckGame(id=row.id, version=row.version, since=row.created_at, why=_lost(row.key_id))
@@ -208,7 +206,7 @@ class Operating:
         """Revoke a player's token; raises Refusal `not-found`. Recovery gives a new token."""
 
         def work() -> None:
-            if not self.directory.rotate_token(player, token_bytes(TOKEN_BYTES)):
+            if not self.directory.revoke_token(player, token_bytes(TOKEN_BYTES)):
                 raise not_found("player")
 
         self.recorded("revoke-token", player, work)
@@ -228,7 +226,7 @@ class Operating:
         def work() -> None:
             if self.name_of(player) is None:
                 raise not_found("player")
-            self.players.erase(RegisteredPlayer(id=player, name=""))
+            self.players.erase(RegisteredPlayer(id=player, name=""), None)
 
         self.recorded("erase", player, work)
 

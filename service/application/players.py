@@ -84,56 +84,62 @@ class Players:
             },
         }
 
-    def rotate(self, player: RegisteredPlayer) -> str:
-        """Return a new token; the old one expires at once."""
-        token = token_urlsafe(TOKEN_BYTES)
-        self.directory.rotate_token(player.id, digest(token))
-        return token
+    def rotate(self, token: str) -> str:
+        """Return a new token for a token, which expires at once; raises Refusal `unauthorized`."""
+        new = token_urlsafe(TOKEN_BYTES)
+        if not self.directory.renew_token(token, digest(new)):
+            raise _gone()
+        return new
 
     def recover(self, recovery: str) -> str:
         """Return a new token for a recovery code; raises Refusal `unauthorized`."""
         token = token_urlsafe(TOKEN_BYTES)
-        if self.directory.recover(digest(recovery), digest(token)) is None:
+        if self.directory.recover(recovery, digest(token)) is None:
             raise Refusal("unauthorized", "unknown recovery code")
         return token
 
-    def rename(self, player: RegisteredPlayer, name: str) -> dict[str, Any]:
+    def rename(self, player: RegisteredPlayer, token: str, name: str) -> dict[str, Any]:
         """
-        Set a player's name and return the player's own page.
+        Set the name of the player with a token and return the player's own page.
 
         Names are outside the logs, so all views, also of past hands, show the new name at once;
         views from other processes show it within `KEPT_SECONDS`. Raises Refusal `unauthorized` if
-        the player was erased meanwhile.
+        the token has expired meanwhile.
         """
-        if not self.directory.set_name(player.id, name):
+        if not self.directory.rename(token, name):
             raise _gone()
         self.names.forget(player.id)
         return self.me(player)
 
-    def renew_recovery(self, player: RegisteredPlayer) -> str:
+    def renew_recovery(self, token: str) -> str:
         """
-        Return a new recovery code; the old one expires at once.
+        Return a new recovery code for the player with a token; the old one expires at once.
 
-        Raises Refusal `unauthorized` if the player was erased meanwhile.
+        Raises Refusal `unauthorized` if the token has expired meanwhile.
         """
         recovery = token_urlsafe(TOKEN_BYTES)
-        if not self.directory.set_recovery(player.id, digest(recovery)):
+        if not self.directory.renew_recovery(token, digest(recovery)):
             raise _gone()
         return recovery
 
-    def erase(self, player: RegisteredPlayer) -> None:
+    def erase(self, player: RegisteredPlayer, token: str | None) -> None:
         """
         Erase a player: name and tokens are deleted, the logs stay valid.
 
+        Without the player's token only the operator may do so, whose role is the database's owner.
+
         The player leaves all tables. A hand dealt at the same moment either comes first, and
         the erasure is refused, or is itself refused: both lock the player's row. Raises
-        Refusal `hand-running` during a hand.
+        Refusal `hand-running` during a hand, `unauthorized` if the token has expired meanwhile.
         """
         if self.directory.standing(player.id).running:
             raise _hand_running()
         self._leave_tables(player)
         try:
-            self.directory.erase_player(player.id, self.world.now())
+            if token is None:
+                self.directory.erase_player(player.id, self.world.now())
+            elif not self.directory.erase(token, self.world.now()):
+                raise _gone()
         except HandRunning:
             raise _hand_running() from None
         self._leave_tables(player)  # joined meanwhile; from now on the player can join none

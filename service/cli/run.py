@@ -165,7 +165,13 @@ def _get(port: int | None, path: str) -> tuple[str | None, str]:
 @click.option(
     "--check", is_flag=True, help="Change nothing; only report whether the schema is current."
 )
-def migrate(database_url: str, *, check: bool) -> int:
+@click.option(
+    "--finish",
+    is_flag=True,
+    help="When no process of an earlier release runs any more: also revoke the functions that only "
+    "they call. With these a stolen connection of the service could take over accounts.",
+)
+def migrate(database_url: str, *, check: bool, finish: bool) -> int:
     """
     Apply missing migrations, functions and privileges to a database.
 
@@ -181,6 +187,8 @@ def migrate(database_url: str, *, check: bool) -> int:
 
     try:
         (migrations.check if check else migrations.migrate)(database_url)
+        if finish and not check:
+            migrations.finish(database_url)
     except (DatabaseError, ValueError, RuntimeError, OSError) as error:
         raise click.ClickException(" ".join(why(error).split())) from None
     click.echo("the schema is current")

@@ -41,7 +41,7 @@ from service.runtime.config import (
 )
 from service.runtime.telemetry import SHARED_FOLDER
 from service.startup_checks import redis_fault
-from service.store.migrate import LaterSchema, migrate, service_url
+from service.store.migrate import LaterSchema, finish, migrate, service_url
 
 _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds before an ended program is restarted
 _START_ATTEMPTS = 3  # of a program; one that is killed once does not end the service
@@ -209,7 +209,7 @@ class Servers:
         is used, and only the triggers keep the record append-only.
         """
         url = address or self._start(EmbeddedPostgres(self._data))
-        _migrate(url)
+        _migrate(url, alone=address is None)
         as_service = service_url(url)
         return as_service if _accepts(as_service) else url
 
@@ -345,9 +345,12 @@ def _accepts(url: str) -> bool:
     return True
 
 
-def _migrate(database_url: str) -> None:
+def _migrate(database_url: str, *, alone: bool) -> None:
+    """Migrate a database; `alone` states that no process of an earlier release uses it."""
     try:
         migrate(database_url)
+        if alone:
+            finish(database_url)
     except LaterSchema as error:
         print(f"not migrated: {_one_line(error)}", file=sys.stderr, flush=True)
     except psycopg.OperationalError as error:

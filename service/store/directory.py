@@ -54,7 +54,12 @@ class CustomRuleset:
 
 
 class PlayerRepository(Repository):
-    """Players: their tokens, their records and their rulesets."""
+    """
+    Players: their tokens, their records and their rulesets.
+
+    What a player does to the own account takes the token or code itself, which the database hashes:
+    a connection of the service alone cannot do it (sql/functions/renew_token.sql).
+    """
 
     def create_player(
         self, *, player: UUID, name: str, token_hash: bytes, recovery_hash: bytes, at: datetime
@@ -70,29 +75,41 @@ class PlayerRepository(Repository):
         """Return the player with this token; None if no player has it."""
         return self._first(_player, "player_by_token", token_hash)
 
-    def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
-        """Replace the token of a player; return whether the player exists and is not erased."""
-        return bool(self._write("rotate_token", player, token_hash))
+    def renew_token(self, token: str, new_hash: bytes) -> bool:
+        """Replace a token; return whether it was valid."""
+        return self._write("renew_token", token, new_hash) is not None
 
-    def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
-        """Replace the token of the player with this recovery code; return the id or None."""
-        found = self._write("recover_player", recovery_hash, token_hash)
+    def recover(self, code: str, new_hash: bytes) -> UUID | None:
+        """Replace the token of the player with a recovery code; return the id or None."""
+        found = self._write("recover_account", code, new_hash)
         return found if isinstance(found, UUID) else None
 
-    def set_name(self, player: UUID, name: str) -> bool:
-        """Set the name of a player; return whether the player exists and is not erased."""
-        return bool(self._write("set_name", player, name))
+    def renew_recovery(self, token: str, new_hash: bytes) -> bool:
+        """Replace the recovery code of the player with a token; return whether it is valid."""
+        return self._write("renew_recovery", token, new_hash) is not None
 
-    def set_recovery(self, player: UUID, recovery_hash: bytes) -> bool:
-        """Replace the recovery code; return whether the player exists and is not erased."""
-        return bool(self._write("set_recovery", player, recovery_hash))
+    def rename(self, token: str, name: str) -> bool:
+        """Set the name of the player with a token; return whether it is valid."""
+        return self._write("rename_by_token", token, name) is not None
 
-    def erase_player(self, player: UUID, at: datetime) -> bool:
+    def erase(self, token: str, at: datetime) -> bool:
         """
-        Delete name, token and stored answers; return whether there was something to delete.
+        Delete name, token and answers of the player with a token; return whether it is valid.
 
         Raises HandRunning, and deletes nothing, while the player sits in a running hand.
         """
+        return self._write("erase_by_token", token, at) is not None
+
+    def revoke_token(self, player: UUID, token_hash: bytes) -> bool:
+        """
+        Replace the token of any player; return whether the player exists and is not erased.
+
+        Only for the owner of the database, as is `erase_player`.
+        """
+        return bool(self._write("rotate_token", player, token_hash))
+
+    def erase_player(self, player: UUID, at: datetime) -> bool:
+        """Erase any player, as `erase` does; return whether there was something to delete."""
         return bool(self._write("erase_player", player, at))
 
     def erased_players(self, *, since: datetime | None) -> Sequence[Erasure]:

@@ -83,6 +83,17 @@ def migrate(database_url: str, *, folder: Path = SQL) -> None:
         bring_forward(connection, folder)
 
 
+def finish(database_url: str) -> None:
+    """
+    Revoke from the service's role what only processes of earlier releases need; as the owner.
+
+    They have to be stopped: afterwards they cannot change or erase accounts. A database that no
+    earlier release has used needs it not.
+    """
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        connection.execute(query("finish_upgrade"))
+
+
 def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path = SQL) -> None:
     """Do the work of `migrate` within the caller's transaction."""
     apply_bookkeeping(connection)

@@ -6,6 +6,8 @@
 --
 -- The player's stored answers and texts in disputes are deleted too. The streams keep commitments
 -- to these texts, which reveal nothing without the salt.
+--
+-- Called by erase_by_token and purge_players, and by the operator.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

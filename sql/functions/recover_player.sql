@@ -1,4 +1,6 @@
--- recover_player: give the player with a recovery code a new token; returns the player or null.
+-- recover_player: recover_account by the hash of the code.
+--
+-- Only for processes of earlier releases: remove after 2027-05-31.
 CREATE OR REPLACE FUNCTION recover_player(recovery bytea, token bytea) RETURNS uuid
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

@@ -1,6 +1,6 @@
 -- rename_player: set the name of a player; returns false for an unknown or erased one.
 --
--- Only the owner of the database may call it; see set_name.
+-- Only the owner of the database may call it; see rename_by_token.
 CREATE OR REPLACE FUNCTION rename_player(player uuid, new_name text) RETURNS boolean
 LANGUAGE sql SET search_path = public, pg_temp
 AS $$

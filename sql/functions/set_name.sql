@@ -1,8 +1,6 @@
--- set_name: set a player's name at the player's own request.
+-- set_name: set the name of a player; returns false for an unknown or erased one.
 --
--- Returns false for an unknown or erased player.
---
--- Operators use rename_player, which the service may not execute; the trail records their actions.
+-- Only for processes of earlier releases: remove after 2027-05-31.
 CREATE OR REPLACE FUNCTION set_name(player uuid, new_name text) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

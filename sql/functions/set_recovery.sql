@@ -1,4 +1,6 @@
 -- set_recovery: replace the recovery code of a player; returns false for an unknown or erased one.
+--
+-- Only for processes of earlier releases: remove after 2027-05-31.
 CREATE OR REPLACE FUNCTION set_recovery(player uuid, recovery bytea) RETURNS boolean
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

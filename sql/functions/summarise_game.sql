@@ -1,7 +1,8 @@
 -- summarise_game: set the columns of a game's summary row that `summary` names, and its version.
 --
--- The first append with a summary inserts the row; `seats` replaces all seats. Their players are
--- locked (hold_players), so no hand is dealt to a player who is erased at the same moment.
+-- The first append with a summary inserts the row and its seats, which never change: a seat shows its
+-- cards to its player. Their players are locked (hold_players), so no hand is dealt to a player who is
+-- erased at the same moment. SH400 for seats in a later append.
 --
 -- The columns are read from the catalogue, which takes 0.4 ms. So only append_game_move, the shorter
 -- path of an ordinary move, names the columns that a move sets.
@@ -31,11 +32,13 @@ BEGIN
     END IF;
 
     IF fields -> 'seats' IS NOT NULL THEN
+        IF updated > 0 THEN
+            RAISE EXCEPTION 'the seats of game % never change', game USING ERRCODE = 'SH400';
+        END IF;
         PERFORM hold_players(ARRAY(
             SELECT r.player_id FROM jsonb_populate_recordset(NULL::game_seats, fields -> 'seats') r
             WHERE r.player_id IS NOT NULL
         ));
-        DELETE FROM game_seats s WHERE s.game_id = game;
         INSERT INTO game_seats (game_id, seat, kind, bot, player_id)
         SELECT game, r.seat, r.kind, r.bot, r.player_id
         FROM jsonb_populate_recordset(NULL::game_seats, fields -> 'seats') r;

@@ -253,7 +253,8 @@ def test_a_secret_is_never_replaced(store: EventStore) -> None:
 
 
 def test_each_outbox_row_is_claimed_once_by_topic_and_age(store: EventStore) -> None:
-    rows = [OutboxRow(stream=uuid4(), version=1, topic=topic) for topic in ("game", "game", "log")]
+    topics = ("game", "game", "another", "log", "statistics")
+    rows = [OutboxRow(stream=uuid4(), version=1, topic=topic) for topic in topics]
     for row in rows:
         store.commit(commit(append(row.stream, b"a"), outbox=(row,)))
     before = datetime.now(UTC) - timedelta(days=1)
@@ -263,4 +264,6 @@ def test_each_outbox_row_is_claimed_once_by_topic_and_age(store: EventStore) -> 
     assert len(first) == 1
     assert {*first, *rest} == set(rows[:2])
     assert not store.claim_outbox(topic="game", limit=9, older_than=LATER)
-    assert list(store.claim_outbox(topic="log", limit=9, older_than=LATER)) == [rows[2]]
+    assert list(store.claim_outbox(topic="another", limit=9, older_than=LATER)) == [rows[2]]
+    for topic in ("log", "statistics"):  # deleted with what they ask for, not claimed
+        assert not store.claim_outbox(topic=topic, limit=9, older_than=LATER)

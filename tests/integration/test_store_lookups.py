@@ -7,12 +7,13 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from service.application.calls import digest
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.lookups import Lookup, LookupResult, PostgresLookups
 from service.store.postgres_events import PostgresStore
 from tests.changed import replace
-from tests.streams import FIRST, append, commit, new_game, new_table, register, unlinked
+from tests.streams import FIRST, append, commit, new_game, new_table, register, token_of, unlinked
 
 
 class Recorded(Database):
@@ -55,7 +56,7 @@ def test_both_lookups_of_a_game_are_equal(
 ) -> None:
     directory, store = Directory(database), PostgresStore(database)
     player = register(directory)
-    token = None if known is None else b"t" + (player.bytes if known else uuid4().bytes)
+    token = None if known is None else digest(token_of(player if known else uuid4()))
     game = new_game(store)
     store.commit(
         commit(append(game, b"a", b"b", expected=1, after=store, summary={"back": [0, 1]}))

@@ -9,8 +9,13 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from service.store.migrate import SERVICE, service_url
+from service.store.database import Database, query
+from service.store.directory import Directory
+from service.store.events import StoreError
+from service.store.migrate import SERVICE, finish, migrate, service_url
+from service.store.postgres_events import PostgresStore
 from tests.contract.conftest import address_of_service
+from tests.streams import append, bot, commit, new_game, person, register
 
 Connection = psycopg.Connection[tuple[Any, ...]]
 NOT_ALLOWED = "42501"
@@ -85,6 +90,12 @@ def test_other_statements_are_refused_to_the_role_of_the_service(service: Connec
         "SELECT archive_stream(gen_random_uuid(), sha256(''))",
         "SELECT note_act(now(), 'nobody', 'erase', NULL, 'done')",
         "SELECT rename_player(gen_random_uuid(), 'Ann')",
+        "SELECT rotate_token(gen_random_uuid(), sha256('t'))",
+        "SELECT recover_player(sha256('code'), sha256('t'))",
+        "SELECT set_recovery(gen_random_uuid(), sha256('code'))",
+        "SELECT set_name(gen_random_uuid(), 'Ann')",
+        "SELECT erase_player(gen_random_uuid(), now())",
+        "SELECT record_refusal(gen_random_uuid(), now(), 0, '1', 'x')",
         "SELECT append_stream('{}')",
         "SELECT open_stream(gen_random_uuid(), 'game', 1, sha256(''))",
         "SELECT keep_answer('{}')",
@@ -97,6 +108,80 @@ def test_other_statements_are_refused_to_the_role_of_the_service(service: Connec
     ]
     for statement in statements:
         assert refused(service, statement), statement
+
+
+def test_a_connection_of_the_service_does_not_take_over_an_account(
+    service: Connection, database_url: str
+) -> None:
+    """It reads the hashes of tokens and codes, and no function accepts a hash in their place."""
+    database = Database(database_url)
+    player = register(Directory(database))
+    database.close()
+    row = service.execute(
+        "SELECT encode(token_hash, 'hex'), encode(recovery_hash, 'hex') FROM players"
+        " WHERE player_id = %s",
+        (player,),
+    ).fetchone()
+    assert row is not None
+    signatures = service.execute(
+        "SELECT p.oid::regproc::text, p.proargtypes::regtype[]::text[] FROM pg_proc p"
+        " WHERE p.pronamespace = 'public'::regnamespace AND p.pronargs <= 2"
+        " AND has_function_privilege(p.oid, 'EXECUTE')"
+    ).fetchall()
+    names = {name for name, _ in signatures}
+    assert {"renew_token", "recover_account", "renew_recovery", "rename_by_token"} <= names
+    for name in ("renew_token", "recover_account", "renew_recovery"):
+        for known in (*row, *(f"\\x{one}" for one in row)):
+            assert service.execute(
+                f"SELECT {name}(%s, sha256('stolen'))".encode(), (known,)
+            ).fetchone() == (None,)
+    assert service.execute(
+        "SELECT count(*) FROM players WHERE token_hash = sha256('stolen')"
+    ).fetchone() == (0,)
+
+
+FOR_EARLIER = (
+    "rotate_token(uuid, bytea)",
+    "recover_player(bytea, bytea)",
+    "erase_player(uuid, timestamptz)",
+    "set_name(uuid, text)",
+    "set_recovery(uuid, bytea)",
+    "record_refusal(uuid, timestamptz, integer, text, bytea)",
+)
+
+
+def test_the_end_of_an_upgrade_revokes_what_only_earlier_releases_call(
+    owner: Connection, service: Connection, database_url: str
+) -> None:
+    """A database on which an earlier release has run keeps its grants until then."""
+    for one in FOR_EARLIER:
+        owner.execute(f"GRANT EXECUTE ON FUNCTION {one} TO {SERVICE}".encode())
+
+    def granted() -> list[str]:
+        found = "SELECT has_function_privilege(%s, 'EXECUTE')"
+        return [one for one in FOR_EARLIER if service.execute(found, (one,)).fetchone() == (True,)]
+
+    migrate(database_url)
+    assert granted() == list(FOR_EARLIER)
+    assert service.execute(query("upgrade_finished")).fetchone() == (False,)
+    finish(database_url)
+    assert granted() == []
+    assert service.execute(query("upgrade_finished")).fetchone() == (True,)
+
+
+def test_the_players_of_a_game_never_change(database_url: str) -> None:
+    """A seat shows its hidden cards to its player: another row would show them to another one."""
+    database = Database(address_of_service(database_url))
+    directory, store = Directory(database), PostgresStore(database)
+    ann, eve = register(directory), register(directory)
+    game = new_game(store, seats=[person(0, ann), bot(1)])
+    stolen = {"status": "playing", "seats": [person(0, eve), bot(1)]}
+    with pytest.raises(StoreError):
+        store.commit(commit(append(game, b"a", expected=1, after=store, summary=stolen)))
+    row = directory.game(game)
+    assert row is not None
+    assert row.seats[0].player == ann
+    database.close()
 
 
 def test_the_role_of_the_service_cannot_read_the_operator_log(service: Connection) -> None:

@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from service.application.calls import digest
 from service.shx.canonical import parse_time
 from service.store.database import as_json
 from service.store.directory import CustomRuleset, Directory, Erasure, Standing, StoredPlayer
@@ -79,7 +80,15 @@ class MemoryPlayers:
                 (p.player for p in self._people.values() if p.token_hash == token_hash), None
             )
 
-    def rotate_token(self, player: UUID, token_hash: bytes) -> bool:
+    def _player_of(self, token: str) -> UUID | None:
+        found = self.player_by_token(digest(token))
+        return None if found is None else found.id
+
+    def renew_token(self, token: str, new_hash: bytes) -> bool:
+        player = self._player_of(token)
+        return player is not None and self.revoke_token(player, new_hash)
+
+    def revoke_token(self, player: UUID, token_hash: bytes) -> bool:
         with self._people_lock:
             person = self._people.get(player)
             if person is None or person.player.erased_at is not None:
@@ -87,29 +96,34 @@ class MemoryPlayers:
             self._people[player] = replace(person, token_hash=token_hash)
             return True
 
-    def recover(self, recovery_hash: bytes, token_hash: bytes) -> UUID | None:
+    def recover(self, code: str, new_hash: bytes) -> UUID | None:
         with self._people_lock:
             for player, person in self._people.items():
-                if person.recovery_hash == recovery_hash:
-                    self._people[player] = replace(person, token_hash=token_hash)
+                if person.recovery_hash == digest(code):
+                    self._people[player] = replace(person, token_hash=new_hash)
                     return player
         return None
 
-    def set_name(self, player: UUID, name: str) -> bool:
+    def rename(self, token: str, name: str) -> bool:
+        player = self._player_of(token)
+        if player is None:
+            return False
         with self._people_lock:
-            person = self._people.get(player)
-            if person is None or person.player.erased_at is not None:
-                return False
+            person = self._people[player]
             self._people[player] = replace(person, player=replace(person.player, name=name))
-            return True
+        return True
 
-    def set_recovery(self, player: UUID, recovery_hash: bytes) -> bool:
+    def renew_recovery(self, token: str, new_hash: bytes) -> bool:
+        player = self._player_of(token)
+        if player is None:
+            return False
         with self._people_lock:
-            person = self._people.get(player)
-            if person is None or person.player.erased_at is not None:
-                return False
-            self._people[player] = replace(person, recovery_hash=recovery_hash)
-            return True
+            self._people[player] = replace(self._people[player], recovery_hash=new_hash)
+        return True
+
+    def erase(self, token: str, at: datetime) -> bool:
+        player = self._player_of(token)
+        return player is not None and self.erase_player(player, at)
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         self._store.mark_erased(player)

@@ -112,7 +112,7 @@ def test_no_player_is_erased_during_a_hand(
     services: Services, ada: RegisteredPlayer, silent: UUID
 ) -> None:
     with pytest.raises(Refusal) as refused:
-        services.players.erase(ada)
+        services.players.erase(ada, None)
     assert refused.value.code == "hand-running"
     assert services.players.public(ada.id)["name"] == "Ada"
 
@@ -125,7 +125,7 @@ def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
     game = open_game(services, ada, ("me", "open"), guests=(grace,))
     post(services, grace, game, {"type": "forfeit"})
     before = lines_of(services, game)
-    services.players.erase(grace)
+    services.players.erase(grace, answer["token"])
     for process in (services, deployment.process()):
         assert process.players.by_token(answer["token"]) is None
         assert lines_of(process, game) == before
@@ -141,7 +141,7 @@ def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
 
 def test_the_recovery_code_of_an_erased_player_is_invalid(services: Services) -> None:
     answer = services.players.register("Grace")
-    services.players.erase(RegisteredPlayer(id=UUID(answer["id"]), name="Grace"))
+    services.players.erase(RegisteredPlayer(id=UUID(answer["id"]), name="Grace"), answer["token"])
     with pytest.raises(Refusal) as refused:
         services.players.recover(answer["recovery"])
     assert refused.value.code == "unauthorized"
@@ -152,7 +152,7 @@ def test_an_erased_player_leaves_seats_between_hands(
 ) -> None:
     game = open_game(services, ada, ("me", {"bot": "lowest"}))
     post(services, ada, game, {"type": "forfeit"})
-    services.players.erase(ada)
+    services.players.erase(ada, None)
     view = orjson.loads(services.games.view(Caller(), game)[0])
     table = services.tables.view(Caller(), UUID(view["table"]))[0]
     assert (table["seats"][0]["kind"], table["status"]) == ("open", "open")
