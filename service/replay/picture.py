@@ -9,6 +9,7 @@ picture has the first cards and the count.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -16,11 +17,12 @@ from math import ceil
 from textwrap import wrap
 from typing import Final
 
-from service.domain.cards import HIDDEN, JOKER, Card, rank_of
+from service.domain.cards import HIDDEN, Card
 from service.domain.commands import Seat
 from service.domain.events import CardsPlayed, CardsThrown, Event
 from service.domain.game import Game, SeatState, Status
 from service.replay.captions import Wording, ordinal
+from service.replay.deck import card_id, symbol
 from service.replay.frames import Frame
 
 WIDTH: Final = 1200
@@ -42,8 +44,7 @@ _LINE: Final = 88
 """Characters in a line of the sentence; it has at most two."""
 
 _FELT, _INK, _QUIET, _GLOW = "#14532d", "#f4f7f0", "#b9d3c1", "#ffd166"
-_PAPER, _RED, _BLACK, _BACK = "#ffffff", "#b3261e", "#1d2420", "#2b4c8c"
-_SUITS: Final = {"c": "♣", "d": "♦", "h": "♥", "s": "♠"}
+_USES: Final = re.compile(r'<use href="#([^"]+)"')
 _FONT: Final = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 
 
@@ -61,12 +62,20 @@ def picture(frame: Frame) -> str:
     """Return the table of a frame as SVG: each seat, the stock, the pile and the sentence."""
     game, size = frame.game, f'width="{WIDTH}" height="{HEIGHT}"'
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" {size}'
+    drawn = "\n".join(
+        [
+            *(_seat(game, seat, box) for seat, box in enumerate(_boxes(len(game.seats)))),
+            *_middle(game, _laid(frame.event)),
+        ]
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" font-family="{_FONT}">',
         f"<title>{escape(frame.caption)}</title>",
         f'<rect {size} fill="{_FELT}"/>',
-        *(_seat(game, seat, box) for seat, box in enumerate(_boxes(len(game.seats)))),
-        *_middle(game, _laid(frame.event)),
+        "<defs>",
+        *(symbol(identity) for identity in sorted(set(_USES.findall(drawn)))),
+        "</defs>",
+        drawn,
         *_sentence(frame.caption),
         "</svg>\n",
     ]
@@ -207,26 +216,11 @@ def _row(cards: Sequence[Card], x: float, y: float, width: float, room: float) -
 
 
 def _card(card: Card, x: float, y: float, width: float, edge: str | None = None) -> str:
-    """Return a card with rank and suit in its corner and its middle, or a back."""
-    height, line = width * 1.4, f' stroke="{edge or "#00000055"}" stroke-width="{4 if edge else 1}"'
-    rect = (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" '
-        f'rx="{width * 0.09:.1f}" fill="{_BACK if card == HIDDEN else _PAPER}"{line}/>'
-    )
-    if card == HIDDEN:
-        return (
-            f'{rect}<rect x="{x + width * 0.12:.1f}" y="{y + width * 0.12:.1f}" '
-            f'width="{width * 0.76:.1f}" height="{height - width * 0.24:.1f}" '
-            f'rx="{width * 0.06:.1f}" fill="none" stroke="#ffffff" stroke-opacity="0.6"/>'
-        )
-    rank, suit = rank_of(card), _SUITS.get(card[1], "★")
-    fill = _RED if card[1] in "dh" else _BLACK
-    shown = "★" if rank == JOKER else "10" if rank == "T" else rank
-    corner = _text(x + width * 0.07, y + width * 0.42, shown, size=width * 0.4, fill=fill)
-    pip = _text(
-        x + width / 2, y + height * 0.86, suit, size=width * 0.62, fill=fill, anchor="middle"
-    )
-    return rect + corner + pip
+    """Return a card of the deck, or a back, with an edge in a colour."""
+    size = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{width * 1.4:.1f}"'
+    line = f'fill="none" stroke="{edge}" stroke-width="4"'
+    around = f'<rect {size} rx="{width * 0.09:.1f}" {line}/>' if edge else ""
+    return f'<use href="#{card_id(card)}" {size}/>{around}'
 
 
 def _hole(x: float, y: float, width: float) -> str:

@@ -7,8 +7,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from service.domain.cards import HIDDEN
+from service.domain.cards import HIDDEN, Card
 from service.domain.view import ALL, Viewer
+from service.replay.deck import card_id, symbol
 from service.replay.frames import Frame, frames, frames_of
 from service.replay.history import steps_of
 from service.replay.picture import SPELLED, picture
@@ -38,7 +39,18 @@ def test_a_picture_of_any_moment_is_small_and_needs_nothing_else(identity: str) 
         assert len(drawn.encode()) < MOST_BYTES
         root = ET.fromstring(drawn)
         names = {element.tag.removeprefix(SVG) for element in root.iter()}
-        assert names <= {"svg", "title", "rect", "text", "path", "g", "defs", "symbol", "use"}
+        assert names <= {
+            "svg",
+            "title",
+            "rect",
+            "circle",
+            "text",
+            "path",
+            "g",
+            "defs",
+            "symbol",
+            "use",
+        }
         attributes = {name for element in root.iter() for name in element.attrib}
         assert not {"style", "class", "onload"} & attributes
         assert not re.search(r"(?:href|src)=\"(?!#)|url\((?!#)", drawn)
@@ -59,7 +71,9 @@ def test_a_hand_that_the_viewer_does_not_see_is_drawn_as_backs() -> None:
         for hand in (("Kh",) * 3, (HIDDEN,) * 3)
     )
     assert shown != hidden
-    assert hidden.count('fill="#2b4c8c"') == shown.count('fill="#2b4c8c"') + 3
+    assert hidden.count('<use href="#back"') == shown.count('<use href="#back"') + 3
+    assert 'id="card-Kh"' in shown
+    assert 'id="card-Kh"' not in hidden, "a picture defines only the cards that it shows"
 
 
 def test_a_hand_of_fifty_cards_is_drawn_as_twelve_with_the_number() -> None:
@@ -79,3 +93,12 @@ def test_the_sentence_is_that_of_the_moment_and_has_at_most_two_lines() -> None:
         assert texts(picture(frame))[-1] in frame.caption
     long = replace(frame, caption="a very long sentence " * 40)
     assert sum("very long" in text for text in texts(picture(long))) == 2
+
+
+def test_each_card_of_the_deck_has_a_drawing_of_its_own() -> None:
+    cards = [Card(rank + suit) for rank in "23456789TJQKA" for suit in "cdhs"]
+    ids = [card_id(card) for card in [*cards, Card("X1"), HIDDEN]]
+    drawn = [symbol(one).partition(">")[2] for one in ids]
+    assert len(set(ids)) == len(set(drawn)) == 54
+    assert all(ET.fromstring(symbol(one)).attrib["id"] == one for one in ids)
+    assert card_id(Card("7c/2")) == card_id(Card("7c")) and card_id(Card("X2")) == "card-X"

@@ -4,10 +4,11 @@
  * All parts show one view, so the replay can show any version.
  */
 
-import { brief, picture, printed, sorted, spelled } from "./cards.js";
+import { brief, printed, sorted, spelled } from "./cards.js";
 import { askText, demandText, seatName } from "./captions.js";
 import { find, h, replace, svg } from "./dom.js";
 import { listed, t } from "./i18n.js";
+import { picture } from "./pictures.js";
 
 /** Maximum number of top cards of the pile that are pictured; the count and the list on request are of all cards. */
 const SHOWN = 5;

@@ -5,9 +5,10 @@
  */
 
 import { caption, demandText, moveInWords } from "./captions.js";
-import { picture, sorted, spelled } from "./cards.js";
+import { sorted, spelled } from "./cards.js";
 import { h } from "./dom.js";
 import { listed, t } from "./i18n.js";
+import { picture } from "./pictures.js";
 import { secondsText } from "./timeline.js";
 
 /**

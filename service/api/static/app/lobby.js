@@ -2,9 +2,9 @@
 
 import { Problem, get, identity, post } from "./api.js";
 import { seatName } from "./captions.js";
-import { picture } from "./cards.js";
 import { find, h, replace } from "./dom.js";
 import { listed, moment, start, t } from "./i18n.js";
+import { picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";

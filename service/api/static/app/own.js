@@ -3,11 +3,12 @@
  */
 
 import { demandText, moveInWords, seatName } from "./captions.js";
-import { brief, button, picture, printed, rankOf, sorted, spelled } from "./cards.js";
+import { brief, printed, rankOf, sorted, spelled } from "./cards.js";
 import { find, h } from "./dom.js";
 import { guide } from "./guide.js";
 import { listed, t } from "./i18n.js";
 import { chosenAfter, dependent, inPairs, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
+import { button, picture } from "./pictures.js";
 
 const DRAG = 8; // pixels before a press becomes a drag
 

@@ -4,10 +4,11 @@
  * The moving pictures lie in a layer of their own above the page; without motion the same time passes.
  */
 
-import { picture, rankOf, spelled } from "./cards.js";
+import { rankOf, spelled } from "./cards.js";
 import { find, h, reducesMotion } from "./dom.js";
 import { t } from "./i18n.js";
 import { turnedCard } from "./moves.js";
+import { picture } from "./pictures.js";
 import { rest } from "./story.js";
 
 /** @typedef {import("./story.js").Entry} Entry */
