@@ -20,6 +20,7 @@ from service.api.context import services
 from service.api.conventions.caching import immutable, revalidated
 from service.api.conventions.security_headers import PAGE_POLICY, SCRIPT_POLICY
 from service.application.errors import not_found
+from service.replay.deck import drawings
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
 from service.rulesets.rules_page import COMMON_TITLE, rules_page
@@ -246,16 +247,50 @@ def robots() -> Response:
 
 
 @pages.get("/favicon.ico")
+@pages.get("/icon.svg")
 def icon() -> Response:
-    """Return the picture that browsers request for an address which is no page."""
-    return revalidated(Response(ICON, content_type="image/svg+xml"))
+    """Return the icon: the mark on felt. Browsers request favicon.ico for what is no page."""
+    return revalidated(Response(_icon(), content_type="image/svg+xml"))
 
 
-ICON = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><text x="1" y="14" '
-    'font-size="16">\u2660</text></svg>'
-)
-"""A spade."""
+@pages.get("/manifest.webmanifest")
+def manifest() -> Response:
+    """Return the description with which a browser installs the site; it starts at the lobby."""
+    return revalidated(Response(orjson.dumps(MANIFEST), content_type="application/manifest+json"))
+
+
+MANIFEST = {
+    "id": "/",
+    "name": "Shithead",
+    "short_name": "Shithead",
+    "description": "The card game, with a record that anybody can check.",
+    "start_url": "/",
+    "display": "standalone",
+    "background_color": "#14532d",
+    "theme_color": "#14532d",
+    "icons": [
+        {"src": "/icon.svg", "sizes": "any", "type": "image/svg+xml", "purpose": purpose}
+        for purpose in ("any", "maskable")
+    ],
+}
+
+
+def mark() -> Markup:
+    """Return the mark of the game, a paper bag, as SVG for a template."""
+    shapes = "".join(
+        f'<path class="bag-{colour}" d="{path}"/>' for colour, path in drawings()["mark"].items()
+    )
+    return Markup(f'<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">{shapes}</svg>')  # noqa: S704 - our own
+
+
+def _icon() -> str:
+    paper, ink = (drawings()["mark"][colour] for colour in ("paper", "ink"))
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 64 64" width="512" height="512">'
+        '<rect width="64" height="64" fill="#14532d"/>'
+        '<g transform="translate(12.8 12.4) scale(1.2)">'
+        f'<path fill="#e9cfa0" d="{paper}"/><path fill="#3b2a16" d="{ink}"/></g></svg>'
+    )
 
 
 @pages.get("/verify/worker.js")
@@ -399,11 +434,12 @@ def guard_texts() -> str:
 
 
 def register_assets(app: Flask) -> None:
-    """Serve the files; templates get `asset(path)`, `t(key)`, `plain(key)` and `guard_texts()`."""
+    """Serve the files; templates get `asset(path)`, `t(key)`, `plain(key)`, `mark()` and more."""
     app.add_template_global(lambda path: loaded_assets().address(path), "asset")
     app.add_template_global(translatable, "t")
     app.add_template_global(lambda key: escape(strings()[key]), "plain")
     app.add_template_global(guard_texts, "guard_texts")
+    app.add_template_global(mark, "mark")
     app.register_blueprint(assets)
 
 

@@ -39,6 +39,7 @@ APPS = (
     "/statistics",
 )
 PAGES = (*APPS, *TEXTS)
+STYLES = {path.name: path.read_text("utf-8") for path in FOLDER.rglob("*.css")}
 
 
 class Page(HTMLParser):
@@ -336,6 +337,27 @@ def test_addresses_that_people_guess_lead_to_a_page(world: World, ada: Person) -
     assert "Disallow: /v1/" in robots.text
     assert world.get("/favicon.ico").mimetype == "image/svg+xml"
     assert problem_of(world.get("/v1/games/")) == "not-found", "a redirect is not in the document"
+
+
+def test_the_site_can_be_installed_and_starts_at_the_lobby(world: World) -> None:
+    page = Page(world.get("/").text)
+    assert {"/icon.svg", "/manifest.webmanifest"} <= set(page.links)
+    answer = world.get("/manifest.webmanifest")
+    assert answer.mimetype == "application/manifest+json"
+    manifest = json.loads(answer.text)
+    assert (manifest["start_url"], manifest["display"]) == ("/", "standalone")
+    for icon in manifest["icons"]:
+        assert world.get(icon["src"]).mimetype == icon["type"]
+
+
+def test_every_size_of_text_is_one_of_the_scale() -> None:
+    """Sizes relative to a text around are allowed, and those of plots in pixels."""
+    scale = set(re.findall(r"--(\w+): [^;]*;", re.search(r"--tiny.*", STYLES["style.css"])[0]))
+    for name, text in STYLES.items():
+        for size in re.findall(r"font-size: ([^;}]+)", text):
+            used = re.findall(r"var\(--(\w+)\)", size)
+            assert set(used) <= scale and (used or size.endswith(("em", "px"))), (name, size)
+            assert not re.fullmatch(r"[\d.]+rem", size), (name, size)
 
 
 @pytest.mark.parametrize("path", ["/nothing", "/rules/nothing", "/docs/nothing", "/problems/x"])
