@@ -26,6 +26,7 @@ from service.application.games.queries import Games, Lists
 from service.application.games.refused_moves import Refusals
 from service.application.games.schedule import BeginTurn, ConstantTime, IdleGames, no_padding
 from service.application.games.uploads import Work, answer_here, within
+from service.application.games.what_if import WhatIf
 from service.application.handler import Handler
 from service.application.idempotency import Answers
 from service.application.players import Players
@@ -285,6 +286,7 @@ class Services:
             directory=directory,
             access_log=access_log,
         )
+        self.what_if = WhatIf(histories=histories, games=self.games, refusals=refusals)
         self.turns = Turns(
             game_cache=self.game_cache,
             moves=self.moves,

@@ -179,6 +179,9 @@ def _posted(scene: Scene, rule: str) -> Iterator[Input]:
             yield _json("running", _path(scene, rule), {})
         case "games/<uuid:game_id>/moves":
             yield from _moves(scene, rule)
+        case "games/<uuid:game_id>/what-if":
+            line = {"at": 4, "as": "all", "moves": [], "then": "greedy"}
+            yield _json(f"{SEALED}, 200 moves", _path(scene, rule, game=scene.sealed), line)
         case "games/<uuid:game_id>/disputes":
             charge = {"accused": None, "seq": 50, "charge": "wrong_deal", "statement": TEXT}
             for name, game in ((LONG, scene.long), (SEALED, scene.sealed)):

@@ -20,10 +20,12 @@ from schemas.audit import (
     ShufflesSchema,
 )
 from schemas.strict_fields import PageQuery
+from schemas.what_if import WhatIfRequestSchema, WhatIfSchema
 from service.api.context import services
 from service.api.conventions.caching import private, shared
 from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
+from service.application.calls import Caller
 
 audit = blueprint(
     "audit",
@@ -32,6 +34,11 @@ audit = blueprint(
 )
 
 GAME = "/games/<uuid:game_id>/audit"
+
+
+def _check_sealed(caller: Caller, game_id: UUID) -> None:
+    """Raise Refusal `not-found` or `sealed` before the body is validated."""
+    services().what_if.check_sealed(caller, game_id)
 
 
 @operation(
@@ -136,6 +143,30 @@ def readings(call: Call, game_id: UUID) -> Response:
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
     return private(json_response(page(items, next_)))
+
+
+@operation(
+    audit,
+    "POST",
+    "/games/<uuid:game_id>/what-if",
+    body=WhatIfRequestSchema,
+    answer=WhatIfSchema,
+    refuses=(
+        *("not-found", "sealed", "game-over"),
+        *("not-your-turn", "rule-refused", "unknown-card"),
+    ),
+    headers=(InviteHeaders,),
+    admits=_check_sealed,
+)
+def what_if(call: Call, game_id: UUID) -> Response:
+    """
+    Compute another line of a finished hand: moves that were not made, with the real deck.
+
+    With `then` bots play the line on, each from the view of its seat. The line is hypothetical:
+    nothing of it is stored, and equal requests have equal answers.
+    """
+    found = services().what_if.line(call.caller, game_id, call.body)
+    return private(json_response(found))
 
 
 statistics = blueprint(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hmac
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from schemas.moves import move_json, move_of
 from schemas.views import (
     VIEW_PARTS,
     LazySeats,
@@ -17,7 +19,8 @@ from schemas.views import (
     ViewSource,
     ruleset_json,
 )
-from service.domain.commands import Seat
+from service.domain.commands import Move as Command
+from service.domain.commands import Ready, Seat, Swap
 from service.domain.game import Game
 from service.domain.legal import legal_moves
 from service.domain.view import seen_by
@@ -77,3 +80,29 @@ _BOT_PARTS: Final[Parts] = {
 def with_settings(view: View, settings: Mapping[str, Any] | None) -> View:
     """Return a view with the settings of its ruleset, which are public."""
     return {**view, "ruleset": {**view["ruleset"], "settings": settings}}
+
+
+MAX_SWAPS: Final = 6
+"""Maximum number of swaps of a bot in the exchange; then its move is `ready`."""
+
+_LINE_SEED: Final = b"what if"
+"""In place of the bots' secret: equal lines of a hand are played on alike."""
+
+
+def every_seat(bot: Bot, facts: ViewFacts) -> Callable[[Game, Seat], Command]:
+    """
+    Return the function by which a bot makes the moves of all seats in a hypothetical line.
+
+    It sees the view of the seat that moves. `facts` have the id of the hand, which the moves
+    depend on, and the settings of its ruleset.
+    """
+    swaps = Counter[Seat]()
+
+    def choose(game: Game, seat: Seat) -> Command:
+        legal = [move_json(one) for one in legal_moves(game, seat)]
+        rng = bot_rng(_LINE_SEED, facts.id, game.version)
+        move = move_of(bot.choose(bot_view(game, seat, facts), legal, rng), seat)
+        swaps[seat] += isinstance(move, Swap)
+        return Ready(seat=seat) if swaps[seat] > MAX_SWAPS else move
+
+    return choose

@@ -281,3 +281,6 @@ GREEDY = Bot(
     strength=3,
     choose=greedy_move,
 )
+
+ON_A_LINE = MappingProxyType({bot.name: bot for bot in (GREEDY, LOWEST)})
+"""The bots that play a hypothetical line on: a hand takes them milliseconds."""

@@ -31,6 +31,7 @@ from service.cli.screen import (
     viewer_name,
 )
 from service.cli.verify import evidence_options
+from service.cli.what_if import line_transcript
 from service.domain.view import Viewer
 from service.domain.words import counted
 from service.replay.frames import marked, transcript
@@ -69,9 +70,23 @@ class NotALog(click.ClickException):
 )
 @url_option
 @click.option("--text", is_flag=True, help="Print a transcript instead.")
+@click.option(
+    "--what-if",
+    "line",
+    metavar="JSON",
+    help='Print another line of a sealed game: {"at": 41, "moves": [{"seat": 0, "move": {"type": '
+    '"pick_up"}}], "then": "greedy"}, as in POST /v1/games/{id}/what-if.',
+)
 @evidence_options
 def replay(
-    game: str, viewer: str | None, at: int, url: str, outside: VerifyOptions, *, text: bool
+    game: str,
+    viewer: str | None,
+    at: int,
+    url: str,
+    outside: VerifyOptions,
+    *,
+    text: bool,
+    line: str | None,
 ) -> int:
     """
     Go through a recorded game, turn by turn.
@@ -99,6 +114,10 @@ def replay(
     With --text, or without a terminal, the game is printed as text: equal games give
     equal text, so that two can be compared with diff.
 
+    With --what-if the transcript is that of moves that were not made, from the version `at`
+    on, with the real deck; `then` names the bot that plays on for all seats (greedy or lowest), or
+    is null. The line is hypothetical: other players might have acted differently.
+
     Exit status: 0 shown, 1 shown, but the log is invalid, or the server does not return
     the game, 2 shown, but receipts or proofs could not be checked without --server-key,
     3 a file cannot be read, or is no bundle or log.
@@ -107,6 +126,9 @@ def replay(
     viewers = _viewers(recording, viewer)
     for warning in recording.warnings:
         click.echo(f"shithead replay: {printable(warning)}", err=True)
+    if line is not None:
+        click.echo(printable_lines(line_transcript(recording, viewers[0], line)), nl=False)
+        return recording.status
     if text or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _print(recording, viewers[0])
     _play(recording, viewers, at)

@@ -99,6 +99,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/games/{game_id}/moves": {"type": "ready"},
     "POST /v1/games/{game_id}/entropy": {"value": "00" * 32},
     "POST /v1/games/{game_id}/back": {},
+    "POST /v1/games/{game_id}/what-if": {"at": 1, "as": "all", "moves": [], "then": None},
     "POST /v1/games/{game_id}/disputes": ACCUSATION,
     "POST /v1/verify": b"\n".join(sample_lines("shithead-aborted")),
     "POST /v1/disputes/{dispute_id}/statements": {"text": "So it was."},

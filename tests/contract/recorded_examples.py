@@ -336,6 +336,9 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     recorder.done("GET", f"{game}/audit")
     recorder.done("GET", f"{game}/audit/moves/{seq}")
     recorder.done("GET", f"{game}/audit/cards/{played['data']['cards'][0]}")
+    other = {"seat": played["data"]["seat"], "move": {"type": "forfeit"}}
+    line = {"at": seq, "as": "public", "moves": [other], "then": None}
+    recorder.done("POST", f"{game}/what-if", line)
     bundle = recorder.call("GET", f"{game}/evidence").get_data()
     recorder.done("POST", "/v1/verify", bundle, media="application/zip")
     recorder.done("POST", "/v1/verify", lines, media=NDJSON)

@@ -193,6 +193,35 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     expect(page.locator("#as")).to_have_value(str(move["seat"]))
 
 
+@pytest.mark.parametrize("size", ["phone", "desktop"])
+def test_another_move_is_tried_played_on_and_shared(
+    visits: Visits, service: Running, size: str
+) -> None:
+    """It is marked as hypothetical; its address shows it again, and one press leads back."""
+    moves = (api(service, f"/v1/games/{LEEDS.game}/audit/moves/{seq}") for seq in range(30, 100))
+    move = next(one for one in moves if len(one["legal"]) > 1)
+    page = opened(visits, LEEDS.game, f"?event={move['first']}&why=1", size=size)
+    page.get_by_role("button", name="Try this move").first.click()
+    line = page.locator("#now .what-if")
+    expect(line.locator(".hypothetical")).to_be_in_viewport()
+    expect(line.locator(".could button").first).to_be_in_viewport()
+    assert faults_of(page, besides=[FAR_ROWS]) == []
+    line.locator(".could button").first.click()
+    expect(line.get_by_role("button", name="Let bots play on")).to_be_visible()
+    line.get_by_role("button", name="Let bots play on").click()
+    line.get_by_role("button", name="To its end").click()
+    expect(line.locator(".what")).to_contain_text("shithead")
+    expect(page.locator("#controls")).to_be_hidden()
+    page.wait_for_url(re.compile(r"line=.*%2C1%5D"))
+    shared = visits.open(f"/replay/{page.url.rpartition('/')[2]}", size=size)
+    again = shared.locator("#now .what-if")
+    again.get_by_role("button", name="To its end").click()
+    expect(again.locator(".what")).to_contain_text("shithead")
+    again.get_by_role("button", name="Back to the hand").click()
+    expect(shared.locator("#controls")).to_be_visible()
+    wait_for_version(shared, move["first"] + 1)
+
+
 @pytest.mark.parametrize("size", ["phone", "phone on its side"])
 def test_on_a_phone_a_decision_is_a_visible_sheet(visits: Visits, size: str) -> None:
     """The page itself does not scroll; Escape closes the sheet and leads back to the button."""

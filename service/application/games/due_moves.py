@@ -31,7 +31,7 @@ from service.application.games.schedule import (
     turn_intervals,
 )
 from service.application.ports import World
-from service.bots.bot import bot_rng, with_settings
+from service.bots.bot import MAX_SWAPS, bot_rng, with_settings
 from service.bots.registry import bots
 from service.domain.commands import Command, Move, Ready, Seat, TimeOut
 from service.domain.game import Game, Status
@@ -50,9 +50,6 @@ MAX_MOVES = 200
 
 SEARCH_SECONDS = 2.0
 """Time limit of one job at a table with a bot that searches, so that other jobs wait less."""
-
-MAX_SWAPS = 6
-"""Maximum number of swaps of a bot in the exchange; then its move is `ready`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -96,6 +96,47 @@ def test_a_seats_bundle_shows_that_seats_cards_and_no_others(
     assert shithead("replay", bundle, "--as", "1")[0] == MISUSED
 
 
+def first_turn() -> int:
+    """Return the version at which the first turn begins."""
+    return next(n for n, line in enumerate(LINES, 1) if b'"type":"play_started"' in line)
+
+
+def test_another_line_is_printed_as_a_transcript(shithead: Callable[..., CommandOutput]) -> None:
+    line = {"at": first_turn(), "moves": [], "then": "lowest"}
+    status, out, err = shithead("replay", LOG, "--what-if", json.dumps(line))
+    assert (status, err) == (0, "")
+    assert out.startswith(f"Hypothetical, from version {line['at']} on")
+    assert "shithead" in out
+    assert out == shithead("replay", LOG, "--what-if", json.dumps(line))[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "--what-if"),
+        ('{"at": 1, "moves": [], "then": "expert"}', "/then"),
+        ('{"at": 99999, "moves": [], "then": null}', "does not have"),
+        ('{"at": 1, "moves": [{"seat": 9, "move": {"type": "pass"}}], "then": null}', "not have"),
+        ('{"at": 1, "moves": [{"seat": 0, "move": {"type": "pass"}}], "then": null}', "move 0"),
+    ],
+)
+def test_a_wrong_line_is_refused(
+    shithead: Callable[..., CommandOutput], line: str, why: str
+) -> None:
+    status, out, err = shithead("replay", LOG, "--what-if", line)
+    assert (status, out) == (MISUSED, "")
+    assert why in err
+
+
+def test_a_line_needs_the_seal(shithead: Callable[..., CommandOutput], tmp_path: Path) -> None:
+    running = part(tmp_path / "running.jsonl", 41)
+    line = '{"at": 1, "moves": [], "then": null}'
+    status, _, err = shithead("replay", running, "--what-if", line)
+    assert status == MISUSED
+    assert "sealed" in err
+
+
 def test_a_file_that_is_not_a_log_ends_with_3(
     shithead: Callable[..., CommandOutput], tmp_path: Path
 ) -> None:

@@ -19,6 +19,7 @@ import { secondsText } from "./timeline.js";
  * @property {(version: number, as?: string) => void} go show a version, as a viewer saw it
  * @property {(card: string) => void} follow show a card's path
  * @property {(as: string) => boolean} may whether a viewer's replay can be shown
+ * @property {((seat: number, move: Api["Move"], seq: number) => void) | null} attempt try another move before the event `seq`; null before the end of the hand
  * @property {Api["Frame"][]} frames
  * @property {(version: number, seat: number) => Api["Knowledge"] | null | undefined} knowledge the knowledge of a seat, null until it is loaded
  * @property {boolean} knows whether the knowledge is shown
@@ -77,7 +78,7 @@ export function decisionPanel(decision, replay) {
     saw && did && seat !== null ? seen(saw, first, seat, replay, who) : null,
     legal && did && saw ? section(t("replay.could", { who }), h("ul", { class: "could" }, legal.map((one) => {
       const done = isSame(one.move, did);
-      return h("li", { class: done ? "done" : "" }, [moveInWords(one.move, saw), " ", done ? h("b", null, [t("replay.did")]) : null, links(one.rules, replay)]);
+      return h("li", { class: done ? "done" : "" }, [moveInWords(one.move, saw), " ", done ? h("b", null, [t("replay.did")]) : attemptButton(seat, one.move, first, replay), links(one.rules, replay)]);
     }))) : null,
     decision.not_legal && did ? section(t("replay.not"), decision.not_legal.length
       ? h("ul", { class: "why" }, decision.not_legal.map((one) =>
@@ -89,6 +90,10 @@ export function decisionPanel(decision, replay) {
     ))),
   ];
 }
+
+/** A button that tries another move. @param {number | null} seat @param {Api["Move"]} move @param {number} seq of the decision @param {Replay} replay */
+export const attemptButton = (seat, move, seq, replay) =>
+  replay.attempt && seat !== null ? h("button", { type: "button", class: "plain", "data-key": `try ${JSON.stringify(move)}`, onclick: () => replay.attempt?.(seat, move, seq) }, [t("line.try")]) : null;
 
 /** The attempts of the seat that were refused before its move. @param {Api["Decision"]} decision @param {Api["Refused"][]} refused @param {Api["GameView"]} saw @param {Replay} replay */
 function attempts({ unproven }, refused, saw, replay) {

@@ -6,6 +6,7 @@
 
 import { get } from "./api.js";
 import { moveInWords } from "./captions.js";
+import { attemptButton } from "./decision.js";
 import { h, replace, svg } from "./dom.js";
 import { language, t } from "./i18n.js";
 import { DASHES, WIDTH, lane } from "./timeline.js";
@@ -56,7 +57,8 @@ function plot(found, length, replay) {
     h("ol", { class: "quiet" }, worst.map((one) =>
       h("li", null, [
         h("button", { type: "button", class: "plain", "data-key": `mistake ${one.first}`, onclick: () => replay.go(one.first + 1) }, [String(one.first)]),
-        ` ${replay.who(one.seat)}: ${moveInWords(one.made.move, one.saw)} ${percent(one.made.chance)} · ${moveInWords(one.best.move, one.saw)} ${percent(one.best.chance)}`,
+        ` ${replay.who(one.seat)}: ${moveInWords(one.made.move, one.saw)} ${percent(one.made.chance)} · ${moveInWords(one.best.move, one.saw)} ${percent(one.best.chance)} `,
+        attemptButton(one.seat, one.best.move, one.first, replay),
       ]),
     )),
   ];

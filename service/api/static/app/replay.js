@@ -22,6 +22,9 @@ import { stage, timeOf } from "./stage.js";
 import { pace, story } from "./story.js";
 import { figuresOf, lanes, legend, plotTable } from "./timeline.js";
 
+/** Another line of the hand; loaded when the reader tries a move. @type {ReturnType<typeof import("./what_if.js").otherLine> | null} */
+let other = null;
+
 const QUIET = 250; // milliseconds without a step before the address changes and rules are fetched
 
 const root = find("#replay");
@@ -83,6 +86,7 @@ const panelContext = () => ({
   go: (version, as = page.as) => (as === page.as ? go(version) : view(as, version)),
   follow,
   may: (as) => viewers().includes(as),
+  attempt: over() ? (seat, move, seq) => tryLine({ at: seq, moves: [{ seat, move }], then: null }) : null,
   frames: page.frames,
   knowledge: knowledgeOf,
   knows: page.knows,
@@ -92,6 +96,17 @@ const panelContext = () => ({
     panels();
   },
 });
+
+/** Show another line of the hand. @param {import("./what_if.js").Wanted} wanted */
+async function tryLine(wanted) {
+  tape.stop();
+  queue.flush();
+  const { otherLine } = await loaded(import("./what_if.js"));
+  other ??= otherLine({ id, as: () => page.as, seats: () => page.game.seats, board: (view, events) => board(named(view), events), changed: show, report });
+  await other.open(wanted);
+  if (!wide.matches) page.why = false; // there the decision covers the board
+  panels();
+}
 
 /** The text of the statements with an id; after the exchange, those about the deal are omitted if there are others. @param {string} rule */
 function statement(rule) {
@@ -121,6 +136,8 @@ async function open() {
   const card = query.get("card");
   if (card && [...find("#follow").options].some((one) => one.value === card)) follow(card);
   rules.then(showRuleset, report);
+  const line = query.get("line") && over() ? (await loaded(import("./what_if.js"))).lineOf(query.get("line")) : null;
+  if (line) await tryLine(line);
   if (!over()) await following();
 }
 
@@ -238,6 +255,7 @@ let aim = 1; // the version that is shown or about to be shown
 /** Show a version; with `moving`, one step forward is animated. @param {number} version */
 function go(version, moving = false) {
   queue.flush();
+  if (other?.isOpen()) return other.close();
   const to = clamped(version);
   aim = to;
   if (moving && to === page.version + 1 && pace() !== "off") queue.push([{ event: frameAt(to).event, view: named(frameAt(to).view) }]);
@@ -397,6 +415,11 @@ const named = (past) => ({ ...past, seats: past.seats.map((seat, at) => ({ ...se
 /** Show the present version everywhere. */
 function show() {
   const past = named(frameAt(page.version).view);
+  root.classList.toggle("trying", Boolean(other?.isOpen()));
+  if (other?.isOpen()) {
+    other.show(find("#now"));
+    return updateLater();
+  }
   board(past);
   now();
   const scrub = find("#scrub");
@@ -410,30 +433,30 @@ function show() {
   updateLater();
 }
 
-/** @param {Api["GameView"]} view with names */
-function board(view) {
+/** @param {Api["GameView"]} view with names @param {any[] | null} events of another line, which led to the view */
+function board(view, events = null) {
   const base = typeof view.as === "number" ? view.as : (own() ?? 0);
   const found = sides({ ...view, as: base }, wide.matches);
   const others = view.seats.length - 1;
   const size = sizeClass(others);
   const since = page.version - 3 * view.seats.length;
-  const recent = page.frames.slice(Math.max(0, since), page.version).map((one) => one.event);
+  const recent = events ?? page.frames.slice(Math.max(0, since), page.version).map((one) => one.event);
   const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (page.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
   const small = size === "crowd" || low.matches || (!wide.matches && others > (spacious.matches ? 5 : 3));
   const side = (/** @type {"left" | "top" | "right"} */ key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
-  root.className = `${size} ${view.status}`;
+  root.className = `${size} ${view.status}${other?.isOpen() ? " trying" : ""}`;
   showSeats(side("left"), side("top"), side("right"));
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
-  const end = done ? [...page.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
+  const end = done && !events ? [...page.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
   replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view, scene));
-  mark();
+  mark(events ? events[events.length - 1] : frameAt(page.version).event);
 }
 
-/** Highlight the cards of the event, and the followed card. */
-function mark() {
-  const data = /** @type {{cards?: string[], up?: string[], opening?: {card: string} | null}} */ (frameAt(page.version).event.data);
+/** Highlight the cards of the event, and the followed card. @param {any} event */
+function mark(event) {
+  const data = /** @type {{cards?: string[], up?: string[], opening?: {card: string} | null}} */ (event?.data ?? {});
   const moved = new Set([data.cards, data.up, data.opening?.card].flat());
   for (const element of document.querySelectorAll("#felt [data-card]")) {
     const code = element.getAttribute("data-card");
@@ -444,6 +467,7 @@ function mark() {
 
 /** Show the event in words, its time, and the statement that decides it. */
 function now() {
+  if (other?.isOpen()) return;
   const { event, at } = frameAt(page.version);
   const time = new Date(at).toLocaleTimeString(document.documentElement.lang);
   replace(
@@ -477,7 +501,8 @@ function updateLater() {
   updating = setTimeout(() => {
     const event = `event=${page.version - 1}`;
     const opened = `${page.why ? "&why=1" : ""}${page.card ? `&card=${page.card}` : ""}`;
-    history.replaceState(null, "", `?${event}&as=${page.as}${opened}${location.hash}`);
+    const line = other?.isOpen() ? `&line=${encodeURIComponent(other.address())}` : "";
+    history.replaceState(null, "", `?${event}&as=${page.as}${opened}${line}${location.hash}`);
     document.getElementById("dispute")?.setAttribute("href", `${root.dataset.dispute}?game=${id}&${event}`);
     explain().catch(report);
   }, QUIET);
