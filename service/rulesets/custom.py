@@ -20,7 +20,7 @@ from schemas.settings import (
 from service.domain.ruleset import ALL_RANKS
 from service.rulesets.catalogue import Definition, Statement, custom_options
 from service.rulesets.labels import differences, label_of, value_in_words
-from service.rulesets.spoken_of import definition_of, spoken_of
+from service.rulesets.spoken_of import Place, SpokenSettings, definition_of
 from service.rulesets.statements import model, rule_of, sections_of
 from service.rulesets.validation import Contradiction, contradictions
 from service.rulesets.without_effect import changes_without_effect, page_omits, with_neutral_values
@@ -128,15 +128,9 @@ def _described(base: Definition, settings: Tree) -> _Described:
     setting come last, so that the others have the ids that refused moves of earlier releases cite.
     """
     changed = {d.setting: d.text for d in differences(base, settings)}
-    stated = {
-        (base.rule_of(setting), section) for setting in changed for section in sections_of(setting)
-    }
-    gone = stated | spoken_of(base, changed)
-    statements = [
-        s
-        for s in base.statements
-        if (s.id, s.section) not in gone and (s.goes_with, s.section) not in gone
-    ]
+    wording = SpokenSettings.of(base)
+    stated, gone = wording.stated(changed), wording.gone(changed)
+    statements = list(wording.kept(changed))
     lost = {s.id for s in base.statements if s not in statements}
     cites = dict(base.cites)
     values = dict(leaves(settings))
@@ -154,8 +148,8 @@ def _sentences(
     base: Definition,
     settings: Tree,
     changed: Mapping[str, str],
-    stated: AbstractSet[tuple[str, str]],
-    gone: AbstractSet[tuple[str, str]],
+    stated: AbstractSet[Place],
+    gone: AbstractSet[Place],
 ) -> list[tuple[str, str]]:
     """Return the settings that no statement describes any more, each with a sentence, in order."""
     omits = page_omits(settings, base.settings({}))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -10,7 +12,7 @@ from schemas.settings import leaves, setting_kinds
 from service.domain.effects import Acts
 from service.domain.ruleset import EFFECTS, RankRule, effects_on
 from service.rulesets.catalogue import Definition
-from service.rulesets.statements import sections_of
+from service.rulesets.statements import Statement, sections_of
 
 _COVERING: Final = tuple(f"ranks.*.{code}" for code in effects_on(Acts.COVER))
 _DEMANDS: Final = tuple(name for name in setting_kinds(RankRule) if name not in EFFECTS)
@@ -68,19 +70,59 @@ _DEFINITIONS: Final[Mapping[str, str]] = {
 }
 
 
-def spoken_of(base: Definition, changed: Iterable[str]) -> set[tuple[str, str]]:
-    """Return id and section of the statements of `base` that speak of a changed setting."""
-    names = [setting.removeprefix("second_hand.") for setting in changed]
-    patterns = _patterns(base)
-    return {
-        (one.id, one.section)
-        for one in base.statements
-        if any(
-            fnmatchcase(name, pattern)
-            for pattern in (*one.about, *patterns.get((one.id, one.section), ()))
-            for name in names
+Place = tuple[str, str]
+"""Id and section of statements."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpokenSettings:
+    """The settings that the statements of a ruleset state and speak of."""
+
+    ruleset: Definition
+    patterns: Mapping[Place, AbstractSet[str]]
+
+    @classmethod
+    def of(cls, ruleset: Definition) -> SpokenSettings:
+        """Return the wording of a ruleset of the catalogue."""
+        return cls(ruleset=ruleset, patterns=_patterns(ruleset))
+
+    def stated(self, changed: Iterable[str]) -> set[Place]:
+        """Return the places that describe changed settings."""
+        rule_of = self.ruleset.rule_of
+        return {(rule_of(setting), part) for setting in changed for part in sections_of(setting)}
+
+    def gone(self, changed: Collection[str]) -> set[Place]:
+        """Return the places that describe or speak of changed settings."""
+        names = _names(changed)
+        return self.stated(changed) | {
+            place
+            for one in self.ruleset.statements
+            if _any_matches(names, self.patterns.get(place := (one.id, one.section), ()))
+            or (not one.reading and _any_matches(names, one.about))
+        }
+
+    def kept(self, changed: Collection[str]) -> tuple[Statement, ...]:
+        """
+        Return the statements that name no changed setting.
+
+        All entries of a place are removed together. But what a reading alone speaks of (`about`)
+        removes this reading only.
+        """
+        gone, names = self.gone(changed), _names(changed)
+        return tuple(
+            one
+            for one in self.ruleset.statements
+            if not gone & {(one.id, one.section), (one.goes_with, one.section)}
+            and not (one.reading and _any_matches(names, one.about))
         )
-    }
+
+
+def _names(changed: Iterable[str]) -> list[str]:
+    return [setting.removeprefix("second_hand.") for setting in changed]
+
+
+def _any_matches(names: Iterable[str], patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
 def definition_of(setting: str, value: Any) -> str | None:
@@ -103,9 +145,9 @@ def _set_of(size: int) -> str:
     )
 
 
-def _patterns(base: Definition) -> dict[tuple[str, str], set[str]]:
+def _patterns(base: Definition) -> dict[Place, set[str]]:
     """Return the patterns of each statement by its id and section, from the settings behind it."""
-    found: dict[tuple[str, str], set[str]] = {}
+    found: dict[Place, set[str]] = {}
     for setting, _ in leaves(base.settings({})):
         for section in sections_of(setting):
             found.setdefault((base.rule_of(setting), section), set()).update(_related(setting))
