@@ -459,4 +459,11 @@ class ServerKeysSchema(Closed):
         fields.Nested(RetirementSchema),
         **described("the signed retirements of keys, newest first"),
     )
+    restores = fields.List(
+        fields.String(),
+        **described(
+            "the declarations of restores, signed with the present key, oldest first: moves "
+            "between the two times may be missing (SHX/1, section 6)"
+        ),
+    )
     next = fields.String(allow_none=True, **described("always null"))

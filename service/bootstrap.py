@@ -55,17 +55,13 @@ from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
 from service.keys import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
-from service.public_log.sequencer import (
-    Sequencer,
-    SignedCheckpoints,
-    WalArchive,
-    signed_checkpoints,
-)
+from service.public_log.sequencer import ArchivedWal, Sequencer
+from service.public_log.signed_checkpoints import SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
 from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, Readiness
 from service.shx.event_shapes import LATEST
-from service.shx.tlog.notes import NoteVerifier
+from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
 from service.startup_checks import ClockWatch, check_clock
 from service.store.archive import Bundles
 from service.store.database import Database
@@ -109,7 +105,7 @@ class Services:
         availability: Availability | None = None,
         erasure_list: Path | None = None,
         signed: SignedCheckpoints | None = None,
-        wal: WalArchive | None = None,
+        wal: ArchivedWal | None = None,
         record_version: int = LATEST,
         verify: Work = answer_here,
         close: Callable[[], None] = lambda: None,
@@ -149,7 +145,7 @@ class Services:
             names=names,
             access_log=access_log,
         )
-        self.log = PublicLog(log_store)
+        self.log, self._log_store = PublicLog(log_store), log_store
         self.idle = IdleGames(
             directory=directory, now=self.world.now, after=idle_after, clock_doubt=clock_doubt
         )
@@ -333,6 +329,12 @@ class Services:
     def retirements(self) -> list[dict[str, str]]:
         """Return the signed retirements of old keys."""
         return listed_retirements(self.keyring.present, self.origin)
+
+    def restores(self) -> list[str]:
+        """Return the declarations of restores in the public log, signed with the present key."""
+        signer = NoteSigner(name=self.origin, key=self.keyring.present.signing_key)
+        leaves = self._log_store.restores()
+        return [sign_note(leaf.data.decode(), [signer]).decode() for leaf in leaves]
 
     @property
     def verifier(self) -> NoteVerifier:

@@ -15,7 +15,7 @@ import structlog
 
 from service.application.signing import verifiers_of
 from service.keys import Keyring, KeyringError, load_or_create
-from service.public_log.sequencer import checkpoint_path
+from service.public_log.signed_checkpoints import checkpoint_path
 from service.runtime.addresses import is_this_machine, scheme_of, sentinels_of, uses_sentinel
 from service.runtime.config import Settings, variable
 from service.shx.canonical import RecordError

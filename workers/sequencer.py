@@ -9,13 +9,7 @@ from collections.abc import Callable
 import structlog
 
 from service.bootstrap import Services
-from service.public_log.sequencer import (
-    BATCH,
-    LogBroken,
-    QuorumMissing,
-    Unconfirmed,
-    WalArchive,
-)
+from service.public_log.sequencer import BATCH, ArchivedWal, LogBroken, QuorumMissing, Unconfirmed
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
 from service.runtime.telemetry import ROUNDS, WAL_ARCHIVED
 from service.store.events import StoreError
@@ -30,7 +24,7 @@ AFTER_SILENCE = 15.0
 class ArchiveAge:
     """Measures up to which time the archive holds the WAL: a position at a time, until it does."""
 
-    def __init__(self, wal: WalArchive) -> None:
+    def __init__(self, wal: ArchivedWal) -> None:
         self._wal = wal
         self._asked: tuple[float, str] | None = None
 

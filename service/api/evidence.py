@@ -244,9 +244,11 @@ def keys(_call: Call) -> Response:
 
     `retirements` are the end dates of old keys, each signed with a later key; verifiers reject
     later signatures of a retired key. A new key signs immediately, so caches must revalidate
-    this answer at each use.
+    this answer at each use. `restores` are the signed declarations of restores that may have lost
+    moves; a verifier shows one beside a receipt that contradicts the log.
     """
-    listed = page(services().keys(), None, retirements=services().retirements())
+    found = services()
+    listed = page(found.keys(), None, retirements=found.retirements(), restores=found.restores())
     return shared(json_response(listed))
 
 

@@ -18,10 +18,13 @@ from service.application.games.evidence import Evidence
 from service.application.games.moves import Moves
 from service.application.players import TOKEN_BYTES, Players
 from service.application.ports import World
+from service.application.signing import verifiers_of
 from service.application.tables.tables import Tables
 from service.keys import Keyring, KeyringError
 from service.shx.bundle import NotABundle, read_bundle
 from service.shx.canonical import sha256
+from service.shx.chain import head
+from service.shx.receipts import check_receipt, claimed_receipt
 from service.store.archive import Bundles
 from service.store.directory import Directory
 from service.store.operator import Owner, TrailEntry
@@ -178,6 +181,7 @@ class Operating:
     disputes: Disputes
     moves: Moves
     keyring: Keyring
+    restores: Callable[[], Sequence[object]]  # declared ones
     world: World
 
     def recorded(self, act: str, target: UUID | None, work: Callable[[], _Done]) -> _Done:
@@ -242,6 +246,29 @@ class Operating:
         last event of a log publishes it.
         """
         self.recorded("abort", game, lambda: self.moves.abort(game))
+
+    def lost(self, note: bytes) -> UUID:
+        """
+        Abort a running game that lost moves in a restore, as a receipt of this server proves.
+
+        Returns the game. Raises Refusal: `not-found` without the game or a declared restore,
+        `not-lost` if the game has the move, `game-over`, or as `abort`; RecordError if no key of
+        this server signed the note as a receipt.
+        """
+        origin = claimed_receipt(note).origin
+        receipt = check_receipt(note, verifiers_of(self.keyring, origin))
+
+        def work() -> None:
+            entry = self.game_cache.fresh(receipt.game)
+            if entry is None or not self.restores():
+                raise not_found("game" if entry is None else "declaration of a restore")
+            lines = self.game_cache.lines(receipt.game)
+            if receipt.seq < len(lines) and head(lines[receipt.seq]) == receipt.head:
+                raise Refusal("not-lost", f"game {receipt.game} has the move of this receipt")
+            self.moves.abort(receipt.game)
+
+        self.recorded("lost", receipt.game, work)
+        return receipt.game
 
     def stuck(self, *, late: timedelta) -> Sequence[StuckGame]:
         """

@@ -362,14 +362,14 @@ def restore(
     backup = Backup(path)
     try:
         published = None if checkpoint is None else _published(checkpoint)
-        _refuse_older(backup.manifest, published)
+        _refuse_older(backup.manifest.leaves, published)
         backup.check()
         with psycopg.connect(
             database_url, cursor_factory=psycopg.RawCursor, application_name="shithead restore"
         ) as connection:
             _restore_rows(connection, backup)
             if published is not None:
-                _check_beginning(connection, backup.manifest, published)
+                _check_beginning(connection, backup.manifest.leaves, published)
             if corrections is not None:
                 corrections.apply(connection)
     except MigrationError as error:
@@ -379,6 +379,31 @@ def restore(
     finally:
         backup.close()
     return backup.manifest
+
+
+def continue_from(
+    database_url: str, checkpoint: bytes | None, corrections: Corrections
+) -> bytes | None:
+    """
+    Check that a recovered database continues the newest known checkpoint, and correct it.
+
+    Returns the newest checkpoint: `checkpoint`, else that in the database, None without any.
+    Raises BackupError.
+    """
+    published = None if checkpoint is None else _published(checkpoint)
+    try:
+        with psycopg.connect(
+            database_url, cursor_factory=psycopg.RawCursor, application_name="shithead recover"
+        ) as connection:
+            leaves = int(_one(connection, "log_head") or 0)
+            if published is not None:
+                _refuse_older(leaves, published)
+                _check_beginning(connection, leaves, published)
+            corrections.apply(connection)
+            row = connection.execute(query("log_published")).fetchone()
+    except psycopg.Error as error:
+        raise BackupError(f"the database refused: {' '.join(str(error).split())}") from None
+    return checkpoint or (None if row is None else bytes(row[2]))
 
 
 def _restore_rows(connection: _Connection, backup: Backup) -> None:
@@ -450,18 +475,18 @@ def newest_checkpoint(notes: Iterable[bytes]) -> bytes | None:
     return None if newest is None else newest[1]
 
 
-def _refuse_older(manifest: Manifest, published: Checkpoint | None) -> None:
-    if published is not None and published.size > manifest.leaves:
-        raise BackupError(LOST.format(size=published.size, leaves=manifest.leaves))
+def _refuse_older(leaves: int, published: Checkpoint | None) -> None:
+    if published is not None and published.size > leaves:
+        raise BackupError(LOST.format(size=published.size, leaves=leaves))
 
 
-def _check_beginning(connection: _Connection, manifest: Manifest, published: Checkpoint) -> None:
+def _check_beginning(connection: _Connection, leaves: int, published: Checkpoint) -> None:
     """Raise BackupError unless the published tree is a prefix of the restored one."""
 
     def hashes(tile: Tile) -> bytes:
         return bytes(_one(connection, "log_hashes", tile.level, tile.first, tile.width))
 
-    tree = TiledTree(manifest.leaves, hashes)
+    tree = TiledTree(leaves, hashes)
     if tree.root(published.size) != published.root:
         raise BackupError("the checkpoint does not belong to the public log in this backup")
 

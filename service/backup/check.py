@@ -26,11 +26,13 @@ from service.backup.check_attached import (
 from service.domain.dispute import DisputeState
 from service.domain.table import HandDealt, Table, fold_table
 from service.keys import Keys
+from service.public_log.log import RESTORES
 from service.runtime.atomic_files import write_whole
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, parse
 from service.shx.chain import genesis, head
 from service.shx.receipts import receipt_body
+from service.shx.restores import restore_in
 from service.shx.tlog.checkpoint import open_checkpoint, parse_checkpoint
 from service.shx.tlog.notes import NoteVerifier, parse_note
 from service.shx.tlog.tiles import EMPTY, TreeEdge, grow
@@ -184,6 +186,7 @@ class LogCheck:
         origin = data.partition(b"/g/")[0].decode(errors="replace")
         try:
             expected = line and receipt_body(origin, game, version - 1, head(line)).encode()
+            expected = restore_in(data, index).body.encode() if game == RESTORES else expected
         except RecordError as error:
             expected = error.detail.encode()
         if expected is None:

@@ -24,6 +24,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "migrate": "service.cli.run",
     "monitor": "service.cli.public_log",
     "play": "service.cli.play",
+    "recover": "service.cli.recover",
     "replay": "service.cli.replay",
     "restore": "service.cli.backup",
     "rotate-keys": "service.cli.run",
@@ -60,6 +61,7 @@ Try:
   shithead admin stuck                 list the games that have stopped
   shithead witness --log URL           watch a service, and detect changes to its past log
   shithead backup FILE                 back up the database while the service runs
+  shithead recover ARCHIVE --data NEW  recover a lost database from its WAL archive
   shithead settings                    all settings with default, unit and effect
 
 `shithead COMMAND --help` describes a command. Exit status 64: invalid command line.

@@ -2,197 +2,32 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import timedelta
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 import click
 
-from service.cli.service_options import complete_keyring, find_keys
-from service.runtime.plain_errors import why
+from service.cli.admin_session import (
+    ORIGIN,
+    REFUSED,
+    AdminOptions,
+    AdminSession,
+    address_of,
+    admin_session,
+    operator_name,
+    report_refusals,
+)
 
 if TYPE_CHECKING:
     from service.application.errors import Refusal
-    from service.application.operations import ArchivedGame, Archiving, Operating, StuckGame
-    from service.keys import Keyring
-    from service.store.operator import OwnerDatabase, TrailEntry
+    from service.application.operations import ArchivedGame, StuckGame
+    from service.store.operator import TrailEntry
 
-REFUSED: Final = 1
-LONGEST_OPERATOR_NAME: Final = 100
-"""Maximum characters of an operator's name in the trail."""
-
-_PERMISSION_DENIED: Final = "42501"
-_ORIGIN: Final = "shithead.localhost"
-"""A placeholder: admin commands sign nothing."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminSession:
-    """The use cases of an operator, over one connection as the database's owner."""
-
-    operating: Operating
-    archiving: Archiving
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AdminOptions:
-    """The options of `shithead admin`: the service, the operator and the output format."""
-
-    database_url: str | None  # None: that of the `shithead up` which uses the folder `data`
-    data: Path
-    key_file: Path | None
-    operator: str
-    yes: bool
-    as_json: bool
-
-    def print(self, fields: Mapping[str, Any], text: str) -> None:
-        """Print `fields` with --json, else `text`."""
-        click.echo(json.dumps(fields) if self.as_json else text)
-
-    def confirm(self, action: str) -> None:
-        """Ask for confirmation unless `--yes` is set; raises Abort or UsageError."""
-        if self.yes:
-            return
-        if not sys.stdin.isatty():
-            raise click.UsageError(
-                "this cannot be undone: confirm with --yes if there is no terminal"
-            )
-        click.confirm(f"{action}? This cannot be undone.", abort=True, err=True)
-
-    def folder(self, option: Path | None) -> Path:
-        """Return the folder of the archive; raises UsageError if it is unknown."""
-        if option is not None:
-            return option
-        if self.database_url is not None:
-            raise click.UsageError(
-                "name the archive folder of the service with --to or SHITHEAD_ARCHIVE"
-            )
-        return self.data / "archive"
-
-
-def operator_name(option: str | None) -> str:
-    """Return the operator's name for the trail; raises UsageError if it is invalid."""
-    name = _user_name() if option is None else option.strip()
-    if not name or not name.isprintable() or len(name) > LONGEST_OPERATOR_NAME:
-        raise click.UsageError(
-            f"--as: a name has 1 to {LONGEST_OPERATOR_NAME} printable characters"
-        )
-    return name
-
-
-def _user_name() -> str:
-    """Return the name of this user; the number of one that has no name, as in a container."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # OSError from Python 3.13 on
-        return f"uid {os.getuid()}"
-
-
-@contextmanager
-def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iterator[AdminSession]:
-    """Open the operator's use cases; raises ClickException for every error of the database."""
-    from service.keys import KeyringError
-    from service.store.database import DatabaseError
-    from service.store.events import StoreError
-    from service.store.operator import OwnerDatabase
-
-    address = _address(options)
-    keyring = complete_keyring(find_keys(options.key_file, options.data), needed=())
-    database = OwnerDatabase(address)
-    try:
-        yield _opened(database, keyring, options.operator, archive)
-    except KeyringError as error:
-        raise click.ClickException(f"the keys cannot be used: {error}") from None
-    except DatabaseError as error:
-        if error.sqlstate == _PERMISSION_DENIED:
-            raise click.ClickException(
-                "permission denied: connect as the owner of the database"
-            ) from None
-        raise click.ClickException(" ".join(str(error).split())) from None
-    except (StoreError, OSError) as error:
-        raise click.ClickException(why(error)) from None
-    finally:
-        database.close()
-
-
-@contextmanager
-def report_refusals(options: AdminOptions, act: str, target: UUID) -> Iterator[None]:
-    """Print why the action in the block was refused, if it was, and exit with status 1."""
-    from service.application.errors import Refusal
-
-    try:
-        yield
-    except Refusal as refusal:
-        if options.as_json:
-            outcome = {"act": act, "target": str(target), "outcome": refusal.code}
-            click.echo(json.dumps({**outcome, "detail": refusal.detail}))
-            raise click.exceptions.Exit(REFUSED) from None
-        raise click.ClickException(f"{refusal.detail} ({refusal.code})") from None
-
-
-def _address(options: AdminOptions) -> str:
-    if options.database_url is not None:
-        return options.database_url
-    from service.local.servers import running_address
-
-    address = running_address(options.data)
-    if address is None:
-        raise click.ClickException(
-            f"no server uses the folder {options.data}: name the --data folder of a running "
-            "`shithead up`, or use --database-url"
-        )
-    return address
-
-
-def _opened(
-    database: OwnerDatabase, keys: Keyring, operator: str, archive: Path | None
-) -> AdminSession:
-    from service.application.operations import Archiving, Operating
-    from service.bootstrap import Services
-    from service.store.archive import Bundles
-    from service.store.directory import Directory
-    from service.store.operator import Owner
-    from service.store.postgres_events import PostgresStore
-    from service.store.public_log import PostgresLog
-
-    bundles, owner = Bundles(archive), Owner(database)
-    services = Services(
-        store=PostgresStore(database, bundles),
-        directory=Directory(database),
-        keyring=keys,
-        origin=_ORIGIN,
-        log_store=PostgresLog(database),
-    )
-    operating = Operating(
-        operator=operator,
-        owner=owner,
-        directory=services.directory,
-        game_cache=services.game_cache,
-        players=services.players,
-        tables=services.tables,
-        disputes=services.disputes,
-        moves=services.moves,
-        keyring=keys,
-        world=services.world,
-    )
-    archiving = Archiving(
-        operating=operating,
-        owner=owner,
-        game_cache=services.game_cache,
-        evidence=services.evidence,
-        bundles=bundles,
-        world=services.world,
-    )
-    return AdminSession(operating=operating, archiving=archiving)
-
+_TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
 
 STUCK: Final = 2
 """Exit status of `stuck` if it found games; 1 means refused or failed."""
@@ -274,6 +109,8 @@ def admin(
     \b
       shithead admin stuck                       list games that have stopped, with the cause
       shithead admin abort GAME                  end a game and publish its seed
+      shithead admin declare SINCE               declare a restore that may have lost moves
+      shithead admin lost RECEIPT...             end games that lost moves in a restore
       shithead admin close TABLE                 allow no more hands at a table
       shithead admin revoke-token PLAYER         invalidate a player's token
       shithead admin rename PLAYER NAME          change a player's name
@@ -358,6 +195,66 @@ def abort(options: AdminOptions, game: UUID) -> None:
         session.operating.abort(game)
 
     _do(options, "abort", game, work)
+
+
+@admin.command(short_help="Declare that a restore may have lost moves.")
+@click.argument("since", type=click.DateTime([_TIME_FORMAT]))
+@click.option(
+    "--origin",
+    envvar="SHITHEADORIGIN",
+    show_envvar=True,
+    default=ORIGIN,
+    show_default=True,
+    help="The name of the service in its signatures.",
+)
+@click.pass_obj
+def declare(options: AdminOptions, since: datetime, origin: str) -> None:
+    """
+    Declare that the database was restored now and that moves after SINCE may be missing.
+
+    SINCE is the time of the last change that was restored, such as 2026-11-26T02:15:07Z. The
+    declaration becomes a leaf of the public log for ever. `shithead recover` makes it by itself.
+    """
+    from service.cli.recover import declare_restore
+
+    options.confirm(f"declare that moves after {since} may be missing")
+    restore = declare_restore(address_of(options), since.replace(tzinfo=UTC), origin)
+    options.print(
+        {"act": "declare", "leaf": restore.leaf, "since": restore.since, "at": restore.at},
+        f"declared in leaf {restore.leaf} of the public log: moves after {restore.since} may be "
+        "missing",
+    )
+
+
+@admin.command(short_help="End running games that lost moves in a restore.")
+@click.argument("receipts", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.pass_obj
+def lost(options: AdminOptions, receipts: tuple[Path, ...]) -> None:
+    """
+    End each running game of which one of RECEIPTS names a move that is missing since a restore.
+
+    RECEIPTS are files, or folders of files *.note, that players saved. A receipt counts only if a
+    key of this server signed it, and only after a restore that was declared (`shithead recover`).
+    The games end as by `abort`. Receipts of moves that are there, and of games that are over, are
+    passed over.
+    """
+    from service.application.errors import Refusal
+    from service.shx.canonical import RecordError
+
+    files = [path for path in receipts if path.is_file()]
+    files += [file for path in receipts for file in path.glob("*.note")]
+    options.confirm("abort the games that lost moves, and publish their cards")
+    with admin_session(options) as session:
+        for file in sorted(files):
+            try:
+                game = session.operating.lost(file.read_bytes())
+            except RecordError as error:
+                outcome, text = "bad-receipt", f"{file}: {error.detail}"
+            except Refusal as refusal:
+                outcome, text = refusal.code, f"{file}: {refusal.detail}"
+            else:
+                outcome, text = "done", f"done: lost {game}"
+            options.print({"act": "lost", "file": str(file), "outcome": outcome}, text)
 
 
 @admin.command(short_help="List games that have stopped.")

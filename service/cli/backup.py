@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from service.backup.backup import Authenticity, Corrections, Manifest
     from service.backup.check import Progress
     from service.keys import Keyring
-    from service.public_log.sequencer import SignedCheckpoints
+    from service.public_log.signed_checkpoints import SignedCheckpoints
     from service.shx.tlog.notes import NoteVerifier
 
 
@@ -185,7 +185,7 @@ def restore(
             signed = newest or _published(url)
     except (BackupError, ValueError) as error:
         raise click.ClickException(str(error)) from None
-    available = _store_beside(path, available, supplied, signed, erased)
+    available = keep_for_service(path, available, supplied, signed, erased)
     _print_restored(manifest, corrections, available, source, as_json=as_json)
     if not erased.path.exists() and not as_json:
         click.echo(_REVIVED.format(path=erased.path), err=True)
@@ -194,7 +194,7 @@ def restore(
     return 0
 
 
-def _store_beside(
+def keep_for_service(
     path: Path,
     available: ServiceKeys,
     supplied: ServiceKeys | None,
@@ -202,7 +202,7 @@ def _store_beside(
     erased: ErasureFile,
 ) -> ServiceKeys:
     """Store keys (at `path`), checkpoint and erasures for the service; return its keys."""
-    from service.public_log.sequencer import signed_checkpoints
+    from service.public_log.signed_checkpoints import signed_checkpoints
     from service.runtime.config import ERASURES
 
     if available.keyring is None and supplied is not None and supplied.keyring is not None:

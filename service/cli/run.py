@@ -37,6 +37,16 @@ from service.runtime.plain_errors import why
 @click.option(
     "--workers", type=int, default=2, show_default=True, help="Processes for the bots' turns."
 )
+@click.option(
+    "--wal-archive",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Archive the embedded PostgreSQL in this folder, on another disk; see `recover`.",
+)
+@click.option(
+    "--wal-archive-sync",
+    is_flag=True,
+    help="Acknowledge each change once it is in the archive too: a lost disk costs nothing.",
+)
 def up(
     port: int,
     host: str,
@@ -44,6 +54,9 @@ def up(
     database_url: str | None,
     redis_url: str | None,
     workers: int,
+    wal_archive: Path | None,
+    *,
+    wal_archive_sync: bool,
 ) -> int:
     """
     Run PostgreSQL, Valkey, the API and its workers until Ctrl-C.
@@ -55,7 +68,9 @@ def up(
     Other settings come from the environment: `shithead settings` lists them. The name of the
     service in receipts, SHITHEAD_ORIGIN, can never be changed.
 
-    Back up the whole data folder. Without keys.json in it no running game can continue.
+    With --wal-archive a lost data folder is recovered by `shithead recover` from the WAL and a
+    daily base backup. Copy keys.json as well, to another place: without it no running game can
+    continue.
 
     Exit status: 0 after Ctrl-C or SIGTERM, 1 if it cannot start, with one message.
     """
@@ -68,6 +83,8 @@ def up(
         database_url=database_url,
         redis_url=redis_url,
         workers=workers,
+        wal_archive=wal_archive,
+        wal_archive_sync=wal_archive_sync,
     )
     return run(options)
 

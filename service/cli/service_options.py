@@ -74,9 +74,7 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
     locked it, or if the server does not start.
     """
     from service.local.processes import EmbeddedError
-    from service.local.programs import StartError
     from service.local.servers import EmbeddedPostgres, running_address
-    from service.local.up import lock_data
 
     if database_url is not None:
         yield database_url
@@ -88,13 +86,30 @@ def database_of(database_url: str | None, data: Path, *, new: bool = False) -> I
     if not new and not data.is_dir():
         raise click.ClickException(f"{data} does not exist: name the data folder with --data")
     try:
+        with new_data_folder(data) as folder, ExitStack() as stack:
+            server = EmbeddedPostgres(folder)
+            stack.callback(server.stop)
+            yield server.start()
+    except EmbeddedError as error:
+        raise click.ClickException(str(error)) from None
+
+
+@contextmanager
+def new_data_folder(data: Path) -> Iterator[Path]:
+    """
+    Create a data folder if it is missing, lock it and yield its absolute path.
+
+    What the block creates is removed if it raises. Raises ClickException if it is in use.
+    """
+    from service.local.programs import StartError
+    from service.local.up import lock_data
+
+    try:
         with _undone_on_error(data), ExitStack() as stack:
             data.mkdir(mode=0o700, parents=True, exist_ok=True)
             stack.enter_context(lock_data(data.absolute()))
-            server = EmbeddedPostgres(data.absolute())
-            stack.callback(server.stop)
-            yield server.start()
-    except (EmbeddedError, StartError) as error:
+            yield data.absolute()
+    except StartError as error:
         raise click.ClickException(str(error)) from None
 
 

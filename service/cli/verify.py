@@ -46,6 +46,7 @@ def server_keys_of(
     return PublicKeys(
         server=tuple(key for keys in found for key in keys.server),
         listed=tuple(key for keys in found for key in keys.listed),
+        restores=tuple(note for keys in found for note in keys.restores),
     )
 
 

@@ -1,7 +1,7 @@
 """
 The whole service on one machine: its servers and processes, started and supervised.
 
-In the order in which to read: `up` (in order), `servers` (PostgreSQL, Valkey), `programs` (the
-service's own), `processes`, `supervisor_metrics`, `predecessors` (of a killed program),
-`forked_programs` and `preload`.
+In the order in which to read: `up` (in order), `servers` (PostgreSQL, Valkey), `wal_archive`
+and `recovery` from it, `programs` (the service's own), `processes`, `supervisor_metrics`,
+`predecessors` (of a killed program), `forked_programs` and `preload`.
 """

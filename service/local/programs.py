@@ -31,6 +31,7 @@ from service.local.processes import (
     stop_child,
 )
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
+from service.local.wal_archive import WalArchive, release
 from service.runtime.config import (
     CONNECTIONS,
     LogFormat,
@@ -199,16 +200,20 @@ class Servers:
         self._data = data
         self._stack = stack
         self._embedded: list[EmbeddedPostgres | EmbeddedValkey] = []
+        self._archive: WalArchive | None = None
         self._due = 0.0
 
-    def database(self, address: str | None) -> str:
+    def database(
+        self, address: str | None, *, archive: Path | None = None, synchronous: bool = False
+    ) -> str:
         """
         Return the address of a migrated database, with the role that can only append and read.
 
-        If an external server does not accept that role without a password, the address itself
-        is used, and only the triggers keep the record append-only.
+        The WAL of an embedded server goes to the folder `archive` if there is one. If an external
+        server does not accept that role without a password, the address itself is used, and only
+        the triggers keep the record append-only.
         """
-        url = address or self._start(EmbeddedPostgres(self._data))
+        url = address or self._archived(archive, synchronous=synchronous)
         _migrate(url, alone=address is None)
         as_service = service_url(url)
         return as_service if _accepts(as_service) else url
@@ -224,8 +229,14 @@ class Servers:
 
     @property
     def names(self) -> list[str]:
-        """Return the names of the embedded servers."""
-        return [server.name for server in self._embedded]
+        """Return the names of the embedded servers, and of the archive."""
+        archive = [] if self._archive is None else [self._archive.name]
+        return [*(server.name for server in self._embedded), *archive]
+
+    @property
+    def base_backup(self) -> float | None:
+        """Return when the newest base backup began, in seconds since 1970; None without one."""
+        return None if self._archive is None else self._archive.newest
 
     def supervise(self) -> list[str]:
         """Restart embedded servers that have ended, at the same addresses; return their names."""
@@ -241,7 +252,20 @@ class Servers:
             except EmbeddedError as error:
                 print(error, file=sys.stderr, flush=True)
                 self._due = time.monotonic() + _PAUSE
-        return ended
+        return ended if self._archive is None else [*ended, *self._archive.supervise()]
+
+    def _archived(self, folder: Path | None, *, synchronous: bool) -> str:
+        """Start PostgreSQL, and its archive if there is a folder for it; return its address."""
+        server = EmbeddedPostgres(self._data)
+        if folder is None:
+            address = self._start(server)
+            release(server)
+            return address
+        self._archive = WalArchive(folder, server, synchronous=synchronous)
+        self._stack.callback(self._archive.stop)  # after the server, which sends it the last WAL
+        address = self._start(server)
+        self._archive.start()
+        return address
 
     def _start(self, server: EmbeddedPostgres | EmbeddedValkey) -> str:
         self._stack.callback(server.stop)

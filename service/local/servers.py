@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from math import inf
 from pathlib import Path
 from secrets import token_hex
 from urllib.parse import quote
@@ -76,6 +77,7 @@ class EmbeddedPostgres:
         self._binaries = self._reachable(_find_binaries(binaries))
         self._sockets = Sockets(self._home, longest_name=_POSTGRES_SOCKET + ".lock")
         self._child: subprocess.Popen[bytes] | None = None
+        self._recovery: dict[str, str] = {}  # settings while it recovers from an archive
 
     @property
     def url(self) -> str:
@@ -88,9 +90,44 @@ class EmbeddedPostgres:
         return self._data
 
     @property
+    def logs(self) -> Path:
+        """Return the folder of the logs."""
+        return self._log.parent
+
+    @property
+    def binaries(self) -> Path:
+        """Return the folder of PostgreSQL's programs."""
+        return self._binaries
+
+    @property
+    def client_environment(self) -> dict[str, str]:
+        """Return the environment in which those programs connect to this server as its owner."""
+        ours = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
+        secret = self._password.read_text() if self._password.exists() else ""
+        server = {"PGHOST": str(self._sockets.folder), "PGPORT": "5432"}
+        return ours | server | {"PGUSER": _SUPERUSER, "PGPASSWORD": secret}
+
+    @property
     def process(self) -> subprocess.Popen[bytes] | None:
         """Return the server process, which may have ended; None if it was not started."""
         return self._child
+
+    def recover(self) -> str:
+        """
+        Start the server on a base backup, and return its address once all WAL is replayed.
+
+        The WAL is in the cluster's own folder. Raises EmbeddedError.
+        """
+        self._recovery = {
+            "restore_command": "false",  # one is required; it finds nothing elsewhere
+            "recovery_target_timeline": "latest",
+            "hot_standby": "off",  # connections only after the end of the recovery
+            "synchronous_standby_names": "",  # the archive of the lost server does not answer
+        }
+        try:
+            return self.start()
+        finally:
+            self._recovery = {}
 
     def url_of(self, database: str, *, user: str = _SUPERUSER) -> str:
         """Return the address of one database of this server."""
@@ -257,6 +294,7 @@ class EmbeddedPostgres:
         }
         if not self._durable:
             settings |= {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+        settings |= self._recovery
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         return [self._binaries / "postgres", "-D", self._data, *options]
 
@@ -271,7 +309,8 @@ class EmbeddedPostgres:
                 psycopg.connect(self.url, connect_timeout=5).close()
                 return True
             late = time.monotonic() - end
-            if late > (_RECOVERY_SECONDS if self._recovers() else 0):
+            limit = inf if self._recovery else _RECOVERY_SECONDS
+            if late > (limit if self._recovers() else 0):
                 stop_child(child, [(signal.SIGQUIT, 2.0)])
                 return False
             time.sleep(0.02)

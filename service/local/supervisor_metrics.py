@@ -22,9 +22,13 @@ DISK: Final = {
 """The metrics of the disk, with their descriptions."""
 
 
+BASE_BACKUP: Final = "shithead_base_backup_timestamp_seconds"
+"""The metric of the base backup from which a restore would begin."""
+
+
 class SupervisorMetrics:
     """
-    Restarts of programs, and the room on the disk of the data folder.
+    Restarts of programs, the room on the disk of the data folder, and the age of the base backup.
 
     The files have the format of `prometheus_client`. Its own metrics cannot be used here: whether
     they are shared is decided at the import, before the data folder is known.
@@ -35,6 +39,7 @@ class SupervisorMetrics:
         self._gauges = _file(shared, "gauge_mostrecent")
         self._data = data
         self._restarts: dict[str, int] = {}
+        self._base_backup: float | None = None
         self._due = 0.0
 
     def begin(self, programs: Iterable[str]) -> None:
@@ -45,6 +50,16 @@ class SupervisorMetrics:
     def restarted(self, program: str) -> None:
         """Count a restart."""
         self._set_restarts(program, self._restarts.get(program, 0) + 1)
+
+    def show_base_backup(self, at: float | None) -> None:
+        """Show when the newest base backup began; without one there is no such metric."""
+        if at is None or at == self._base_backup:
+            return
+        self._base_backup = at
+        key = mmap_key(
+            BASE_BACKUP, BASE_BACKUP, [], [], "Time at which the newest base backup began"
+        )
+        self._gauges.write_value(key, at, time.time())
 
     def measure_disk_due(self) -> None:
         """Measure the disk, at most every 15 seconds."""

@@ -32,7 +32,8 @@ from service.local.programs import (
     shared_metrics,
 )
 from service.local.supervisor_metrics import SupervisorMetrics
-from service.runtime.config import ConfigError, variable
+from service.local.wal_archive import SLOT
+from service.runtime.config import ConfigError, Settings, variable
 from service.runtime.plain_errors import why
 from service.runtime.telemetry import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_start
@@ -56,6 +57,8 @@ class UpOptions:
     database_url: str | None = field(default=None, repr=False)
     redis_url: str | None = field(default=None, repr=False)
     workers: int = 2
+    wal_archive: Path | None = None  # a folder on another disk; only of the embedded server
+    wal_archive_sync: bool = False  # a change is acknowledged once it is there too
 
 
 class _Stopped(BaseException):
@@ -94,15 +97,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     end_web_servers(data)
     port = _free_port(options.host, options.port)
     servers = Servers(data, stack)
-    settings = settings_of_children(
-        data,
-        database_url=servers.database(options.database_url),
-        redis_url=servers.redis(options.redis_url),
-        host=options.host,
-        port=str(port),
-        workers=str(options.workers),
-        **_metrics_address(),
-    )
+    settings = _settings(options, data, port, servers)
     check_start(settings)
     metrics_environment = shared_metrics(data)
     os.environ.update(metrics_environment)  # for the modules that the programs share
@@ -127,6 +122,41 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     _supervise(servers, supervisor, LogRotation(data / "logs"), metrics_of_us)
 
 
+def _settings(options: UpOptions, data: Path, port: int, servers: Servers) -> Settings:
+    """Start PostgreSQL, its archive and Valkey, unless external; return the programs' settings."""
+    archive = _archive_folder(options, data)
+    database_url = servers.database(
+        options.database_url, archive=archive, synchronous=options.wal_archive_sync
+    )
+    return settings_of_children(
+        data,
+        database_url=database_url,
+        redis_url=servers.redis(options.redis_url),
+        host=options.host,
+        port=str(port),
+        workers=str(options.workers),
+        **_metrics_address(),
+        **({} if archive is None else {"wal_archive": SLOT}),
+    )
+
+
+def _archive_folder(options: UpOptions, data: Path) -> Path | None:
+    """Return the folder of the WAL archive; warn if a lost disk takes both; raises StartError."""
+    if options.wal_archive is None:
+        if options.wal_archive_sync:
+            raise StartError("--wal-archive-sync needs --wal-archive")
+        return None
+    if options.database_url is not None:
+        raise StartError(
+            "--wal-archive archives the embedded PostgreSQL only: archive your own with pgBackRest "
+            f"or WAL-G, and set {variable('wal_archive')}"
+        )
+    folder = make_folder(options.wal_archive.expanduser().absolute())
+    if folder.stat().st_dev == data.stat().st_dev:
+        print(f"warning: {folder} is on the disk of {data}", file=sys.stderr, flush=True)
+    return folder
+
+
 def end_web_servers(data: Path) -> None:
     """
     End the web servers that a killed `up` left in its data folder: they hold the port.
@@ -144,6 +174,7 @@ def _supervise(
         time.sleep(0.2)
         for name in (*servers.supervise(), *supervisor.supervise()):
             measured.restarted(name)
+        measured.show_base_backup(servers.base_backup)
         measured.measure_disk_due()
         rotation.rotate_due()
 

@@ -1,6 +1,6 @@
 """
 The public log: sequencer, witnesses and monitors.
 
-In the order in which to read: `log` (the published part), `sequencer`, `witness_client`; outside
-the service: `http_client`, `log_client`, `witness` and `monitor`.
+In the order in which to read: `log` (the published part), `signed_checkpoints`, `sequencer`,
+`witness_client`; outside the service: `http_client`, `log_client`, `witness` and `monitor`.
 """

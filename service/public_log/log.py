@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from service.shx.tlog.notes import MAX_SIGNATURES
@@ -64,6 +64,10 @@ class PublicLog:
         ).text
 
 
+RESTORES: Final = UUID(int=0)
+"""Stands for the game of a leaf that declares a restore; its versions count the restores."""
+
+
 class LogMoved(Exception):
     """The tree has grown since it was read, because another process added leaves."""
 
@@ -107,7 +111,7 @@ class WaitingGame:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """A leaf of the log: the body of a receipt."""
+    """A leaf of the log: the body of a receipt, or of a declaration (game RESTORES)."""
 
     index: int
     game: UUID
@@ -171,3 +175,6 @@ class LogStore(Protocol):
 
     def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
         """Return the last leaf of a game among the first `size` leaves; None if it has none."""
+
+    def restores(self) -> Sequence[Leaf]:
+        """Return the leaves that declare restores, oldest first."""

@@ -17,6 +17,7 @@ from service.shx.canonical import RecordError, format_time, parse_time
 from service.shx.chain import decode_event, genesis, head
 from service.shx.keys import followed, is_over
 from service.shx.receipts import Receipt, parse_receipt_body
+from service.shx.restores import restore_in
 from service.shx.shuffle import server_commit
 from service.shx.tlog.checkpoint import (
     Checkpoint,
@@ -104,6 +105,20 @@ def note_leaf(games: Games, receipt: Receipt, now: datetime) -> Iterator[str]:
         yield f"sealed: the log has version {version} of game {receipt.game} after its seal"
     game.leaf, game.leaf_head = version, found
     game.leaves[version] = found
+
+
+def declared(entry: bytes, index: int, origin: str) -> str:
+    """Return the finding for a leaf that is no receipt: a declared restore, or a fault."""
+    try:
+        restore = restore_in(entry, index)
+    except RecordError:
+        return f"leaf: leaf {index} is not the body of a receipt or of its declaration"
+    if restore.origin != origin:
+        return f"leaf: leaf {index} belongs to another log, {restore.origin}"
+    return (
+        f"restored: leaf {index} declares that the service was restored at {restore.at}: moves "
+        f"after {restore.since} may be missing"
+    )
 
 
 def read_lines(identity: str, game: WatchedGame, lines: Sequence[bytes]) -> Iterator[str]:
@@ -428,7 +443,7 @@ class Monitor:
             try:
                 receipt = parse_receipt_body(entry.decode("utf-8", "replace"))
             except RecordError:
-                yield f"leaf: leaf {index} is not the body of a receipt"
+                yield declared(entry, index, checkpoint.origin)
                 continue
             if receipt.origin != checkpoint.origin:
                 yield f"leaf: leaf {index} belongs to another log, {receipt.origin}"

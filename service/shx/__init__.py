@@ -3,6 +3,6 @@ SHX/1, the verifiable record of a game: bytes, hashes, chain, signatures, bundle
 
 In the order in which to read: `canonical` (JSON and hashes), `validators` (shapes of values),
 `event_shapes` (the table of all event types), `chain` (events to bytes and back), `shuffle`;
-`moves` (signed by seats), `curve`, `keys` and `receipts` (signed by the server); `archives` and
-`bundle` (evidence as a file); `tlog` (formats of the public log).
+`moves` (signed by seats), `curve`, `keys`, `receipts` and `restores` (signed by the server);
+`archives` and `bundle` (evidence as a file); `tlog` (formats of the public log).
 """

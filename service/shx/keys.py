@@ -61,6 +61,7 @@ class KeyList:
 
     keys: tuple[ListedKey, ...]
     retirements: tuple[Retirement, ...] = ()
+    restores: tuple[str, ...] = ()  # signed declarations, not verified
 
     def retired(self, known: Iterable[NoteVerifier]) -> dict[NoteVerifier, str]:
         """
@@ -148,15 +149,21 @@ def read_key_list(answer: Any) -> KeyList:
     """
     try:
         items, signed = answer["items"], answer.get("retirements") or ()
+        restores = answer.get("restores") or ()
     except (KeyError, TypeError, AttributeError):
         raise RecordError("bad_keys", "not a list of keys") from None
-    if not isinstance(items, list) or not isinstance(signed, list | tuple):
+    lists = items, signed, restores
+    if not all(isinstance(one, list | tuple) for one in lists):
         raise RecordError("bad_keys", "not a list of keys")
-    if max(len(items), len(signed)) > MAX_KEYS:
+    if max(map(len, lists)) > MAX_KEYS:
         raise RecordError("bad_keys", f"more than {MAX_KEYS} keys")
     keys = tuple(read_keys(items))
     by_id = {key.verifier.key_id.hex(): key for key in keys}
-    return KeyList(keys=keys, retirements=tuple(_read_retirement(one, by_id) for one in signed))
+    return KeyList(
+        keys=keys,
+        retirements=tuple(_read_retirement(one, by_id) for one in signed),
+        restores=tuple(str(note) for note in restores),
+    )
 
 
 def followed(trusted: Iterable[NoteVerifier], listed: Iterable[ListedKey]) -> list[NoteVerifier]:

@@ -11,7 +11,15 @@ from uuid import UUID
 import orjson
 import psycopg
 
-from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, WaitingGame
+from service.public_log.log import (
+    RESTORES,
+    Batch,
+    Head,
+    Leaf,
+    LogMoved,
+    SignedHead,
+    WaitingGame,
+)
 from service.shx.tlog.tiles import Tile
 from service.store.database import Database
 from service.store.events import StoreError
@@ -116,6 +124,14 @@ class PostgresLog:
         for index, version, data in self._database.fetch("log_leaf_of_game", game, size):
             return Leaf(index=index, game=game, version=version, data=data)
         return None
+
+    def restores(self) -> Sequence[Leaf]:
+        """Return the leaves that declare restores, oldest first."""
+        rows = self._database.fetch("log_restores", RESTORES)
+        return [
+            Leaf(index=index, game=RESTORES, version=version, data=bytes(data))
+            for index, version, data in rows
+        ]
 
 
 def _signed(rows: list[tuple[Any, ...]]) -> SignedHead | None:

@@ -13,6 +13,7 @@ from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError
 from service.shx.curve import key_fault
 from service.shx.keys import KeyChange, ListedKey, read_key_changes, read_keys
+from service.shx.restores import MAX_RESTORES
 from service.shx.tlog.checkpoint import COSIGNATURE, CosignatureVerifier, parse_cosigner
 from service.shx.tlog.notes import NoteVerifier, parse_key, parse_verifier
 from service.shx.validators import decode_base64
@@ -45,6 +46,7 @@ class PublicKeys:
 
     server: tuple[NoteVerifier, ...] = ()
     listed: tuple[ListedKey, ...] = ()  # the server keys with known dates
+    restores: tuple[bytes, ...] = ()  # declarations of the server, not verified yet
     witnesses: tuple[CosignatureVerifier, ...] = ()
 
 
@@ -56,6 +58,7 @@ class OutsideEvidence:
     files: Mapping[bytes, str] = field(default_factory=dict)  # the file name of each receipt
     server_keys: tuple[NoteVerifier, ...] = ()
     listed: tuple[ListedKey, ...] = ()  # the server keys with known dates
+    restores: tuple[bytes, ...] = ()  # signed declarations of restores
     seat_keys: Mapping[int, str] = field(default_factory=dict)  # standard base64, by seat
     key_changes: tuple[KeyChange, ...] = ()  # of seats, between hands
     proof: bytes | None = None  # of the public log; replaces the proof in the bundle
@@ -86,6 +89,7 @@ def parse_evidence(
         receipts=tuple(receipts),
         server_keys=found.server,
         listed=found.listed,
+        restores=found.restores,
         witness_keys=found.witnesses,
         witnessed=bool(found.witnesses),
         seat_keys=parse_seat_keys(seat_keys),
@@ -105,6 +109,7 @@ def parse_keys(texts: Iterable[str]) -> PublicKeys:
     """
     server: list[NoteVerifier] = []
     listed: list[ListedKey] = []
+    restores: list[bytes] = []
     witnesses: list[CosignatureVerifier] = []
     try:
         for text in texts:
@@ -112,6 +117,7 @@ def parse_keys(texts: Iterable[str]) -> PublicKeys:
                 for key in _saved(text):
                     listed += [key] if isinstance(key, ListedKey) else []
                     server.append(key.verifier if isinstance(key, ListedKey) else key)
+                restores += _saved_restores(text)
                 continue
             for word in text.split() or [text]:
                 if parse_key(word)[1] == COSIGNATURE:
@@ -121,7 +127,12 @@ def parse_keys(texts: Iterable[str]) -> PublicKeys:
     except RecordError as error:
         wanted = "" if error.detail == _NO_KEYS else f"; {_KEYS_ARE}"
         raise BadEvidence("key", f"{error.detail}{wanted}") from None
-    return PublicKeys(server=tuple(server), listed=tuple(listed), witnesses=tuple(witnesses))
+    return PublicKeys(
+        server=tuple(server),
+        listed=tuple(listed),
+        restores=tuple(restores),
+        witnesses=tuple(witnesses),
+    )
 
 
 def parse_seat_keys(words: Iterable[str]) -> dict[int, str]:
@@ -170,6 +181,13 @@ def _saved(text: str) -> list[ListedKey | NoteVerifier]:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise RecordError("bad_keys", _NO_KEYS) from None
+
+
+def _saved_restores(text: str) -> list[bytes]:
+    """Return the declarations of restores in a saved answer; those of another form are left out."""
+    found = json.loads(text).get("restores")
+    notes = found if isinstance(found, list) else []
+    return [note.encode() for note in notes[:MAX_RESTORES] if isinstance(note, str)]
 
 
 def _saved_key(item: Mapping[str, Any]) -> ListedKey | NoteVerifier:

@@ -213,6 +213,7 @@ def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
         files={note: path.name for path, note in reversed(notes.items())},
         server_keys=options.keys.server,
         listed=options.keys.listed,
+        restores=options.keys.restores,
         seat_keys=options.seat_keys,
         key_changes=_changes(options.key_changes),
         witnessed=options.witnessed or bool(options.keys.witnesses),

@@ -9,6 +9,7 @@ from service.replay.sentences import Sentence, Values
 from service.shx.canonical import RecordError, parse_time
 from service.shx.keys import ListedKey
 from service.shx.receipts import Receipt, check_receipt, claimed_receipt
+from service.shx.restores import open_restore
 from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
 from service.verify.finding import Answer, EvidenceWeight, Failed, Position, missing
 from service.verify.log import Log
@@ -20,6 +21,30 @@ class Trust:
 
     keys: Sequence[NoteVerifier] = ()
     listed: Sequence[ListedKey] = ()
+    restores: Sequence[bytes] = ()  # declarations; only those that one of the keys signed count
+
+    def explaining(self, log: Log, receipt: Receipt) -> Iterator[Sentence]:
+        """
+        Yield the newest declared restore that can be why the log lacks what a receipt names.
+
+        What the log has in its place was recorded after the restore. What it recorded before was
+        not lost, so no declaration explains it.
+        """
+        seq = min(receipt.seq, log.end)
+        if receipt.seq > log.end and log.seal is None:
+            recorded = None  # nothing in its place yet
+        else:
+            recorded = log.events[seq]["at"]
+        for note in reversed(self.restores):
+            try:
+                restore = open_restore(note, tuple(self.keys))
+            except RecordError:
+                continue
+            before = recorded is not None and _after(restore.at, recorded)
+            if not before and restore.origin == receipt.origin:
+                values: Values = {"at": restore.at, "since": restore.since, "leaf": restore.leaf}
+                yield Sentence(code="receipts.restored", values=values)
+                return
 
     def remarks(
         self, log: Log, signed: Iterable[tuple[int, Sequence[NoteVerifier]]]
@@ -113,8 +138,8 @@ def check_receipts(log: Log, notes: Notes, trust: Trust, position: Position) -> 
     supplied = _read_all(notes.supplied, notes.files, trust.keys, position, claimed=False)
     agreeing = [held for held in (*bundled, *supplied) if _agrees(log, held)]
     position.signed = [held.receipt.seq for held in agreeing if held.signers]
-    _contradicting(log, bundled, position)
-    against = _contradicting(log, supplied, position)
+    _contradicting(log, bundled, position, trust)
+    against = _contradicting(log, supplied, position, trust)
     if not notes.supplied:
         raise missing("open.no_receipt")
     if not trust.keys:
@@ -186,7 +211,9 @@ def _agrees(log: Log, held: _Readable) -> bool:
     return named and log.heads[receipt.seq] == receipt.head
 
 
-def _contradicting(log: Log, receipts: Sequence[_Readable], position: Position) -> list[_Readable]:
+def _contradicting(
+    log: Log, receipts: Sequence[_Readable], position: Position, trust: Trust
+) -> list[_Readable]:
     """Return the receipts that contradict the log, and note each with the last one that agrees."""
     against = []
     agreed: int | None = None
@@ -203,15 +230,18 @@ def _contradicting(log: Log, receipts: Sequence[_Readable], position: Position) 
                 values = {"name": held.name}
                 position.contradicted = Sentence(code="denied.receipt", values=values)
             with position.collecting_failures():
-                raise _contradiction(log, held, agreed, position.signed)
+                raise _contradiction(log, held, agreed, position.signed, trust)
     return against
 
 
-def _contradiction(log: Log, held: _Readable, agreed: int | None, signed: Sequence[int]) -> Failed:
+def _contradiction(
+    log: Log, held: _Readable, agreed: int | None, signed: Sequence[int], trust: Trust
+) -> Failed:
     seq, last = held.receipt.seq, len(log.heads) - 1
     weight = EvidenceWeight.AGAINST if held.signers else EvidenceWeight.UNSIGNED
     both = [other for other in signed if other >= min(seq, last)]
-    notes = (_file(held.name), *_possible_authors(log, held, both))
+    declared = trust.explaining(log, held.receipt) if held.signers else ()
+    notes = (_file(held.name), *_possible_authors(log, held, both), *declared)
     if seq > last:
         version, lines = seq + 1, len(log.heads)
         return Failed(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from service.public_log.log import Batch, Head, Leaf, LogMoved, SignedHead, WaitingGame
+from service.public_log.log import RESTORES, Batch, Head, Leaf, LogMoved, SignedHead, WaitingGame
 from service.shx.tlog.tiles import Tile
 from service.shx.tlog.tree import leaf_hash, root
 
@@ -82,6 +82,9 @@ class MemoryLog:
     def leaf_of(self, game: UUID, *, size: int) -> Leaf | None:
         own = [leaf for leaf in self._leaves[:size] if leaf.game == game]
         return max(own, key=lambda leaf: leaf.version, default=None)
+
+    def restores(self) -> Sequence[Leaf]:
+        return [leaf for leaf in self._leaves if leaf.game == RESTORES]
 
     def _signed(self) -> list[SignedHead]:
         return [

@@ -49,7 +49,7 @@ VALUE = re.compile(r"\s*([\w./-]+( \d+| s)?)?\s*")
 
 def known_metrics() -> set[str]:
     """Return the names under which Prometheus finds the metrics of this service."""
-    known = set(supervisor_metrics.DISK)
+    known = {*supervisor_metrics.DISK, supervisor_metrics.BASE_BACKUP}
     for family in (*prometheus_client.REGISTRY.collect(), *observability.SECONDS.collect()):
         known |= {family.name, *(family.name + end for end in ("_total", "_bucket", "_count"))}
     return known

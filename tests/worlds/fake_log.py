@@ -11,7 +11,8 @@ from datetime import UTC, datetime, timedelta
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from service.public_log.log import LogStore, PublicLog
-from service.public_log.sequencer import Sequencer, SignedCheckpoints, Step, WalArchive
+from service.public_log.sequencer import ArchivedWal, Sequencer, Step
+from service.public_log.signed_checkpoints import SignedCheckpoints
 from service.public_log.witness import Witness, witness_server
 from service.public_log.witness_client import RemoteWitness
 from service.shx.tlog.checkpoint import Checkpoint, Cosigner, open_checkpoint
@@ -59,7 +60,7 @@ def sequencer_of(
     signer: NoteSigner = SIGNER,
     signed: SignedCheckpoints | None = None,
     witnesses: Sequence[RemoteWitness] = (),
-    wal: WalArchive | None = None,
+    wal: ArchivedWal | None = None,
 ) -> Sequencer:
     """Return a sequencer over a store."""
     return Sequencer(

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from service.backup.backup import restore
-from service.public_log.sequencer import LogBroken, SignedFile, Unconfirmed, signed_checkpoints
+from service.public_log.sequencer import LogBroken, Unconfirmed
+from service.public_log.signed_checkpoints import SignedFile, signed_checkpoints
 from service.public_log.witness import Witness, WitnessState
 from service.store.database import Database
 from service.store.public_log import PostgresLog

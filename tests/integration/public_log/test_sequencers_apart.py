@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.public_log.sequencer import LogBroken, Sequencer, SignedFile, Unconfirmed
+from service.public_log.sequencer import LogBroken, Sequencer, Unconfirmed
+from service.public_log.signed_checkpoints import SignedFile
 from service.shx.canonical import RecordError
 from service.shx.tlog.checkpoint import Checkpoint, sign_checkpoint
 from service.shx.tlog.notes import NoteSigner

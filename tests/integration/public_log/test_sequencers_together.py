@@ -11,7 +11,7 @@ from uuid import UUID
 import pytest
 
 from service.public_log.log import Head, PublicLog, SignedHead
-from service.public_log.sequencer import SignedFile
+from service.public_log.signed_checkpoints import SignedFile
 from service.public_log.witness import Witness, WitnessState
 from service.store.database import Database
 from service.store.public_log import PostgresLog

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from service.cli.admin import admin, operator_name
+from service.cli.admin import admin
+from service.cli.admin_session import operator_name
 
 
 @pytest.mark.parametrize("after", [False, True])

@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from service.application.signing import verifiers_of
 from service.bootstrap import Services
 from service.keys import Keyring
-from service.public_log.sequencer import LogBroken, SignedFile
+from service.public_log.sequencer import LogBroken
+from service.public_log.signed_checkpoints import SignedFile
 from service.public_log.witness import Witness, WitnessState, witness_server
 from service.public_log.witness_client import TIMEOUT, RemoteWitness, parse_witnesses
 from service.shx.tlog.checkpoint import Cosigner

@@ -3,7 +3,7 @@
 import { NotABundle } from "../verifier/archive.js";
 import { looseText, readFile } from "../verifier/bundle.js";
 import { utf8 } from "../verifier/bytes.js";
-import { distinct, readKeys } from "../verifier/notes.js";
+import { distinct, readKeys, readRestores } from "../verifier/notes.js";
 import { NAMES, adviceOf, authorOf, resultOf, verdictOf, verify } from "../verifier/verify.js";
 import { identity } from "./api.js";
 import { caption, seatName } from "./captions.js";
@@ -130,24 +130,30 @@ async function fromOutside() {
   const stored = game ? receiptsOf(game) : [];
   const files = await Promise.all([...find("#receipts").files].map(bytesOf));
   const receipts = [...stored.map(utf8), ...files];
+  /** @type {string[]} */
+  const restores = [];
+  const read = (/** @type {string} */ text, witness = false) => {
+    if (!witness) restores.push(...readRestores(text));
+    return readKeys(text, witness);
+  };
   const keys = async (/** @type {"server" | "witness"} */ id, /** @type {boolean} */ witness) => {
     const texts = (await Promise.all([...find(`#${id}-file`).files].map(bytesOf))).map(looseText);
     texts.push(find(`#${id}`).value);
-    const lists = await Promise.all(texts.filter((text) => text.trim()).map((text) => readKeys(text, witness)));
+    const lists = await Promise.all(texts.filter((text) => text.trim()).map((text) => read(text, witness)));
     if (lists.some((list) => !list.length)) throw new NotABundle("key");
     return lists.flat();
   };
   const witnessKeys = distinct(await keys("witness", true));
   const entered = await keys("server", false);
-  const own = stored.length && !entered.length ? await readKeys(storedKeys()) : [];
+  const own = stored.length && !entered.length ? await read(storedKeys()) : [];
   if (stored.length) find("#stored").textContent = t(own.length ? "page.stored.keys" : "page.stored", { n: stored.length });
   const serverKeys = [...entered, ...own];
   if (find("#offered").checked && !serverKeys.length) {
     const sent = await fetch("/v1/keys", { credentials: "omit" }).then((answer) => answer.text()).catch(() => "");
-    serverKeys.push(...(await readKeys(sent)));
+    serverKeys.push(...(await read(sent)));
     if (!serverKeys.length) find("#stored").textContent = t("page.no_server");
   }
-  return { receipts, serverKeys, witnessKeys, quorum: witnessKeys.length };
+  return { receipts, serverKeys, restores, witnessKeys, quorum: witnessKeys.length };
 }
 
 /** @param {Blob} file */

@@ -8,14 +8,14 @@
  */
 
 import { webcrypto } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { parseArgs } from "node:util";
 
 import { MAX_ENTRIES, MAX_INFLATED, NotABundle } from "./archive.js";
 import { readFile, readFolder } from "./bundle.js";
 import { LEVELS, levelOf, statusFor } from "./levels.js";
-import { distinct, readKeys } from "./notes.js";
+import { distinct, readKeys, readRestores } from "./notes.js";
 import { readKeyChanges, readSeatKey } from "./seat_keys.js";
 import { verifyAll } from "./sequence.js";
 import { ruleOf } from "./statements.js";
@@ -56,6 +56,9 @@ async function keysOf(value, witness) {
   if (!found.length) throw new UsageError(`${value}: ${sentence("file.key")}`);
   return found;
 }
+
+/** @param {string} value a key, or the name of a file of keys @returns {string[]} the declarations of restores beside the keys */
+const restoresOf = (value) => readRestores(existsSync(value) ? readFileSync(value, "utf8") : value);
 
 function options() {
   try {
@@ -173,6 +176,7 @@ async function main() {
   const outside = {
     receipts: values.receipt.map((path) => new Uint8Array(readFileSync(path))),
     serverKeys: (await Promise.all(values["server-key"].map((key) => keysOf(key, false)))).flat(),
+    restores: values["server-key"].flatMap(restoresOf),
     witnessKeys,
     quorum: values.quorum ? Number(values.quorum) : witnessKeys.length,
     seatKeys: seatKeysIn(values["seat-key"]),

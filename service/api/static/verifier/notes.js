@@ -137,6 +137,31 @@ export async function readKeys(source, witness = false) {
   return found;
 }
 
+const MAX_RESTORES = 1000;
+
+/** @param {string} source a text with keys @returns {string[]} the declarations of restores in it, if it is a saved answer of `/v1/keys` */
+export function readRestores(source) {
+  try {
+    const found = JSON.parse(source).restores;
+    return Array.isArray(found) ? found.filter((note) => typeof note === "string").slice(0, MAX_RESTORES) : [];
+  } catch {
+    return []; // not JSON: lines of text
+  }
+}
+
+/**
+ * A declared restore: moves that were acknowledged after `since` and before `at` may be missing.
+ *
+ * @typedef {{origin: string, leaf: string, since: string, at: string}} Restore
+ */
+
+/** @param {string} body @returns {Restore | null} */
+export function parseRestore(body) {
+  const time = "(\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{6}Z)";
+  const [, origin, leaf, since, at] = new RegExp(`^([^\\n]+)/restored\\n(0|[1-9]\\d{0,18})\\n${time}\\n${time}\\n$`).exec(body) ?? [];
+  return at && since <= at ? { origin, leaf, since, at } : null;
+}
+
 /**
  * The content of a receipt: the head of a game's log after the event `seq`.
  *

@@ -1,10 +1,10 @@
 /** The checks with evidence beside the log: `receipts`, `anchor`, `witness`, `seal`, `sequence`. */
 
-import { hex, sha256 } from "./bytes.js";
+import { hex, sha256, utf8 } from "./bytes.js";
 import { linesOf } from "./bundle.js";
 import { NotCanonical, parseCanonical } from "./canonical.js";
 import { Failure, Unanswered } from "./log.js";
-import { includes, keySigned, originSigned, parseNote, parseProof, parseReceipt, receiptBody } from "./notes.js";
+import { includes, keySigned, originSigned, parseNote, parseProof, parseReceipt, parseRestore, receiptBody } from "./notes.js";
 import { ATTEMPT, LONGEST_LINE, MAX_REFUSALS_PER_SEAT, wrongPlace } from "./shapes.js";
 
 /** @typedef {import("./log.js").Log} Log */
@@ -17,6 +17,7 @@ import { ATTEMPT, LONGEST_LINE, MAX_REFUSALS_PER_SEAT, wrongPlace } from "./shap
  * @typedef {object} Outside
  * @property {Uint8Array[]} receipts
  * @property {NoteKey[]} serverKeys
+ * @property {string[]} [restores] signed notes in which the server declares restores
  * @property {NoteKey[]} witnessKeys
  * @property {number} quorum how many of the witnesses must have cosigned
  * @property {Map<number, string>} [seatKeys] the keys of seats in base64
@@ -30,26 +31,57 @@ import { ATTEMPT, LONGEST_LINE, MAX_REFUSALS_PER_SEAT, wrongPlace } from "./shap
 /** @param {Log} log @param {Bundle} bundle @param {Outside} outside @param {Remark} remark */
 export async function checkReceipts(log, bundle, outside, remark) {
   const inside = [...bundle.files].filter(([name]) => name.startsWith("receipts/")).map(([, bytes]) => bytes);
-  /** @type {Failure[]} */
+  /** @type {[Failure, Uint8Array][]} */
   const failures = [];
   let reach = -1;
   for (const bytes of outside.receipts) {
     const found = await judgeReceipt(log, bytes, outside.serverKeys);
-    if (found instanceof Failure) failures.push(found);
+    if (found instanceof Failure) failures.push([found, bytes]);
     else reach = Math.max(reach, found);
   }
   for (const bytes of inside) {
     const found = await judgeReceipt(log, bytes, outside.serverKeys, true);
-    if (found instanceof Failure) failures.push(found);
+    if (found instanceof Failure) failures.push([found, bytes]);
   }
-  const [first] = failures.sort((a, b) => (a.seq ?? Infinity) - (b.seq ?? Infinity));
-  if (first) throw first;
+  const [first] = failures.sort(([a], [b]) => (a.seq ?? Infinity) - (b.seq ?? Infinity));
+  if (first) {
+    await explain(log, ...first, outside, remark);
+    throw first[0];
+  }
   if (!outside.receipts.length) throw new Unanswered("missing", "no_receipt");
   if (!outside.serverKeys.length) throw new Unanswered("missing", "no_server_key");
   const from = log.linkedFrom(reach);
   if (from) return confirmed("receipts", from, reach, remark);
   if (reach === log.lines.length - 1) remark("receipts.whole");
   else remark("receipts.up_to", { seq: reach });
+}
+
+/** Failures of a receipt that names another history than the log. */
+const OTHER_HISTORY = new Set(["receipts.head", "receipts.beyond"]);
+
+/**
+ * Remark the newest declared restore that can be why the log lacks what a receipt names: the log recorded
+ * what it has in its place after the restore, or has nothing there yet. The check fails as well.
+ *
+ * @param {Log} log
+ * @param {Failure} failed
+ * @param {Uint8Array} bytes of the receipt
+ * @param {Outside} outside
+ * @param {Remark} remark
+ */
+async function explain(log, failed, bytes, { restores = [], serverKeys }, remark) {
+  if (!OTHER_HISTORY.has(failed.code)) return;
+  const isOpen = failed.code === "receipts.beyond" && !log.seal;
+  const recorded = isOpen ? null : log.events[failed.seq ?? 0]?.at;
+  const origin = parseReceipt(parseNote(bytes)?.body ?? "")?.origin ?? "";
+  for (const text of [...restores].reverse()) {
+    const note = parseNote(utf8(text));
+    const restore = note && parseRestore(note.body);
+    if (!note || !restore || restore.origin !== origin || !(await originSigned(note, serverKeys, origin))) continue;
+    if (recorded !== null && (recorded ?? "") < restore.at) continue;
+    remark("receipts.restored", { at: restore.at, since: restore.since, leaf: restore.leaf });
+    return;
+  }
 }
 
 /** @param {string} check @param {number} from @param {number} to @param {Remark} remark @returns {Range} */

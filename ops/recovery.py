@@ -1,0 +1,275 @@
+"""Drill of recovery: play, destroy the data folder, recover from the WAL archive, and check."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+from uuid import UUID
+
+from ops.bench.faults.calls import ChangeRequest, Notes
+from ops.bench.faults.checks import Checked, Logs, check_all, holds, stored
+from ops.bench.faults.load import Load
+from ops.bench.faults.steps import ROOT
+from ops.bench.faults.system import below
+from service.local.servers import running_address
+from service.local.up import readiness
+from service.public_log.log_client import LogClient
+from service.shx.bundle import Bundle
+from service.shx.restores import open_restore
+from service.verify.evidence import OutsideEvidence
+from service.verify.finding import Check, Result
+from service.verify.verify import verify_bundle
+from tests.running import free_port
+
+START_SECONDS: Final = 120.0
+STALL_SECONDS: Final = 2.0
+"""In a drill with a loss: how long moves are acknowledged that do not reach the archive."""
+
+_PLAYED_AGAIN_SECONDS: Final = 2.0
+_RATE_LIMITS = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_LEVEL": "warning"}
+
+
+@dataclass(slots=True, kw_only=True)
+class Drilled:
+    """What a drill did, and what its checks found."""
+
+    lossless: bool
+    acknowledged: int = 0  # moves before the data folder was destroyed
+    running: int = 0  # games that ran at that time
+    lost: int = 0  # acknowledged moves that are missing afterwards
+    aborted: int = 0  # games that were ended for that
+    seconds: float = 0.0  # from the loss to the first answer of `readyz`
+    checked: Checked = field(default_factory=Checked)
+
+    @property
+    def text(self) -> str:
+        """Return the result for the operator."""
+        kind = "synchronous" if self.lossless else "stalled"
+        after = f"ready again {self.seconds:.1f} s after the loss; {self.lost} moves missing"
+        lines = [
+            f"archive {kind}: {self.acknowledged} acknowledged moves, {self.running} running games",
+            f"{after}, {self.aborted} games aborted for them",
+            *(f"  {count} {name}" for name, count in sorted(self.checked.counts.items())),
+            *(f"WRONG: {one}" for one in self.checked.wrong),
+        ]
+        return "\n".join(lines)
+
+
+class Drill:
+    """One service with its archive, the load on it, a witness and a monitor."""
+
+    def __init__(self, folder: Path, archive: Path, *, lossless: bool, tables: int) -> None:
+        self._folder = folder
+        self._archive = archive
+        self._data = folder / "data"
+        self._keys = folder / "keys-copy.json"
+        self._port = free_port()
+        self._up: subprocess.Popen[bytes] | None = None
+        self._notes = Notes()
+        self._load = Load(
+            self._notes, lambda: (("127.0.0.1", self._port),), tables=tables, seed=11, readers=0
+        )
+        self.done = Drilled(lossless=lossless)
+
+    @property
+    def _url(self) -> str:
+        return f"http://127.0.0.1:{self._port}"
+
+    def go(self, *, seconds: float) -> Drilled:
+        """Play for some seconds, lose everything but the archive and the keys, recover, check."""
+        self._start()
+        shutil.copy(self._data / "keys.json", self._keys)
+        self._load.begin()
+        time.sleep(seconds)
+        self._outside("before", allowed=())
+        if not self.done.lossless:
+            self._stall()
+        lost_at = time.monotonic()
+        self._destroy()
+        self._recover()
+        self._start()
+        self.done.seconds = time.monotonic() - lost_at
+        if not self.done.lossless:
+            self._declared()
+        time.sleep(_PLAYED_AGAIN_SECONDS)
+        self._load.end()
+        found, before = check_all(self._owner, self._url, self._notes, ()), self.done.checked
+        found.wrong += before.wrong
+        found.counts.update(before.counts)
+        self.done.checked = found
+        self._outside("after", allowed=() if self.done.lossless else ("restored",))
+        return self.done
+
+    def stop(self) -> None:
+        """End the service."""
+        self._load.stop()
+        if self._up is not None:
+            self._up.terminate()
+            self._up.wait(timeout=30)
+
+    @property
+    def _owner(self) -> str:
+        address = running_address(self._data)
+        assert address is not None, "PostgreSQL does not run"
+        return address
+
+    def _start(self) -> None:
+        words = ["--data", str(self._data), "--port", str(self._port), "--workers", "1"]
+        words += ["--wal-archive", str(self._archive)]
+        words += ["--wal-archive-sync"] if self.done.lossless else []
+        with (self._folder / "up.log").open("ab") as log:
+            self._up = subprocess.Popen(
+                [sys.executable, "-m", "service.cli", "up", *words],
+                cwd=ROOT,
+                env={**os.environ, "PYTHONPATH": str(ROOT), **_RATE_LIMITS},
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+            )
+        end = time.monotonic() + START_SECONDS
+        while (answer := readiness(f"127.0.0.1:{self._port}")) != "ready":
+            if self._up.poll() is not None or time.monotonic() > end:
+                log_text = (self._folder / "up.log").read_text(errors="replace")
+                raise AssertionError(f"not ready: {answer}\n{log_text[-2000:]}")
+            time.sleep(0.1)
+
+    def _stall(self) -> None:
+        """Let acknowledged moves not reach the archive: its receiver stops, as on a dead line."""
+        self._load.stop()
+        time.sleep(1.0)  # tables that were being opened
+        for pid in self._below("pg_receivewal"):
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(STALL_SECONDS)
+
+    def _destroy(self) -> None:
+        """Kill everything at once, PostgreSQL included, and remove the data folder."""
+        assert self._up is not None
+        for pid in (self._up.pid, *self._below("")):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._up.wait()
+        with self._notes.lock:
+            self.done.acknowledged = sum(r.status == 201 for r in self._notes.requests)
+            self.done.running = len({r.game for r in self._notes.requests[-50:]})
+        while self._data.exists():
+            shutil.rmtree(self._data, ignore_errors=True)
+
+    def _recover(self) -> None:
+        words = ["--data", str(self._data), "--keys", str(self._keys)]
+        answer = self._command("recover", str(self._archive), *words)
+        assert answer.returncode == 0, answer.stderr
+        _say(answer.stdout.strip())
+
+    def _declared(self) -> None:
+        """Show the service the receipts of missing moves; check that each is explained."""
+        logs = stored(self._owner, Checked())
+        with self._notes.lock:
+            answered = [r for r in self._notes.requests if r.status == 201]
+        lost = [request for request in answered if not holds(logs, request)]
+        self.done.lost = len(lost)
+        folder = self._folder / "receipts"
+        folder.mkdir()
+        for number, request in enumerate(lost):
+            note = json.loads(request.body)["receipt"]
+            (folder / f"{number}.note").write_text(note)
+        answer = self._command("admin", "--data", str(self._data), "--yes", "lost", str(folder))
+        assert answer.returncode == 0, answer.stderr
+        self.done.aborted = answer.stdout.count("done: lost")
+        self._check_explained(lost, stored(self._owner, Checked()))
+        with self._notes.lock:
+            self._notes.requests[:] = [r for r in self._notes.requests if r not in lost]
+
+    def _check_explained(self, lost: list[ChangeRequest], logs: Logs) -> None:
+        """Check that a receipt of a missing move still fails, beside the declaration."""
+        found = LogClient(self._url).key_list()
+        keys = tuple(key.verifier for key in found.keys)
+        restores = tuple(note.encode() for note in found.restores)
+        for note in restores:
+            open_restore(note, keys)
+        for request in lost:
+            receipt = json.loads(request.body)["receipt"].encode()
+            evidence = OutsideEvidence(receipts=(receipt,), server_keys=keys, restores=restores)
+            report = verify_bundle(Bundle(lines=logs[UUID(request.game)]), evidence)
+            [finding] = [one for one in report.findings if one.check is Check.RECEIPTS]
+            if finding.result is not Result.FAIL:
+                self._notes.wrong.append(f"a receipt of a missing move passes: {request.game}")
+            if "receipts.restored" not in {note.code for note in finding.notes}:
+                self._notes.wrong.append(f"a missing move of {request.game} is not explained")
+
+    def _outside(self, when: str, *, allowed: tuple[str, ...]) -> None:
+        """Let a witness and a monitor follow the log; only findings of `allowed` kinds may be."""
+        witness = ["--key", str(self._folder / "w.key"), "--state", str(self._folder / "w.state")]
+        answer = self._command(
+            "witness", "--log", self._url, *witness, "--name", "drill.example/w", "--once"
+        )
+        if answer.returncode:
+            self.done.checked.wrong.append(f"the witness, {when}: {answer.stdout}{answer.stderr}")
+        state = str(self._folder / "m.state")
+        answer = self._command("monitor", "--log", self._url, "--state", state, "--once")
+        found = {line.partition(":")[0] for line in answer.stdout.splitlines()}
+        if found != set(allowed) or answer.returncode != bool(allowed):
+            text = answer.stdout + answer.stderr
+            self.done.checked.wrong.append(f"the monitor, {when}: {text}")
+        self.done.checked.counts[f"monitor and witness agree, {when}"] += 1
+
+    def _below(self, word: str) -> list[int]:
+        assert self._up is not None
+        return [pid for pid, command in below(self._up.pid) if word in command]
+
+    def _command(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "service.cli", *words],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+def drill(*, lossless: bool, tables: int, seconds: float, archive: Path | None = None) -> Drilled:
+    """Run one drill in temporary folders, and return its result."""
+    with tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True) as folder:
+        path = Path(folder)
+        one = Drill(path, archive or path / "archive", lossless=lossless, tables=tables)
+        try:
+            return one.go(seconds=seconds)
+        finally:
+            one.stop()
+
+
+def main() -> int:
+    """Run both drills; return 1 if a check failed."""
+    parser = argparse.ArgumentParser(prog="ops/drill", description=__doc__)
+    parser.add_argument("--tables", type=int, default=8, help="played at the same time (8)")
+    parser.add_argument("--seconds", type=float, default=20, help="of play before the loss (20)")
+    parser.add_argument("--archive", type=Path, help="empty folder on another disk")
+    options = parser.parse_args()
+    failed = False
+    for lossless in (True, False):
+        place = options.archive and options.archive / ("sync" if lossless else "stalled")
+        done = drill(
+            lossless=lossless, tables=options.tables, seconds=options.seconds, archive=place
+        )
+        print(done.text, flush=True)
+        failed = failed or bool(done.checked.wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

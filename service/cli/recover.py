@@ -1,0 +1,166 @@
+"""`shithead recover`: the database from a WAL archive into a new data folder."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from service.cli.backup import keep_for_service
+from service.cli.service_options import (
+    ServiceKeys,
+    complete_keyring,
+    find_keys,
+    key_file_of,
+    new_data_folder,
+    read_keys,
+)
+
+if TYPE_CHECKING:
+    from service.backup.backup import Corrections
+    from service.local.recovery import Recovered
+    from service.shx.restores import Restore
+
+
+@click.command(short_help="Recover the database from a WAL archive into a new folder.")
+@click.argument("archive", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="The new data folder, without a database.",
+)
+@click.option(
+    "--key-file",
+    envvar="SHITHEAD_KEY_FILE",
+    show_envvar=True,
+    type=click.Path(path_type=Path),
+    help="The key file of the service.  [default: SHITHEAD_KEYS, or keys.json in --data]",
+)
+@click.option(
+    "--keys",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The copy of the keys; it becomes the key file if there is none.",
+)
+@click.option(
+    "--checkpoint",
+    "checkpoints",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A known checkpoint of the public log, repeatable: the newest counts.",
+)
+@click.option(
+    "--erasures",
+    envvar="SHITHEAD_ERASURES",
+    show_envvar=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The list of erased players.  [default: erased-players.txt beside the key file]",
+)
+@click.option(
+    "--origin",
+    envvar="SHITHEAD_ORIGIN",
+    show_envvar=True,
+    default="shithead.localhost",
+    show_default=True,
+    help="The name of the service in its signatures.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def recover(
+    archive: Path,
+    data: Path,
+    key_file: Path | None,
+    keys: Path | None,
+    checkpoints: tuple[Path, ...],
+    erasures: Path | None,
+    origin: str,
+    *,
+    as_json: bool,
+) -> int:
+    """
+    Recover from ARCHIVE, the folder of `shithead up --wal-archive`, after the data folder is lost.
+
+    The newest base backup that is intact is copied, and all WAL in the archive is replayed. Then
+    start `shithead up` with the new folder and the same archive: running games go on.
+
+    With `--wal-archive-sync` every acknowledged change was in the archive. Otherwise those of the
+    last moments may be missing, and the restore is declared: the public log gets a leaf with the
+    time after which moves may be missing, and /v1/keys shows it signed. `shithead admin lost`
+    then ends the running games of which players have a receipt for a missing move.
+
+    Checkpoints, the list of erased players and the keys are used as in `shithead restore`. The
+    folder of archived games is not in the archive: copy it too.
+
+    Exit status: 0 recovered, 1 nothing was changed, with the reason.
+    """
+    from service.application.retention import ErasureFile
+    from service.backup.backup import BackupError, Corrections, continue_from, newest_checkpoint
+    from service.local.processes import EmbeddedError
+    from service.local.recovery import recovered
+    from service.runtime.config import ERASURES
+
+    path, available = key_file_of(key_file, data), find_keys(key_file, data)
+    supplied = None if keys is None else ServiceKeys(where=str(keys), keyring=read_keys(keys))
+    complete_keyring(available if supplied is None else supplied, needed=())
+    erased = ErasureFile(erasures or path.with_name(ERASURES))
+    try:
+        newest = newest_checkpoint(file.read_bytes() for file in checkpoints)
+        corrections = Corrections(erased=erased.read())
+        with new_data_folder(data) as folder, recovered(archive.absolute(), folder) as found:
+            signed = continue_from(found.url, newest, corrections)
+            restore = None
+            if not found.synchronous:
+                restore = declare_restore(found.url, found.until, origin)
+    except (BackupError, EmbeddedError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    keep_for_service(path, available, supplied, signed, erased)
+    _print(found, restore, corrections, as_json=as_json)
+    return 0
+
+
+def declare_restore(database_url: str, since: datetime, origin: str) -> Restore:
+    """Append the declaration of a restore to the public log; raises ClickException."""
+    from service.public_log.sequencer import Sequencer
+    from service.shx.tlog.checkpoint import parse_checkpoint
+    from service.shx.tlog.notes import parse_note
+    from service.store.database import Database
+    from service.store.public_log import PostgresLog
+
+    with closing(Database(database_url, size=1)) as database:
+        store = PostgresLog(database)
+        published = store.published()
+        if published is not None:
+            signed = parse_checkpoint(parse_note(published.note).text).origin
+            if signed != origin:
+                raise click.ClickException(f"the public log is that of {signed}: see --origin")
+        sequencer = Sequencer(
+            store=store,
+            origin=origin,
+            signers=lambda _now: (),
+            now=lambda: datetime.now(UTC),
+        )
+        return sequencer.declare(since)
+
+
+def _print(
+    found: Recovered, restore: Restore | None, corrections: Corrections, *, as_json: bool
+) -> None:
+    fields = {
+        "base": found.base,
+        "until": f"{found.until:%Y-%m-%dT%H:%M:%S.%fZ}",
+        "declared": None if restore is None else restore.leaf,
+        "erased": corrections.erased,
+    }
+    if as_json:
+        click.echo(json.dumps(fields))
+        return
+    click.echo(f"recovered up to {fields['until']}, from the base backup {found.base}")
+    if restore is None:
+        click.echo("the archive was synchronous: nothing that was acknowledged is missing")
+    else:
+        click.echo(f"declared in leaf {restore.leaf} of the public log: later moves may be missing")
+    if corrections.erased:
+        click.echo(f"{corrections.erased} players erased again")

@@ -1,0 +1,298 @@
+"""Archive of the embedded PostgreSQL: its WAL as it is written, and base backups by schedule."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+from service.local.processes import (
+    EmbeddedError,
+    log_tail,
+    make_folder,
+    start_child,
+    stop_child,
+)
+from service.local.servers import EmbeddedPostgres
+from service.runtime.atomic_files import PRIVATE, write_whole
+
+SLOT: Final = "shithead_archive"
+"""The replication slot of the archive: PostgreSQL keeps all WAL that the archive lacks."""
+
+BASE_BACKUP_SECONDS: Final = 86_400.0
+"""Seconds between two base backups: a restore replays the WAL of at most this time."""
+
+BASE_BACKUPS_KEPT: Final = 2
+"""Base backups that are retained, with all WAL since the older of them."""
+
+_RETRY_SECONDS: Final = 600.0  # after a base backup that failed
+_PAUSE_SECONDS: Final = 1.0  # before pg_receivewal is started again
+_CONNECT_SECONDS: Final = 20.0  # for it to connect at the start
+_TIME: Final = "%Y%m%dT%H%M%SZ"  # of the name of a base backup: when it began
+_PARTIAL: Final = ".partial"
+_SEGMENT: Final = re.compile(r"([0-9A-F]{24})(\.partial)?")
+_COMPLETE: Final = re.compile(r"[0-9A-F]{24}|[0-9A-F]{8}\.history")
+_START: Final = re.compile(r"START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)")
+
+_TAKE: Final = '"$1/pg_basebackup" -D "$2" -c "$3" && "$1/pg_verifybackup" -q "$2"'
+
+
+class ArchiveFolder:
+    """
+    The files of an archive: `wal/`, and a folder below `base/` for each complete base backup.
+
+    `synchronous` is there while no change is acknowledged before it is in the archive, and
+    `system` names the database cluster.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.wal = path / "wal"
+        self.base = path / "base"
+        self.synchronous = path / "synchronous"
+        self.system = path / "system"
+
+    def base_backups(self) -> list[Path]:
+        """Return the folders of the complete base backups, oldest first."""
+        return sorted(found for found in self.base.glob("*Z") if _begun(found) is not None)
+
+    def newest(self) -> float | None:
+        """Return when the newest base backup began, in seconds since 1970; None without one."""
+        found = self.base_backups()
+        return _begun(found[-1]) if found else None
+
+    def segments(self) -> dict[str, Path]:
+        """Return the files of WAL segments and timelines by their names, complete ones first."""
+        files = {path.name: path for path in self.wal.iterdir() if path.is_file()}
+        found = {
+            name: path
+            for name, path in files.items()
+            if (_SEGMENT.fullmatch(name) and not name.endswith(_PARTIAL))
+            or name.endswith(".history")
+        }
+        for name, path in files.items():
+            match = _SEGMENT.fullmatch(name)
+            if match is not None:
+                found.setdefault(match[1], path)
+        return found
+
+    def prune(self, binaries: Path) -> None:
+        """Delete base backups beyond BASE_BACKUPS_KEPT, and the WAL that only they need."""
+        complete = self.base_backups()
+        for old in complete[:-BASE_BACKUPS_KEPT]:
+            shutil.rmtree(old)
+        oldest = complete[-BASE_BACKUPS_KEPT:][0]
+        first = _START.match((oldest / "backup_label").read_text())
+        if first is not None:
+            subprocess.run(
+                [binaries / "pg_archivecleanup", self.wal, first[1]],
+                check=False,
+                capture_output=True,
+            )
+
+
+def _begun(folder: Path) -> float | None:
+    try:
+        return datetime.strptime(folder.name, _TIME).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
+
+
+class WalArchive:
+    """
+    Archives one embedded server into a folder, which should be on another disk.
+
+    pg_receivewal writes the WAL as it is flushed. With `synchronous` a change is acknowledged only
+    once it is in the archive too. The first base backup is complete before `start` returns, because
+    without one the WAL restores nothing.
+    """
+
+    name = "WAL archive"
+
+    def __init__(
+        self,
+        folder: Path,
+        server: EmbeddedPostgres,
+        *,
+        synchronous: bool = False,
+        every: float = BASE_BACKUP_SECONDS,
+    ) -> None:
+        self._files = ArchiveFolder(folder)
+        self._server = server
+        self._synchronous = synchronous
+        self._every = every
+        self._log = server.logs / "archive.log"
+        self._receiver: subprocess.Popen[bytes] | None = None
+        self._taking: tuple[subprocess.Popen[bytes], Path] | None = None
+        self._due = 0.0  # when pg_receivewal is started again, monotonic
+        self._retry = 0.0  # before which no base backup is taken, monotonic
+
+    @property
+    def newest(self) -> float | None:
+        """Return when the newest base backup began, in seconds since 1970."""
+        return self._files.newest()
+
+    def start(self) -> None:
+        """Archive from now on; raises EmbeddedError if the folder cannot continue this server."""
+        for program in ("pg_receivewal", "pg_basebackup", "pg_verifybackup"):
+            if not (self._server.binaries / program).exists():
+                raise EmbeddedError(f"{self._server.binaries} has no {program}")
+        for folder in (self._files.path, self._files.wal, self._files.base):
+            make_folder(folder)
+        for left in self._files.base.glob(f"*{_PARTIAL}"):
+            shutil.rmtree(left)
+        with _owner(self._server) as connection:
+            self._check_cluster(connection)
+            if not _slot_exists(connection):
+                self._check_gap(connection)
+                connection.execute("SELECT pg_create_physical_replication_slot(%s, true)", [SLOT])
+            self._receive()
+            self._set_synchronous(connection)
+        if self._files.newest() is None:
+            self._taking = self._take("fast")
+            self._finish(self._taking, wait=True)
+
+    def supervise(self) -> list[str]:
+        """Take due base backups, restart pg_receivewal; return the names of what had ended."""
+        if self._taking is not None and self._taking[0].poll() is not None:
+            self._finish(self._taking, wait=False)
+        newest, now = self._files.newest(), time.monotonic()
+        is_due = newest is None or time.time() - newest >= self._every
+        if is_due and self._taking is None and now >= self._retry and self._is_up():
+            self._taking = self._take("spread")
+        receiver = self._receiver
+        if receiver is None or receiver.poll() is None or not self._is_up() or now < self._due:
+            return []
+        print(f"the {self.name} ended; restarting it", file=sys.stderr, flush=True)
+        self._receive()
+        return [self.name]
+
+    def stop(self) -> None:
+        """Stop; pg_receivewal ends by itself after a server that has sent it all its WAL."""
+        if self._taking is not None:
+            stop_child(self._taking[0], [])
+            shutil.rmtree(self._taking[1], ignore_errors=True)
+        if self._receiver is not None:
+            stop_child(self._receiver, [(signal.SIGINT, 5.0)])
+
+    def _is_up(self) -> bool:
+        process = self._server.process
+        return process is not None and process.poll() is None
+
+    def _check_cluster(self, connection: psycopg.Connection[Any]) -> None:
+        """Raise EmbeddedError for the archive of another cluster; note the one of a new archive."""
+        row = connection.execute("SELECT system_identifier FROM pg_control_system()").fetchone()
+        ours = str(row[0]) if row else ""
+        if not self._files.system.exists():
+            if self._files.segments() or self._files.base_backups():
+                raise EmbeddedError(f"{self._files.path} has no file system: it is no archive")
+            write_whole(self._files.system, ours.encode(), mode=PRIVATE)
+        if self._files.system.read_text() != ours:
+            raise EmbeddedError(f"{self._files.path} is the archive of another database")
+
+    def _check_gap(self, connection: psycopg.Connection[Any]) -> None:
+        """Raise EmbeddedError if the server no longer has the WAL after that in the archive."""
+        last = max(
+            (name for name in self._files.segments() if _SEGMENT.fullmatch(name)), default=""
+        )
+        if not last:
+            return
+        rows = connection.execute("SELECT name FROM pg_ls_waldir()").fetchall()
+        if last not in {name for (name,) in rows}:
+            raise EmbeddedError(
+                f"WAL after {last} was never archived in {self._files.path}: the service has run "
+                "without it. Name an empty folder, and keep this one until it has a base backup"
+            )
+
+    def _receive(self) -> None:
+        self._due = time.monotonic() + _PAUSE_SECONDS
+        program = self._server.binaries / "pg_receivewal"
+        self._receiver = start_child(
+            [program, "-D", self._files.wal, "--slot", SLOT, "--synchronous", "--no-loop"],
+            log=self._log,
+            environment=self._server.client_environment | {"PGAPPNAME": SLOT},
+            folder=Path("/"),
+        )
+
+    def _set_synchronous(self, connection: psycopg.Connection[Any]) -> None:
+        """Let PostgreSQL wait for the archive before it acknowledges a change, or not."""
+        if not self._synchronous:
+            self._files.synchronous.unlink(missing_ok=True)
+            _wait_for_archive(connection, wanted=False)
+            return
+        _wait_for_archive(connection, wanted=True)
+        end = time.monotonic() + _CONNECT_SECONDS
+        question = "SELECT FROM pg_stat_replication WHERE sync_state = 'sync'"
+        while connection.execute(question).fetchone() is None:
+            if time.monotonic() > end or (self._receiver and self._receiver.poll() is not None):
+                raise EmbeddedError(f"pg_receivewal does not start:\n{log_tail(self._log)}")
+            time.sleep(0.05)
+        write_whole(self._files.synchronous, b"", mode=PRIVATE)
+
+    def _take(self, checkpoint: str) -> tuple[subprocess.Popen[bytes], Path]:
+        """Begin a base backup in a folder that gets its name once it is complete and verified."""
+        target = self._files.base / f"{datetime.now(UTC):{_TIME}}{_PARTIAL}"
+        arguments: list[str | Path] = ["sh", self._server.binaries, target, checkpoint]
+        child = start_child(
+            ["/bin/sh", "-c", _TAKE, *arguments],
+            log=self._log,
+            environment=self._server.client_environment,
+            folder=Path("/"),
+        )
+        return child, target
+
+    def _finish(self, taking: tuple[subprocess.Popen[bytes], Path], *, wait: bool) -> None:
+        """Name a base backup that is complete; raises EmbeddedError for the first one only."""
+        child, target = taking
+        status = child.wait()
+        self._taking = None
+        if status == 0:
+            target.rename(target.with_suffix(""))
+            self._files.prune(self._server.binaries)
+            return
+        shutil.rmtree(target, ignore_errors=True)
+        message = f"the base backup failed:\n{log_tail(self._log)}"
+        if wait:
+            raise EmbeddedError(message)
+        print(message, file=sys.stderr, flush=True)
+        self._retry = time.monotonic() + _RETRY_SECONDS
+
+
+def release(server: EmbeddedPostgres) -> None:
+    """Let a server that is not archived any more keep no WAL for the archive, nor wait for it."""
+    with _owner(server) as connection:
+        if _slot_exists(connection):
+            _wait_for_archive(connection, wanted=False)
+            connection.execute("SELECT pg_drop_replication_slot(%s)", [SLOT])
+            print("not archived any more: --wal-archive is missing", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def _owner(server: EmbeddedPostgres) -> Iterator[psycopg.Connection[Any]]:
+    try:
+        with psycopg.connect(server.url, autocommit=True) as connection:
+            yield connection
+    except psycopg.Error as error:
+        raise EmbeddedError(f"the archive cannot be set up: {error}") from None
+
+
+def _slot_exists(connection: psycopg.Connection[Any]) -> bool:
+    question = "SELECT FROM pg_replication_slots WHERE slot_name = %s"
+    return connection.execute(question, [SLOT]).fetchone() is not None
+
+
+def _wait_for_archive(connection: psycopg.Connection[Any], *, wanted: bool) -> None:
+    """Set whether commits wait for the archive; nothing else commits yet when this is called."""
+    value = f"'{SLOT}'" if wanted else "''"
+    connection.execute(f"ALTER SYSTEM SET synchronous_standby_names = {value}".encode())
+    connection.execute("SELECT pg_reload_conf()")

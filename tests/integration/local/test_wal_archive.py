@@ -1,0 +1,132 @@
+"""The archive of the embedded PostgreSQL, and recovery from it into a new folder."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from service.local.processes import EmbeddedError
+from service.local.recovery import recovered
+from service.local.servers import EmbeddedPostgres
+from service.local.wal_archive import ArchiveFolder, WalArchive, release
+from tests.running import wait_for
+
+pytestmark = pytest.mark.heavy
+
+
+@contextmanager
+def archived(
+    data: Path, folder: Path, *, synchronous: bool = False, every: float = 86_400.0
+) -> Iterator[tuple[EmbeddedPostgres, WalArchive]]:
+    """Run a server and its archive; the server is stopped first, as by `up`."""
+    server = EmbeddedPostgres(data)
+    archive = WalArchive(folder, server, synchronous=synchronous, every=every)
+    with ExitStack() as stack:
+        stack.callback(archive.stop)
+        stack.callback(server.stop)
+        server.start()
+        archive.start()
+        yield server, archive
+
+
+def run(url: str, *statements: str) -> object:
+    """Run statements, each in a transaction; return the first value of the last one."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        for statement in statements:
+            cursor = connection.execute(statement.encode())
+        row = cursor.fetchone() if cursor.description else None
+    return row and row[0]
+
+
+def wait_until_archived(url: str) -> None:
+    question = "SELECT restart_lsn >= pg_current_wal_flush_lsn() FROM pg_replication_slots"
+    wait_for(lambda: run(url, question), seconds=60)
+
+
+def take_another(archive: WalArchive) -> None:
+    """Wait until a base backup that is due was taken."""
+    before = archive.newest
+    wait_for(lambda: archive.supervise() == [] and archive.newest != before, seconds=60)
+
+
+def test_nothing_acknowledged_is_missing_after_the_disk_is_lost_twice(tmp_path: Path) -> None:
+    """With --wal-archive-sync, each time the postmaster is killed right after a commit."""
+    folder = tmp_path / "archive"
+    rows = 0
+    for life in ("first", "second"):
+        with archived(tmp_path / life, folder, synchronous=True) as (server, _archive):
+            run(server.url, "CREATE TABLE IF NOT EXISTS t (i int)")
+            with psycopg.connect(server.url, autocommit=True) as connection:
+                for _ in range(50):
+                    connection.execute("INSERT INTO t VALUES (1)")
+                    rows += 1
+                assert server.process is not None
+                server.process.send_signal(signal.SIGKILL)
+        with recovered(folder, tmp_path / f"after {life}") as found:
+            assert run(found.url, "SELECT count(*) FROM t") == rows
+            assert found.synchronous
+            assert time.time() - 60 < found.until.timestamp() <= time.time()
+        (tmp_path / f"after {life}").rename(
+            tmp_path / "second" if life == "first" else tmp_path / "x"
+        )
+
+
+def test_the_archive_goes_on_by_itself(tmp_path: Path) -> None:
+    """
+    A base backup by schedule replaces older ones with their WAL, and pg_receivewal is restarted.
+
+    A damaged base backup is passed over: the one before it and the WAL since lead to the same rows.
+    """
+    folder = tmp_path / "archive"
+    files = ArchiveFolder(folder)
+    with archived(tmp_path / "data", folder, every=0.0) as (server, archive):
+        first = files.base_backups()
+        run(server.url, "CREATE TABLE t (i int)")
+        for _ in range(2):
+            run(server.url, "INSERT INTO t VALUES (1)", "SELECT pg_switch_wal()", "CHECKPOINT")
+            take_another(archive)
+        assert len(files.base_backups()) == 2
+        assert first[0] not in files.base_backups()
+        assert archive._receiver is not None
+        archive._receiver.kill()
+        run(server.url, "INSERT INTO t VALUES (1)")
+        wait_for(lambda: archive.supervise() == [archive.name], seconds=60)
+        wait_until_archived(server.url)
+        assert "000000010000000000000001" not in files.segments()
+    complete = files.base_backups()
+    damaged = complete[-1] / "global" / "pg_control"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
+    with recovered(folder, tmp_path / "new") as found:
+        assert run(found.url, "SELECT count(*) FROM t") == 3
+        assert found.base == complete[-2].name
+        assert not found.synchronous
+    for base in complete:
+        (base / "backup_manifest").unlink()
+    with (
+        pytest.raises(EmbeddedError, match="no usable base backup"),
+        recovered(folder, tmp_path / "other"),
+    ):
+        pass
+
+
+def test_an_archive_refuses_another_database_and_a_gap(tmp_path: Path) -> None:
+    folder = tmp_path / "archive"
+    with archived(tmp_path / "data", folder):
+        pass
+    with pytest.raises(EmbeddedError, match="another database"), archived(tmp_path / "b", folder):
+        pass
+    server = EmbeddedPostgres(tmp_path / "data")
+    server.start()
+    release(server)
+    assert run(server.url, "SELECT count(*) FROM pg_replication_slots") == 0
+    for _ in range(3):
+        run(server.url, "SELECT txid_current(), pg_switch_wal()", "CHECKPOINT")
+    server.stop()
+    with pytest.raises(EmbeddedError, match="never archived"), archived(tmp_path / "data", folder):
+        pass
