@@ -122,12 +122,14 @@ def _anchored(
     this log, and the hashes must lead from it to the root. A failure is evidence against the
     log if one of `keys` signed a public log with another head.
     """
+    elsewhere = False  # whether the proof is of another game or server
     try:
         parsed = parse_proof(proof)
         checkpoint = parse_checkpoint(parse_note(parsed.checkpoint).text)
         seq = last = len(log.heads) - 1
         if parsed.extra is not None:
-            seq = parse_receipt_body(parsed.extra.decode("utf-8", "replace")).seq
+            named = parse_receipt_body(parsed.extra.decode("utf-8", "replace"))
+            seq, elsewhere = named.seq, (named.origin, named.game) != (checkpoint.origin, log.game)
         head = log.heads[min(seq, last)]
         body = receipt_body(checkpoint.origin, log.game, seq, head)
     except RecordError as error:
@@ -138,10 +140,11 @@ def _anchored(
         weight = _weight(parsed, checkpoint, keys)
         if weight is EvidenceWeight.AGAINST and (log.seal is not None or seq <= last):
             position.contradicted = Sentence(code="denied.anchor")
+        if elsewhere:
+            raise Failed(None, "anchor.other", weight=weight)
         if seq > last:
             raise Failed(last, "anchor.beyond", weight=weight, at=seq)
-        other_game = proof_game(proof) != str(log.game)
-        raise Failed(seq, "anchor.other" if other_game else "anchor.head", weight=weight)
+        raise Failed(seq, "anchor.head", weight=weight)
     if not parsed.proves(body.encode(), checkpoint):
         raise Failed(seq, "anchor.proof", weight=EvidenceWeight.NOTHING)
     return parsed, seq

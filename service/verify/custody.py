@@ -100,19 +100,20 @@ def followed(log: Log, position: Position, *, until: int | None = None) -> Itera
         yield zones
 
 
-def positions_obtained(log: Log, seat: int) -> frozenset[int]:
+def positions_obtained(log: Log, seat: int) -> frozenset[int] | None:
     """
     Return the deck positions of the cards that were dealt to, drawn or turned by a seat.
 
-    Raises Failed if a card is not where an event takes it from.
+    None for a seat that there is not, or if a card is not where an event takes it from: other
+    checks fail then.
     """
     zones = None
     try:
         for step in followed(log, Position()):
             zones = step
-    except CardMisplaced as error:
-        raise _misplaced(None, error) from None
-    return frozenset() if zones is None else frozenset(zones.obtained[seat])
+    except (CardMisplaced, ValueError, LookupError):
+        return None
+    return None if zones is None or seat >= log.seats else frozenset(zones.obtained[seat])
 
 
 def _deal_of(log: Log) -> tuple[int, Mapping[str, Any]] | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service.shx.bundle import Bundle
-from service.shx.canonical import RecordError
+from service.shx.canonical import RecordError, parse_time
 from service.shx.curve import key_fault
 from service.shx.keys import KeyChange, ListedKey, read_key_changes, read_keys
 from service.shx.restores import MAX_RESTORES
@@ -119,7 +119,7 @@ def parse_keys(texts: Iterable[str]) -> PublicKeys:
                     server.append(key.verifier if isinstance(key, ListedKey) else key)
                 restores += _saved_restores(text)
                 continue
-            for word in text.split() or [text]:
+            for word in re.findall(r"[^ \t\r\n]+", text) or [text]:
                 if parse_key(word)[1] == COSIGNATURE:
                     witnesses.append(parse_cosigner(word))
                 else:
@@ -176,11 +176,20 @@ def parse_key_changes(files: Iterable[bytes]) -> tuple[KeyChange, ...]:
 def _saved(text: str) -> list[ListedKey | NoteVerifier]:
     """Return the keys of a saved answer of `/v1/keys`, with their dates if it has them."""
     try:
-        return [_saved_key(item) for item in json.loads(text)["items"]]
+        items = json.loads(text, parse_constant=_no_number)["items"]
+        keys = [_saved_key(item) for item in items] if isinstance(items, list) else []
     except RecordError:
         raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RecordError("bad_keys", _NO_KEYS) from None
+        keys = []
+    if not keys:
+        raise RecordError("bad_keys", _NO_KEYS)
+    return keys
+
+
+def _no_number(word: str) -> None:
+    """Refuse NaN and Infinity, which are no JSON."""
+    raise ValueError(word)
 
 
 def _saved_restores(text: str) -> list[bytes]:
@@ -192,6 +201,12 @@ def _saved_restores(text: str) -> list[bytes]:
 
 def _saved_key(item: Mapping[str, Any]) -> ListedKey | NoteVerifier:
     """Return a key of a saved list; a list written by hand may have only name and key."""
+    for name in ("from", "to"):
+        if item.get(name) is not None:
+            parse_time(item[name])
+    signed = item.get("signed_by_previous")
+    if signed is not None and decode_base64(signed) is None:
+        raise RecordError("bad_keys", "a malformed signature of the previous key")
     if item.keys() >= _LISTED:
         return read_keys([item])[0]
     public = decode_base64(item["public"])

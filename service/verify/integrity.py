@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from service.replay.history import MoveKind, RecordedMove
+from service.replay.history import MoveKind, NotAMove, RecordedMove
 from service.replay.sentences import Sentence
 from service.shx.bundle import REFUSALS, Bundle, FileChange
-from service.shx.canonical import RecordError
-from service.shx.chain import genesis
+from service.shx.canonical import RecordError, canonical
+from service.shx.chain import genesis, head
 from service.shx.event_shapes import BY_SERVER
 from service.shx.moves import (
     NONE_REFUSED,
@@ -91,15 +91,14 @@ def _break(log: Log, seq: int) -> Failed:
     """
     Return the failure for a `prev` that is not the previous head, at the changed event.
 
-    If the link from the next event is intact, this event was not changed, so the previous
-    one was. If only these two links are broken, one changed event explains both: this one.
-    Otherwise events may have been removed and the later ones renumbered, or either of the two
-    may have been changed, and the failure is at the previous one.
+    If the next event names the head that this event has with the right `prev`, only this `prev` was
+    changed. Otherwise the previous event was changed, or events after it are missing.
     """
+    if seq < log.end:
+        right = canonical({**log.events[seq], "prev": log.heads[seq - 1].hex()})
+        if head(right).hex() == log.events[seq + 1]["prev"]:
+            return Failed(seq, "chain.prev")
     next_linked = seq < log.end and linked(log, seq + 1)
-    only_this = seq < log.end and not next_linked and (seq + 1 == log.end or linked(log, seq + 2))
-    if only_this:
-        return Failed(seq, "chain.this_or_both")
     return Failed(seq - 1, "chain.changed" if next_linked else "chain.removed", next=seq)
 
 
@@ -131,22 +130,32 @@ def check_order(log: Log, position: Position) -> None:
     position.seq = 0
     if not log.begins:
         raise Failed(0, "order.created")
-    _check_seats(log, position)
+    with position.collecting_failures():
+        _check_seats(log, position)
+    strange = position.failures[0].seq if position.failures else None
+    end = len(log.events) if strange is None else strange  # no such seat can be followed
     moves, fault = log.grouped
     phases = _Phases(log)
     with position.collecting_failures():  # after a failure the order of later moves is not checked
         for move in moves:
             position.seq = move.first
-            phases.follow(move)
+            if move.first < end:
+                phases.follow(move)
     collecting = position.collecting_failures()
     for move in moves:
         position.seq = move.first
         with collecting:
             _check_by(log, move)
-    if fault is not None:
+    if fault is not None and not _interrupted(log, fault):
         raise Failed.of(Objection(seq=fault.seq, code=fault.code, values=fault.values))
     if moves and log.broken is None:
         _check_end(log, moves[-1])
+
+
+def _interrupted(log: Log, fault: NotAMove) -> bool:
+    """Return whether a line that is no event may be the rest of the move at fault."""
+    alone = log.events[fault.seq]["type"] == "turn_timed_out" or fault.code == "order.incomplete"
+    return log.broken is not None and fault.seq == log.end and alone
 
 
 def _check_end(log: Log, move: RecordedMove) -> None:
@@ -258,7 +267,8 @@ class _Phases:
         if self.phase != "exchange":
             raise Failed(move.first, "order.phase")
         types = [self.log.events[seq]["type"] for seq in range(move.first, move.last + 1)]
-        if move.timed_out and "seat_ready" not in types:
+        open_end = self.log.broken is not None and move.last == self.log.end
+        if move.timed_out and "seat_ready" not in types and not open_end:
             raise Failed(move.action, "order.timed_out_ready", seat=move.seat)
         if "seat_ready" in types:
             if move.seat in self.ready:
@@ -268,7 +278,7 @@ class _Phases:
         starts = "play_started" in types
         if starts and not all_ready:
             raise Failed(move.last, "order.early_start")
-        if all_ready and not starts:
+        if all_ready and not starts and not open_end:
             raise Failed(move.last, "order.incomplete")
         if all_ready:
             self.phase = "playing"

@@ -83,7 +83,7 @@ def check_legality(log: Log, position: Position, *, until: int | None = None) ->
     position.seq = None
     judge, collecting = _Judge(log), position.collecting_failures()
     for move in log.grouped[0]:
-        if until is not None and move.first >= until:
+        if move.first >= (log.settled if until is None else min(until, log.settled)):
             break
         position.seq, before = move.first, len(position.failures)
         ends_here = until is not None and move.last >= until

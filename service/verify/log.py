@@ -71,9 +71,10 @@ class Log:
     """
     The events of a log up to the first line that is not an event.
 
-    A move that such a line interrupts is left out. `heads` has the hash of every line, also of
-    unreadable ones. The properties are data that several checks need. On malformed content they
-    raise Failed, so that each check that needs them reports it.
+    Such a line may be the rest of a move: `settled` is the number of events before it. `heads`
+    has the hash of every line, also of unreadable ones. The properties are data that several
+    checks need. On malformed content they raise Failed, so that each check that needs them
+    reports it.
     """
 
     def __init__(self, lines: Sequence[bytes], *, name: str | None = None) -> None:
@@ -81,6 +82,7 @@ class Log:
         self.count = len(lines)  # of all lines, also unreadable ones
         self.events: tuple[Mapping[str, Any], ...]
         self.events, self.unreadable = _read(lines)
+        self.settled = _whole(self.events) if self.unreadable else len(self.events)
         self.heads = tuple(head(line) for line in lines[:MAX_EVENTS])
         self.supposed: tuple[str, ...] | None = None  # the deck to use instead of the log's own
 
@@ -189,18 +191,11 @@ class Log:
 
     @cached_property
     def revealed(self) -> tuple[bytes | None, ...]:
-        """
-        Return for each seat the entropy that it revealed.
-
-        Raises Failed for a seat that the game does not have.
-        """
+        """Return for each seat the entropy that it revealed; a seat too many fails `order`."""
         values: list[bytes | None] = [None] * self.seats
-        for seq, event in enumerate(self.events):
-            if event["type"] == "entropy_revealed":
-                seat = event["data"]["seat"]
-                if seat >= len(values):
-                    raise Failed(seq, "order.no_seat", seat=seat)
-                values[seat] = bytes.fromhex(event["data"]["value"])
+        for event in self.events:
+            if event["type"] == "entropy_revealed" and event["data"]["seat"] < len(values):
+                values[event["data"]["seat"]] = bytes.fromhex(event["data"]["value"])
         return tuple(values)
 
     @cached_property
@@ -247,7 +242,7 @@ def _read(
         broken.append(Broken(seq=MAX_EVENTS, code="bytes.many"))
     if not lines:
         broken.append(Broken(seq=0, code="bytes.empty"))
-    return tuple(events[: _whole(events)] if broken else events), tuple(broken)
+    return tuple(events), tuple(broken)
 
 
 def _whole(events: Sequence[Mapping[str, Any]]) -> int:

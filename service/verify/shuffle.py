@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from service.replay.sentences import Sentence
@@ -85,9 +85,10 @@ def check_shuffle(log: Log, position: Position) -> None:
     without a deck.
     """
     position.seq = 0
-    at = {event["type"]: seq for seq, event in enumerate(log.events)}
-    if log.commitments is not None and len(log.commitments) != len(log.codes):
-        found, expected = len(log.commitments), len(log.codes)
+    at = {event["type"]: seq for seq, event in reversed([*enumerate(log.events)])}  # the first
+    codes = log.codes  # without a first event the check is missing
+    if log.commitments is not None and len(log.commitments) != len(codes):
+        found, expected = len(log.commitments), len(codes)
         raise Failed(at["deck_committed"], "shuffle.size", found=found, expected=expected)
     if log.seal is None:
         if "cards_dealt" in at and log.created["dealer"] is not None:
@@ -121,15 +122,17 @@ def _check_dealer(log: Log, seq: int, due: int) -> None:
         raise Failed(seq, "shuffle.dealer", dealer=dealer, seat=due)
 
 
-def check_openings(log: Log, shown: Iterable[Opening], position: Position) -> None:
+def check_openings(
+    log: Log, shown: Callable[[], Iterable[Opening]], position: Position
+) -> None:
     """
     Check that every opening matches its commitment and, once it is known, the deck.
 
-    `shown` are openings from outside the log, as in a bundle of a seat.
+    `shown` returns the openings beside the log, as in a bundle of a seat, or raises Failed.
 
-    Raises Unanswered if no card was opened.
+    Raises Unanswered if no card was opened, or without a first event.
     """
-    found = False
+    found = not log.created
     for seq, opening in _openings(log, shown):
         position.seq, found = seq, True
         with position.collecting_failures():
@@ -152,7 +155,7 @@ def _check_opening(log: Log, seq: int, opening: Opening) -> None:
         raise Failed(seq, "openings.played", card=card)
 
 
-def _openings(log: Log, shown: Iterable[Opening]) -> Iterator[tuple[int, Opening]]:
+def _openings(log: Log, shown: Callable[[], Iterable[Opening]]) -> Iterator[tuple[int, Opening]]:
     for seq, event in enumerate(log.events):
         data = event["data"]
         if event["type"] == "cards_dealt":
@@ -163,4 +166,4 @@ def _openings(log: Log, shown: Iterable[Opening]) -> Iterator[tuple[int, Opening
                 yield seq, data["starter"]
         elif data.get("opening") is not None:
             yield seq, data["opening"]
-    yield from ((log.end, opening) for opening in shown)
+    yield from ((log.end, opening) for opening in shown())

@@ -159,7 +159,7 @@ def _runs(
         Check.ORDER: lambda at: check_order(log, at),
         Check.COMMITMENTS: lambda at: check_commitments(log, at),
         Check.SHUFFLE: lambda at: check_shuffle(log, at),
-        Check.OPENINGS: lambda at: check_openings(log, _shown(bundle, log), at),
+        Check.OPENINGS: lambda at: check_openings(log, lambda: _shown(bundle, log), at),
         Check.DEAL: lambda at: check_deal(log, at, until=_first_fault(found)),
         Check.CUSTODY: lambda at: check_custody(log, at, until=_first_fault(found)),
         Check.LEGALITY: lambda at: check_legality(log, at, until=_first_fault(found)),
@@ -266,11 +266,13 @@ def _shown(bundle: Bundle, log: Log) -> list[Mapping[str, Any]]:
 def _check_own(bundle: Bundle, log: Log, shown: Sequence[Mapping[str, Any]]) -> None:
     """Raise Failed if an unsealed bundle opens a card that its own seat has not seen."""
     profile, _, seat = (bundle.profile or "").partition("-")
-    if log.seal is not None or not shown:
+    if log.seal is not None or log.broken is not None or not shown:
         return
-    if profile != "seat" or int(seat) >= log.seats:
+    if profile != "seat":
         raise Failed(log.end, "openings.not_of_a_seat")
     own = positions_obtained(log, int(seat))
+    if own is None:
+        return
     others = sorted(opening["p"] for opening in shown if opening["p"] not in own)
     if others:
         raise Failed(log.end, "openings.not_own", p=others[0], seat=int(seat))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from service.shx.bundle import NotABundle, read_log
-from service.verify.evidence import OutsideEvidence, parse_evidence
+from service.verify.evidence import BadEvidence, OutsideEvidence, parse_evidence
 from service.verify.files import status_of, verify_all
 from service.verify.finding import Result
 from tests.changed import replace
@@ -71,13 +71,33 @@ def outside(case: Case) -> OutsideEvidence:
 def python_verdict(case: Case) -> Verdict:
     """Return the verdict of the Python verifier."""
     try:
-        bundle = read_log(case.content)
-    except NotABundle:
+        bundle, evidence = read_log(case.content), outside(case)
+    except (NotABundle, BadEvidence):  # keys that cannot be read are no evidence either
         return 3, None, {}
     others = [read_log(other) for other in case.evidence.others]
-    report = verify_all([bundle, *others], outside(case))[0]
+    report = verify_all([bundle, *others], evidence)[0]
     failed = {f.check.value: f.seq for f in report.findings if f.result is Result.FAIL}
     return status_of(report, case.asked), report.level, failed
+
+
+JUDGED_BY_ONE: Final = "legality"
+"""Before the seal only the Python verifier judges it: the script has no deck then."""
+
+
+def differences(cases: Sequence[Case]) -> list[str]:
+    """Return a description of each case on which the two verifiers differ, also in a seq."""
+    found = []
+    answers = answers_in_node([as_json(case) for case in cases])
+    for case, answer in zip(cases, answers, strict=True):
+        python, script = python_verdict(case), _of_script(answer)
+        results = {one["check"]: one["result"] for one in answer.get("findings", ())}
+        open_ = results.get("seal") == results.get(JUDGED_BY_ONE) == "missing"
+        if open_ and JUDGED_BY_ONE in python[2]:
+            failed = {check: seq for check, seq in python[2].items() if check != JUDGED_BY_ONE}
+            python = (1, python[1], failed) if failed else (2, script[1], failed)
+        if python != script:
+            found.append(f"{case.name}: {python} in Python, {script} in JavaScript")
+    return found
 
 
 def script_verdicts(cases: Sequence[Case]) -> list[Verdict]:

@@ -131,15 +131,15 @@ def _keys() -> Iterator[Case]:
 def _levels() -> Iterator[Case]:
     lines = signed().lines(KEYS)
     keys = {seat: public_text(key) for seat, key in KEYS.items()}
-    both = Evidence(receipts=(_receipt(lines),), server_keys=(SERVER_KEY,), seat_keys=keys)
+    both = Evidence(receipts=(receipt_of(lines),), server_keys=(SERVER_KEY,), seat_keys=keys)
     yield passes("levels/L3", "a receipt, and the keys of both", lines, level="L3", evidence=both)
-    one = Evidence(receipts=(_receipt(lines),), server_keys=(SERVER_KEY,), seat_keys={0: keys[0]})
+    one = Evidence(receipts=(receipt_of(lines),), server_keys=(SERVER_KEY,), seat_keys={0: keys[0]})
     says = "L3 asked for, and the key of one seat"
     yield passes("levels/L3-one-key", says, lines, level="L2", asked="L3", evidence=one)
     says = "L2 asked for, and no receipt"
     yield passes("levels/L2", says, lines, asked="L2")
     bots = played().lines()
-    evidence = Evidence(receipts=(_receipt(bots),), server_keys=(SERVER_KEY,))
+    evidence = Evidence(receipts=(receipt_of(bots),), server_keys=(SERVER_KEY,))
     says = "L3 asked for in a hand of bots"
     yield passes("levels/L3-bots", says, bots, level="L2", asked="L3", evidence=evidence)
     says = "a hand that is not over"
@@ -147,7 +147,7 @@ def _levels() -> Iterator[Case]:
     yield passes("levels/unfinished", says, cut, level="L1", missing=["seal"])
 
 
-def _receipt(lines: Lines, *, seq: int | None = None, signer: NoteSigner = SERVER) -> bytes:
+def receipt_of(lines: Lines, *, seq: int | None = None, signer: NoteSigner = SERVER) -> bytes:
     """Return the receipt of an event, by default of the last."""
     at = len(lines) - 1 if seq is None else seq
     game = UUID(Forgery(lines).events[0]["game"])
@@ -157,7 +157,7 @@ def _receipt(lines: Lines, *, seq: int | None = None, signer: NoteSigner = SERVE
 def _receipts() -> Iterator[Case]:
     lines = created().lines()
     game = UUID(Forgery(lines).events[0]["game"])
-    good = _receipt(lines)
+    good = receipt_of(lines)
 
     def given(note: bytes, *, key: bool = True) -> Evidence:
         return Evidence(receipts=(note,), server_keys=(SERVER_KEY,) if key else ())
@@ -168,7 +168,7 @@ def _receipts() -> Iterator[Case]:
     says = "a receipt of the last event"
     yield passes("receipts/honest", says, lines, level="L2", evidence=given(good))
     says = "a receipt of the first event"
-    early = given(_receipt(lines, seq=0))
+    early = given(receipt_of(lines, seq=0))
     yield passes("receipts/early", says, lines, level="L2", evidence=early)
     says = "a receipt, and no key of the server"
     unkeyed = given(good, key=False)
@@ -182,7 +182,7 @@ def _receipts() -> Iterator[Case]:
             body(1, head(lines[1]), UUID(int=4 << 76 | 8 << 60)),
             None,
         ),
-        ("signature", "a receipt of another key", _receipt(lines, signer=OTHER), None),
+        ("signature", "a receipt of another key", receipt_of(lines, signer=OTHER), None),
         ("return", "a receipt with carriage returns", good.replace(b"\n", b"\r\n"), None),
         ("text", "a text in place of a receipt", b"hello\n", None),
     ):
@@ -193,7 +193,7 @@ def _receipts() -> Iterator[Case]:
     yield passes("receipts/inside-good", "a receipt in the bundle raises no level", inside)
 
 
-def _proof(
+def proof_of(
     lines: Lines, *, signer: NoteSigner = SERVER, at: bytes | None = None, seen: str | None = None
 ) -> bytes:
     """Return the proof that the last event is in a public log of two leaves; `seen` is cosigned."""
@@ -215,14 +215,14 @@ def _anchors() -> Iterator[Case]:
     def bundle(proof: bytes) -> bytes:
         return write_bundle(lines, files={PROOF: proof})
 
-    good = _proof(lines)
+    good = proof_of(lines)
     yield passes("anchor/honest", "a proof of the public log", bundle(good), evidence=key)
     yield passes("witness/honest", "a cosigned checkpoint", bundle(good), evidence=both)
     says = "a proof, and no key of the server"
     yield passes("anchor/no-key", says, bundle(good))
-    other = bundle(_proof(lines, at=bytes(32)))
+    other = bundle(proof_of(lines, at=bytes(32)))
     yield fails("anchor/head", "a public log with another head", other, evidence=key, anchor=1)
-    forged = bundle(_proof(lines, signer=OTHER))
+    forged = bundle(proof_of(lines, signer=OTHER))
     yield fails("anchor/signature", "a checkpoint of another key", forged, evidence=key, anchor=1)
     at = good.index(b"\n\n") - 5
     changed = good[:at] + bytes([good[at] ^ 1]) + good[at + 1 :]
@@ -236,7 +236,7 @@ def _anchors() -> Iterator[Case]:
     says = "a cosignature of another witness than the one asked for"
     yield passes("witness/other", says, bundle(good), missing=["witness"], evidence=asked)
     elsewhere = Checkpoint(origin=SERVER.name, size=2, root=bytes(32))
-    forged = bundle(_proof(lines, seen=elsewhere.body))
+    forged = bundle(proof_of(lines, seen=elsewhere.body))
     says = "a cosignature of another checkpoint"
     yield fails("witness/signature", says, forged, evidence=both, witness=None)
 

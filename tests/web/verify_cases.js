@@ -58,10 +58,12 @@ async function findingsOf(bundles, outside, asked) {
 
 /** @param {Input} one @returns {Promise<object>} its findings, or why it is refused */
 async function answer({ file, receipts, server_keys, witness_keys, quorum, seat_keys = [], key_changes = [], others = [], asked = "L1" }) {
+  const [serverKeys, witnessKeys] = [await readKeys(server_keys), await readKeys(witness_keys, true)];
+  if ((server_keys && !serverKeys.length) || (witness_keys && !witnessKeys.length)) return { refused: "file.key" };
   const outside = {
     receipts: receipts.map(bytes),
-    serverKeys: await readKeys(server_keys),
-    witnessKeys: await readKeys(witness_keys, true),
+    serverKeys,
+    witnessKeys,
     quorum,
     seatKeys: new Map(seat_keys.flatMap((word) => [readSeatKey(word) ?? []].filter((pair) => pair.length === 2))),
     keyChanges: key_changes.flatMap((text) => readKeyChanges(text) ?? []),

@@ -35,6 +35,11 @@ async function walk(log) {
     if (log.seal || log.broken) throw new Unanswered("n/a", "not_dealt");
     throw new Unanswered("missing", "not_yet_dealt");
   }
+  return (await followed(log)).failure;
+}
+
+/** Return the places of the cards after the last event that follows from those before it, and the failure of the next one. @param {Log} log @returns {Promise<{table: Table, failure: Failure | null}>} */
+async function followed(log) {
   const table = new Table(log.created?.data, (await trueShuffle(log))?.deck ?? null);
   try {
     for (const [seq, event] of log.events.entries()) {
@@ -42,10 +47,27 @@ async function walk(log) {
       table.apply(event);
     }
   } catch (error) {
-    if (error instanceof Failure) return error;
+    if (error instanceof Failure) return { table, failure: error };
     throw error;
   }
-  return null;
+  return { table, failure: null };
+}
+
+/**
+ * Return what is wrong with the openings beside an unsealed log: its bundle is not that of a seat, or opens a card that the seat never saw.
+ *
+ * @param {Log} log
+ * @param {string} profile of the bundle
+ * @param {import("./openings.js").Opening[]} openings
+ * @returns {Promise<{code: string, values: import("./log.js").Values} | null>} null also if the log cannot be followed
+ */
+export async function wrongOpening(log, profile, openings) {
+  if (log.seal || log.broken || !openings.length) return null;
+  if (profile === "public") return { code: "openings.not_of_a_seat", values: {} };
+  const seat = Number(profile.split("-")[1]);
+  const { table, failure } = await followed(log);
+  const other = openings.map(({ p }) => p).sort((a, b) => a - b).find((p) => !table.obtained[seat]?.has(p));
+  return failure || seat >= table.seats || other === undefined ? null : { code: "openings.not_own", values: { p: other, seat } };
 }
 
 /** @param {Log} log @returns {Failure | null} the difference of deck or deal from the ruleset, if there is one */
@@ -96,10 +118,13 @@ class Table {
     this.up = [];
     /** @type {(Card | null)[][]} by seat and slot */
     this.down = [];
+    /** @type {Set<number | null>[]} by seat, the positions of the cards that were dealt to it, drawn or turned by it */
+    this.obtained = [];
     for (let seat = 0; seat < this.seats; seat++) {
       this.hands.push([]);
       this.up.push([]);
       this.down.push([]);
+      this.obtained.push(new Set());
     }
   }
 
@@ -139,8 +164,8 @@ class Table {
     if (faces.length !== this.seats || faces.some((/** @type {number} */ count) => count !== up)) this.fail("deal.shown");
     const order = this.up.map((_, i) => (dealer + 1 + i) % this.seats);
     for (let i = 0; i < down; i++) for (const seat of order) this.down[seat].push(this.top());
-    for (let i = 0; i < up; i++) for (const seat of order) this.up[seat].push([this.top()]);
-    for (let i = 0; i < hand; i++) for (const seat of order) this.hands[seat].push(this.top());
+    for (let i = 0; i < up; i++) for (const seat of order) this.up[seat].push([this.top(seat)]);
+    for (let i = 0; i < hand; i++) for (const seat of order) this.hands[seat].push(this.top(seat));
     for (const seat of order) while (this.up[seat].length < down) this.up[seat].push([]);
     for (const seat of this.hands.keys()) {
       for (const [slot, opening] of shown[seat].entries()) this.see(this.up[seat][slot][0], opening);
@@ -150,12 +175,14 @@ class Table {
     if (this.stock.length !== data.stock) this.fail("deal.left", { found: data.stock, expected: this.stock.length });
   }
 
-  /** @returns {Card} */
-  top() {
-    return this.stock.shift() ?? this.fail("deal.empty");
+  /** @param {number} [seat] that sees the card @returns {Card} */
+  top(seat) {
+    const card = this.stock.shift() ?? this.fail("deal.empty");
+    if (seat !== undefined) this.obtained[seat].add(card.p);
+    return card;
   }
 
-  /** Check that an opening is that of a card, and record its face. @param {Card} card @param {import("./deck.js").Opening} opening */
+  /** Check that an opening is that of a card, and record its face. @param {Card} card @param {import("./openings.js").Opening} opening */
   see(card, { p, card: code }) {
     if (card.p !== p) this.fail("deal.position", { p, expected: card.p });
     if (card.code !== null && card.code !== code) this.fail("custody.face", { p, card: code });
@@ -163,16 +190,16 @@ class Table {
     card.code = code;
   }
 
-  /** @param {import("./deck.js").Opening} opening @returns {Card} */
-  fromStock(opening) {
-    const card = this.top();
+  /** @param {import("./openings.js").Opening} opening @param {number} [seat] that tries the card @returns {Card} */
+  fromStock(opening, seat) {
+    const card = this.top(seat);
     this.see(card, opening);
     return card;
   }
 
   /** @param {number} seat @param {number} count */
   draw(seat, count) {
-    for (let i = 0; i < count; i++) this.hands[seat].push(this.top());
+    for (let i = 0; i < count; i++) this.hands[seat].push(this.top(seat));
   }
 
   /** @param {string} code @returns {string | null} the zone where a card is known to lie */
@@ -223,12 +250,13 @@ class Table {
     if (this.hands[seat].length) this.fail("custody.from_table", { seat });
   }
 
-  /** @param {number} seat @param {number} slot @param {import("./deck.js").Opening | null} opening @returns {Card} */
+  /** @param {number} seat @param {number} slot @param {import("./openings.js").Opening | null} opening @returns {Card} */
   fromDown(seat, slot, opening) {
     this.checkEmptyHand(seat);
     const card = this.up[seat].flat().length ? null : this.down[seat][slot];
     if (!card) this.fail("custody.no_slot", { seat, slot });
     this.down[seat][slot] = null;
+    this.obtained[seat].add(card.p);
     if (opening) this.see(card, opening);
     return card;
   }
@@ -260,7 +288,7 @@ class Table {
       this.checkEmptyHand(seat);
       this.pile.push(...cards.map((/** @type {string} */ code) => this.fromTable(seat, code)));
     } else {
-      const card = zone === "down" ? this.fromDown(seat, slot, opening) : this.fromStock(opening);
+      const card = zone === "down" ? this.fromDown(seat, slot, opening) : this.fromStock(opening, seat);
       if (cards.length !== 1 || cards[0] !== card.code) this.fail("custody.other_card", { card: cards[0] });
       this.pile.push(card);
     }
@@ -281,7 +309,7 @@ class Table {
   /** The turned card goes to the seat that tried it, the pile to the taker. @param {number} seat @param {any} data */
   failStock(seat, { taker, opening, count }) {
     this.countPile(count);
-    this.hands[seat].push(this.fromStock(opening));
+    this.hands[seat].push(this.fromStock(opening, seat));
     this.hands[taker].push(...this.pile.splice(0));
   }
 

@@ -1,13 +1,11 @@
-/** The checks `commitments`, `shuffle` and `openings`: was the deck fixed before play? */
+/** The checks `commitments` and `shuffle`: was the deck fixed before play? */
 
 import { hex, sha256, unhex } from "./bytes.js";
-import { canonicalBytes, NotCanonical, parseCanonical } from "./canonical.js";
-import { cardCommitment, deckCodes, seatCommitment, serverCommitment, shuffled } from "./cards.js";
+import { canonicalBytes } from "./canonical.js";
+import { deckCodes, seatCommitment, serverCommitment, shuffled } from "./cards.js";
 import { Failure, Unanswered } from "./log.js";
-import { listOf, OPENING, wrongPlace } from "./shapes.js";
 
 /** @typedef {import("./log.js").Log} Log */
-/** @typedef {{p: number, card: string, salt: string}} Opening */
 
 /** @param {Log} log @returns {import("./log.js").Event} the event that created the game; throws Failure without one */
 function createdEvent(log) {
@@ -81,39 +79,4 @@ export async function checkShuffle(log) {
   if (!committed && log.seal.data.deck) throw new Failure(log.seal.seq, "shuffle.no_deck");
   if (!committed) throw new Unanswered("n/a", "no_deck");
   if (log.seal.data.deck?.join() !== shuffle.deck.join()) throw new Failure(log.seal.seq, "shuffle.deck");
-}
-
-/** @param {Log} log @returns {{seq: number, opening: Opening}[]} every card that the log opens */
-function openings(log) {
-  return log.events.flatMap(({ data }, seq) => {
-    const { face_up: shown = [], starter = null, returned = [], opening = null } = data;
-    return [...shown.flat(), starter, ...returned, opening].flatMap((item) => (item ? [{ seq, opening: item }] : []));
-  });
-}
-
-/** @param {Log} log @param {import("./bundle.js").Bundle} bundle */
-export async function checkOpenings(log, { files }) {
-  const { game } = createdEvent(log);
-  const found = openings(log);
-  const beside = files.get("openings.json");
-  if (beside) found.push(...openingsBeside(log, beside));
-  if (!found.length) throw new Unanswered("n/a", "none_opened");
-  const commitments = log.first("deck_committed")?.data.cards ?? [];
-  const deck = (await trueShuffle(log))?.deck;
-  for (const { seq, opening: { p, card, salt } } of found) {
-    if (hex(await cardCommitment(game, p, card, unhex(salt))) !== commitments[p]) throw new Failure(seq, "openings.commitment", { p, card });
-    if (deck && deck[p] !== card) throw new Failure(seq, "openings.deck", { p, card });
-  }
-}
-
-/** @param {Log} log @param {Uint8Array} bytes @returns {{seq: number, opening: Opening}[]} the openings that a seat's bundle adds */
-function openingsBeside(log, bytes) {
-  const seq = log.events.length - 1;
-  try {
-    const value = /** @type {any} */ (parseCanonical(bytes));
-    if (wrongPlace("", listOf(OPENING), value) === null) return value.map((/** @type {Opening} */ opening) => ({ seq, opening }));
-  } catch (error) {
-    if (!(error instanceof NotCanonical)) throw error;
-  }
-  throw new Failure(seq, "openings.malformed");
 }

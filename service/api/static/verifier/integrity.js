@@ -1,6 +1,7 @@
 /** The checks `bytes`, `chain` and `order`: is the log unbroken and in order? */
 
-import { hex } from "./bytes.js";
+import { headOf, hex } from "./bytes.js";
+import { canonicalBytes } from "./canonical.js";
 import { genesis } from "./cards.js";
 import { EXCHANGES, Failure, isForfeit, PLAYS } from "./log.js";
 
@@ -23,24 +24,43 @@ export async function checkChain(log, { manifest }) {
   if (manifest && game && manifest.game !== game) throw new Failure(0, "chain.manifest");
   const n = Number(manifest?.profile.split("-")[1] ?? -1);
   if (log.created && n >= log.created.data.seats.length) throw new Failure(0, "chain.seat", { n });
+  const whole = endOfMoves(log);
   for (const [seq, event] of log.events.entries()) {
     if (event.named !== seq) throw new Failure(seq, "chain.seq", { named: event.named });
     if (event.game !== game) throw new Failure(seq, "chain.game");
     if (!seq && event.prev !== hex(await genesis(game))) throw new Failure(seq, "chain.genesis");
-    // Reported at the previous event, because a change of it is the usual cause if later links hold.
-    if (seq && event.prev !== log.headHex(seq - 1)) throw new Failure(seq - 1, isOneChange(log, seq) ? "chain.changed" : "chain.removed", { next: seq });
+    if (seq && event.prev !== log.headHex(seq - 1)) throw await brokenLink(log, seq);
     if (seq && event.at < log.events[seq - 1].at) throw new Failure(seq, "chain.earlier");
     const start = log.starts[seq];
-    if (event.at !== log.events[start].at) throw new Failure(seq, "chain.time", { start });
+    if (start < whole && event.at !== log.events[start].at) throw new Failure(seq, "chain.time", { start });
   }
   const last = log.events.length - 1;
   if (manifest && !log.broken && manifest.made_at !== log.events[last].at) throw new Failure(last, "chain.made_at");
 }
 
-/** Return whether one changed event explains a broken link: the one before `seq`, or the one at it. @param {Log} log @param {number} seq */
-function isOneChange(log, seq) {
-  const isLinked = (/** @type {number} */ at) => at >= log.events.length || log.events[at].prev === log.headHex(at - 1);
-  return seq + 1 < log.events.length && (isLinked(seq + 1) || isLinked(seq + 2));
+/** @param {Log} log @returns {number} the first event of the first move that is not whole: an event that begins none, a time-out without its action, an end without its seal */
+function endOfMoves({ events, starts }) {
+  const found = events.findIndex((event, seq) => {
+    if (starts[seq] === seq && FOLLOWING.has(event.type) && !isForfeit(event)) return true;
+    return /^(?:turn_timed_out|game_ended)$/.test(event.type) && starts[seq + 1] !== starts[seq];
+  });
+  return found < 0 ? events.length : starts[found];
+}
+
+/**
+ * Return the failure for an event whose `prev` is not the head before it: at this event, if only its `prev` was changed, so that the next
+ * event names its head with the right one; else at the event before, whose change is the usual cause if later links hold.
+ *
+ * @param {Log} log
+ * @param {number} seq
+ */
+async function brokenLink({ events, heads }, seq) {
+  const { named, ...event } = events[seq];
+  const right = canonicalBytes({ ...event, seq: named, prev: hex(heads[seq - 1]) });
+  if (events[seq + 1]?.prev === hex(await headOf(right))) return new Failure(seq, "chain.prev");
+  const isLinked = (/** @type {number} */ at) => at >= events.length || events[at].prev === hex(heads[at - 1]);
+  const isOneChange = seq + 1 < events.length && (isLinked(seq + 1) || isLinked(seq + 2));
+  return new Failure(seq - 1, isOneChange ? "chain.changed" : "chain.removed", { next: seq });
 }
 
 /** Events that follow from a move and never begin one. */
@@ -78,6 +98,7 @@ class Course {
   follow(event, seq) {
     this.seq = seq;
     if (this.phase === "over") this.fail("after_seal");
+    if (seq && this.log.starts[seq] === seq) this.checkWhole(seq - 1, event);
     if ((event.type === "game_created") !== (seq === 0)) this.fail("created");
     if (seq === 0) this.seatEntries = event.data.seats;
     this.checkVersion(event);
@@ -108,6 +129,14 @@ class Course {
     return type === "seat_ready" && this.ready.size === this.seatEntries.length;
   }
 
+  /** Check that the move before an event that begins another one is whole. @param {number} last its last event @param {Event} event */
+  checkWhole(last, event) {
+    const { type, data } = this.log.events[last];
+    const acts = EXCHANGES.has(event.type) || PLAYS.has(event.type);
+    if (acts && type === "turn_timed_out") this.fail("timed_out", { seat: data.seat });
+    if (this.isUnfinished(last)) throw new Failure(last, "order.incomplete");
+  }
+
   /** @param {Event} event */
   checkVersion(event) {
     const version = this.log.events[0].v;
@@ -126,10 +155,6 @@ class Course {
   /** @param {Event} event */
   checkMove(event) {
     if (this.log.starts[this.seq] !== this.seq) return;
-    const before = this.log.events[this.seq - 1];
-    const acts = EXCHANGES.has(event.type) || PLAYS.has(event.type);
-    if (acts && before?.type === "turn_timed_out") this.fail("timed_out", { seat: before.data.seat });
-    if (this.seq && this.isUnfinished(this.seq - 1)) throw new Failure(this.seq - 1, "order.incomplete");
     if (FOLLOWING.has(event.type) && !isForfeit(event)) this.fail("begins_none");
   }
 

@@ -1,7 +1,7 @@
 /** Signed notes of C2SP, keys of servers and witnesses, receipts, checkpoints and inclusion proofs. */
 
-import { base64, concat, equal, hex, sha256, signedBy, text, uint, unbase64, utf8 } from "./bytes.js";
-import { MAX_EVENTS } from "./shapes.js";
+import { base64, concat, equal, hex, isStrongKey, sha256, signedBy, text, uint, unbase64, utf8 } from "./bytes.js";
+import { MAX_EVENTS, TIME, wrongPlace } from "./shapes.js";
 
 /**
  * A key that signs notes: a server's (algorithm 1) or a witness's (algorithm 4).
@@ -94,47 +94,49 @@ async function cosigned(note, key, blob) {
   return time <= LATEST && signedBy(key.key, blob.slice(8), utf8(`cosignature/v1\ntime ${time}\n${note.body}`));
 }
 
+/** @param {any} value @param {(value: any) => boolean} fits whether a field that is left out or null, or has a value of this form */
+const optional = (value, fits) => value === undefined || value === null || fits(value);
+
 /**
- * Return the keys in a text: `name+id+key` lines, or a saved answer of `/v1/keys`.
+ * Return the keys in a text: words of the form name+id+key, or a saved answer of `/v1/keys`.
  *
  * @param {string} source
  * @param {boolean} [witness]
- * @returns {Promise<NoteKey[]>} empty if the text has no valid key, a word that is no valid key, or a key with the id of another
+ * @returns {Promise<NoteKey[]>} empty if the text has no key, or one that is malformed, weak, of another algorithm, or has not the id of its name and key
  */
 export async function readKeys(source, witness = false) {
-  /** @type {NoteKey[]} */
-  const found = [];
-  let items = null;
+  const algorithm = witness ? COSIGNATURE : ED25519;
+  /** @type {{name: any, key: Uint8Array | null, id?: string}[]} */
+  let found;
   try {
-    items = JSON.parse(source).items;
+    const items = JSON.parse(source).items;
+    // A server's list has no witness: its own signature would count as a cosignature.
+    if (witness || !Array.isArray(items) || !items.every(isListed)) return [];
+    found = items.map(({ name, public: digits, id }) => ({ name, id, key: unbase64(String(digits)) }));
   } catch {
-    // not JSON: lines of text
+    found = source.split(/[ \t\r\n]+/).filter(Boolean).map((word) => {
+      const [, name, id, digits] = /^([^+]+)\+([0-9a-f]{8})\+(\S+)$/.exec(word) ?? [];
+      const blob = digits ? unbase64(digits) : null;
+      return { name, id, key: blob?.[0] === algorithm ? blob.slice(1) : null };
+    });
   }
-  if (Array.isArray(items)) {
-    if (witness) return []; // a server's list has no witness: its own signature would count as a cosignature
-    for (const item of items) {
-      const key = unbase64(String(item?.public ?? ""));
-      if (key?.length === 32 && typeof item.name === "string") {
-        const listed = { name: item.name, key, algorithm: ED25519 };
-        if (Object.hasOwn(item, "id") && item.id !== hex(await idOf(listed))) return [];
-        found.push(listed);
-      } else {
-        const keys = typeof item?.public === "string" ? await readKeys(item.public) : [];
-        if (!keys.length) return [];
-        found.push(...keys);
-      }
-    }
-    return found;
+  const keys = [];
+  for (const { name, key, id } of found) {
+    if (typeof name !== "string" || !KEY_NAME.test(name) || !key || !isStrongKey(key)) return [];
+    const made = { name, key, algorithm };
+    if (id !== undefined && id !== hex(await idOf(made))) return [];
+    keys.push(made);
   }
-  for (const line of source.split(/\s+/).filter(Boolean)) {
-    const [, name, id, digits] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(line) ?? [];
-    const blob = digits ? unbase64(digits) : null;
-    if (blob?.length !== 33 || blob[0] !== (witness ? COSIGNATURE : ED25519)) return [];
-    const key = { name, key: blob.slice(1), algorithm: blob[0] };
-    if (hex(await idOf(key)) !== id) return [];
-    found.push(key);
-  }
-  return found;
+  return keys;
+}
+
+const KEY_NAME = /^[^\p{White_Space}\x00-\x1f+]+$/u;
+
+/** @param {any} item @returns {boolean} whether the fields of a key in a list have their form; those beside name and key may be left out */
+function isListed(item) {
+  const isTime = (/** @type {any} */ value) => wrongPlace("", TIME, value) === null;
+  const { from, to, signed_by_previous: signed } = item;
+  return optional(from, isTime) && optional(to, isTime) && optional(signed, (value) => typeof value === "string" && unbase64(value) !== null);
 }
 
 const MAX_RESTORES = 1000;

@@ -139,7 +139,7 @@ async function anchored(log, bundle) {
   const entry = proof.entry ?? receiptBody({ origin: proof.origin, game, seq: last, head: log.headHex(last) ?? "" });
   const named = parseReceipt(entry);
   if (!named || named.origin !== proof.origin || named.game !== game) throw new Failure(null, "anchor.other");
-  if (named.head !== log.headHex(named.seq)) throw new Failure(named.seq < log.lines.length ? named.seq : null, "anchor.head");
+  if (named.head !== log.headHex(named.seq)) throw new Failure(Math.min(named.seq, log.lines.length - 1), "anchor.head");
   if (!(await includes(proof, entry))) throw new Failure(named.seq, "anchor.proof");
   return { proof, seq: named.seq };
 }

@@ -2,10 +2,11 @@
 
 import { NoEd25519 } from "./bytes.js";
 import { checkCustody, checkDeal } from "./custody.js";
-import { checkCommitments, checkOpenings, checkShuffle } from "./deck.js";
+import { checkCommitments, checkShuffle } from "./deck.js";
 import { checkBytes, checkChain, checkOrder } from "./integrity.js";
 import { checkHidden, checkLegality } from "./legality.js";
 import { Failure, Log, Unanswered } from "./log.js";
+import { checkOpenings } from "./openings.js";
 import { checkAnchor, checkReceipts, checkSeal, checkSequence, checkWitness } from "./outside.js";
 import { checkSignatures } from "./signatures.js";
 
