@@ -5,6 +5,6 @@ In the order in which to read: `operation` (the decorator of every endpoint), `c
 and `problems`; the endpoints: `games`, `tables`, `players`, `rulesets`, `events`, `evidence`,
 `audit`, `disputes`; `conventions` of all answers; `long_poll`, `stream_server` and `stream_slots`
 (live events); `limits`, `bodies`, `multipart`, `connections` and `observability`; `openapi`,
-`docs` and `pages`; `app` puts them together, `wsgi` and `server` run it. Scripts and styles are in
-`static/`, templates in `templates/`.
+`docs`, `link_previews` and `pages`; `app` puts them together, `wsgi` and `server` run it. Scripts
+and styles are in `static/`, templates in `templates/`.
 """

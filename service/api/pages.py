@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, cast
@@ -14,11 +15,16 @@ from uuid import UUID
 
 import orjson
 from flask import Blueprint, Flask, Response, redirect, render_template, request
+from jinja2 import pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
+from service.api import link_previews
 from service.api.context import services
-from service.api.conventions.caching import immutable, revalidated
+from service.api.conventions.caching import immutable, private, revalidated, shared
+from service.api.conventions.etags import conditional
 from service.api.conventions.security_headers import PAGE_POLICY, SCRIPT_POLICY
+from service.api.link_previews import Preview
 from service.application.errors import not_found
 from service.replay.deck import drawings
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
@@ -30,15 +36,27 @@ HTML = "text/html; charset=utf-8"
 _INLINE_CODE = re.compile("`([^`]+)`")
 
 
+ABOUT = (
+    "The card game Shithead in 22 rulesets, in the browser and by programs. The record of every "
+    "hand can be verified without the server."
+)
+"""The sentence in the link preview of a page that has none of its own."""
+
+
 def html_page(template: str, *, policy: str = PAGE_POLICY, **values: Any) -> Response:
     """
     Return a page made from a template, or 304 if the caller has it already.
 
     A page with scripts names SCRIPT_POLICY; its template extends `app.html`.
     """
+    values.setdefault("preview", Preview())
+    values |= {"site": request.host_url.rstrip("/"), "about": ABOUT}
     response = Response(render_template(template, **values), content_type=HTML)
     # Set here, because a 304 has no type by which it could be recognised as a page later.
     response.headers["Content-Security-Policy"] = policy
+    if values["preview"].status is not HTTPStatus.OK:
+        response.status_code = values["preview"].status
+        return private(response)
     return revalidated(response)
 
 
@@ -152,7 +170,10 @@ def table(table_id: UUID) -> Response:
 @pages.get("/replay/<uuid:game_id>")
 def replay(game_id: UUID) -> Response:
     """Show a hand event by event, as a viewer saw it; the script gets it from the API."""
-    return html_page("replay.html", policy=SCRIPT_POLICY, game=game_id, links=HAND_LINKS)
+    preview = link_previews.of_game(game_id)
+    return html_page(
+        "replay.html", policy=SCRIPT_POLICY, preview=preview, game=game_id, links=HAND_LINKS
+    )
 
 
 HAND_LINKS = {"replay": "/replay/", "verify": "/verify?game="}
@@ -160,7 +181,18 @@ HAND_LINKS = {"replay": "/replay/", "verify": "/verify?game="}
 
 
 def _table_page(*, table: UUID | None = None, game: UUID | None = None) -> Response:
-    return html_page("table.html", policy=SCRIPT_POLICY, table=table, game=game, links=HAND_LINKS)
+    if game is not None:
+        preview = link_previews.of_game(game)
+    else:
+        preview = Preview() if table is None else link_previews.of_table(table)
+    return html_page(
+        "table.html",
+        policy=SCRIPT_POLICY,
+        preview=preview,
+        table=table,
+        game=game,
+        links=HAND_LINKS,
+    )
 
 
 @pages.get("/disputes")
@@ -182,7 +214,10 @@ def dispute(dispute_id: UUID) -> Response:
 
 
 def _court_page(title: str, dispute: UUID | None = None) -> Response:
-    return html_page("court.html", policy=SCRIPT_POLICY, title=title, dispute=dispute)
+    preview = Preview() if dispute is None else link_previews.of_dispute(dispute)
+    return html_page(
+        "court.html", policy=SCRIPT_POLICY, preview=preview, title=title, dispute=dispute
+    )
 
 
 @pages.get("/statistics")
@@ -244,6 +279,19 @@ def robots() -> Response:
     """Ask search engines to read pages only, not the API."""
     text = "User-agent: *\nDisallow: /v1/\n"
     return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
+
+
+@pages.get("/preview.png")
+def preview_picture() -> Response:
+    """Return the picture with the mark that other programs show beside a link to a page."""
+    response = Response(_preview_picture(), content_type="image/png")
+    return conditional(shared(response, seconds=86_400))
+
+
+@cache
+def _preview_picture() -> bytes:
+    """Return the file; it has an address of its own because other programs keep the address."""
+    return (Path(__file__).parent / "preview.png").read_bytes()
 
 
 @pages.get("/favicon.ico")
@@ -417,9 +465,16 @@ def strings(language: str = "en") -> Mapping[str, str]:
     return texts
 
 
-def translatable(key: str) -> Markup:
-    """Return an English text of the pages, marked for a script that translates it."""
-    return Markup('<span data-t="{}">{}</span>').format(key, strings()[key])
+@pass_context
+def translatable(values: Context, key: str) -> Markup:
+    """Return a text of the pages, marked for a script that translates it."""
+    return Markup('<span data-t="{}">{}</span>').format(key, word(values, key))
+
+
+@pass_context
+def word(values: Context, key: str) -> str:
+    """Return a text of the pages in the language of the template, which is English by default."""
+    return strings(values.get("language") or "en")[key]
 
 
 @cache
@@ -434,9 +489,10 @@ def guard_texts() -> str:
 
 
 def register_assets(app: Flask) -> None:
-    """Serve the files; templates get `asset(path)`, `t(key)`, `plain(key)`, `mark()` and more."""
+    """Serve the files; templates get `asset`, `t`, `word`, `plain`, `guard_texts` and `mark`."""
     app.add_template_global(lambda path: loaded_assets().address(path), "asset")
     app.add_template_global(translatable, "t")
+    app.add_template_global(word, "word")
     app.add_template_global(lambda key: escape(strings()[key]), "plain")
     app.add_template_global(guard_texts, "guard_texts")
     app.add_template_global(mark, "mark")

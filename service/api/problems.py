@@ -24,6 +24,9 @@ from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, Stre
 
 MEDIA_TYPE = "application/problem+json"
 HTML = "text/html"
+LANGUAGES = ("en", "sv", "ja")
+"""The languages of the page of a problem; the first one if the browser prefers none of them."""
+
 RETRY_AFTER = 2
 """Default seconds of Retry-After."""
 
@@ -274,7 +277,9 @@ def _is_for_a_person() -> bool:
 
 
 def _page(title: str, status: int, detail: str) -> Response:
-    text = render_template("error.html", title=title, status=status, detail=detail)
+    language = request.accept_languages.best_match(LANGUAGES)
+    values = {"title": title, "status": status, "detail": detail, "language": language}
+    text = render_template("error.html", **values)
     response = Response(text, status=status, content_type=f"{HTML}; charset=utf-8")
     response.headers["Content-Security-Policy"] = PAGE_POLICY
     return response

@@ -89,6 +89,14 @@ Meanwhile the page is without the sheet of `UNDRAWN`: axe does not examine a tra
 """
 
 
+PRIVATE_PAGE: Final = re.compile(r"/(?:play|replay|tables|disputes)/[0-9a-f-]{36}(?:[?#]|$)")
+"""
+The address of a page that a request without a token may get with 404, and that works all the same.
+
+A browser sends no token with it. A call of its script that is answered with 404 is a fault.
+"""
+
+
 def faults_of(page: Page, *, rules: Sequence[str] = (), besides: Sequence[str] = ()) -> list[str]:
     """
     Return what axe finds on a page, by all its rules unless `rules` names some.
@@ -271,6 +279,8 @@ class Visits:
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":
             where = message.location.get("url", "")
+            if "status of 404" in message.text and PRIVATE_PAGE.search(where):
+                return
             self.faults.append(f"console: {message.text} ({where})")
 
     def _failed(self, request: Request) -> None:
@@ -282,4 +292,6 @@ class Visits:
     def _answered(self, response: Response) -> None:
         if response.status >= 400:
             request = response.request
+            if response.status == 404 and PRIVATE_PAGE.search(request.url):
+                return
             self.faults.append(f"status {response.status}: {request.method} {request.url}")

@@ -25,8 +25,9 @@ from service.domain.commands import Move, Seat
 from service.domain.game import Status
 from service.domain.legal import legal_moves, may_act
 from service.domain.view import ALL, Viewer, seen_by
+from service.replay.captions import caption
 from service.replay.frames import frames_of, items_of, past_view, transcript_of
-from service.replay.history import History, Step
+from service.replay.history import History, Step, decode_line
 from service.replay.picture import SPELLED, picture
 from service.shx.canonical import format_time
 from service.store.directory import Directory
@@ -289,6 +290,22 @@ class Games:
         steps = _steps(history, max(version - 1, 1), version)
         (frame,) = frames_of(steps, viewer=as_, first=version, say=SPELLED)
         return picture(frame)
+
+    def sentence(self, entry: GameEntry, seq: int | None) -> str | None:
+        """
+        Return an event as a sentence of what everybody could see, with seats as numbers.
+
+        By default the event that ended the hand: None while it is played. One line is read, and no
+        game is folded. An event that the log does not have counts as the default.
+        """
+        record = entry.record
+        after = seq if seq is not None and seq < record.version else None
+        if after is None and not record.game.over:
+            return None
+        is_aborted = record.game.status is Status.ABORTED
+        after = record.version - (1 if is_aborted else 2) if after is None else after
+        (line,) = self.game_cache.lines(record.identity, after=after, limit=1)
+        return caption(decode_line(line).event, None, None, SPELLED)
 
     def transcript(self, caller: Caller, game: UUID, viewer: str | None) -> str:
         """Return the game as text; raises Refusal `not-found`, and those of `viewer`."""

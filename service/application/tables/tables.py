@@ -52,6 +52,7 @@ from service.store.directory import Directory
 from service.store.events import (
     StreamConflict,
 )
+from service.store.games import TableRow
 
 
 def seat_taken(
@@ -171,6 +172,12 @@ class Tables:
         record = self.changes.record(identity)
         games = self.directory.games_of_table(identity)
         return table_json(record, caller, self.names, games=games), record.version
+
+    def row(self, caller: Caller, identity: UUID) -> TableRow:
+        """Return the summary of a table that the caller may see; raises Refusal `not-found`."""
+        row = visible_table(self.directory.table(identity), caller)
+        self.access_log.note_table(row, caller)
+        return row
 
     def version(self, identity: UUID) -> int:
         """Return a table's version, for long polls; raises Refusal `not-found`."""

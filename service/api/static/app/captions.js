@@ -16,14 +16,16 @@ import { either, has, listed, t } from "./i18n.js";
  */
 
 /**
- * Return the name of a seat: its player's, its bot's with the seat's number, or the number alone.
+ * Return the name of a seat: its player's, its bot's with the seat's number, or the number alone. A player without a
+ * name was erased.
  *
  * @param {{seat: number, name: string | null, kind: string, bot?: string | null}} seat of a game or table; the lists of games name no bots
  */
 export function seatName(seat) {
   if (seat.name) return seat.name;
   if (seat.bot) return `${seat.bot[0].toUpperCase()}${seat.bot.slice(1)} ${seat.seat + 1}`;
-  return t(seat.kind === "open" ? "seat.open" : seat.kind === "bot" ? "seat.bot.number" : "seat.number", { n: seat.seat + 1 });
+  const keys = { open: "seat.open", bot: "seat.bot.number", human: "seat.erased" };
+  return t(keys[/** @type {keyof typeof keys} */ (seat.kind)] ?? "seat.number", { n: seat.seat + 1 });
 }
 
 /**

@@ -9,6 +9,7 @@ import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { receiptsOf } from "./receipts.js";
 import { canHash } from "./record.js";
+import { problemState } from "./states.js";
 import { isLasting, readJson, remove, write } from "./storage.js";
 
 const VOTE = "shithead.vote."; // prefix of a key in the storage: a vote and its salt, until they are revealed
@@ -438,4 +439,9 @@ const game = query.get("game");
 await start("court", "verify");
 await checkPlayer();
 showAccount();
-await attempt(() => (id ? openDispute() : game ? accuse(game) : list()));
+try {
+  await (id ? openDispute() : game ? accuse(game) : list());
+} catch (problem) {
+  if (!(problem instanceof Problem)) throw problem;
+  replace(root, problemState(problem, id ? "dispute" : "hand"));
+}

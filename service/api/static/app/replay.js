@@ -19,6 +19,7 @@ import { checkPlayer, showAccount } from "./player.js";
 import { offerSettings } from "./settings.js";
 import { sound } from "./sound.js";
 import { stage, timeOf } from "./stage.js";
+import { problemState } from "./states.js";
 import { pace, story } from "./story.js";
 import { figuresOf, lanes, legend, plotTable } from "./timeline.js";
 
@@ -528,10 +529,9 @@ function showNotice(text) {
 function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
   if (!(problem instanceof Problem)) throw problem;
-  const text = h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]);
   const place = document.getElementById("complaint");
-  if (place) replace(place, text);
-  else replace(root, text, h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
+  if (place) replace(place, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]));
+  else replace(root, problemState(problem, "hand"));
 }
 
 document.addEventListener("keydown", tape.keys);

@@ -18,6 +18,7 @@ import { Chain, contribute, entropyMode, fetchReceipt } from "./record.js";
 import { offerSettings } from "./settings.js";
 import { sound } from "./sound.js";
 import { rehide, stage, timeOf } from "./stage.js";
+import { problemState } from "./states.js";
 import { PACES, pace, story } from "./story.js";
 
 const HIDDEN_POLL = 10_000; // milliseconds between polls for the next hand while the page is hidden
@@ -640,7 +641,7 @@ function report(problem) {
     game.trouble = problem.message;
     showNotices();
   }
-  else replace(root, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]), h("p", null, [h("a", { href: "/" }, [t("act.lobby")])]));
+  else replace(root, problemState(problem, root.dataset.game ? "hand" : "table"));
 }
 
 /** Announce new events, with sound and title. @param {Api["Event"][]} seen the events until the pictured view */

@@ -109,7 +109,7 @@ export const legend = (view) =>
         svg("svg", { class: "swatch", viewBox: "0 0 24 8", "aria-hidden": "true" }, [
           svg("path", { class: "hand-line", "--seat": seat.seat, "stroke-dasharray": DASHES[seat.seat % 4], d: "M0 4H24" }),
         ]),
-        `${seatName(seat)} `,
+        h("span", { class: "name", translate: "no" }, [seatName(seat)]), " ",
         h("b", null, [seat.hand.count]),
       ]),
     ),

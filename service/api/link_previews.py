@@ -1,0 +1,118 @@
+"""
+Link previews: the title and the sentence of a hand, table or dispute, for the head of its page.
+
+Other programs show them beside a link, without running scripts. They keep what they have fetched,
+so it has no names of people and no texts that people wrote. It is read as by a caller without a
+token: of what that caller may not see there is no preview, and the page has the status 404, as for
+an address that nothing has. The page is sent all the same, because its script has the token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+from uuid import UUID
+
+from flask import request
+
+from service.api.context import context, services
+from service.application.calls import Caller
+from service.application.errors import InvalidHistory, Refusal
+from service.application.quotas import limited_by
+from service.domain.words import counted
+from service.rulesets.catalogue import catalogue
+from service.store.events import StoreUnavailable, StreamArchived
+
+ANYBODY: Final = Caller()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What a page states about its subject; without a subject only its status."""
+
+    title: str = ""
+    sentence: str = ""
+    status: HTTPStatus = HTTPStatus.OK
+
+    @property
+    def is_shown(self) -> bool:
+        """Return whether there is something to state."""
+        return bool(self.sentence)
+
+
+def of_game(game: UUID) -> Preview:
+    """Return the preview of a hand, and of the event that the query names as the replay does."""
+    return _read(lambda: _game(game))
+
+
+def of_table(table: UUID) -> Preview:
+    """Return the preview of a table."""
+    return _read(lambda: _table(table))
+
+
+def of_dispute(dispute: UUID) -> Preview:
+    """Return the preview of a dispute."""
+    return _read(lambda: _dispute(dispute))
+
+
+def _read(read: Callable[[], Preview]) -> Preview:
+    """
+    Return what is read, or that nothing is found.
+
+    A page without a preview is sent if the database does not answer or the request may not fold so
+    large a game: its script repeats the call and reports the problem.
+    """
+    try:
+        with limited_by(context().long_games.request(None)):
+            return read()
+    except Refusal as refusal:
+        is_missing = refusal.code == "not-found"
+        return Preview(status=HTTPStatus.NOT_FOUND) if is_missing else Preview()
+    except (StoreUnavailable, StreamArchived, InvalidHistory):
+        return Preview()
+
+
+def _game(identity: UUID) -> Preview:
+    games = services().games
+    entry = games.entry(ANYBODY, identity)
+    game = entry.record.game
+    seq = _event()
+    sentence = games.sentence(entry, seq)
+    title = f"Shithead: hand {game.setup.hand}, {_rules(game.ruleset.id)}"
+    if sentence is None:
+        seats = counted(len(game.seats), "seat")
+        sentence = f"A hand with {seats} is being played; the record is public."
+    elif seq is None:
+        sentence = f"{sentence} The replay shows every event, with the rule behind it."
+    return Preview(title=title, sentence=sentence)
+
+
+def _event() -> int | None:
+    """Return the event that the query names; None without one, and for one of no use."""
+    text = request.args.get("event", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < len("1000000") else None
+
+
+def _table(identity: UUID) -> Preview:
+    row = services().tables.row(ANYBODY, identity)
+    free = sum(seat.kind == "open" for seat in row.seats)
+    seats = counted(len(row.seats), "seat")
+    sentence = f"A table with {seats}; {free} free." if free else f"A table with {seats}."
+    return Preview(title=f"Shithead: a table, {_rules(row.ruleset)}", sentence=sentence)
+
+
+def _dispute(identity: UUID) -> Preview:
+    seq = services().disputes.commands.visible(ANYBODY, identity).dispute.opened.seq
+    about = f"A dispute about event {seq} of a hand"
+    return Preview(
+        title="Shithead: a dispute",
+        sentence=f"{about}: the findings of the verifier, the referees and their ruling.",
+    )
+
+
+def _rules(identity: str) -> str:
+    """Return the name of a ruleset; that of a custom one was written by its author."""
+    known = catalogue().get(identity)
+    return "custom rules" if known is None else known.name

@@ -1,0 +1,59 @@
+/**
+ * What a page shows in place of its subject: what happened, and what the reader can do next.
+ *
+ * Used when a hand, table or dispute cannot be shown at all. A problem of a page that shows something already stays
+ * a notice on it.
+ */
+
+import { identity } from "./api.js";
+import { h } from "./dom.js";
+import { has, t } from "./i18n.js";
+
+/** @typedef {"hand" | "table" | "dispute" | "page"} Subject */
+
+const again = () => h("button", { class: "main", onclick: () => location.reload() }, [t("guard.again")]);
+/** @param {string} href @param {string} key @param {string} [kind] */
+const link = (href, key, kind = "") => h("a", { class: `button ${kind}`, href }, [t(key)]);
+
+/**
+ * Return the heading, the explanation and the next steps for a problem.
+ *
+ * A page without a connection loads itself again when the browser is online.
+ *
+ * @param {{status: number, message: string}} problem
+ * @param {Subject} subject
+ */
+export function problemState({ status, message }, subject) {
+  if (status === 404) return missing(subject);
+  const isOffline = status === 0;
+  if (isOffline) addEventListener("online", () => location.reload(), { once: true });
+  const isTemporary = isOffline || status === 429 || status >= 500;
+  return shown(
+    t(isOffline ? "state.offline" : isTemporary ? "state.later" : "state.refused"),
+    [
+      h("p", null, [t(isOffline ? "state.offline.why" : isTemporary ? "state.later.why" : "state.refused.why")]),
+      isOffline ? null : h("p", { class: "quiet", lang: "en" }, [message]),
+    ],
+    [isTemporary ? again() : null, link("/", "act.lobby", isTemporary ? "" : "main")],
+  );
+}
+
+/** @param {Subject} subject */
+function missing(subject) {
+  const hasInvite = location.hash.startsWith("#invite=");
+  const why = has(`state.missing.${subject}.why`) ? t(`state.missing.${subject}.why`) : "";
+  return shown(
+    t(`state.missing.${subject}`),
+    [h("p", null, [why]), h("p", null, [t(hasInvite ? "state.missing.invite" : identity() ? "state.missing.player" : "state.missing.stranger")])],
+    [link("/", "act.lobby", "main"), subject === "dispute" ? link("/disputes", "state.disputes") : link("/rules", "nav.rules")],
+  );
+}
+
+/** @param {string} heading @param {any[]} words @param {any[]} actions */
+const shown = (heading, words, actions) =>
+  h("section", { class: "state", role: "alert" }, [
+    h("p", { class: "suits", "aria-hidden": "true" }, ["♠ ", h("b", null, ["♥ ♦"]), " ♣"]),
+    h(document.querySelector("main h1") ? "h2" : "h1", null, [heading]),
+    ...words,
+    h("p", { class: "buttons" }, actions),
+  ]);

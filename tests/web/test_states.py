@@ -1,0 +1,81 @@
+"""Pages that cannot show their subject: each says what happened and what to do next."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.client import register
+from tests.running import Running
+from tests.web.browsing import Visits, faults_in_every_size
+
+pytestmark = pytest.mark.heavy
+
+
+@pytest.mark.parametrize(
+    ("path", "heading"),
+    [
+        ("/play/{id}", "This hand is not here"),
+        ("/replay/{id}", "This hand is not here"),
+        ("/tables/{id}", "This table is not here"),
+        ("/disputes/{id}", "This dispute is not here"),
+        ("/disputes/new?game={id}", "This hand is not here"),
+    ],
+)
+def test_an_unknown_address_says_what_to_do_next(visits: Visits, path: str, heading: str) -> None:
+    visits.expect("404")
+    page = visits.open(path.format(id=uuid4()))
+    state = page.get_by_role("alert").filter(has_text=heading)
+    expect(state).to_contain_text("If a friend sent you the address, ask for all of it")
+    expect(state.get_by_role("link", name="Lobby")).to_have_attribute("href", "/")
+    assert faults_in_every_size(page) == []
+
+
+def test_an_invite_that_opens_nothing_is_named(visits: Visits) -> None:
+    visits.expect("404")
+    page = visits.open(f"/tables/{uuid4()}#invite=wrong")
+    expect(page.get_by_role("alert").last).to_contain_text("The invite in this address")
+
+
+def test_a_private_hand_is_shown_to_its_player_although_the_page_has_status_404(
+    visits: Visits, service: Running
+) -> None:
+    ada = register(service.port, "Ada")
+    body = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}], "visibility": "private"}
+    game = ada.post("/v1/tables", body)["game"]
+    player = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.open_as(player, f"/play/{game}")
+    page.get_by_role("button", name="Ready").wait_for()
+    visits.expect("404")
+    stranger = visits.open(f"/play/{game}")
+    expect(stranger.get_by_role("alert")).to_contain_text("This hand is not here")
+
+
+def test_a_page_without_a_connection_loads_again_when_it_is_back(
+    visits: Visits, service: Running
+) -> None:
+    ada = register(service.port, "Ada")
+    game = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]})["game"]
+    visits.expect("no answer|Failed to load")
+    page = visits.page()
+    page.route("**/v1/**", lambda route: route.abort())
+    page.add_init_script(
+        "performance.now(); window.setTimeout = ((real) => (f, ms) => real(f, ms / 50))(setTimeout)"
+    )
+    page.goto(f"/replay/{game}")
+    expect(page.get_by_role("alert")).to_contain_text("No connection to the server")
+    expect(page.get_by_role("button", name="Load it again")).to_be_visible()
+    page.unroute_all()
+    page.evaluate("dispatchEvent(new Event('online'))")
+    page.locator("#rows li").first.wait_for()
+
+
+def test_an_erased_player_is_named_so(visits: Visits, service: Running) -> None:
+    eve = register(service.port, "Eve")
+    game = eve.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]})["game"]
+    eve.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    assert eve.call("DELETE", "/v1/players/me").status == 204
+    page = visits.open(f"/replay/{game}")
+    expect(page.locator("#own .name")).to_have_text("Erased player 1")
