@@ -54,7 +54,7 @@ def services() -> Services:
 
 
 INVITE_HEADER = "Shithead-Invite"
-_INVITE = "HTTP_" + INVITE_HEADER.upper().replace("-", "_")
+INVITE_VARIABLE = "HTTP_" + INVITE_HEADER.upper().replace("-", "_")
 MAX_LOGGED_PATH = 300
 """Maximum number of characters of the requested path that the access log records."""
 
@@ -106,7 +106,7 @@ def caller_of(player: RegisteredPlayer | None, read: RequestRead) -> Caller:
     present = present_request()
     return Caller(
         player=player.id if player else None,
-        invite=present.environ.get(_INVITE),
+        invite=present.environ.get(INVITE_VARIABLE),
         what=partial(_path, present),
         read=read,
     )

@@ -23,8 +23,9 @@ from service.api import link_previews
 from service.api.context import services
 from service.api.conventions.caching import immutable, private, revalidated, shared
 from service.api.conventions.etags import conditional
-from service.api.conventions.security_headers import PAGE_POLICY, SCRIPT_POLICY
+from service.api.conventions.security_headers import EMBED_POLICY, PAGE_POLICY, SCRIPT_POLICY
 from service.api.link_previews import Preview
+from service.api.problems import LANGUAGES
 from service.application.errors import not_found
 from service.replay.deck import drawings
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
@@ -159,6 +160,20 @@ def picture(game_id: UUID) -> Response:
     query = request.query_string.decode("ascii", "replace")
     address = f"/v1/games/{game_id}/picture.svg"
     return cast("Response", redirect(f"{address}?{query}" if query else address, code=308))
+
+
+@pages.get("/embed/<uuid:game_id>")
+def embed(game_id: UUID) -> Response:
+    """Show a public hand event by event in a frame of another site."""
+    preview = link_previews.of_game(game_id)
+    language = request.accept_languages.best_match(LANGUAGES)
+    response = html_page(
+        "embed.html", policy=EMBED_POLICY, preview=preview, game=game_id, language=language
+    )
+    # A browser refuses to open a page with a sandbox and another opener policy in a tab.
+    response.headers["Cross-Origin-Opener-Policy"] = "unsafe-none"
+    response.vary.add("Accept-Language")
+    return response
 
 
 @pages.get("/tables/<uuid:table_id>")

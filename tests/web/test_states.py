@@ -26,7 +26,7 @@ pytestmark = pytest.mark.heavy
 )
 def test_an_unknown_address_says_what_to_do_next(visits: Visits, path: str, heading: str) -> None:
     visits.expect("404")
-    page = visits.open(path.format(id=uuid4()))
+    page = visits.open(path.format(id=uuid4()), size="phone")
     state = page.get_by_role("alert").filter(has_text=heading)
     expect(state).to_contain_text("If a friend sent you the address, ask for all of it")
     expect(state.get_by_role("link", name="Lobby")).to_have_attribute("href", "/")

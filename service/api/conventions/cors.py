@@ -5,7 +5,8 @@ from __future__ import annotations
 from flask import Flask, Response, request
 from werkzeug.datastructures import HeaderSet
 
-from service.api.context import INVITE_HEADER
+from service.api.context import INVITE_HEADER, INVITE_VARIABLE
+from service.api.parsing import present_request
 
 CORS_EXPOSED = (
     *("ETag", "Location", "Retry-After", "X-Request-ID", "Idempotency-Replayed"),
@@ -21,6 +22,31 @@ CORS_ALLOWED = (
 
 PREFLIGHT_SECONDS = 600
 """How long a browser may cache the answer to a preflight request."""
+
+
+EMBEDDED = frozenset({"pages.embed", "assets.asset", "games.game", "replay.frames"})
+"""
+What a page in a frame of another site needs: itself, files, and two reads of a public hand.
+
+Its sandbox has the origin `null`, so every page of every site may read them.
+"""
+
+
+def open_to_every_origin(response: Response) -> None:
+    """
+    Let the pages of every origin read an answer that everybody gets.
+
+    Answers that depend on a token or an invite stay closed. No preflight request is answered, so
+    such a page cannot send a token, an invite or a body, and no other call has this header.
+    """
+    present = present_request()
+    if present.endpoint not in EMBEDDED or present.method not in ("GET", "HEAD"):
+        return
+    sent = present.environ
+    is_anonymous = "HTTP_AUTHORIZATION" not in sent and INVITE_VARIABLE not in sent
+    # A cache may answer others with an immutable public answer to a caller with a token.
+    if is_anonymous or response.headers.get("Cache-Control", "").startswith("public"):
+        response.headers.setdefault("Access-Control-Allow-Origin", "*")
 
 
 def register_cors(app: Flask, origins: frozenset[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Flask, Response
 
 from service.api.conventions.caching import YEAR
-from service.api.conventions.cors import register_cors
+from service.api.conventions.cors import open_to_every_origin, register_cors
 from service.api.conventions.responses import JsonResponse
 from service.api.conventions.security_headers import FOR_DATA, FOR_PAGES, missing_headers
 from service.api.parsing import present_request
@@ -27,6 +27,7 @@ def register_conventions(app: Flask, settings: Settings) -> None:
             response.headers.extend(
                 missing_headers(response.headers, FOR_PAGES if is_page else FOR_DATA)
             )
+        open_to_every_origin(response)
         if present.is_secure:
             response.headers.setdefault("Strict-Transport-Security", f"max-age={YEAR}")
         return response

@@ -18,6 +18,17 @@ SCRIPT_POLICY = (
 )
 """The Content-Security-Policy of pages with scripts: our own files, and calls to this server."""
 
+EMBED_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'self'; img-src 'self' data:; "
+    "script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors *"
+)
+"""
+The Content-Security-Policy of a page in a frame of another site.
+
+The sandbox gives it an origin of its own, `null`: it has no storage of this server's pages, sends
+no token, submits nothing and opens no page. Every site may show it.
+"""
+
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

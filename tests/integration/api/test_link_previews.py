@@ -79,7 +79,7 @@ def test_a_private_page_reveals_no_more_than_an_unknown_one(
         for answer, one in zip(answers, (private, unknown), strict=True)
     ]
     assert shown[0] == shown[1]
-    assert preview(answers[0]).keys() == {"viewport", "robots"}
+    assert preview(answers[0]).keys() == {"viewport", "robots", "theme-color"}
     assert answers[0].headers["Cache-Control"] == "private, no-store"
     # A token changes nothing: a browser sends none with the request for a page.
     assert ada.get(f"/{kind}/{private}").status_code == 404

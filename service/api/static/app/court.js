@@ -436,7 +436,7 @@ async function openDispute() {
 }
 
 const game = query.get("game");
-await start("court", "verify");
+await start("court", "verify", "state");
 await checkPlayer();
 showAccount();
 try {

@@ -107,6 +107,7 @@ export async function start(...parts) {
 
 /** @param {string[]} parts */
 function offerLanguages(parts) {
+  if (!document.getElementById("language")) return; // in a frame of another site
   const select = find("#language");
   select.append(...Object.entries(LANGUAGES).map(([code, name]) =>
     h("option", { value: code, lang: code, selected: code === language }, [name]),

@@ -78,7 +78,7 @@ export function playback({ version, last, time, go }) {
   function keys(event) {
     const target = /** @type {HTMLElement} */ (event.target);
     if (event.altKey || event.ctrlKey || event.metaKey || target.closest("select, textarea, dialog, input:not([type=range])")) return;
-    const range = target.id === "scrub";
+    const range = target.matches("input[type=range]");
     /** @type {Record<string, number>} */
     const moves = { ArrowRight: version() + 1, ArrowLeft: version() - 1, Home: 1, End: last() };
     if (target.closest("#rows")) Object.assign(moves, { ArrowDown: version() + 1, ArrowUp: version() - 1 });

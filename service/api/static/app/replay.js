@@ -539,7 +539,7 @@ document.addEventListener("keydown", close);
 for (const query of [wide, spacious, low]) query.addEventListener("change", () => page.frames.length && show());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
-await start("replay");
+await start("replay", "state");
 offerSettings(() => {});
 await checkPlayer();
 showAccount();

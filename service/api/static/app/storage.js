@@ -8,8 +8,11 @@
 const PREFIX = "shithead:"; // of the name of the tab
 const PROBE = "shithead.probe";
 
+/** Whether this page is in a sandbox, as in a frame of another site: it has no storage, and its name is not ours. */
+export const isSandboxed = self.origin === "null";
+
 /** The values that the storage did not take, by key. @type {Record<string, string>} */
-const kept = held();
+const kept = isSandboxed ? {} : held();
 
 function held() {
   try {
@@ -19,7 +22,7 @@ function held() {
   }
 }
 
-const hold = () => (window.name = Object.keys(kept).length ? PREFIX + JSON.stringify(kept) : "");
+const hold = () => isSandboxed || (window.name = Object.keys(kept).length ? PREFIX + JSON.stringify(kept) : "");
 
 /** @param {string} key @returns {string | null} */
 export function read(key) {

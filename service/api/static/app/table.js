@@ -751,7 +751,7 @@ addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 document.addEventListener("visibilitychange", () => document.hidden && game.view && catchUp());
 setInterval(tick, 500);
-await start();
+await start("state");
 offerSettings(() => game.view && advance());
 await checkPlayer();
 showAccount();
