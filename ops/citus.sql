@@ -29,6 +29,7 @@ SELECT create_distributed_table('games', 'game_id', colocate_with => 'streams');
 SELECT create_distributed_table('game_seats', 'game_id', colocate_with => 'streams');
 SELECT create_distributed_table('refusals', 'game_id', colocate_with => 'streams');
 SELECT create_distributed_table('readings', 'game_id', colocate_with => 'streams');
+SELECT create_distributed_table('notes', 'game_id', colocate_with => 'streams');
 SELECT create_distributed_table('shuffled_decks', 'game_id', colocate_with => 'streams');
 SELECT create_distributed_table('blind_choices', 'game_id', colocate_with => 'streams');
 SELECT create_distributed_table('tables', 'table_id', colocate_with => 'streams');
@@ -95,6 +96,7 @@ BEGIN
     END IF;
 
     DELETE FROM answers a WHERE a.caller = player;
+    DELETE FROM notes n WHERE n.author = player;
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
     FROM dispute_referees r

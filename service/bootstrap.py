@@ -20,6 +20,7 @@ from service.application.games.audits import Auditing
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.due_moves import Turns
 from service.application.games.entropy import EntropyCalls
+from service.application.games.event_notes import EventNotes
 from service.application.games.evidence import Evidence, Verifying
 from service.application.games.moves import Moves
 from service.application.games.queries import Games, Lists
@@ -283,6 +284,9 @@ class Services:
             access_log=access_log,
         )
         self.what_if = WhatIf(histories=histories, games=self.games, refusals=refusals)
+        self.event_notes = EventNotes(
+            games=self.games, directory=directory, names=names, world=self.world
+        )
         self.turns = Turns(
             game_cache=self.game_cache,
             moves=self.moves,

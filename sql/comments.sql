@@ -95,6 +95,11 @@ COMMENT ON TABLE readings IS
 COMMENT ON COLUMN readings.reader IS 'player; null for a caller with the invite and no token';
 COMMENT ON COLUMN readings.version IS 'of the game; null in rows from before migration 0008';
 
+COMMENT ON TABLE notes IS
+    'Notes of players on events of a game: outside the record, deleted with the player.';
+COMMENT ON COLUMN notes.visibility IS
+    'me: the author alone; dispute: also the seats of the game and the referees of its disputes';
+
 COMMENT ON TABLE rulesets_custom IS
     'Custom rulesets. The id is the hash of the settings, so a row never changes.';
 COMMENT ON COLUMN rulesets_custom.owner IS 'player';

@@ -500,3 +500,16 @@ CREATE TABLE availability (
 CREATE TABLE write_probes (
     filler  text NOT NULL       -- more than half a page, stored uncompressed
 ) WITH (toast_tuple_target=8160, autovacuum_vacuum_threshold=100, autovacuum_vacuum_scale_factor=0);
+
+-- Notes of players on events of a game: outside the record, deleted with the player.
+CREATE TABLE notes (
+    game_id     uuid NOT NULL,
+    author      uuid NOT NULL,
+    seq         integer NOT NULL,
+    words       text NOT NULL,
+    visibility  text NOT NULL,      -- me: the author alone; dispute: also the seats of the game and the referees of its disputes
+    at          timestamptz NOT NULL,
+    CONSTRAINT notes_pkey PRIMARY KEY (game_id, author, seq),
+    CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
+);
+CREATE INDEX notes_by_author ON notes (author);

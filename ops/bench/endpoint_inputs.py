@@ -147,6 +147,9 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
         yield Input(name="25 disputes, 249 referees each", path=f"{path}?limit=200")
     if method == "GET" and rule == f"/v1/games/{GAME}/evidence":
         yield Input(name="25 disputes", path=_path(scene, rule, game=scene.accused))
+    if method == "PUT" and rule == f"/v1/games/{GAME}/notes/<int:seq>":
+        note = {"text": "é" * 1000, "visibility": "me"}
+        yield _json("valid", _path(scene, rule, game=scene.long), note)
     if method == "PATCH" and rule == "/v1/players/me":
         yield _json("valid", rule, {"name": "é" * 40})
     if method == "POST":

@@ -27,6 +27,7 @@ from service.api.evidence import evidence, log
 from service.api.games import games
 from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
+from service.api.notes import notes
 from service.api.openapi import make_api
 from service.api.parsing import caller_address, forwarded_address
 from service.api.players import players
@@ -170,7 +171,7 @@ def _fresh(response: Response) -> Response:
 
 BLUEPRINTS = (
     *(players, rulesets, bots, tables, games, events, stream, replay, evidence, audit),
-    *(disputes, statistics, log),
+    *(notes, disputes, statistics, log),
 )
 
 

@@ -234,6 +234,15 @@ class Operating:
 
         self.recorded("erase", player, work)
 
+    def remove_note(self, game: UUID, seq: int, author: UUID) -> None:
+        """Delete a player's note on an event of a game; raises Refusal `not-found`."""
+
+        def work() -> None:
+            if not self.owner.delete_note(game, author, seq):
+                raise not_found("note")
+
+        self.recorded("remove-note", game, work)
+
     def close(self, table: UUID) -> None:
         """Close any table; raises Refusal `not-found`, or `hand-running` during a hand."""
         self.recorded("close", table, lambda: self.tables.shut(table))

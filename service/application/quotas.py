@@ -44,6 +44,7 @@ _DETAILS = {
     QuotaKind.DISPUTES: "you have {most} open disputes, the maximum: wait for a final ruling",
     QuotaKind.NEW_DISPUTES: "you have opened {most} disputes within a day, the maximum",
     QuotaKind.ANSWERS: "the answers to your idempotency keys have {most} bytes, the maximum",
+    QuotaKind.NOTES: "this hand has 200 notes of yours, or 2,000 in all, the maximum: delete one",
     QuotaKind.READINGS: "you have read too much of this private game within an hour",
 }
 

@@ -171,6 +171,21 @@ def erase(options: AdminOptions, player: UUID) -> None:
     _do(options, "erase", player, work)
 
 
+@admin.command(name="remove-note", short_help="Delete a player's note on an event.")
+@click.argument("game", type=click.UUID)
+@click.argument("seq", type=click.IntRange(0))
+@click.argument("author", type=click.UUID)
+@click.pass_obj
+def remove_note(options: AdminOptions, game: UUID, seq: int, author: UUID) -> None:
+    """Delete the note of the player AUTHOR on event SEQ of GAME."""
+    _do(
+        options,
+        "remove-note",
+        game,
+        lambda session: session.operating.remove_note(game, seq, author),
+    )
+
+
 @admin.command(short_help="Close a table.")
 @click.argument("table", type=click.UUID)
 @click.pass_obj

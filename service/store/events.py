@@ -67,6 +67,7 @@ class QuotaKind(StrEnum):
     DISPUTES = "disputes"  # opened by the player and not final
     NEW_DISPUTES = "new_disputes"  # opened by the player since a time
     ANSWERS = "answers"  # bytes of stored answers to requests of the player
+    NOTES = "notes"  # of the player on a game, or of all players
     READINGS = "readings"  # records of the player's reads of a game within an hour
 
 

@@ -136,8 +136,43 @@ class LostGame:
     key_id: str | None  # the missing key; None if the seed is missing
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventNote:
+    """A player's note on an event of a game."""
+
+    author: UUID
+    seq: int
+    text: str
+    visibility: str  # `me`, or `dispute`: also seats of the game and referees of its disputes
+    at: datetime
+
+
 class GameRepository(Repository):
-    """Summaries of games and tables for lists and schedules, refused moves, and the access log."""
+    """
+    Data about games outside their records.
+
+    Summaries of games and tables for lists and schedules, refused moves, notes, the access log.
+    """
+
+    def keep_note(self, game: UUID, note: EventNote) -> None:
+        """
+        Write or replace a player's note on an event.
+
+        Raises PlayerErased, or QuotaFull for the maximum of the player or of the game.
+        """
+        self._write(
+            "keep_note", game, note.author, note.seq, note.text, note.visibility, note.at
+        )
+
+    def delete_note(self, game: UUID, author: UUID, seq: int) -> bool:
+        """Delete a player's note on an event; return whether there was one."""
+        return bool(self._write("delete_note", game, author, seq))
+
+    def notes(self, game: UUID, *, reader: UUID, shared: bool) -> Sequence[EventNote]:
+        """Return the reader's notes, with `shared` all for disputes too, in order of events."""
+        names = ("author", "seq", "text", "visibility", "at")
+        rows = self._database.fetch("notes_of", game, reader, shared)
+        return [EventNote(**dict(zip(names, row, strict=True))) for row in rows]
 
     def tables_of(self, player: UUID) -> Sequence[UUID]:
         """Return the open tables that a player sits at or hosts, newest first."""

@@ -64,6 +64,10 @@ class Owner:
         """Change a player's name; return whether the player exists and is not erased."""
         return bool(self._database.change("rename_player", player, name)[0][0])
 
+    def delete_note(self, game: UUID, author: UUID, seq: int) -> bool:
+        """Delete a player's note on an event; return whether there was one."""
+        return bool(self._database.change("delete_note", game, author, seq)[0][0])
+
     def hold(self, game: UUID) -> LockedGame | None:
         """
         Lock a game until the transaction ends and return its state; None if it is unknown.

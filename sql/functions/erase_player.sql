@@ -4,7 +4,7 @@
 -- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
 -- both happen at the same time, the second one is refused.
 --
--- The player's stored answers and texts in disputes are deleted too. The streams keep commitments
+-- The player's stored answers, notes and texts in disputes are deleted too. The streams keep commitments
 -- to these texts, which reveal nothing without the salt.
 --
 -- Called by erase_by_token and purge_players, and by the operator.
@@ -24,6 +24,7 @@ BEGIN
     END IF;
 
     DELETE FROM answers a WHERE a.caller = player;
+    DELETE FROM notes n WHERE n.author = player;
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
     FROM dispute_referees r

@@ -99,6 +99,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/games/{game_id}/moves": {"type": "ready"},
     "POST /v1/games/{game_id}/entropy": {"value": "00" * 32},
     "POST /v1/games/{game_id}/back": {},
+    "PUT /v1/games/{game_id}/notes/{seq}": {"text": "Look.", "visibility": "dispute"},
     "POST /v1/games/{game_id}/what-if": {"at": 1, "as": "all", "moves": [], "then": None},
     "POST /v1/games/{game_id}/disputes": ACCUSATION,
     "POST /v1/verify": b"\n".join(sample_lines("shithead-aborted")),

@@ -339,6 +339,10 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     other = {"seat": played["data"]["seat"], "move": {"type": "forfeit"}}
     line = {"at": seq, "as": "public", "moves": [other], "then": None}
     recorder.done("POST", f"{game}/what-if", line)
+    note = {"text": "Why not the nine?", "visibility": "dispute"}
+    recorder.done("PUT", f"{game}/notes/{seq}", note, by=ada)
+    recorder.done("GET", f"{game}/notes", by=ada)
+    recorder.done("DELETE", f"{game}/notes/{seq}", by=ada)
     bundle = recorder.call("GET", f"{game}/evidence").get_data()
     recorder.done("POST", "/v1/verify", bundle, media="application/zip")
     recorder.done("POST", "/v1/verify", lines, media=NDJSON)

@@ -6,11 +6,14 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
+import pytest
+
 from service.store.directory import Directory
-from service.store.games import MAX_REFUSALS, READ_AGAIN, Reading
+from service.store.events import PlayerErased, QuotaFull, QuotaKind
+from service.store.games import MAX_REFUSALS, READ_AGAIN, EventNote, Reading
 from tests.contract.conftest import Stores
 from tests.memory.directory import MemoryDirectory
-from tests.streams import THEN, append, commit, new_game, refused
+from tests.streams import THEN, append, commit, new_game, refused, register, token_of
 
 
 def test_refused_moves_and_reads_are_stored_in_order(stores: Stores) -> None:
@@ -128,3 +131,42 @@ def test_the_directory_in_memory_overrides_every_method() -> None:
 def names_of(kind: type) -> set[str]:
     """Return the attributes of a class and its bases, without those of `object`."""
     return set(dir(kind)) - set(dir(object))
+
+
+def note(author: UUID, seq: int, text: str, visibility: str = "me") -> EventNote:
+    return EventNote(author=author, seq=seq, text=text, visibility=visibility, at=THEN)
+
+
+def test_a_note_is_replaced_deleted_and_shown_to_those_who_may_see_it(stores: Stores) -> None:
+    directory, game = stores.directory, uuid4()
+    ada, bob = register(directory, "Ada"), register(directory, "Bob")
+    directory.keep_note(game, note(ada, 3, "first"))
+    mine, shared = note(ada, 3, "second"), note(bob, 2, "look here", "dispute")
+    for one in (mine, shared, note(bob, 9, "mine")):
+        directory.keep_note(game, one)
+    assert list(directory.notes(game, reader=ada, shared=False)) == [mine]
+    assert list(directory.notes(game, reader=ada, shared=True)) == [shared, mine]
+    assert not directory.notes(uuid4(), reader=ada, shared=True)
+    assert directory.delete_note(game, ada, 3)
+    assert not directory.delete_note(game, ada, 3)
+    assert list(directory.notes(game, reader=ada, shared=True)) == [shared]
+
+
+def test_an_erased_player_has_no_notes_and_writes_none(stores: Stores) -> None:
+    directory, game = stores.directory, uuid4()
+    ada, bob = register(directory, "Ada"), register(directory, "Bob")
+    directory.keep_note(game, note(ada, 3, "gone", "dispute"))
+    assert directory.erase(token_of(ada), THEN)
+    assert not directory.notes(game, reader=bob, shared=True)
+    with pytest.raises(PlayerErased):
+        directory.keep_note(game, note(ada, 4, "too late"))
+
+
+def test_the_notes_of_a_player_on_a_game_are_limited(stores: Stores) -> None:
+    directory, game, ada = stores.directory, uuid4(), register(stores.directory, "Ada")
+    for seq in range(200):
+        directory.keep_note(game, note(ada, seq, "x"))
+    directory.keep_note(game, note(ada, 199, "changed"))
+    with pytest.raises(QuotaFull) as full:
+        directory.keep_note(game, note(ada, 200, "one more"))
+    assert full.value.kind is QuotaKind.NOTES

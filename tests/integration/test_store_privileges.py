@@ -24,7 +24,7 @@ TABLES = (
     *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "games"),
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
-    *("shuffled_decks", "blind_choices", "trail"),
+    *("notes", "shuffled_decks", "blind_choices", "trail"),
     *LOG_TABLES,
     *("availability", "write_probes", "applied_migrations", "applied_files"),
 )

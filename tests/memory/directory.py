@@ -22,6 +22,7 @@ from service.store.games import (
     MAX_READINGS,
     READ_AGAIN,
     DueGame,
+    EventNote,
     GameFilter,
     GameRow,
     IdleGame,
@@ -192,10 +193,14 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
         self._able_since: datetime | None = None
         self._facts: dict[UUID, StatisticsInput] = {}
         self._readings: dict[UUID, list[_RecordedReading]] = {}
+        self._notes: dict[UUID, dict[tuple[UUID, int], EventNote]] = {}
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         erased = super().erase_player(player, at)
         self.forget_words(player)
+        with self._lock:
+            for game, kept in self._notes.items():
+                self._notes[game] = {k: n for k, n in kept.items() if n.author != player}
         return erased
 
     def standing(self, player: UUID, *, public: bool = False) -> Standing:
@@ -441,6 +446,28 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
                         raise QuotaFull(QuotaKind.READINGS)
                     read = Reading(id=uuid4(), created_at=at, reader=reader, what=what)
                     recorded.append(_RecordedReading(reading=read, version=version))
+
+    def keep_note(self, game: UUID, note: EventNote) -> None:
+        author = self.player(note.author)
+        if author is not None and author.erased_at is not None:
+            raise PlayerErased("a player has been erased")
+        with self._lock:
+            key = (note.author, note.seq)
+            kept = self._notes.setdefault(game, {})
+            own = sum(one.author == note.author for one in kept.values())
+            if key not in kept and (own >= 200 or len(kept) >= 2000):
+                raise QuotaFull(QuotaKind.NOTES)
+            kept[key] = note
+
+    def delete_note(self, game: UUID, author: UUID, seq: int) -> bool:
+        with self._lock:
+            return self._notes.get(game, {}).pop((author, seq), None) is not None
+
+    def notes(self, game: UUID, *, reader: UUID, shared: bool) -> Sequence[EventNote]:
+        with self._lock:
+            kept = list(self._notes.get(game, {}).values())
+        seen = [n for n in kept if n.author == reader or (shared and n.visibility == "dispute")]
+        return sorted(seen, key=lambda note: (note.seq, note.at, note.author))
 
     def readings(
         self, game: UUID, *, cursor: Cursor | None = None, limit: int = 50

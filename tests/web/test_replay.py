@@ -193,6 +193,25 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     expect(page.locator("#as")).to_have_value(str(move["seat"]))
 
 
+def test_a_note_is_kept_beside_its_event_and_on_the_scrubber(
+    visits: Visits, service: Running
+) -> None:
+    """The page of a spectator: the note is for its author alone."""
+    eve = register(service.port, "Eve")
+    me = {"id": eve.get("/v1/players/me")["id"], "name": "Eve", "token": eve.token}
+    page = visits.open_as(me, f"/replay/{LEEDS.game}?event=40&why=1", size="desktop")
+    page.get_by_label("Your note").fill("Why not the nine?")
+    page.get_by_role("button", name="Keep the note").click()
+    expect(page.locator("#rows .noted")).to_have_count(1)
+    expect(page.locator(".lane.noted")).to_be_visible()
+    assert faults_of(page, besides=[FAR_ROWS]) == []
+    page.reload()
+    expect(page.get_by_label("Your note")).to_have_value("Why not the nine?")
+    page.get_by_label("Your note").fill("")
+    page.get_by_role("button", name="Keep the note").click()
+    expect(page.locator("#rows .noted")).to_have_count(0)
+
+
 @pytest.mark.parametrize("size", ["phone", "desktop"])
 def test_another_move_is_tried_played_on_and_shared(
     visits: Visits, service: Running, size: str

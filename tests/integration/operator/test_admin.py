@@ -63,6 +63,16 @@ def test_an_erased_player_is_gone_and_their_games_stay_valid(
     ]
 
 
+def test_a_note_is_removed_with_a_trail(operator: Operator, ada: Person, bob: Person) -> None:
+    game = two_seats(ada, bob)["game"]
+    path = f"/v1/games/{game}/notes/1"
+    assert ada.call("PUT", path, json={"text": "x", "visibility": "me"}).status_code == 200
+    operator.done("remove-note", game, "1", ada.id)
+    assert ada.get(f"/v1/games/{game}/notes").json["items"] == []
+    assert operator.admin("remove-note", game, "1", ada.id)[0] == 1
+    assert operator.trail() == [("remove-note", game, "done"), ("remove-note", game, "not-found")]
+
+
 def test_the_operator_log_holds_no_player_name(
     operator: Operator, ada: Person, bob: Person
 ) -> None:

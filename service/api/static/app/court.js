@@ -271,6 +271,10 @@ function show(dispute) {
   if (radio instanceof HTMLInputElement) radio.checked = true;
 }
 
+/** A text in which `#57` leads to event 57 of the hand. @param {string} text @param {string} game */
+const withEvents = (text, game) =>
+  text.split(/(#\d{1,6}\b)/).map((part) => (/^#\d/.test(part) ? h("a", { href: `/replay/${game}?event=${part.slice(1)}` }, [part]) : part));
+
 /** The conditions and periods of a dispute in words. */
 const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.are", {
   hands: of.referee_hands,
@@ -281,7 +285,7 @@ const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.a
 function ruling(dispute) {
   const present = ["appealable", "final"];
   const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : dispute.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(dispute.accused) });
-  const vote = (/** @type {Api["Dispute"]["votes"][number]} */ one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`, one.reason ? h("div", { class: "reason" }, [one.reason]) : null]);
+  const vote = (/** @type {Api["Dispute"]["votes"][number]} */ one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`, one.reason ? h("div", { class: "reason" }, withEvents(one.reason, dispute.game)) : null]);
   return section("court.ruling",
     [...dispute.rulings].reverse().map((one) => [
       h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
@@ -332,7 +336,7 @@ function statements(dispute) {
   return section("court.statements",
     h("ol", { class: "statements" }, dispute.statements.map((one) => h("li", null, [
       h("strong", null, [side(one.by)]), ` · ${moment(one.at)}`,
-      h("p", null, [one.text ?? h("em", { class: "quiet" }, [t("court.unread")])]),
+      h("p", null, one.text ? withEvents(one.text, dispute.game) : [h("em", { class: "quiet" }, [t("court.unread")])]),
     ]))),
     may("statement") ? h("div", { class: "form" }, [field("court.statement", text), h("p", null, [button("court.say", submit)])]) : null,
   );

@@ -11,6 +11,7 @@ import { caption, marked, recentActions, resultText, seatName } from "./captions
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
 import { announce, find, h, loaded, replace } from "./dom.js";
+import { eventNotes } from "./event_notes.js";
 import { eventList } from "./events.js";
 import { start, t } from "./i18n.js";
 import { live } from "./live.js";
@@ -79,6 +80,17 @@ const list = eventList({
   ondecision: (seq) => seq === page.version - 1 && now(),
 });
 
+const notes = eventNotes({
+  game: id,
+  shares: () => over() && own() !== null,
+  last,
+  changed: () => {
+    plot();
+    panels();
+  },
+  report: (problem) => report(problem),
+});
+
 /** The data and functions of this page that the panels use. @returns {import("./decision.js").Replay} */
 const panelContext = () => ({
   who: name,
@@ -137,6 +149,7 @@ async function open() {
   const card = query.get("card");
   if (card && [...find("#follow").options].some((one) => one.value === card)) follow(card);
   rules.then(showRuleset, report);
+  notes.load().catch(report);
   const line = query.get("line") && over() ? (await loaded(import("./what_if.js"))).lineOf(query.get("line")) : null;
   if (line) await tryLine(line);
   if (!over()) await following();
@@ -377,6 +390,7 @@ function offerCards() {
 /** Show the list of events, the choice of cards and the plot for the fetched frames. */
 function rows() {
   list.fill(page.frames);
+  notes.mark();
   find("#scrub").max = String(last() - 1);
   offerCards();
   plot();
@@ -402,7 +416,7 @@ async function loadOpinion({ currentTarget: details }) {
 
 function plot() {
   if (!page.figures) return;
-  replace(find("#lanes"), lanes(page.figures, page.custody?.path ?? null));
+  replace(find("#lanes"), ...lanes(page.figures, page.custody?.path ?? null), notes.marks());
   replace(find("#words"), plotTable(page.figures, page.game.seats));
 }
 
@@ -486,7 +500,7 @@ function panels() {
   const decision = list.decision(seq);
   if (page.why && decision) {
     find("#why-title").textContent = decision.seat === null ? t("replay.decision") : t("replay.decision.of", { who: name(decision.seat) });
-    replace(find("#why-body"), decisionPanel(decision, panelContext()));
+    replace(find("#why-body"), ...decisionPanel(decision, panelContext()), notes.panel(seq));
   }
   find("#why").setAttribute("aria-busy", String(page.why && !decision));
   if (!page.card) return;
