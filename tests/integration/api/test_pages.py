@@ -348,7 +348,8 @@ def test_the_site_can_be_installed_and_starts_at_the_lobby(world: World) -> None
 
 def test_every_size_of_text_is_one_of_the_scale() -> None:
     """Sizes relative to a text around are allowed, and those of plots in pixels."""
-    scale = set(re.findall(r"--(\w+): [^;]*;", re.search(r"--tiny.*", STYLES["style.css"])[0]))
+    [sizes] = re.findall(r"--tiny.*", STYLES["style.css"])
+    scale = set(re.findall(r"--(\w+): [^;]*;", sizes))
     for name, text in STYLES.items():
         for size in re.findall(r"font-size: ([^;}]+)", text):
             used = re.findall(r"var\(--(\w+)\)", size)
