@@ -70,6 +70,10 @@ def keep_note(call: Call, game_id: UUID, seq: int) -> Response:
     headers=(InviteHeaders,),
 )
 def delete_note(call: Call, game_id: UUID, seq: int) -> Response:
-    """Delete the caller's note on an event."""
+    """
+    Delete the caller's note on an event.
+
+    Notes of others stay; an operator can delete them.
+    """
     services().event_notes.delete(call.caller, game_id, seq)
     return private(Response(status=204))

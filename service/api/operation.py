@@ -458,7 +458,7 @@ _PATH_PARAMETERS: Mapping[str, str] = {
     "table_id": "the id of a table",
     "game_id": "the id of a game",
     "dispute_id": "the id of a dispute",
-    "seq": "the seq of any event of the move",
+    "seq": "the seq of an event",
     "card": "the code of a card; the `/` of a further deck is not escaped, as in `7c/2`",
     "level": "the level of the tile, from 0, or `entries`",
     "rest": "the index of the tile, and the width of a partial one (C2SP tlog-tiles)",
