@@ -75,9 +75,12 @@ def told_apart(names: Sequence[str | None], ids: Sequence[object]) -> list[str |
     ['Ada (1f2e)', 'ada  (7c8d)', 'Bob']
     """
     shapes = [None if name is None else _shape(name) for name in names]
-    seen = Counter(shapes)
+    known = [shape for shape in shapes if shape is not None]
+    if len(set(known)) == len(known):
+        return list(names)  # as nearly always; every view asks
+    seen = Counter(known)
     return [
-        name if name is None or seen[shape] == 1 else f"{name} ({str(identity)[:4]})"
+        name if shape is None or seen[shape] == 1 else f"{name} ({str(identity)[:4]})"
         for name, shape, identity in zip(names, shapes, ids, strict=True)
     ]
 

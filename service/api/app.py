@@ -84,14 +84,12 @@ class _Routes(MapAdapter):
 
     def match(self, *args: Any, **options: Any) -> Any:
         """Return the route of the request, or of the arguments, as `MapAdapter.match` does."""
-        if args or options != {"return_rule": True} or not self._is_cacheable():
+        # Only short ones are cached, because callers choose method and path.
+        short = len(self.path_info) + len(self.default_method) <= MAX_CACHED_PATH
+        if args or options != {"return_rule": True} or not short:
             return super().match(*args, **options)
         rule, values = self._cached_route(self.default_method, self.path_info)
         return rule, dict(values)
-
-    def _is_cacheable(self) -> bool:
-        """Return whether method and path are short: callers choose both."""
-        return len(self.path_info) + len(self.default_method) <= MAX_CACHED_PATH
 
 
 class _Request(Request):

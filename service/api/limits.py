@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from flask import Flask, Response
@@ -122,8 +122,7 @@ class RateLimits:
                 raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
 
     def _count_call(self, policy: str, key: Key, limit: int, detail: str) -> None:
-        left, seconds = self._windows.hit(key, limit)
-        _checked(Window(policy, limit, left, seconds), detail)
+        _checked((policy, limit, *self._windows.hit(key, limit)), detail)
 
     def _count_endpoint(self, endpoint: str, address: str, limit: int) -> None:
         detail = "too many calls of this operation from this address"
@@ -144,24 +143,24 @@ class RateLimits:
             self._redis_after = time.monotonic() + REDIS_RETRY_SECONDS
             return False
         left = stats.remaining if is_free else -1
-        _checked(Window("operation", limit, left, stats.reset_time - time.time()), detail)
+        _checked(("operation", limit, left, stats.reset_time - time.time()), detail)
         return True
 
 
-class Window(NamedTuple):
-    """What is left of a limit on requests after this one."""
+Window = tuple[str, int, int, float]
+"""
+What is left of a limit on requests after this one: policy, limit, rest, seconds until its end.
 
-    policy: str
-    limit: int  # requests in WINDOW_SECONDS
-    left: int  # negative above the limit
-    seconds: float  # until the window ends
+The rest is negative above the limit. A plain tuple, because every request makes two.
+"""
 
 
 def _checked(window: Window, detail: str) -> None:
     """Note a limit that counted the request, for its answer; raises `rate-limited` above it."""
-    present_notes().setdefault("limits", []).append(window)
-    if window.left < 0:
-        raise _rate_limited(f"{detail}: {window.limit} a minute are allowed", window.seconds)
+    notes, (_, limit, left, seconds) = present_notes(), window
+    notes.limits = (*notes.get("limits", ()), window)
+    if left < 0:
+        raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
 
 
 def register(app: Flask, rate_limits: RateLimits) -> None:
@@ -170,20 +169,20 @@ def register(app: Flask, rate_limits: RateLimits) -> None:
 
     @app.after_request
     def add_limits(response: Response) -> Response:
-        windows: list[Window] = present_notes().get("limits", ())
+        windows: tuple[Window, ...] = present_notes().get("limits", ())
         if windows:
-            policies = ", ".join([_policy(name, limit) for name, limit, _, _ in windows])
             left = ", ".join(
                 [f'"{name}";r={max(0, left)};t={math.ceil(t)}' for name, _, left, t in windows]
             )
+            policies = _policies(tuple([(name, limit) for name, limit, _, _ in windows]))
             response.headers.add("RateLimit-Policy", policies)
             response.headers.add("RateLimit", left)
         return response
 
 
 @cache
-def _policy(name: str, limit: int) -> str:
-    return f'"{name}";q={limit};w={WINDOW_SECONDS}'
+def _policies(limits: tuple[tuple[str, int], ...]) -> str:
+    return ", ".join(f'"{name}";q={limit};w={WINDOW_SECONDS}' for name, limit in limits)
 
 
 def published(settings: Settings) -> dict[str, Any]:

@@ -28,12 +28,11 @@ def visible(
     """
     if entry is None:
         raise not_found("game")
-    own = caller.player is not None and (
-        caller.player == entry.host or caller.player in entry.players
-    )
-    if entry.public or own or matches(caller.invite, entry.invite_hash):
+    if entry.public or entry.seat_of(caller.player) is not None:
         return entry
-    if others(entry, caller):
+    if caller.player is not None and caller.player == entry.host:
+        return entry
+    if matches(caller.invite, entry.invite_hash) or others(entry, caller):
         return entry
     raise not_found("game")
 

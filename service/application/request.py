@@ -133,7 +133,7 @@ class RequestRead:
 
     def entry(self, game: UUID) -> GameEntry | None:
         """Return the game as this request read it, before that as cached; None if there is none."""
-        if game != self._game:
+        if game is not self._game and game != self._game:
             return self._reads.game_cache.cached(game)
         if self._lookup is None:
             return self._known or self._reads.game_cache.cached(game)
@@ -148,7 +148,7 @@ class RequestRead:
         The first call returns the game read together with the token. Each later call reads again,
         because the caller has waited or lost a race. Raises Refusal `unauthorized`.
         """
-        if game != self._game:
+        if game is not self._game and game != self._game:
             return self._reads.game_cache.fresh(game)
         if self._taken:
             self.confirm()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
@@ -52,6 +52,17 @@ class Recent(Generic[Key, Value]):
             self._use(key, found[0])
         return found[0]
 
+    def several(self, keys: Iterable[Key]) -> list[Value | None]:
+        """Return the values of some keys, as `get` does, with the lock taken once."""
+        values: list[Value | None] = []
+        with self._lock:
+            for key in keys:
+                found = self._kept.get(key)
+                if found is not None:
+                    self._use(key, found[0])
+                values.append(None if found is None else found[0])
+        return values
+
     def keep(
         self, key: Key, value: Value, *, unless: Callable[[Value], bool] | None = None
     ) -> None:
@@ -60,7 +71,7 @@ class Recent(Generic[Key, Value]):
             known = self._remove(key)
             if known is not None and unless is not None and unless(known):
                 value = known
-            self._use(key, value)
+            self._kept[key] = value, 0.0 if self._unused_seconds is None else self._clock()
             self._weight += self._weight_of(value)
             while len(self._kept) > 1 and (self._weight > self._most or self._oldest_is_unused()):
                 self._remove(next(iter(self._kept)))
@@ -82,7 +93,9 @@ class Recent(Generic[Key, Value]):
             return [(key, value) for key, (value, _) in self._kept.items()]
 
     def _use(self, key: Key, value: Value) -> None:
-        self._kept[key] = value, self._clock() if self._unused_seconds else 0.0
+        """Note that a value is used now; the time is needed only if unused ones are removed."""
+        if self._unused_seconds is not None:
+            self._kept[key] = value, self._clock()
         self._kept.move_to_end(key)
 
     def _remove(self, key: Key) -> Value | None:

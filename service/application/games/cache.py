@@ -461,7 +461,7 @@ class Names:
 
     def _cached(self, players: Sequence[UUID | None]) -> tuple[list[_Kept | None], list[UUID]]:
         """Return what is cached for each player, and the players that have to be read again."""
-        found = [None if one is None else self._kept.get(one.int) for one in players]
+        found = self._kept.several([-1 if one is None else one.int for one in players])
         now = time.monotonic()
         expired = [
             player

@@ -31,6 +31,10 @@ class GameEntry(Struct, frozen=True, kw_only=True):
 
     def seat_of(self, player: UUID | None) -> Seat | None:
         """Return a player's seat in this game, None if the player has none."""
-        if player is None or player not in self.players:
+        if player is None:
             return None
-        return self.players.index(player)
+        wanted = player.int  # compared in C, a UUID is not
+        for seat, one in enumerate(self.players):
+            if one is not None and one.int == wanted:
+                return seat
+        return None

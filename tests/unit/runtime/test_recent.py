@@ -52,3 +52,12 @@ def test_the_weights_never_exceed_the_limit_but_for_a_single_value(
     for key, _ in cache.entries():
         cache.forget(key)
     assert cache.entries() == []
+
+
+def test_several_values_are_read_and_used_at_once() -> None:
+    cache = Recent[str, int](2)
+    cache.keep("a", 1)
+    cache.keep("b", 2)
+    assert cache.several(["a", "x"]) == [1, None]
+    cache.keep("c", 3)
+    assert cache.several(["a", "b", "c"]) == [1, None, 3]
