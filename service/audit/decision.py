@@ -30,7 +30,7 @@ from service.domain.legal import legal_moves
 from service.domain.plays import check_play, source_cards
 from service.domain.ruleset import Layout
 from service.domain.view import ALL, Viewer, seen_by
-from service.replay.captions import EXPLAINING, caption, listed, spelled
+from service.replay.captions import explained
 from service.replay.history import History, Known, RecordedMove, move_behind
 from service.replay.sentences import Sentence, sentence
 from service.rulesets.statements import SHARED, cited, rules_allowing, rules_behind
@@ -359,7 +359,7 @@ def _objection(history: History, move: RecordedMove, attempt: Attempt) -> str | 
     state = game.seats[seat]
     unheld = [c for c in _cards_of(attempted) if c not in (*state.hand, *state.up_cards)]
     if unheld:
-        return f"not held in the hand or face up: {listed(map(spelled, unheld))}"
+        return sentence("move.not_held", {"cards": tuple(unheld)})
     try:
         decide(attempted, game)
     except CommandRefused as refused:
@@ -402,7 +402,7 @@ def effects(history: History, move: RecordedMove) -> list[Json]:
                 "seq": record.seq,
                 "type": type_of(record.event),
                 "rules": list(rules),
-                "text": caption(record.event, before, before, EXPLAINING),
+                "text": explained(record.event, before),
             }
         )
     return found

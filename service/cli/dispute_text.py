@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from service.cli.narration import Event, People, narrated
 from service.domain.words import counted, duration
+from service.replay.sentences import prose
 from service.verify.claims import describe
 from service.verify.stored_findings import ON_THE_MOVE, detail_of, in_words
 
@@ -92,8 +93,7 @@ def event_sentence(event: Event, people: People) -> str:
     lines = narrated([event], people)
     if lines:
         return lines[0]
-    stated = describe(event)
-    return f"{stated[0].upper()}{stated[1:]}."
+    return prose([describe(event)])
 
 
 def case_text(case: Case) -> str:

@@ -32,7 +32,7 @@ from service.client.local_log import Contradicted
 from service.client.player import Player
 from service.client.player_files import PlayerFolder, read_seat_key
 from service.client.signing import public_text
-from service.replay.sentences import Sentence, sentence
+from service.replay.sentences import Sentence, Voice, sentence
 from service.verify.finding import Result
 from service.verify.report import Report
 
@@ -426,4 +426,5 @@ def _hint(one: Sentence, people: People) -> Iterator[str]:
     if one.code == "more.no_key" and seat == people.me:
         yield sentence("play.keyed")
     if one.code == "more.seat_key":
-        yield sentence("play.ask", {**one.values, "n": seat}, seat_name=people.names.__getitem__)
+        named = Voice(seat_name=people.names.__getitem__)
+        yield sentence("play.ask", {**one.values, "n": seat}, named)

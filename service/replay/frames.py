@@ -14,8 +14,9 @@ from service.domain.cards import Card
 from service.domain.events import Event
 from service.domain.game import Game, SeatState
 from service.domain.view import Viewer, seen_by
-from service.replay.captions import PRESENT, Wording, caption
+from service.replay.captions import IN_CODES, Wording
 from service.replay.history import Known, RecordedEvent, Step, steps_of, unknown_from
+from service.replay.sentences import Sentence, prose, sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +59,7 @@ def frames_of(
     viewer: Viewer = None,
     first: int = 1,
     last: int | None = None,
-    say: Wording = PRESENT,
+    say: Wording = IN_CODES,
 ) -> Iterator[Frame]:
     """Yield the frames from the steps of a history, each with its version and a caption."""
     before: Game | None = None
@@ -83,11 +84,11 @@ def _known(known: Known, viewer: Viewer) -> Known:
 def _caption(event: Event, before: Game, after: Game, known: Known, say: Wording) -> str:
     """Return the caption of an event, which may name a seat or card that does not exist."""
     try:
-        return caption(event, before, after, say)
+        return say.text(event, before, after)
     except LookupError:
         if known is not Known.NOTHING:
             raise
-        return f"{type_of(event)}, of a seat or card that does not exist."
+        return prose([Sentence(code="stated.absent", values={"kind": type_of(event)})])
 
 
 def replay_items(
@@ -191,15 +192,20 @@ def _zones(game: Game) -> Iterator[str]:
     if not game.stock and not any(seat.down for seat in game.seats):
         return
     pile = " ".join(game.pile) or "-"
-    yield f"stock {len(game.stock)} | burned {len(game.burned)} | pile {pile}"
+    yield _labelled(stock=len(game.stock), burned=len(game.burned), pile=pile)
     for number, seat in enumerate(game.seats):
-        yield f"seat {number}: {_seat(seat)}"
+        yield f"{sentence('value.seat', {'n': number})}: {_seat(seat)}"
 
 
 def _seat(seat: SeatState) -> str:
     if seat.place is not None:
-        return f"out, in place {seat.place}"
+        return sentence("seat.out", {"n": seat.place})
     hand = " ".join(seat.hand) or "-"
     up = " ".join("+".join(stack) or "-" for stack in seat.up)
     down = " ".join("-" if position is None else "##" for position in seat.down)
-    return f"hand {hand} | up {up} | down {down}"
+    return _labelled(hand=hand, up=up, down=down)
+
+
+def _labelled(**zones: int | str) -> str:
+    """Return zones with their names and contents."""
+    return " | ".join(f"{sentence(f'zones.{name}')} {shown}" for name, shown in zones.items())

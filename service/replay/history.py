@@ -44,7 +44,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import evolve, fold
 from service.domain.game import Game
-from service.replay.sentences import Value
+from service.replay.sentences import Value, sentence
 from service.rulesets.catalogue import read_ruleset
 from service.shx.chain import head
 from service.shx.event_shapes import ACTIONS, EXCHANGE, Role, types_of
@@ -343,13 +343,8 @@ def unknown_from(seq: int, known: Known) -> str:
 seat. \
 The sentences after it repeat what each event states.
     """
-    if known is Known.EVENTS:
-        why = "hidden cards are not known: the event does not fit the deck"
-        rest = "The sentences after it use only what all seats could see"
-    else:
-        why = "the places of the cards are not known: the event names an absent card or seat"
-        rest = "The sentences after it repeat what each event states"
-    return f"From seq {seq} on {why}. {rest}."
+    code = "unknown.cards" if known is Known.EVENTS else "unknown.places"
+    return sentence(code, {"at": seq})
 
 
 def steps_of(events: Iterable[Event], deck: tuple[Card, ...] | None = None) -> Iterator[Step]:

@@ -21,15 +21,16 @@ from service.domain.cards import HIDDEN, Card
 from service.domain.commands import Seat
 from service.domain.events import CardsPlayed, CardsThrown, Event
 from service.domain.game import Game, SeatState, Status
-from service.replay.captions import Wording, ordinal
+from service.replay.captions import Wording
 from service.replay.deck import card_id, symbol
 from service.replay.frames import Frame
+from service.replay.sentences import begun, sentence
 
 WIDTH: Final = 1200
 HEIGHT: Final = 630
 """The size of the picture in pixels, that of a link preview."""
 
-SPELLED: Final = Wording(spelled=True, next_seat=False)
+SPELLED: Final = Wording(codes=False, turns=False)
 """The wording of the sentence below the table."""
 
 _SEATS_HEIGHT: Final = 360
@@ -107,6 +108,7 @@ def _seat(game: Game, seat: Seat, box: _Box) -> str:
     zone = (box.height - head - 3 * 8) / 2
     hand = _Box(x=box.x + 12, y=box.y + head + 8, width=box.width - 24, height=zone)
     table = _Box(x=hand.x, y=hand.y + zone + 8, width=hand.width, height=zone)
+    title = begun(sentence("value.seat", {"n": seat}))
     rect = (
         f'<rect x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" '
         f'height="{box.height:.0f}" rx="12" fill="#000000" fill-opacity="0.2"{edge}/>'
@@ -114,7 +116,7 @@ def _seat(game: Game, seat: Seat, box: _Box) -> str:
     return "".join(
         (
             rect,
-            _text(box.x + 14, box.y + head, f"Seat {seat}", size=head * 0.72, bold=True),
+            _text(box.x + 14, box.y + head, title, size=head * 0.72, bold=True),
             _text(
                 box.x + box.width - 14,
                 box.y + head,
@@ -134,7 +136,7 @@ def _marks(game: Game, seat: Seat) -> str:
     if result is not None and result.shithead == seat:
         return "shithead"
     if place is not None:
-        return f"{ordinal(place)} out"
+        return sentence("seat.out", {"n": place})
     return "dealer" if game.dealer == seat else ""
 
 

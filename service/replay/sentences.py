@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cache, partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 ENGLISH: Final = "en"
+LANGUAGES: Final = ("en", "sv", "ja")
 
 _FOLDER: Final = Path(__file__).parents[1] / "api" / "static" / "app" / "strings"
-_PARTS: Final = ("verify", "report")
-"""The folders of the pages' texts that have sentences of the verifier."""
+_PARTS: Final = ("", "verify/", "report/")
+"""The folders of the pages' texts that have sentences of the program; "" has those of all pages."""
+
+SeatName = Callable[[int], str]
+"""Returns the name of the person in a seat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,43 +35,57 @@ class Sentence:
 
     def with_names(self, seat_name: SeatName) -> str:
         """Return the sentence in English, with the names of people in place of seats."""
-        return sentence(self.code, self.values, seat_name=seat_name)
+        return sentence(self.code, self.values, Voice(seat_name=seat_name))
 
 
 Value = int | str | Sentence | Sequence[int | str | Sentence] | None
 Values = Mapping[str, Value]
 
-SeatName = Callable[[int], str]
-"""Returns the name of the person in a seat."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Voice:
+    """The language of a sentence, and how it names seats and cards."""
+
+    language: str = ENGLISH
+    seat_name: SeatName | None = None  # None: with its number
+    reader: int | None = None  # the seat that is "you"
+    codes: bool = False  # cards as their codes, not in words
 
 
-def sentence(
-    code: str,
-    values: Values | None = None,
-    language: str = ENGLISH,
-    seat_name: SeatName | None = None,
-) -> str:
+PLAIN: Final = Voice()
+
+
+def sentence(code: str, values: Values | None = None, voice: Voice = PLAIN) -> str:
     """
     Return the text with a code and its values; in English if the language lacks it.
 
     If a text has two forms, separated by `|`, the first is for the value 1 of `n`, and the second
-    for other numbers. The name of a value decides how it is shown: SEATS, CARDS and EVENTS.
-    A seat is shown with its number, or as `seat_name` names it.
+    for other numbers. The name of a value decides how it is shown: SEATS, CARDS, EVENTS and ANY.
+    A seat at the beginning has a capital letter, but the name of a person stays as it is.
 
     Raises KeyError for an unknown code.
 
     >>> sentence("custody.not_held", {"seat": 1, "card": "Kh"})
     'Seat 1 played the king of hearts, but did not hold it at that moment.'
     """
-    if code not in catalogue(language):
-        language = ENGLISH
-    given = values or {}
-    one, *others = catalogue(language)[code].split("|")
-    form = others[0] if others and given.get("n") != 1 else one
-    show = partial(_shown, language=language, seat_name=seat_name)
-    text = _NAME.sub(lambda found: show(found[1], given.get(found[1])), form)
-    first = _NAME.match(form)
-    return begun(text) if first is not None and first[1] in SEATS else text
+    text, first = _filled(code, values or {}, voice)
+    is_begun = first in SEATS and not _is_name((values or {})[first], voice)
+    return begun(text) if is_begun else text
+
+
+def prose(sentences: Iterable[Sentence], voice: Voice = PLAIN) -> str:
+    """Return sentences as one text, each with a capital letter and a full stop."""
+    texts = []
+    for one in sentences:
+        text, first = _filled(one.code, one.values, voice)
+        is_name = first in SEATS and _is_name(one.values[first], voice)
+        texts.append(text if is_name else begun(text))
+    return " ".join(text if text.endswith((".", "…")) else f"{text}." for text in texts)
+
+
+def _is_name(seat: Value, voice: Voice) -> bool:
+    """Return whether a seat is shown as the name of a person."""
+    return voice.seat_name is not None and seat != voice.reader
 
 
 def begun(text: str) -> str:
@@ -75,26 +93,31 @@ def begun(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
+def values_json(values: Values) -> dict[str, Any]:
+    """Return the values of a sentence as JSON; a sentence among them has its code and values."""
+
+    def shown(value: Value) -> Any:
+        if isinstance(value, Sentence):
+            return {"code": value.code, "values": values_json(value.values)}
+        return value if value is None or isinstance(value, int | str) else [*map(shown, value)]
+
+    return {name: shown(value) for name, value in values.items()}
+
+
 @cache
 def catalogue(language: str = ENGLISH) -> Mapping[str, str]:
     """Return the texts of a language by code, as far as it has them."""
     texts: dict[str, str] = {}
     for part in _PARTS:
-        texts |= _file(f"{part}/{language}.json")
+        path = _FOLDER / f"{part}{language}.json"
+        texts |= json.loads(path.read_text("utf-8")) if path.exists() else {}
     return texts
 
 
-def _file(name: str) -> Mapping[str, str]:
-    """Return the texts of a file; none if the language does not have it."""
-    path = _FOLDER / name
-    texts: Mapping[str, str] = json.loads(path.read_text("utf-8")) if path.exists() else {}
-    return texts
-
-
-SEATS: Final = ("seat", "seats", "dealer", "due", "holder")
+SEATS: Final = ("seat", "seats", "dealer", "due", "holder", "taker")
 """The names of values that are seats, or several of them."""
 
-CARDS: Final = ("card", "cards", "fitting", "actual")
+CARDS: Final = ("card", "cards", "fitting", "actual", "laid", "taken")
 """The names of values that are codes of cards, or several of them."""
 
 BARE: Final = ("card", "fitting", "actual")
@@ -112,36 +135,53 @@ _ALL: Final = (*SEATS, *CARDS, "checks")
 _NAME: Final = re.compile(r"\{(\w+)\}")
 
 
-def _shown(name: str, value: Value, *, language: str, seat_name: SeatName | None = None) -> str:
+def _filled(code: str, values: Values, voice: Voice) -> tuple[str, str | None]:
+    """Return the text of a code with its values, and the name of a value at its beginning."""
+    if code not in catalogue(voice.language):
+        voice = replace(voice, language=ENGLISH)
+    one, *others = catalogue(voice.language)[code].split("|")
+    form = others[0] if others and values.get("n") != 1 else one
+    text = _NAME.sub(lambda found: _shown(found[1], values.get(found[1]), voice), form)
+    first = _NAME.match(form)
+    return text, None if first is None else first[1]
+
+
+def _shown(name: str, value: Value, voice: Voice) -> str:
     """Return a value as its sentence shows it; a dash if it is missing."""
-    if value is None:
+    if value is None or value == ():
         return "\N{EN DASH}"
     if name in EVENTS:
         known = f"happens.{value}" in catalogue()
-        return _own(f"happens.{value}" if known else "happens.other", language)
+        return _own(f"happens.{value}" if known else "happens.other", voice.language)
     several = [value] if isinstance(value, int | str | Sentence) else value
-    words = [_one(name, one, language, seat_name) for one in several]
+    words = [_one(name, one, voice) for one in several]
+    if name in CARDS and voice.codes:
+        return " ".join(words)
     if len(words) < 2 or name not in (*ANY, *_ALL):
         return ", ".join(words)
-    form = _own("value.or" if name in ANY else "value.and", language)
+    form = _own("value.or" if name in ANY else "value.and", voice.language)
     return form.replace("{most}", ", ".join(words[:-1])).replace("{last}", words[-1])
 
 
-def _one(name: str, value: int | str | Sentence, language: str, seat_name: SeatName | None) -> str:
+def _one(name: str, value: int | str | Sentence, voice: Voice) -> str:
     if isinstance(value, Sentence):
-        return sentence(value.code, value.values, language, seat_name)
-    if name in SEATS and seat_name is not None:
-        return seat_name(int(value))
+        return _filled(value.code, value.values, voice)[0]
     if name in SEATS:
-        return _own("value.seat", language).replace("{n}", str(value))
-    if name not in CARDS:
+        if value == voice.reader:
+            return _own("you.awaited", voice.language)
+        if voice.seat_name is not None:
+            return voice.seat_name(int(value))
+        return _own("value.seat", voice.language).replace("{n}", str(value))
+    if name not in CARDS or voice.codes:
         return str(value)
-    card = card_name(str(value), language)
-    return card if name in BARE else _names(language)["card.the"].replace("{card}", card)
+    card = card_name(str(value), voice.language)
+    if name in BARE or card == value:
+        return card
+    return _own("card.the", voice.language).replace("{card}", card)
 
 
 def _own(code: str, language: str) -> str:
-    """Return a text of a language, else the English one."""
+    """Return a text of a language, else the English one; raises KeyError for an unknown code."""
     return catalogue(language).get(code) or catalogue()[code]
 
 
@@ -152,7 +192,7 @@ def card_name(code: str, language: str = ENGLISH) -> str:
     >>> card_name("Th/2"), card_name("X1")
     ('ten of hearts, deck 2', 'joker')
     """
-    texts = _names(language)
+    texts = catalogue(language if language in LANGUAGES else ENGLISH)
     plain, _, deck = code.partition("/")
     rank, suit = texts.get(f"rank.{plain[:1]}"), texts.get(f"suit.{plain[1:]}")
     if plain[:1] == "X":
@@ -162,9 +202,3 @@ def card_name(code: str, language: str = ENGLISH) -> str:
     else:
         name = texts["card.of"].replace("{rank}", rank).replace("{suit}", suit)
     return texts["card.deck"].replace("{card}", name).replace("{deck}", deck) if deck else name
-
-
-@cache
-def _names(language: str) -> Mapping[str, str]:
-    """Return the texts that all pages share, among them the names of ranks and suits."""
-    return _file(f"{language}.json") or _file(f"{ENGLISH}.json")

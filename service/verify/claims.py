@@ -8,12 +8,11 @@ from enum import StrEnum
 from typing import Any, Final, assert_never
 
 from schemas.events import event_of
-from service.replay.captions import PAST, Wording, caption
+from service.replay.captions import caption
 from service.replay.history import MoveKind
-from service.replay.sentences import Sentence, Values, begun, sentence
+from service.replay.sentences import Sentence, Values, Voice, begun, sentence
 from service.rulesets.catalogue import read_ruleset
 from service.shx.event_shapes import ACTIONS
-from service.verify.clauses import MAX_WORDS, sentences, shortened
 from service.verify.finding import Check, EvidenceWeight, Finding, Objection, Result
 from service.verify.log import SEALS, Authorship, Log
 from service.verify.shuffle import unproven_of_seed
@@ -33,9 +32,6 @@ def asserts(claim: Claim) -> str:
     """Return the text of a claim."""
     return sentence(f"claim.{claim}")
 
-
-PAST_IN_CODES: Final = Wording(past=True, next_seat=False)
-"""As `PAST`, but with the codes of cards instead of their names, for shorter sentences."""
 
 _DECK: Final = (Check.COMMITMENTS, Check.SHUFFLE, Check.OPENINGS, Check.DEAL)
 _ACTIONS: Final = (Check.CUSTODY, Check.LEGALITY, Check.HIDDEN)
@@ -223,7 +219,7 @@ class Explanation:
     code: str  # of the reason why the check fails
     values: Values = field(default_factory=dict)
     rule: str | None = None
-    happened: str | None = None  # what the event states
+    happened: Sentence | None = None  # what the event states
     kind: str = ""  # the type of the event
     turn: int | None = None  # number of the turn in the hand, from 1; None outside of play
     due: int | None = None  # the seat on turn before the event
@@ -253,12 +249,9 @@ def _explanations(
         seq = first.seq or 0
         event = log.events[seq] if seq < len(log.events) else None
         stated = None if event is None else describe(event)
-        happened = stated
-        if stated is not None and len(stated.split()) > MAX_WORDS - 3:
-            happened = shortened(describe(event or {}, PAST_IN_CODES), MAX_WORDS - 3)
         authors = () if _names_authors(first) else authorship.authors(seq, _by_server(claim, event))
         stated_only = claim is Claim.HISTORY or seq not in authorship.signed
-        texts = (_states(happened, only=stated_only), *(one.text for one in authors))
+        texts = (_states(stated, only=stated_only), *(one.text for one in authors))
         actions = event is not None and event["type"] in ACTIONS
         seat = event["by"] if actions and event is not None and "auth" not in event else None
         yield Explanation(
@@ -327,13 +320,13 @@ def _names_authors(failed: Finding) -> bool:
     return failed.check is Check.RECEIPTS or not families.isdisjoint({"author", "substitution"})
 
 
-def _states(happened: str | None, *, only: bool) -> str | None:
+def _states(stated: Sentence | None, *, only: bool) -> str | None:
     """Return what an event states, as a sentence; `only` if no signature of the server shows it."""
-    if happened is None:
+    if stated is None:
         return None
     code = "explanation.states" if only else "explanation.happened"
-    what = sentences(happened)
-    return sentence(code, {"what": what if only else f"{what[:1].upper()}{what[1:]}"})
+    text = sentence(code, {"what": in_brief(stated)})
+    return text if only else begun(text)
 
 
 def _by_server(claim: Claim, event: Data | None) -> Sentence:
@@ -351,22 +344,30 @@ def _by_server(claim: Claim, event: Data | None) -> Sentence:
             assert_never(claim)
 
 
-def describe(event: Data, voice: Wording = PAST) -> str:
+def describe(event: Data) -> Sentence:
     """
-    Return in words what an event states: which seat did what, with which cards.
+    Return what an event states: which seat did what, with which cards.
 
     >>> describe({"type": "pile_burned", "by": None, "data": {
-    ...     "seat": 1, "cause": "rank", "count": 5, "cleared_by": 1}})
-    'the pile of 5 cards burned by its top card'
+    ...     "seat": 1, "cause": "rank", "count": 5, "cleared_by": 1}}).text
+    'Seat 1 burned the pile: 5 cards'
     """
     data, kind = event["data"], event["type"]
-    if kind == "game_created":
-        return "the game was set up"
     try:
-        text = caption(event_of(kind, data, read_ruleset), None, None, voice).removesuffix(".")
+        said = caption(event_of(kind, data, read_ruleset))
     except (ValueError, LookupError, TypeError):
-        return f"there is an event {kind}"
+        return Sentence(code="stated.other", values={"kind": kind})
     if event["by"] is None and kind in ACTIONS:
-        seat = f"seat {data['seat']}"
-        text = text.replace(f"Seat {data['seat']} ", f"the server, in place of {seat}, ", 1)
-    return text[0].lower() + text[1:]
+        return Sentence(code="stated.for_seat", values={"seat": data["seat"], "what": said})
+    return said
+
+
+MAX_CARDS: Final = 4
+"""The most cards that a sentence names in words; of more it has the codes."""
+
+
+def in_brief(stated: Sentence) -> Sentence | str:
+    """Return a sentence as a part of another one: many cards as codes, so that it is short."""
+    if sum(len(one) for one in stated.values.values() if isinstance(one, tuple)) <= MAX_CARDS:
+        return stated
+    return sentence(stated.code, stated.values, Voice(codes=True))

@@ -1,4 +1,4 @@
-"""Splitting and shortening of texts, so that no sentence of a report is too long."""
+"""Shortening of technical texts, so that no sentence of a finding is too long."""
 
 from __future__ import annotations
 
@@ -9,17 +9,6 @@ MAX_WORDS: Final = 30
 """Maximum number of words of a sentence in a summary or a finding."""
 
 _CLAUSE_END: Final = re.compile(r"[;\n]|(?<=[a-z\])])[.:] ")
-
-
-def sentences(text: str) -> str:
-    """
-    Return text with a sentence in place of each clause after a semicolon.
-
-    >>> sentences("this log states: seat 1 passed; the server accepted it")
-    'this log states: seat 1 passed. The server accepted it'
-    """
-    first, *others = text.split("; ")
-    return ". ".join([first, *(f"{clause[:1].upper()}{clause[1:]}" for clause in others)])
 
 
 def shortened(text: str, words: int = MAX_WORDS) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,8 +10,7 @@ from typing import Any, Final
 from schemas.moves import MOVES
 from service.replay.sentences import Sentence, begun, sentence
 from service.shx.event_shapes import ACTIONS, EXCHANGE
-from service.verify.claims import Claim, Explanation
-from service.verify.clauses import MAX_WORDS, sentences
+from service.verify.claims import MAX_CARDS, Claim, Explanation, in_brief
 from service.verify.finding import Check, EvidenceWeight, Finding, Result
 from service.verify.log import Authorship
 
@@ -143,7 +141,7 @@ def _changed(explanation: Explanation) -> Iterator[Sentence]:
         place = {"at": explanation.seq, "line": explanation.seq + 1}
         yield Sentence(code="changed.line", values=place)
     if explanation.happened is not None:
-        yield Sentence(code="changed.states", values={"what": _in_short(explanation.happened)})
+        yield Sentence(code="changed.states", values={"what": in_brief(explanation.happened)})
     if removal is None:
         if explanation.check not in _SELF_EXPLAINING:
             yield Sentence(code=f"fails.{explanation.check}")
@@ -224,10 +222,6 @@ def _is_of_a_burn(explanation: Explanation) -> bool:
     return instead or code.startswith(("legality.cause_", "legality.unburned_"))
 
 
-MAX_CARDS: Final = 4
-"""The most cards of a play that are named in a sentence."""
-
-
 def move_sentence(move: Mapping[str, Any]) -> Sentence:
     """Return a signed move in words; for many cards with their number instead of their names."""
     kind = str(move["type"])
@@ -239,13 +233,6 @@ def move_sentence(move: Mapping[str, Any]) -> Sentence:
     if len(cards) > MAX_CARDS:
         return Sentence(code="signed.play.many", values={"n": len(cards)})
     return Sentence(code="signed.play", values={"cards": cards})
-
-
-def _in_short(stated: str) -> str:
-    """Return the text of an event, split at its verbs if it is too long for one sentence."""
-    if len(stated.split()) <= MAX_WORDS - 2:
-        return sentences(stated)
-    return re.sub(r"(?:,| and) (took|put|turned|left|drew) ", r". It \1 ", sentences(stated))
 
 
 def _authors(explanation: Explanation, authorship: Authorship) -> Iterator[Sentence]:
@@ -288,7 +275,7 @@ def _writes(explanation: Explanation) -> str:
     return "record"
 
 
-_KEY: Final = ("proof.key", "proof.key.from", "proof.key.invented", "proof.key.page")
+_KEY: Final = ("proof.key", "proof.key.source", "proof.key.invented", "proof.key.page")
 _SAME_KEYS: Final = ("proof.same_keys", "proof.same_keys.again")
 
 

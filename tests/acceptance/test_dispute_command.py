@@ -108,7 +108,7 @@ def test_a_dispute_is_opened_judged_and_appealed(terminal: Terminal) -> None:
     assert "no event 99999" in terminal.types("Ada", *own, "--seq", 99999, status=MISUSED)
     opened = terminal.types("Ada", *own, "--seq", ready)
     assert "You accuse Bob of play outside the time limit." in opened
-    assert f"Event {ready}: Bob is ready." in opened
+    assert f"Event {ready}: Bob got ready." in opened
     dispute = re.findall(r"Dispute (\S+)", opened)[0]
     assert f"/disputes/{dispute}" in terminal.types("Ada", *own, "--seq", ready, status=2)
 
@@ -277,7 +277,7 @@ def test_the_moves_that_are_offered_fit_the_charge(
     ask = ("open", game, "--statement", "No.", "--charge")
     monkeypatch.setattr("sys.stdin", io.StringIO("99\n3\n"))
     output = terminal.types("Ada", *ask, "time")
-    assert "Bob is ready." in output
+    assert "Bob got ready." in output
     nothing = terminal.types("Ada", *ask, "false-pick-up", status=2)
     assert "no other seat has taken the pile in this game" in nothing
 
@@ -292,5 +292,5 @@ def test_a_number_that_is_not_in_the_list_of_moves_is_asked_for_again(
     monkeypatch.setattr("sys.stdin", io.StringIO(f"700\n{ready}\nBob was too fast.\n"))
     opened = terminal.types("Ada", "open", game, "--charge", "other")
     assert "'700' is not one of the numbers in front of the moves" in opened
-    assert f"Event {ready}: Bob is ready." in opened
+    assert f"Event {ready}: Bob got ready." in opened
     assert "Bob was too fast." in opened

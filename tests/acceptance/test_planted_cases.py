@@ -46,7 +46,7 @@ def test_a_pile_taken_by_a_seat_that_could_play_is_reported_with_the_broken_rule
     assert "L10" in failed(out)["legality"]
     happened = next(line for line in out.splitlines() if line.startswith("what happened"))
     assert re.search(
-        rf"\(actions\), seq {case.seq}: Seat 1 took the pile of \d+ cards\. The server, which"
+        rf"\(actions\), seq {case.seq}: Seat 1 picked up \d+ cards\. The server, which"
         r" checks every move, let it pass\. .*"
         r" Seat 1 could have played one of these: [a-z, ]+\. \[L10\]$",
         happened,
@@ -78,7 +78,9 @@ def test_a_saved_transcript_shows_its_faults_at_the_top_and_at_the_event(
     why += " Seat 1 could have played one of these: ace of spades. [L10]"
     assert f"legality  seq {case.seq}: {why}" in head
     lines = rest.splitlines()
-    at = next(n for n, line in enumerate(lines) if line.startswith(f"{case.seq:>4}  Seat 1 takes"))
+    at = next(
+        n for n, line in enumerate(lines) if line.startswith(f"{case.seq:>4}  Seat 1 picked up")
+    )
     assert lines[at + 1] == f"!     legality: {why}"
     assert sum(line.startswith("!") for line in lines) == 1
 
@@ -113,8 +115,8 @@ def test_a_log_that_its_deck_contradicts_is_replayed_to_its_end(
     warnings = re.findall(r"\n!     From seq (\d+) on hidden cards are not known: .*\n", out)
     assert len(warnings) == 1
     lost, last = int(warnings[0]), len(events) - 1
-    assert f"\n{last:>4}  The seed and the deck are published." in out
-    before, _, after = out.partition(f"\n{lost:>4}  Seat 1 plays As from its hand")
+    assert f"\n{last:>4}  The record is sealed, and the deck is public." in out
+    before, _, after = out.partition(f"\n{lost:>4}  Seat 1 played As.")
     assert "hand ??" not in before
     assert "seat 0: hand ?? ?? ??" in after
     assert not python_words(out + err)
@@ -238,7 +240,7 @@ def test_a_player_with_the_saved_events_can_prove_a_removed_play(
     assert "\n!" not in output
     last = [json.loads(line) for line in case.seen][case.seq :]
     mine = next(event for event in last if event["by"] == 0 and event["type"] == "cards_played")
-    assert f"\n{mine['seq']:>4}  Seat 0 plays {mine['data']['cards'][0]}" in output
+    assert f"\n{mine['seq']:>4}  Seat 0 played {mine['data']['cards'][0]}" in output
 
 
 @pytest.mark.parametrize("words", [("audit", "--move", "20"), ("replay", "--text")])

@@ -131,7 +131,7 @@ def test_a_newcomer_finds_tables_and_bots_and_watches_a_hand_to_its_end(
     watched = command(service, tmp_path, "watch", game)
     assert watched.returncode == 0, watched.stderr
     # The watch may begin late in a hand of bots, so any of its moves counts.
-    assert re.search(r"lowest \([01]\) (plays|turns|picks)", watched.stdout)
+    assert re.search(r"lowest \([01]\) (played|turned|picked)", watched.stdout)
     assert "is the shithead. Out, in this order: " in watched.stdout
 
 
@@ -230,7 +230,7 @@ def test_an_interrupted_hand_is_resumed_where_it_stopped(service: Running, tmp_p
     url = f"{address(service)}/v1/games/{game}"
     answer = play(service, tmp_path, "--keyed", "--auto", "lowest", url)
     assert re.search(r" (is|are) the shithead|stalemate", answer.stdout), "how the hand ended"
-    assert re.search(r"^.*lowest (plays|takes|turns) ", answer.stdout, re.MULTILINE), (
+    assert re.search(r"^.*lowest (played|picked|turned) ", answer.stdout, re.MULTILINE), (
         "captions of moves"
     )
     assert answer.stdout.splitlines()[-1] == "no evidence of tampering, level L3", answer.stderr

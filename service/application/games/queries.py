@@ -29,6 +29,7 @@ from service.replay.captions import caption
 from service.replay.frames import frames_of, items_of, past_view, transcript_of
 from service.replay.history import History, Step, decode_line
 from service.replay.picture import SPELLED, picture
+from service.replay.sentences import prose
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
@@ -305,7 +306,7 @@ class Games:
         is_aborted = record.game.status is Status.ABORTED
         after = record.version - (1 if is_aborted else 2) if after is None else after
         (line,) = self.game_cache.lines(record.identity, after=after, limit=1)
-        return caption(decode_line(line).event, None, None, SPELLED)
+        return prose([caption(decode_line(line).event)])
 
     def transcript(self, caller: Caller, game: UUID, viewer: str | None) -> str:
         """Return the game as text; raises Refusal `not-found`, and those of `viewer`."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from schemas.audit import CustodySchema, DecisionSchema, KnowledgeSchema
-from service.domain.cards import Card
-from service.replay.captions import listed, spelled
+from service.replay.sentences import sentence
 from service.store.database import Database
 from tests.releases.make import grow_log
 from tests.worlds.api_world import Person, World, problem_of
@@ -75,8 +74,8 @@ def test_a_refused_move_is_shown_to_its_player_and_after_the_seal_to_all(
     seq = ada.post(f"{game}/moves", {"type": "ready"}).json["version"] - 1
     [attempt] = ada.get(f"{game}/audit/moves/{seq}").json["refused"]
     assert (attempt["move"], attempt["rule"]) == (move, "P4")
-    unheld = listed(spelled(Card(card)) for card in (*move["up"], *move["hand"]))
-    assert attempt["text"] == f"not held in the hand or face up: {unheld}"
+    unheld = sentence("move.not_held", {"cards": (*move["up"], *move["hand"])})
+    assert attempt["text"] == unheld
     assert bob.get(f"{game}/audit/moves/{seq}").json["refused"] is None
     bob.post(f"{game}/moves", {"type": "forfeit"})
     assert world.get(f"{game}/audit/moves/{seq}").json["refused"] == [attempt]

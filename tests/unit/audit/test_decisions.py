@@ -13,8 +13,8 @@ from service.audit.decision import decision
 from service.domain.game import Status
 from service.domain.plays import source_cards
 from service.domain.ruleset import Layout, Ruleset
-from service.replay.captions import spelled
 from service.replay.history import History
+from service.replay.sentences import card_name
 from service.rulesets.catalogue import Definition, catalogue, definition
 from service.rulesets.statements import SHARED
 from tests.changed import replace
@@ -181,7 +181,7 @@ def test_a_refused_attempt_is_explained_by_the_position_in_which_it_was_made() -
     shown = decision(history, move.first, refused=rows)["refused"]
     assert [one["text"] for one in shown] == [
         unfit["text"],
-        f"not held in the hand or face up: {spelled(elsewhere)}",
+        f"Not held in the hand or face up: the {card_name(elsewhere)}.",
     ]
 
 

@@ -84,7 +84,7 @@ def test_the_shithead_is_not_listed_as_out() -> None:
     people = People(names=("Ada", "Bob", "Cy"), me=1)
     result = {"reason": "shithead", "shithead": 2, "places": [1, 0, 2]}
     result_text = result_of({"result": result}, people)
-    assert result_text == "Cy is the shithead. Out, in this order: you, Ada."
+    assert result_text == "Cy is the shithead. Out, in this order: you and Ada."
 
 
 def test_moves_are_numbered_down_the_columns_up_to_a_limit() -> None:

@@ -239,7 +239,7 @@ def drawn(viewer: Viewer, version: int, *, width: int = 100, height: int = 26) -
 
 def test_a_screen_shows_the_caption_the_table_and_the_keys() -> None:
     text = drawn(ALL, 9)
-    assert "Seat 0 plays 2d from its hand; seat 1 is next." in text
+    assert "Seat 0 played 2d. Seat 1 is next." in text
     assert "version 9 of 196" in text
     assert re.search(r"pile +6s 2d", text)
     assert re.search(r"▶ +1 random +3: 4s 6c 9h +As +Th +Js +## ## ##", text)

@@ -86,7 +86,7 @@ def test_a_transcript_is_reproducible_and_names_no_time_or_player() -> None:
     for word in (log[0].fields["game"], log[0].at[:10], created["table"], *keys):
         assert word not in text
     assert text.count("\n") >= len(log)
-    assert text.endswith("The seed and the deck are published.\n")
+    assert text.endswith("The record is sealed, and the deck is public.\n")
 
 
 def test_a_public_transcript_shows_no_hidden_card() -> None:

@@ -48,7 +48,7 @@ from itertools import pairwise
 from schemas.settings import full_tree, json_schema, merged
 from service.bots.simple import worth_of_ranks
 from service.domain.events import CardsPlayed
-from service.replay.captions import EXPLAINING, caption
+from service.replay.captions import explained
 from service.rulesets.catalogue import definition
 from service.rulesets.custom import custom_definition
 from service.rulesets.labels import differs_from_base
@@ -67,7 +67,7 @@ own = custom_definition(base, "Own", {"ranks": {"9": {"leaps": True}}})
 plan = Plan(ruleset="leaping", seats=4, bots=("random", "greedy"), games=1, hands=1)
 reports = [play_table(table, verified=True, keep=None) for table in tables_of(plan)]
 plays = [
-    (caption(event, before, after, EXPLAINING), rules_behind(before, event), event.seat, event.turn)
+    (explained(event, before), rules_behind(before, event), event.seat, event.turn)
     for (before, _), (after, event) in pairwise(steps_of(ruleset, 4, 1))
     if isinstance(event, CardsPlayed) and len(event.cards) == 1 and event.cards[0][0] == "8"
 ]
@@ -91,7 +91,7 @@ def changed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a copy of the code with the effect `leaps`, and with a ruleset that has it."""
     folder = tmp_path_factory.mktemp("copy")
     for name in ("service", "schemas"):
-        ignored = shutil.ignore_patterns("__pycache__", "static", "*.json")
+        ignored = shutil.ignore_patterns("__pycache__", "verifier", "*.js", "examples.json")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     for name, (old, new) in CHANGES.items():
         text = (folder / name).read_text("utf-8")
@@ -109,7 +109,7 @@ def test_every_part_knows_a_new_effect(changed: Path) -> None:
     assert min(seen["positions in step"]) > 20, "the model of the search plays it as the engine"
     assert (seen["games"], seen["failed"]) == (1, [])
     text, rules, seat, turn = seen["play"]
-    assert "which skips 2 seats" in text
+    assert "It skips 2 seats." in text
     assert rules[0] == "P25"
     assert turn == (seat + 3) % 4
     assert seen["schema"] == {"type": "boolean"}

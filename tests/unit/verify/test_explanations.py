@@ -36,8 +36,10 @@ def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None
     forgery, seq = with_a_false_burn()
     report = report_on(forgery.lines())
     [explanation] = report.explanations
-    count = forgery.data(seq)["count"]
-    assert explanation.text.startswith(f"This record states: the pile of {count} ")
+    count, seat = forgery.data(seq)["count"], forgery.data(seq)["seat"]
+    assert explanation.text.startswith(
+        f"This record states: seat {seat} completed a set and burned {count} card"
+    )
     assert " The party that produced this file wrote it, or this is the server’s log. " in (
         explanation.text
     )
@@ -47,7 +49,7 @@ def test_outcomes_computed_by_the_server_are_not_attributed_to_players() -> None
 def test_an_illegal_move_is_attributed_to_the_player_and_the_accepting_server() -> None:
     forgery, _ = with_a_wrong_turn()
     text = explanations(report_on(forgery.lines()))[Claim.ACTIONS]
-    assert " took the pile of " in text
+    assert " picked up " in text
     assert "or this is the server’s log. The server, which checks every move, let it" in text
 
 
@@ -87,7 +89,7 @@ def test_every_event_of_a_game_has_a_description(path: object) -> None:
     kinds: set[str] = set()
     for line in sample_lines(getattr(path, "stem", "")):
         event = json.loads(line)
-        text = describe(event)
+        text = describe(event).text
         assert text and text != event["type"]
         kinds.add(event["type"])
     assert kinds
@@ -97,7 +99,8 @@ def test_a_move_after_a_time_out_is_attributed_to_the_server() -> None:
     events = [json.loads(line) for line in sample_lines("threes-time-outs")]
     seq = next(seq for seq, event in enumerate(events) if event["type"] == "turn_timed_out")
     seat = events[seq]["data"]["seat"]
-    assert describe(events[seq + 1]).startswith(f"the server, in place of seat {seat}, ")
+    text = describe(events[seq + 1]).text
+    assert text.startswith(f"the server moved in place of seat {seat}: seat {seat} ")
 
 
 def state(seat: int, mode: str, progress: str) -> dict[str, object]:

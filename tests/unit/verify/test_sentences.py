@@ -13,7 +13,7 @@ import pytest
 
 from schemas.moves import MOVES
 from service.domain.events import BurnCause
-from service.replay.sentences import CARDS, EVENTS, SEATS, Value, catalogue, sentence
+from service.replay.sentences import CARDS, EVENTS, SEATS, Value, Voice, catalogue, sentence
 from service.shx.event_shapes import EVENTS as SHAPES
 from service.verify.claims import Claim
 from service.verify.clauses import MAX_WORDS
@@ -24,7 +24,9 @@ from service.verify.stored_findings import detail_of, in_words
 ROOT = Path(__file__).parents[3]
 STRINGS = ROOT / "service" / "api" / "static" / "app" / "strings"
 LANGUAGES = sorted(path.stem for path in STRINGS.glob("*.json"))
-REPORT = json.loads((STRINGS / "report" / "en.json").read_text("utf-8"))
+REPORT, VERIFY = (
+    json.loads((STRINGS / part / "en.json").read_text("utf-8")) for part in ("report", "verify")
+)
 SOURCES = (
     *sorted((ROOT / "service" / "verify").glob("*.*")),
     *sorted((ROOT / "service" / "audit").glob("*.py")),
@@ -52,6 +54,7 @@ PARTS = {
     "alone": {f"alone.{part}" for part in ("record", "deck", "entropy", "move", "outcome")}
     | {"alone.other_move", "alone.in_favour", "alone.signature", "alone.no_proof"},
     "move": {f"signed.{kind}" for kind in MOVES},
+    "zone": {f"zones.{zone}" for zone in ("stock", "burned", "pile", "hand", "up", "down")},
     "value": {"value.seat", "value.and", "value.or"},
 }
 """The codes that the program puts together from a name."""
@@ -71,7 +74,7 @@ def constants(path: Path) -> Iterator[str]:
 @cache
 def used() -> frozenset[str]:
     """Return the codes that the program can produce."""
-    families = {key.partition(".")[0] for key in catalogue()}
+    families = {key.partition(".")[0] for key in (*REPORT, *VERIFY, "did.")}
     texts = {text for path in SOURCES for text in constants(path)}
     return frozenset(
         text for text in texts if CODE.fullmatch(text) and text.partition(".")[0] in families
@@ -110,7 +113,7 @@ def test_each_sentence_can_be_shown_with_its_values(language: str) -> None:
     """Also in a language that lacks it: it is then shown in English."""
     for code, text in catalogue().items():
         for n in (1, 2):
-            shown = sentence(code, {**values_of(text), "n": n}, language)
+            shown = sentence(code, {**values_of(text), "n": n}, Voice(language=language))
             assert shown and not re.search(r"[{}|]|\N{EN DASH}", shown), (code, shown)
             own = code in catalogue(language)
             assert own or shown == sentence(code, {**values_of(text), "n": n})
@@ -129,7 +132,7 @@ def test_a_language_has_no_sentence_that_english_lacks() -> None:
 
 def test_seats_are_named_as_the_caller_names_them() -> None:
     names = ("Ada", "Bob").__getitem__
-    assert sentence("outside.seat_keys", {"seats": [0, 1], "n": 2}, seat_name=names) == (
+    assert sentence("outside.seat_keys", {"seats": [0, 1], "n": 2}, Voice(seat_name=names)) == (
         "The keys of Ada and Bob from outside are those in the record."
     )
 

@@ -64,7 +64,7 @@ def test_the_shithead_that_a_record_claims_is_named() -> None:
     forgery.data(seq)["shithead"] = other = forgery.data(seq)["places"][0]
     summary = report_on(forgery.lines()).summary
     assert summary is not None
-    assert f"the hand was over: seat {other} was the shithead." in summary.changed
+    assert f"It states: seat {other} is the shithead." in summary.changed
     assert f"By the rules seat {true} is the shithead, not seat {other}." in summary.changed
 
 

@@ -68,39 +68,37 @@ export function marked(text, names) {
   return parts.map((part, at) => (at % 2 ? h("span", { translate: "no" }, [part]) : part));
 }
 
-/** @typedef {Record<string, any> & {name: (card: string) => string, names: (cards: string[]) => string}} Values */
-/** @type {{[Type in Api["Event"]["type"]]?: (data: Extract<Api["Event"], {type: Type}>["data"], values: Values, voice: Voice) => string}} */
+/** @typedef {Record<string, number | null | string[]>} Values */
+
+/** With the seat that takes or clears the pile, if it is another one. @param {string} code @param {any} data @param {number} taker @param {Values} [values] @returns {[string, Values]} */
+const taken = (code, { seat, count: n }, taker, values = {}) => (taker === seat ? [code, { seat, n, ...values }] : [`${code}.for`, { seat, n, taker, ...values }]);
+
+/** The code and values of the sentence for each event, as in `captions.py`. @type {{[Type in Api["Event"]["type"]]?: (data: Extract<Api["Event"], {type: Type}>["data"], turned?: string | null) => [string, Values]}} */
 const SENTENCES = {
-  game_created: (data) => t("did.created", { n: data.seats.length }),
-  deck_committed: (data) => t("did.deck", { n: data.cards.length }),
-  cards_dealt: (data, values) =>
-    data.starter
-      ? t("did.dealt.starter", { ...values, card: values.name(data.starter.card) })
-      : t("did.dealt", values),
-  play_started: (data, values, voice) =>
-    data.turn === null ? t("did.started.open") : t("did.started", { who: voice.who(data.turn) }),
-  cards_swapped: (data, values) =>
-    t("did.swapped", { ...values, up: values.names(data.up), hand: values.names(data.hand) }),
-  table_laid: (data, values) => t("did.laid", { ...values, cards: values.names(data.stacks.flat()) }),
-  cards_played: (data, values) => {
-    const zone = data.zone === "hand" ? "" : `.${data.zone}`;
-    return t(`did.played${zone}`, values);
+  game_created: ({ seats }) => ["did.created", { n: seats.length }],
+  deck_committed: ({ cards }) => ["did.deck", { n: cards.length }],
+  cards_dealt: ({ dealer: seat, starter, returned, down, up, hand }) => [
+    !starter ? "did.dealt" : returned.length ? "did.dealt.returned" : "did.dealt.starter",
+    { seat, down, up, hand, cards: starter ? [starter.card] : [], laid: returned.map((one) => one.card) },
+  ],
+  play_started: ({ turn }) => (turn === null ? ["did.started.open", {}] : ["did.started", { seat: turn }]),
+  cards_thrown: ({ seat, cards, count: n }) => [n ? "did.cards_thrown.drew" : "did.cards_thrown", { seat, cards, n }],
+  cards_swapped: ({ seat, up, hand }) => ["did.swapped", { seat, laid: up, taken: hand }],
+  table_laid: ({ seat, stacks, count: n }) => [n ? "did.laid.drew" : "did.laid", { seat, cards: stacks.flat(), n }],
+  cards_played: ({ seat, zone, cards }) => [zone === "hand" ? "did.played" : `did.played.${zone}`, { seat, cards }],
+  pile_burned: (data) => taken(`did.burned.${data.cause}`, data, data.cleared_by),
+  pile_picked_up: ({ seat, taker, count: n, with: cards }) =>
+    taker !== seat ? ["did.gave", { seat, taker, n }] : [cards.length ? "did.picked.with" : "did.picked", { seat, cards, n }],
+  blind_failed: (data, turned) => {
+    const card = data.opening?.card ?? turned;
+    return taken(card ? "did.blind" : "did.blind.hidden", data, data.taker, { cards: card ? [card] : [] });
   },
-  pile_burned: (data, values) => t(`did.burned.${data.cause}`, values),
-  pile_picked_up: (data, values, voice) => {
-    if (data.taker !== data.seat) return t("did.gave", { ...values, taker: voice.who(data.taker) });
-    const key = data.with.length ? "did.picked.with" : "did.picked";
-    return t(key, { ...values, cards: values.names(data.with) });
-  },
-  blind_failed: (data, values) =>
-    data.opening
-      ? t("did.blind", { ...values, card: values.name(data.opening.card) })
-      : t("did.blind.hidden", values),
-  stock_failed: (data, values) => t("did.stock", { ...values, card: values.name(data.opening.card) }),
-  seat_out: (data, values) => t("did.out", { ...values, n: data.place }),
-  game_ended: (data, values, voice) => resultText(data, voice),
-  game_aborted: (data) => t(`did.aborted.${data.cause}`),
+  stock_failed: (data) => taken("did.stock", data, data.taker, { cards: [data.opening.card] }),
+  seat_out: ({ seat, place }) => ["did.out", { seat, n: place }],
+  game_aborted: ({ cause, seat }) => [`did.aborted.${cause}${seat === null || cause === "operator" ? "" : ".seat"}`, { seat }],
 };
+
+const SEATS = new Set(["seat", "taker"]);
 
 /**
  * Return one event as a sentence.
@@ -110,32 +108,25 @@ const SENTENCES = {
  * @returns {string}
  */
 export function caption(event, voice) {
-  const data = /** @type {{seat?: number, dealer?: number, count?: number, cards?: string[]}} */ (event.data);
-  const name = voice.aloud ? spelled : brief;
-  const names = (/** @type {string[]} */ cards) => (voice.aloud ? listed(cards.map(name)) : cards.map(name).join(" "));
-  const seat = data.seat ?? data.dealer ?? null;
-  /** @type {Values} */
-  const values = {
-    who: seat === null ? "" : voice.who(seat),
-    n: data.count ?? 0,
-    // The cards of the committed deck are hashes.
-    cards: data.cards && event.type !== "deck_committed" ? names(data.cards) : "",
-    name,
-    names,
-  };
-  const sentence = /** @type {((data: object, values: Values, voice: Voice) => string) | undefined} */ (SENTENCES[event.type]);
-  const turned = event.type === "blind_failed" && !event.data.opening && voice.turned?.(event.seq);
-  if (turned) return t("did.blind", { ...values, card: name(turned) });
-  if (sentence) return sentence(data, values, voice);
-  return has(`did.${event.type}`) ? t(`did.${event.type}`, values) : event.type;
+  const { type, data, seq } = event;
+  if (type === "game_ended") return resultText(data, voice);
+  if (!(type in SENTENCES) && !has(`did.${type}`)) return type;
+  const { seat, count: n } = /** @type {any} */ (data);
+  const [code, values] = /** @type {any} */ (SENTENCES[type])?.(data, voice.turned?.(seq)) ?? [`did.${type}`, { seat, n }];
+  const name = (/** @type {string} */ card) => (voice.aloud ? t("card.the", { card: spelled(card) }) : brief(card));
+  const shown = Object.entries(values).map(([key, value]) => {
+    if (Array.isArray(value)) return [key, value.length ? (voice.aloud ? listed(value.map(name)) : value.map(name).join(" ")) : null];
+    return [key, SEATS.has(key) && typeof value === "number" ? voice.who(value) : value];
+  });
+  return t(code, Object.fromEntries(shown));
 }
 
 /** @param {Api["Result"]} result @param {Voice} voice @returns {string} the result of a hand in words */
 export function resultText(result, voice) {
   const key = `result.${result.reason}`;
   const who = result.reason === "winner" ? result.places[0] : result.shithead;
-  const name = who === null || who === undefined ? "" : voice.who(who);
-  return t(name === t("you") ? `${key}.you` : key, { who: name });
+  const name = who === null || who === undefined ? "–" : voice.who(who);
+  return t(name === t("you") ? `${key}.you` : key, { seat: name });
 }
 
 /** @param {Api["Move"]} move @param {Api["GameView"]} view @returns {string} a possible move in words, for its button */

@@ -64,11 +64,11 @@ export const has = (key) => key in strings;
 
 /** @param {string[]} words @returns {string} the list in words: "a, b and c" */
 export const listed = (words) =>
-  new Intl.ListFormat(language, { style: "long", type: "conjunction" }).format(words);
+  new Intl.ListFormat(language === "en" ? "en-GB" : language, { style: "long", type: "conjunction" }).format(words);
 
 /** @param {string[]} words @returns {string} the choice in words: "a, b or c" */
 export const either = (words) =>
-  new Intl.ListFormat(language, { style: "long", type: "disjunction" }).format(words);
+  new Intl.ListFormat(language === "en" ? "en-GB" : language, { style: "long", type: "disjunction" }).format(words);
 
 /** @param {string} at a time of the API @returns {string} in the reader's language and time zone */
 export const moment = (at) =>

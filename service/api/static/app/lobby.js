@@ -232,7 +232,7 @@ async function showRecent() {
   const name = (/** @type {Api["GameItem"]} */ game, /** @type {number} */ seat) => seatName(game.seats[seat]);
   const rows = items.map((game) => {
     const loser = game.result?.shithead ?? null;
-    const state = !over(game) ? t("recent.running") : loser === null ? t("recent.over") : t("result.shithead", { who: name(game, loser) });
+    const state = !over(game) ? t("recent.running") : loser === null ? t("recent.over") : t("result.shithead", { seat: name(game, loser) });
     return row(`${nameOf(game.ruleset.id)}`, `${players(game.seats)} · ${state} · ${moment(game.created_at)}`, over(game) ? link(`/replay/${game.id}`, "act.replay") : link(`/play/${game.id}`, "recent.watch"));
   });
   replace(find("#recent"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("recent.none")]));

@@ -126,7 +126,7 @@ async function bags(profile) {
 /** @param {Finished} game @param {string} id of the player */
 function row(game, id) {
   const { shithead } = game.result;
-  const state = shithead === null ? t("recent.over") : t("result.shithead", { who: seatName(game.seats[shithead]) });
+  const state = shithead === null ? t("recent.over") : t("result.shithead", { seat: seatName(game.seats[shithead]) });
   const lost = shithead !== null && game.seats[shithead].player === id;
   return h("li", { class: "row" }, [
     h("span", { class: "what" }, [
