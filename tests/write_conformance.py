@@ -18,6 +18,11 @@ FOLDER: Final = CORPUS / "settings"
 def write() -> None:
     """Write the corpus anew: honest hands, cases with a fault, and the verdicts on all."""
     write_hands()
+    write_cases()
+
+
+def write_cases() -> None:
+    """Write the cases with their evidence, and the verdicts on them and on the honest hands."""
     for folder in CORPUS.iterdir():
         if folder.is_dir() and folder != FOLDER:
             shutil.rmtree(folder)

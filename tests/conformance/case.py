@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
+import orjson
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.shx.canonical import ruleset_hash
+from service.shx.canonical import canonical, ruleset_hash
 from service.shx.chain import genesis, head
 from service.shx.moves import NONE_REFUSED
 from service.shx.shuffle import client_commit
@@ -40,6 +41,28 @@ NOTHING: Final = Evidence()
 
 
 @dataclass(frozen=True, kw_only=True)
+class Repeat:
+    """A log that would be too large for the corpus: events of its file are repeated."""
+
+    first: int
+    last: int  # these events follow themselves again and again
+    events: int  # until the log has so many
+
+    def applied(self, lines: Lines) -> tuple[bytes, ...]:
+        """Return the lines of the large log, whose events are numbered and linked anew."""
+        part = list(lines[self.first : self.last + 1])
+        times, rest = divmod(self.events - len(lines), len(part))
+        assert rest == 0
+        whole = [*lines[: self.last + 1], *(part * times), *lines[self.last + 1 :]]
+        made: list[bytes] = []
+        for seq, line in enumerate(whole):
+            event = orjson.loads(line)
+            event.update(seq=seq, prev=head(made[-1]).hex() if made else event["prev"])
+            made.append(canonical(event))
+        return tuple(made)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Case:
     """One input, and the verdict that its mutation declares."""
 
@@ -52,6 +75,14 @@ class Case:
     missing: tuple[str, ...] = ()  # checks that lack evidence, if that decides the exit status
     asked: str = "L1"
     evidence: Evidence = NOTHING
+    repeat: Repeat | None = None
+
+    @property
+    def input(self) -> bytes:
+        """Return what a verifier reads: the content, with its events repeated if it says so."""
+        if self.repeat is None:
+            return self.content
+        return text_of(self.repeat.applied(self.content.splitlines()))
 
     @property
     def file(self) -> str:
@@ -83,15 +114,20 @@ def passes(
     level: str | None = "L1",
     asked: str = "L1",
     missing: Iterable[str] = (),
+    partly: bool = False,
     evidence: Evidence = NOTHING,
 ) -> Case:
-    """Return a case without fault; if evidence is missing the exit status is 2."""
+    """
+    Return a case without fault.
+
+    The exit status is 2 if evidence is missing, or if the level is reached only `partly`.
+    """
     lacking = tuple(missing)
     return Case(
         name=name,
         says=says,
         content=text_of(lines),
-        exit=2 if lacking or asked > (level or "") else 0,
+        exit=2 if lacking or partly or asked > (level or "") else 0,
         level=level,
         missing=lacking,
         asked=asked,

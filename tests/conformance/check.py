@@ -13,7 +13,7 @@ from service.verify.evidence import BadEvidence, OutsideEvidence, parse_evidence
 from service.verify.files import status_of, verify_all
 from service.verify.finding import Result
 from tests.changed import replace
-from tests.conformance.case import Case, Evidence
+from tests.conformance.case import Case, Evidence, Repeat
 from tests.web.node import answers_in_node
 
 Verdict = tuple[int, str | None, dict[str, int | None]]
@@ -35,6 +35,7 @@ def stored() -> Iterator[Case]:
             failed=entry["failed"],
             missing=tuple(entry.get("missing", ())),
             asked=entry.get("asked", "L1"),
+            repeat=Repeat(**entry["repeat"]) if "repeat" in entry else None,
             evidence=Evidence(
                 receipts=_read(evidence, "receipts"),
                 server_keys=tuple(evidence.get("server_keys", ())),
@@ -71,7 +72,7 @@ def outside(case: Case) -> OutsideEvidence:
 def python_verdict(case: Case) -> Verdict:
     """Return the verdict of the Python verifier."""
     try:
-        bundle, evidence = read_log(case.content), outside(case)
+        bundle, evidence = read_log(case.input), outside(case)
     except (NotABundle, BadEvidence):  # keys that cannot be read are no evidence either
         return 3, None, {}
     others = [read_log(other) for other in case.evidence.others]
@@ -110,7 +111,7 @@ def as_json(case: Case) -> str:
     seen = case.evidence
     return json.dumps(
         {
-            "file": b64encode(case.content).decode(),
+            "file": b64encode(case.input).decode(),
             "receipts": [b64encode(note).decode() for note in seen.receipts],
             "server_keys": "\n".join(seen.server_keys),
             "witness_keys": "\n".join(seen.witness_keys),

@@ -80,7 +80,7 @@ def _time_outs() -> Iterator[Case]:
     f = silent()
     seq = f.find("turn_timed_out")
     deal = f.data(f.find("cards_dealt"))
-    up = _hand_of(f, 1)[0]
+    up = hand_of(f, 1)[0]
     swap = {"seat": 1, "up": [up], "hand": [deal["face_up"][1][0]["card"]]}
     f.insert(seq, "turn_timed_out", {"seat": 1}, by=None)
     f.insert(seq + 1, "cards_swapped", swap, by=None)
@@ -98,7 +98,7 @@ def _time_outs() -> Iterator[Case]:
     yield fails("legality/early-time-out", "timed out before its time", f.lines(), legality=seq)
 
 
-def _hand_of(f: Forgery, seat: int) -> list[str]:
+def hand_of(f: Forgery, seat: int) -> list[str]:
     """Return the hand that a seat of two was dealt."""
     deck, dealer = f.events[-1]["data"]["deck"], f.data(f.find("cards_dealt"))["dealer"]
     return [deck[12 + 2 * turn + (seat - dealer - 1) % 2] for turn in range(3)]
@@ -267,13 +267,18 @@ def _aborts() -> Iterator[Case]:
     yield fails("legality/left-bot", "a bot that left", f.lines(), legality=1)
 
 
-def _hidden() -> Iterator[Case]:
+def blind_plan() -> dict[str, Any]:
+    """Return the plan of hands that soon come to blind cards, of which failed ones stay hidden."""
     settings = deepcopy(catalogue()["leeds"].settings({}))
     settings["players"] = {"min": 2, "max": 17}
     settings["deck"]["count"] = "fixed"
     settings["deal"].update(down=2, up=0, hand=1, starter="none", exchange=False)
     assert settings["pick_up"]["show_blind"] is False
-    plan: dict[str, Any] = {"settings": settings, "seats": 17, "turn_limit": 40}
+    return {"settings": settings, "seats": 17, "turn_limit": 40}
+
+
+def _hidden() -> Iterator[Case]:
+    plan = blind_plan()
     f = played_with("blind_failed", lambda e: e["data"]["opening"] is None, **plan)
     yield passes("hidden/unplayable", "blind cards that failed and stayed hidden", f.lines())
     f, seq = _blind_play(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from hashlib import sha256
 from typing import Any, Final
 
@@ -11,19 +12,25 @@ from tests.conformance import (
     bundle_cases,
     bytes_cases,
     evidence_cases,
+    field_cases,
+    move_cases,
     play_cases,
     rule_cases,
     set_up_cases,
+    table_cases,
 )
 from tests.conformance.case import Case
 from tests.tamper import LOGS
 
 MODULES: Final = (
     bytes_cases,
+    field_cases,
     set_up_cases,
     play_cases,
+    move_cases,
     rule_cases,
     evidence_cases,
+    table_cases,
     bundle_cases,
 )
 ABOUT: Final = "Each input with its verdict; how to run a verifier on it is in README.md beside."
@@ -61,6 +68,7 @@ def entry(case: Case) -> dict[str, Any]:
     }
     optional = {
         "missing": list(case.missing),
+        "repeat": None if case.repeat is None else asdict(case.repeat),
         "asked": None if case.asked == "L1" else case.asked,
         "evidence": {name: value for name, value in evidence.items() if value},
     }

@@ -106,8 +106,13 @@ MAX_SIZE = 8_000_000
 
 
 def with_a_verdict() -> list[Declared]:
-    """Return the cases other than the honest hands, which other tests verify."""
-    return [case for case in stored() if not case.name.startswith(HONEST)]
+    """
+    Return the cases other than the honest hands, which other tests verify.
+
+    Those of 100,000 events take half a minute in each verifier: they are left to a long run.
+    """
+    others = [case for case in stored() if not case.name.startswith(HONEST)]
+    return [case for case in others if case.repeat is None or is_long()]
 
 
 @pytest.mark.heavy
@@ -132,12 +137,12 @@ def test_the_files_and_verdicts_are_those_that_the_mutations_make() -> None:
 
     The bytes of compressed archives depend on the version of zlib: only verdicts are compared.
     """
-    listed = {one["file"]: one for one in json.loads(VERDICTS.read_text("utf-8"))["cases"]}
+    listed = json.loads(VERDICTS.read_text("utf-8"))["cases"]
     for module in MODULES:
         if module is rule_cases and not is_long():
             continue
         for case in module.cases():
-            assert listed[case.file] == entry(case)
+            assert entry(case) in listed
             for name, content in ({} if module is bundle_cases else files_of(case)).items():
                 assert (CORPUS / name).read_bytes() == content, name
 
@@ -146,8 +151,8 @@ def test_every_file_of_the_corpus_has_a_verdict_and_the_corpus_is_small() -> Non
     listed = json.loads(VERDICTS.read_text("utf-8"))["cases"]
     evidence = [names for one in listed for names in one.get("evidence", {}).values()]
     beside = [name for names in evidence for name in _files(names)]
-    named = [one["file"] for one in listed]
-    assert len(named) == len(set(named)) > 350
+    named = [one["file"] for one in listed if "repeat" not in one]
+    assert len(named) == len(set(named)) > 500
     there = {str(p.relative_to(CORPUS)) for p in CORPUS.rglob("*") if p.is_file()}
     assert there == {*named, *beside, "verdicts.json", "README.md"}
     assert sum((CORPUS / name).stat().st_size for name in there) < MAX_SIZE
