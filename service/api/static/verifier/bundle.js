@@ -32,7 +32,7 @@ const MANIFEST_NAME = "manifest.json";
 const CLUTTER = /^(?:__MACOSX\/.*|(?:.*\/)?(?:\.DS_Store|\._[^/]*|Thumbs\.db|desktop\.ini))$/s;
 
 const FILE = record({ sha256: HASH, size: integer(0, MAX_BYTES) });
-const MANIFEST = record({
+export const MANIFEST = record({
   v: integer(1, 1), game: UUID, made_at: TIME,
   profile: matching(PROFILE),
   files: (value, path) => {
