@@ -10,7 +10,7 @@ import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js
 import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
 import { cardPanel, decisionPanel, statements } from "./decision.js";
-import { announce, find, h, loaded, replace } from "./dom.js";
+import { announce, find, h, loaded, replace, svg } from "./dom.js";
 import { eventNotes } from "./event_notes.js";
 import { eventList } from "./events.js";
 import { start, t } from "./i18n.js";
@@ -18,6 +18,7 @@ import { live } from "./live.js";
 import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { offerSettings } from "./settings.js";
+import { shareMoment } from "./share.js";
 import { sound } from "./sound.js";
 import { stage, timeOf } from "./stage.js";
 import { problemState } from "./states.js";
@@ -27,6 +28,7 @@ import { figuresOf, lanes, legend, plotTable } from "./timeline.js";
 /** Another line of the hand; loaded when the reader tries a move. @type {ReturnType<typeof import("./what_if.js").otherLine> | null} */
 let other = null;
 
+const SHARE = "M12 15V3M7 8l5-5 5 5M5 12v8h14v-8"; // an arrow out of a box
 const QUIET = 250; // milliseconds without a step before the address changes and rules are fetched
 
 const root = find("#replay");
@@ -336,6 +338,10 @@ function createPage() {
   rows();
 }
 
+/** Share the moment as everybody can see it: before the seal that is the public view. */
+const share = () =>
+  shareMoment({ game: id, version: page.version, as: over() ? page.as : "public", title: document.title, isPublic: "public" in root.dataset });
+
 /** On a phone, show or hide links and selects. */
 function choose() {
   const isOpen = find("#top").classList.toggle("open");
@@ -489,7 +495,10 @@ function now() {
     find("#now"),
     h("p", { class: "what" }, [h("strong", null, marked(caption(event, voice()), page.game.seats.map(seatName))), h("span", { class: "quiet" }, [time])]),
     h("div", { class: "by" }, statements(list.rulesOf(event.seq).slice(0, 1), panelContext())),
-    h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(page.why), "aria-controls": "why", onclick: () => toggle(!page.why) }, [t("replay.why")]),
+    h("div", { class: "about" }, [
+      h("button", { id: "share", "data-key": "share", title: t("share"), onclick: share }, [svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: SHARE })]), h("span", null, [t("share")])]),
+      h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(page.why), "aria-controls": "why", onclick: () => toggle(!page.why) }, [t("replay.why")]),
+    ]),
   );
 }
 

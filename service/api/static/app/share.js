@@ -1,0 +1,67 @@
+/** The dialog that shares a moment of a hand: its address, which is copied at once, a picture, and a frame for other pages. */
+
+import { h } from "./dom.js";
+import { t } from "./i18n.js";
+
+/** Copy a text from its field; without a secure context only the old command can. @param {HTMLInputElement | HTMLTextAreaElement} field @returns {Promise<boolean>} whether it was copied */
+async function copied(field) {
+  try {
+    await navigator.clipboard.writeText(field.value);
+    return true;
+  } catch {
+    field.select();
+    return document.execCommand("copy");
+  }
+}
+
+/**
+ * A read-only field with its button to copy.
+ *
+ * @param {string} label @param {HTMLInputElement | HTMLTextAreaElement} field @param {HTMLElement} said where the page says that it was copied
+ */
+function copyable(label, field, said) {
+  field.readOnly = true;
+  const copy = async () => (said.textContent = t((await copied(field)) ? "wait.copied" : "share.by_hand"));
+  return h("div", { class: "copyable" }, [h("label", { class: "field" }, [h("span", null, [label]), field]), h("button", { onclick: copy }, [t("share.copy")])]);
+}
+
+/**
+ * Copy the address of a moment, and show it with the other ways to share it.
+ *
+ * @param {Object} moment
+ * @param {string} moment.game its id
+ * @param {number} moment.version
+ * @param {string} moment.as its viewer
+ * @param {string} moment.title
+ * @param {boolean} moment.isPublic whether everybody can see the hand
+ */
+export async function shareMoment({ game, version, as, title, isPublic }) {
+  const query = `event=${version - 1}&as=${as}`;
+  // Without the fragment: it may have the invite of a private table.
+  const address = h("input", { value: `${location.origin}/replay/${game}?${query}`, onfocus: () => address.select() });
+  const picture = `/v1/games/${game}/picture.svg?at=${version}&as=${as}`;
+  const frame = h("textarea", { rows: 3, spellcheck: "false" }, [
+    `<iframe src="${location.origin}/embed/${game}?${query}" title="${title}" width="720" height="540" loading="lazy"></iframe>\n<a href="${address.value}">${title}</a>`,
+  ]);
+  const said = h("p", { role: "status" });
+  const dialog = h("dialog", { class: "panel share", "aria-labelledby": "share-title" }, [
+    h("h2", { id: "share-title" }, [t("share")]),
+    said,
+    copyable(t("share.address"), address, said),
+    ...(isPublic
+      ? [
+          h("a", { href: picture, target: "_blank", rel: "noopener" }, [h("img", { src: picture, width: 1200, height: 630, alt: t("share.picture") })]),
+          h("p", { class: "quiet" }, [t("share.picture.about")]),
+          h("details", null, [h("summary", null, [t("share.frame")]), copyable(t("share.frame.html"), frame, said)]),
+        ]
+      : [h("p", { class: "notice" }, [t("share.private")])]),
+    h("p", { class: "buttons" }, [
+      typeof navigator.share === "function" ? h("button", { class: "main", onclick: () => navigator.share({ title, url: address.value }).catch(() => {}) }, [t("share.send")]) : null,
+      h("button", { onclick: () => dialog.close() }, [t("close")]),
+    ]),
+  ]);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  said.textContent = t((await copied(address)) ? "share.copied" : "share.by_hand");
+}
