@@ -37,7 +37,7 @@ STALL_SECONDS: Final = 2.0
 """In a drill with a loss: how long moves are acknowledged that do not reach the archive."""
 
 _PLAYED_AGAIN_SECONDS: Final = 2.0
-_RATE_LIMITS = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_LEVEL": "warning"}
+_LIMITS = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_LEVEL": "warning"}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -132,7 +132,7 @@ class Drill:
             self._up = subprocess.Popen(
                 [sys.executable, "-m", "service.cli", "up", *words],
                 cwd=ROOT,
-                env={**os.environ, "PYTHONPATH": str(ROOT), **_RATE_LIMITS},
+                env=_environment() | _LIMITS,
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,
@@ -231,11 +231,17 @@ class Drill:
         return subprocess.run(
             [sys.executable, "-m", "service.cli", *words],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env=_environment(),
             capture_output=True,
             text=True,
             check=False,
         )
+
+
+def _environment() -> dict[str, str]:
+    """Return our environment without settings: the drill is of the defaults."""
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("SHITHEAD_")}
+    return ours | {"PYTHONPATH": str(ROOT)}
 
 
 def _say(text: str) -> None:

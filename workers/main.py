@@ -19,6 +19,7 @@ from rq.serializers import JSONSerializer
 from service.bootstrap import Services, services_from
 from service.job_queue import QUEUE, SEARCH_QUEUE, TRIALS_QUEUE, client_of, connect, queued_jobs
 from service.runtime.config import ConfigError, Settings, settings_from
+from service.runtime.heartbeat import show_life_of_program
 from service.runtime.telemetry import SHARED_FOLDER, configure_logs, configure_traces
 from service.startup_checks import CannotStart, check_start, warn_of_redis
 from workers import jobs
@@ -54,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     warn_of_redis(settings)
+    show_life_of_program()
     _serve_metrics(settings)
     if words[0] in _NICE_QUEUES:
         os.nice(NICENESS)

@@ -40,6 +40,7 @@ from service.runtime.config import (
     variable,
     variables_of,
 )
+from service.runtime.heartbeat import LIFE_PIPE, ROUNDS, NamedPipe
 from service.runtime.telemetry import SHARED_FOLDER
 from service.startup_checks import redis_fault
 from service.store.migrate import LaterSchema, finish, migrate, service_url
@@ -90,15 +91,23 @@ class _Running:
     started: float = 0.0
     failures: int = 0  # ends in a row, each soon after the start
     due: float = field(default=0.0)  # when to restart it, monotonic
+    silent: int | None = None  # rounds since its last sign of life; None before the first
 
 
 class Supervisor:
-    """Starts the programs of one service, and restarts those that end."""
+    """Starts the programs of one service, and restarts those that end or hang."""
 
-    def __init__(self, *, logs: Path, environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, *, logs: Path, environment: Mapping[str, str], folder: Path, pipe: Path | None = None
+    ) -> None:
+        """Without a named `pipe` programs that hang are not noticed."""
         self._logs = logs
-        self._environment = environment
         self._folder = folder
+        self._pipe = None if pipe is None else NamedPipe(pipe)
+        interval = HUNG_SECONDS / ROUNDS
+        life = {} if pipe is None else {LIFE_PIPE: f"{pipe} {interval}"}
+        self._environment = {**environment, **life}
+        self._round = 0.0  # when signs of life are counted next, monotonic
         self._running: list[_Running] = []
 
     def start(self, program: Program) -> None:
@@ -114,6 +123,7 @@ class Supervisor:
         Returns the names of those that have ended since the last call.
         """
         now, ended = time.monotonic(), []
+        self._end_hung(now)
         for running in self._running:
             if running.child is not None and running.child.poll() is not None:
                 self._clean_up(running, now)
@@ -121,6 +131,29 @@ class Supervisor:
             if running.child is None and now >= running.due:
                 self._launch(running)
         return ended
+
+    def _end_hung(self, now: float) -> None:
+        """
+        Kill the programs that showed no sign of life in ROUNDS rounds; then they have ended.
+
+        Rounds count and not time: while this process itself is held up, nothing is killed.
+        """
+        if self._pipe is None or now < self._round:
+            return
+        self._round = now + HUNG_SECONDS / ROUNDS
+        heard = self._pipe.heard()
+        for running in self._running:
+            child = running.child
+            if child is None or child.poll() is not None:
+                continue
+            if child.pid in heard:
+                running.silent = 0
+            elif running.silent is not None:
+                running.silent += 1
+            if running.silent == ROUNDS:
+                name = running.program.name
+                print(f"the {name} hangs and is killed", file=sys.stderr, flush=True)
+                kill_group(child)
 
     def check_running(self) -> None:
         """Raise StartError if a program ended several times while the service was starting."""
@@ -153,6 +186,7 @@ class Supervisor:
             folder=self._folder,
         )
         running.started = time.monotonic()
+        running.silent = None
 
     def _clean_up(self, running: _Running, now: float) -> None:
         """Clean up after an ended program, and report when it restarts."""
@@ -186,7 +220,7 @@ def _reason(code: int) -> str:
 _PAUSE = 5.0  # seconds between two attempts to restart an ended server
 HEAD_MILLISECONDS = 30_000  # time limit for receiving the head of a request, idle time included
 HEAD_BYTES = 32 << 10  # size of the head of a request; one of 400 KiB took 3 s to parse
-HUNG_SECONDS = 10.0  # without a sign of life, after which an API or stream process is replaced
+HUNG_SECONDS = 10.0  # without a sign of life, after which a process is replaced
 BACKLOG = 4096  # connections that wait to be accepted
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is used

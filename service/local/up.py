@@ -107,6 +107,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
         logs=make_folder(data / "logs"),
         environment=environment_of(settings) | metrics_environment,
         folder=data,
+        pipe=Path(metrics_environment[SHARED_FOLDER]) / "life",
     )
     stack.callback(supervisor.stop, seconds=_STOP_SECONDS)
     for program in programs(settings):

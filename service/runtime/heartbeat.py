@@ -1,4 +1,9 @@
-"""Signs of life: a server kills those of its processes that hang, so that they are replaced."""
+"""
+Signs of life: a server kills those of its processes that hang, so that they are replaced.
+
+Processes that a web server forked inherit its pipe. The programs of `shithead up` are forks of
+another process, so they open a named pipe.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import struct
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import structlog
@@ -57,7 +63,7 @@ class Heartbeat:
 
     def round(self) -> None:
         """Count those that showed no sign of life since the last round, and end the hung ones."""
-        heard = self._heard()
+        heard = _heard(self._reading)
         for pid in heard - self._processes.keys():
             with contextlib.suppress(ProcessLookupError):  # it has ended since
                 self._processes[pid] = _Process(handle=os.pidfd_open(pid))
@@ -83,13 +89,6 @@ class Heartbeat:
         with contextlib.suppress(BlockingIOError):  # the watch hangs itself
             os.write(self._writing, _BEAT.pack(pid))
 
-    def _heard(self) -> set[int]:
-        heard = set[int]()
-        with contextlib.suppress(BlockingIOError):
-            while data := os.read(self._reading, _READ):
-                heard.update(pid for (pid,) in _BEAT.iter_unpack(data))
-        return heard
-
     def _beat(self) -> None:
         while True:
             self.send(os.getpid())
@@ -99,6 +98,48 @@ class Heartbeat:
         while True:
             time.sleep(self._interval)
             self.round()
+
+
+LIFE_PIPE: Final = "LIFE_PIPE"
+"""The environment variable with the path of the named pipe, and the seconds between two signs."""
+
+
+class NamedPipe:
+    """A named pipe in a private folder on which programs show that they run."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the pipe anew; raises OSError if the file system has none."""
+        path.unlink(missing_ok=True)
+        os.mkfifo(path, 0o600)
+        self._handle = os.open(path, os.O_RDWR | os.O_NONBLOCK)
+
+    def heard(self) -> set[int]:
+        """Return the processes that showed a sign of life since the last call."""
+        return _heard(self._handle)
+
+
+def show_life_of_program() -> None:
+    """Show signs of life to `shithead up` from now on; without effect for another supervisor."""
+    path, _, interval = os.environ.get(LIFE_PIPE, "").rpartition(" ")
+    if not path:
+        return
+    handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+
+    def beat() -> None:
+        while True:
+            with contextlib.suppress(OSError):  # the supervisor hangs, or has ended
+                os.write(handle, _BEAT.pack(os.getpid()))
+            time.sleep(float(interval))
+
+    threading.Thread(target=beat, name="heartbeat", daemon=True).start()
+
+
+def _heard(reading: int) -> set[int]:
+    heard = set[int]()
+    with contextlib.suppress(BlockingIOError):
+        while data := os.read(reading, _READ):
+            heard.update(pid for (pid,) in _BEAT.iter_unpack(data))
+    return heard
 
 
 _present: list[Heartbeat] = []  # of the server that forked this process; at most one

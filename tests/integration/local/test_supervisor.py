@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 from pathlib import Path
 
 import pytest
 
+from service.local import programs
 from service.local.programs import Program, StartError, Supervisor, program_of
 from service.runtime.config import LogFormat, Settings
 from service.runtime.telemetry import SHARED_FOLDER
@@ -43,6 +46,49 @@ def test_a_program_that_ends_once_during_the_start_does_not_end_the_service(
     except StartError as error:
         assert ends > 1
         assert "the relay does not start:\n  no port" in str(error)
+    finally:
+        supervisor.stop(seconds=1)
+
+
+BEATS = """
+import pathlib, sys, time
+from service.runtime.heartbeat import show_life_of_program
+with pathlib.Path(sys.argv[1]).open("a") as file:
+    file.write("x")
+if sys.argv[2] == "beats":
+    show_life_of_program()
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("beats", [True, False])
+def test_a_program_that_hangs_is_replaced_once_it_has_shown_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, beats: bool
+) -> None:
+    """A program that never shows life, as one of an earlier release, is left alone."""
+    monkeypatch.setattr(programs, "HUNG_SECONDS", 2.0)
+    (tmp_path / "beating.py").write_text(BEATS)
+    paths = os.pathsep.join([str(tmp_path), str(Path(__file__).resolve().parents[3])])
+    supervisor = Supervisor(
+        logs=tmp_path,
+        environment={"PYTHONPATH": paths, SHARED_FOLDER: ""},  # not forked
+        folder=tmp_path,
+        pipe=tmp_path / "life",
+    )
+    starts, words = tmp_path / "starts", "beats" if beats else "silent"
+    supervisor.start(Program(name="relay", module="beating", arguments=[str(starts), words]))
+    try:
+        ended = list[str]()
+        end = time.monotonic() + (60 if beats else 5)
+        stopped = False
+        while time.monotonic() < end and not ended:
+            ended += supervisor.supervise()
+            [running] = supervisor._running
+            if running.silent is not None and not stopped:
+                os.kill(supervisor.processes()["relay"], signal.SIGSTOP)
+                stopped = True
+            time.sleep(0.02)
+        assert ended == (["relay"] if beats else [])
     finally:
         supervisor.stop(seconds=1)
 
