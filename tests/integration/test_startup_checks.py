@@ -11,6 +11,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from structlog.testing import capture_logs
 
 from service.cli.__main__ import run
 from service.keys import Keyring, load_or_create
@@ -65,6 +66,22 @@ def test_small_clock_differences_are_accepted(off: int, fault: bool) -> None:
     here = NOW - timedelta(seconds=off)
     assert (clock_fault(here, here, NOW) is not None) is fault
     assert (clock_fault(here, NOW, None) is not None) is fault
+
+
+def test_a_start_warns_of_an_upgrade_that_is_not_finished(settings: Settings) -> None:
+    """Until then a connection of the service can take over accounts (decision 0080)."""
+
+    def warned() -> bool:
+        with capture_logs() as lines:
+            check_start(settings)
+        return "the upgrade is not finished" in [line["event"] for line in lines]
+
+    assert not warned()
+    with psycopg.connect(settings.database_url, autocommit=True) as owner:
+        owner.execute("GRANT EXECUTE ON FUNCTION recover_player(bytea, bytea) TO shithead_service")
+    assert warned()
+    assert run(["migrate", "--database-url", settings.database_url, "--finish"]) == 0
+    assert not warned()
 
 
 def test_the_name_of_the_public_log_cannot_be_changed(settings: Settings) -> None:
