@@ -16,7 +16,7 @@ from flask import Blueprint, Flask, Response, redirect, request
 from service.api.conventions.caching import revalidated
 from service.api.conventions.media_types import JSON, PLAIN
 from service.api.openapi import Document, recorded, refusals
-from service.api.pages import html_page
+from service.api.pages import example_commands, html_page
 from service.api.problems import PROBLEMS
 from service.application.errors import not_found
 
@@ -133,6 +133,13 @@ def json_text(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
 
 
+def _guide(address: str) -> dict[str, Any]:
+    """Return the values of the guide's page for the service at an address."""
+    examples = [(name, about, example_source(name)) for name, about in EXAMPLES.items()]
+    start = example_commands(address)
+    return {"steps": guide(), "address": address, "examples": examples, "start": start}
+
+
 def register(app: Flask, document: Document) -> None:
     """Add the routes of the pages to the application."""
     docs = Blueprint("docs", __name__, template_folder="templates")
@@ -142,8 +149,7 @@ def register(app: Flask, document: Document) -> None:
     @docs.get("/docs/client")
     def client() -> Response:
         address = request.host_url.rstrip("/")
-        examples = [(name, about, example_source(name)) for name, about in EXAMPLES.items()]
-        return html_page("client_guide.html", steps=guide(), address=address, examples=examples)
+        return html_page("client_guide.html", **_guide(address))
 
     @docs.get("/docs/<text>")
     def plain(text: str) -> Response:

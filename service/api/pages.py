@@ -130,16 +130,9 @@ def register(app: Flask) -> None:
 
 @pages.get("/")
 def lobby() -> Response:
-    """Show the lobby: the tables, a form for a new one, and a description of the service."""
+    """Show the lobby: a running table, ways to play, the tables, and the newest hands."""
     playable, _ = _catalogue()
-    address = request.host_url.rstrip("/")
-    return html_page(
-        "lobby.html",
-        policy=SCRIPT_POLICY,
-        playable=playable,
-        address=address,
-        start=example_commands(address),
-    )
+    return html_page("lobby.html", policy=SCRIPT_POLICY, playable=playable)
 
 
 @pages.get("/play/<uuid:game_id>")

@@ -59,6 +59,8 @@ declare global {
     "#seats": HTMLSelectElement;
     "#bots": HTMLSelectElement;
     "#strength": HTMLSelectElement;
+    "#tile-bot": HTMLSelectElement;
+    "#tile-friends": HTMLSelectElement;
     "#clock": HTMLSelectElement;
     "#private": HTMLInputElement;
     "#deal": HTMLButtonElement;

@@ -63,7 +63,7 @@ def test_a_page_whose_files_are_of_another_build_loads_itself_once_again(
     loaded = served_by_another_build(page, files, times=1)
     with page.expect_event("framenavigated", lambda frame: "reloaded" in frame.url):
         page.goto("/?next=1#invite=abc")
-    page.locator("#deal:enabled").wait_for()
+    page.locator("#with-bots:enabled").wait_for()
     paths = [url.partition("/?")[2] for url in loaded]
     assert paths[:2] == ["next=1#invite=abc", "next=1&reloaded#invite=abc"], loaded
     assert page.url.endswith("/?next=1#invite=abc")

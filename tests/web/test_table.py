@@ -283,6 +283,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     """Each of the two sees the moves of the other without reloading the page."""
     ada, bob = visits.open("/"), visits.open("/", size="phone")
     shorten(ada)
+    ada.get_by_text("More options").click()
     ada.locator("#ruleset").select_option("shithead")
     ada.get_by_label("Players in all").select_option("2")
     ada.get_by_label("Bots among them").select_option("0")
@@ -314,10 +315,8 @@ def test_a_private_table_is_joined_by_its_address(visits: Visits) -> None:
     """The invite is in the fragment of the address, which no browser sends to a server."""
     ada = visits.open("/")
     shorten(ada)
-    ada.get_by_label("Players in all").select_option("2")
-    ada.get_by_label("Bots among them").select_option("0")
-    ada.get_by_label("Only for people with the address").check()
-    ada.get_by_role("button", name="Start", exact=True).click()
+    ada.locator("#tile-friends").select_option("2")
+    ada.get_by_role("button", name="Get the link").click()
     address = ada.get_by_label("Share this address").last.input_value()
     assert "#invite=" in address
     ada.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -619,7 +618,7 @@ def test_a_browser_without_ed25519_reports_the_check_that_it_cannot_make(visits:
 
 def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits) -> None:
     page = visits.open("/")
-    page.get_by_role("button", name="Start", exact=True).wait_for()
+    page.get_by_role("button", name="Find a seat").wait_for()
     made = call(page, "POST", "/v1/players", {"name": "Ada"})
     page.evaluate("(one) => localStorage.setItem('shithead.player', one)", json.dumps(made))
     seats = ["me", *({"bot": "lowest"} for _ in range(11))]

@@ -4,11 +4,12 @@
  * All parts show one view, so the replay can show any version.
  */
 
+import { avatar } from "./avatars.js";
 import { brief, printed, sorted, spelled } from "./cards.js";
 import { askText, demandText, seatName } from "./captions.js";
 import { find, h, replace, svg } from "./dom.js";
 import { listed, t } from "./i18n.js";
-import { picture } from "./pictures.js";
+import { mark, picture } from "./pictures.js";
 
 /** Maximum number of top cards of the pile that are pictured; the count and the list on request are of all cards. */
 const SHOWN = 5;
@@ -18,6 +19,7 @@ const SHOWN = 5;
  * @property {Api["GameView"]} view
  * @property {(seat: number) => string[]} [did] the recent actions of a seat, each in few words
  * @property {number | null} [bag] the seat that wears the paper bag
+ * @property {(string | null)[]} [players] the id of each seat's player
  * @property {string[]} [order] ranks, low to high
  * @property {boolean} [open] whether the known cards of hands are shown
  * @property {any[]} [line] what happened last, in words
@@ -86,15 +88,15 @@ export function seatInWords(seat, scene) {
     .join(". ");
 }
 
-/** @param {Api["SeatView"]} seat @param {Scene} scene */
-function badges(seat, scene) {
+/** @param {Api["SeatView"]} seat @param {Scene} scene @param {boolean} small without a picture of the player */
+function badges(seat, scene, small) {
   const found = [];
   if (scene.view.dealer === seat.seat) found.push(["D", t("seat.dealer")]);
-  if (seat.kind === "bot") found.push(["⚙", t("seat.bot"), "bot"]);
+  if (seat.kind === "bot" && small) found.push(["⚙", t("seat.bot"), "bot"]);
   if (seat.stand_in) found.push(["⚙!", t("seat.stand_in")]);
   if (seat.key) found.push(["✎", t("seat.key")]);
-  if (scene.bag === seat.seat) found.push(["🛍", t("seat.bag")]);
-  return found.map(([sign, name, more = ""]) => h("abbr", { class: `badge ${more}`, title: name }, [sign]));
+  const signs = found.map(([sign, name, more = ""]) => h("abbr", { class: `badge ${more}`, title: name }, [sign]));
+  return scene.bag === seat.seat ? [h("abbr", { class: "bag", title: t("seat.bag") }, [mark()]), ...signs] : signs;
 }
 
 /**
@@ -116,8 +118,9 @@ export function plaque(seat, scene, small) {
     [
       h("span", { class: "unseen" }, [seatInWords(seat, scene)]),
       h("span", { class: "who", "aria-hidden": "true" }, [
+        small ? null : avatar(seat, scene.players?.[seat.seat]),
         h("span", { class: "name", translate: "no" }, [seatName(seat)]),
-        ...badges(seat, scene),
+        ...badges(seat, scene, small),
         mark ? h("span", { class: "badge" }, [mark]) : null,
         turn ? h("span", { class: "clock", "data-clock": "" }) : null,
       ]),
@@ -159,14 +162,17 @@ function openHand(seat, scene, small) {
  * @param {Api["GameView"]} view
  * @param {string} heading
  * @param {(seat: number) => string} [detail] what a seat did, in a few words
+ * @param {(string | null)[]} [players] the id of each seat's player
  */
-export const outcome = ({ result, seats }, heading, detail) =>
+export const outcome = ({ result, seats }, heading, detail, players) =>
   h("div", { class: "result" }, [
     h("h2", null, [heading]),
     result
       ? h("ol", { class: "places" }, result.places.map((seat) =>
           h("li", { class: seat === result.shithead ? "last" : "" }, [
-            h("span", { translate: "no" }, [`${seatName(seats[seat])}${seat === result.shithead ? " 🛍" : ""}`]),
+            h("span", { class: "person", translate: "no" }, [
+              avatar(seats[seat], players?.[seat]), seat === result.shithead ? mark() : null, seatName(seats[seat]),
+            ]),
             detail ? h("small", null, [detail(seat)]) : null,
           ]),
         ))
@@ -191,13 +197,13 @@ export function middle(view, { order, line } = {}) {
   return h("div", { class: "middle" }, [
     h("p", { class: "unseen" }, [words]),
     h("div", { class: "stacks", "aria-hidden": "true" }, [
-      h("div", { class: "stock", "data-stock": "", title: t("stock.words", { n: view.stock }) }, [
+      h("div", { class: `stock ${view.stock > 12 ? "deep" : view.stock > 1 ? "low" : ""}`, "data-stock": "", title: t("stock.words", { n: view.stock }) }, [
         view.stock ? picture(null, { label: "" }) : h("span", { class: "hole" }),
         h("b", { class: view.stock ? "" : "none" }, [view.stock]),
       ]),
       h("div", { class: "pile", "data-pile": "", "--n": Math.max(1, shown.length) }, [
         ...(shown.length
-          ? shown.map((card, at) => h("span", { class: "laid", "--at": at }, [picture(card, { label: "" })]))
+          ? shown.map((card, at) => h("span", { class: "laid", "--at": at, "--turn": `${turnOf(card)}deg` }, [picture(card, { label: "" })]))
           : [h("span", { class: "hole" })]),
         h("b", { class: pile.length ? "" : "none" }, [pile.length]),
       ]),
@@ -207,6 +213,9 @@ export function middle(view, { order, line } = {}) {
     line ? h("p", { class: "line", "aria-hidden": "true" }, line) : null,
   ]);
 }
+
+/** How far a card of the pile is turned, always the same, in degrees. @param {string} card */
+const turnOf = (card) => ((card.charCodeAt(0) * 7 + card.charCodeAt(1) * 3) % 9) - 4;
 
 const burned = (/** @type {number} */ count) => h("span", { class: `burned${count ? "" : " none"}`, "data-burned": "" }, [t("burned", { n: count })]);
 

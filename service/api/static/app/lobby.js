@@ -1,18 +1,21 @@
-/** The lobby page: start a hand, open or join tables, return to or watch games. */
+/** The lobby page: start a hand, open or join tables, watch a running table, return to games. */
 
 import { Problem, get, identity, post } from "./api.js";
-import { seatName } from "./captions.js";
+import { avatar } from "./avatars.js";
+import { resultText, seatName } from "./captions.js";
 import { find, h, replace } from "./dom.js";
 import { listed, moment, start, t } from "./i18n.js";
-import { picture } from "./pictures.js";
+import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
+import { offerSettings } from "./settings.js";
 import { read, write } from "./storage.js";
 
 const KNOWN = "shithead.known-ruleset";
 const FIRST_BOT = "greedy"; // the default: stronger bots think longer
 const POLL = 15_000; // milliseconds between updates of the lists
+const LIVELY = 4000; // milliseconds between updates of the running table
 /** Seconds a turn, and for the exchange. @type {Record<string, [number, number] | null>} */
 const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
 
@@ -54,6 +57,29 @@ find("#now").addEventListener("click", (event) =>
   ),
 );
 find("#now").disabled = false;
+
+// ---- three ways to play
+
+find("#with-bots").addEventListener("click", (event) =>
+  attempt(event, () => openTable({ ruleset: "leeds", seats: ["me", ...bots(Array(3).fill(find("#tile-bot").value))], window_seconds: 1 })),
+);
+find("#with-anybody").addEventListener("click", (event) =>
+  attempt(event, async () => {
+    for (const table of await openTables()) {
+      try {
+        return await sit(table);
+      } catch (problem) {
+        if (!(problem instanceof Problem) || problem.status !== 409) throw problem; // somebody else took the seat
+      }
+    }
+    return openTable({ ruleset: "leeds", seats: ["me", "open", ...bots([FIRST_BOT])] });
+  }),
+);
+find("#with-friends").addEventListener("click", (event) =>
+  attempt(event, () =>
+    openTable({ ruleset: "leeds", seats: ["me", ...Array(Number(find("#tile-friends").value) - 1).fill("open")], visibility: "private" }),
+  ),
+);
 
 // ---- a new table
 
@@ -157,11 +183,14 @@ find("#deal").addEventListener("click", (event) =>
 async function offerStrengths() {
   const { items } = await get("/v1/bots");
   const first = (items.find((bot) => bot.name === FIRST_BOT) ?? items[0]).name;
-  find("#strength").replaceChildren(...items.map((bot) => {
-    const option = new Option(`${bot.name} ${"●".repeat(bot.strength)}`, bot.name, bot.name === first, bot.name === first);
-    option.title = bot.description;
-    return option;
-  }));
+  for (const select of /** @type {HTMLSelectElement[]} */ ([find("#strength"), find("#tile-bot")])) {
+    select.replaceChildren(...items.map((bot) => {
+      const option = new Option(`${bot.name} ${"●".repeat(bot.strength)}`, bot.name, bot.name === first, bot.name === first);
+      option.title = bot.description;
+      return option;
+    }));
+    select.disabled = false;
+  }
 }
 
 // ---- lists
@@ -173,7 +202,7 @@ function players(some) {
   return listed([...people, ...(bots ? [t("players.bots", { n: bots })] : [])]);
 }
 
-/** @param {string} title @param {string} detail @param {HTMLElement[]} links */
+/** @param {any} title @param {string} detail @param {HTMLElement[]} links */
 function row(title, detail, ...links) {
   return h("li", { class: "row" }, [
     h("span", { class: "what" }, [h("strong", null, [title]), h("span", { class: "quiet" }, [detail])]),
@@ -186,21 +215,25 @@ const link = (href, key, main = false) => h("a", { class: `button${main ? " main
 
 const over = (/** @type {Api["GameItem"]} */ game) => ["ended", "aborted"].includes(game.status);
 
+/** Take a seat at a table, and go there. @param {Api["Table"]} table */
+async function sit(table) {
+  await ensurePlayer();
+  const joined = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()) });
+  location.assign(joined.game ? `/play/${joined.game}` : `/tables/${joined.id}`);
+}
+
 /** @param {Api["Table"]} table */
-function join(table) {
-  const take = (/** @type {Event} */ event) =>
-    attempt(event, async () => {
-      await ensurePlayer();
-      const joined = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()) });
-      location.assign(joined.game ? `/play/${joined.game}` : `/tables/${joined.id}`);
-    });
-  return h("button", { class: "main", "data-key": `join ${table.id}`, onclick: take }, [t("tables.join")]);
+const join = (table) =>
+  h("button", { class: "main", "data-key": `join ${table.id}`, onclick: (/** @type {Event} */ event) => attempt(event, () => sit(table)) }, [t("tables.join")]);
+
+/** @returns {Promise<Api["Table"][]>} the tables with a free seat */
+async function openTables() {
+  const { items } = await get("/v1/tables?status=open&limit=30");
+  return items.filter((table) => table.as === null && table.seats.some((seat) => seat.kind === "open"));
 }
 
 async function showTables() {
-  const { items } = await get("/v1/tables?status=open&limit=30");
-  const others = items.filter((table) => table.as === null && table.seats.some((seat) => seat.kind === "open"));
-  const rows = others.map((table) => {
+  const rows = (await openTables()).map((table) => {
     const open = table.seats.filter((seat) => seat.kind === "open").length;
     const detail = t("tables.detail", { players: players(table.seats), n: open });
     return row(nameOf(table.ruleset.id), detail, link(`/rules/${table.ruleset.id}`, "tables.rules"), join(table));
@@ -227,31 +260,64 @@ async function showOwn() {
   replace(find("#own-list"), h("ul", { class: "rows" }, rows));
 }
 
+/** The title of a hand that is over: its result, with the face of the shithead under the bag. @param {Api["GameItem"]} game */
+function ending({ result, seats }) {
+  if (!result) return t("recent.over");
+  const loser = result.shithead === null ? null : seats[result.shithead];
+  const text = resultText(result, { who: (seat) => seatName(seats[seat]) });
+  return h("span", { class: "person" }, [loser ? avatar(loser, loser.player) : null, loser ? mark() : null, text]);
+}
+
 async function showRecent() {
   const { items } = await get("/v1/games?limit=8");
-  const name = (/** @type {Api["GameItem"]} */ game, /** @type {number} */ seat) => seatName(game.seats[seat]);
   const rows = items.map((game) => {
-    const loser = game.result?.shithead ?? null;
-    const state = !over(game) ? t("recent.running") : loser === null ? t("recent.over") : t("result.shithead", { seat: name(game, loser) });
-    return row(`${nameOf(game.ruleset.id)}`, `${players(game.seats)} · ${state} · ${moment(game.created_at)}`, over(game) ? link(`/replay/${game.id}`, "act.replay") : link(`/play/${game.id}`, "recent.watch"));
+    const detail = [nameOf(game.ruleset.id), players(game.seats), moment(game.created_at)].join(" · ");
+    return over(game)
+      ? row(ending(game), detail, link(`/replay/${game.id}`, "act.replay"))
+      : row(t("recent.running"), detail, link(`/play/${game.id}`, "recent.watch"));
   });
   replace(find("#recent"), rows.length ? h("ul", { class: "rows" }, rows) : h("p", { class: "quiet" }, [t("recent.none")]));
 }
+
+// ---- a running table
+
+/** Show a table at which people or bots play now; without one, a few cards. */
+async function showRunning() {
+  if (document.hidden) return;
+  const { items } = await get("/v1/games?status=playing&limit=1");
+  const [game] = items;
+  const view = game && (await get(`/v1/games/${game.id}`));
+  replace(find("#running"), ...(view ? preview(view, game) : decoration()));
+}
+
+/** @param {Api["GameView"]} view @param {Api["GameItem"]} game */
+function preview(view, game) {
+  const who = view.turn === null ? "" : t("running.turn", { who: seatName(view.seats[view.turn]) });
+  return [
+    h("ul", { class: "faces" }, view.seats.slice(0, 8).map((seat) =>
+      h("li", { class: view.turn === seat.seat ? "turn" : "" }, [
+        avatar(seat, game.seats[seat.seat].player), h("span", { class: "name", translate: "no" }, [seatName(seat)]), h("b", null, [seat.hand.count]),
+      ]))),
+    fanOf(view.pile.length ? view.pile.slice(-4) : [null]),
+    h("p", { class: "small" }, [[nameOf(view.ruleset.id), who].filter(Boolean).join(" · ")]),
+    link(`/play/${view.id}`, "recent.watch"),
+  ];
+}
+
+const decoration = () => [fanOf(["7c", "Td", "2s", "Kh", "As"]), h("p", { class: "small" }, [t("running.none")])];
+
+/** @param {(string | null)[]} cards */
+const fanOf = (cards) =>
+  h("div", { class: "fan", "aria-hidden": "true" }, cards.map((card, at) => h("span", { class: "fanned", "--at": at - (cards.length - 1) / 2 }, [picture(card, { label: "" })])));
 
 async function showLists() {
   if (document.hidden) return;
   await Promise.all([showTables(), showOwn(), showRecent()]);
 }
 
-/** A few cards beside the title, as decoration. */
-function decorate() {
-  replace(find("#fan"), ["7c", "Td", "2s", "Kh", "As"].map((card, at) =>
-    h("span", { class: "fanned", "--at": at - 2 }, [picture(card, { label: "" })]),
-  ));
-}
-
-await start();
-decorate();
+await start("lobby");
+replace(find("#running"), ...decoration());
+offerSettings(() => {});
 showAccount();
 rulesets.addEventListener("change", () => {
   offerSeats();
@@ -261,7 +327,8 @@ seats.addEventListener("change", offerBots);
 botCount.addEventListener("change", offerBots);
 offerSeats();
 await checkPlayer();
-await Promise.all([describe(), offerStrengths(), showLists()]);
-find("#deal").disabled = false;
+await Promise.all([describe(), offerStrengths(), showLists(), showRunning()]);
+for (const button of document.querySelectorAll("button:disabled")) if (button instanceof HTMLButtonElement) button.disabled = false;
+setInterval(() => showRunning().catch(() => {}), LIVELY);
 setInterval(() => showLists().catch(() => {}), POLL);
 document.addEventListener("visibilitychange", () => showLists().catch(() => {}));

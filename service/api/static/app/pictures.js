@@ -39,7 +39,7 @@ function face(card) {
   return svg("svg", { viewBox: "0 0 100 140", class: `drawing ${suit === "x" ? "joker" : "dh".includes(suit) ? "red" : "black"}`, "aria-hidden": "true" }, [
     svg("rect", PAPER),
     svg("g", { class: "index" }, [
-      line ? svg("path", { class: "line", d: line, transform: `translate(7 9) scale(${rank === "T" ? 0.98 : 1.15} 1.15)` }) : suitAt("x", 21, 24, 32),
+      line ? svg("path", { class: "stroke", d: line, transform: `translate(7 9) scale(${rank === "T" ? 0.98 : 1.15} 1.15)` }) : suitAt("x", 21, 24, 32),
       line ? suitAt(suit, 21, 65, 24) : null,
     ]),
     svg("g", { class: "parts" }, DECK.faces[/** @type {Rank} */ (rank)].map((part) => drawnPart(part, suit, isCourt))),

@@ -1,4 +1,4 @@
-/** The settings of table and replay, pace and sound, behind one button; on a phone also language, pages and player. */
+/** The settings of lobby, table and replay, pace and sound, behind one button; on a phone also language, pages and player. */
 
 import { find, h } from "./dom.js";
 import { t } from "./i18n.js";

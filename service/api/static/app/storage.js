@@ -9,7 +9,7 @@ const PREFIX = "shithead:"; // of the name of the tab
 const PROBE = "shithead.probe";
 
 /** Whether this page is in a sandbox, as in a frame of another site: it has no storage, and its name is not ours. */
-export const isSandboxed = self.origin === "null";
+export const isSandboxed = globalThis.origin === "null";
 
 /** The values that the storage did not take, by key. @type {Record<string, string>} */
 const kept = isSandboxed ? {} : held();

@@ -1,6 +1,7 @@
 /** The page of a table: the hand being played, its result, and waiting between hands. */
 
 import { Problem, call, get, identity, idle, post } from "./api.js";
+import { avatar } from "./avatars.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass, spread } from "./board.js";
 import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
 import { now } from "./clock.js";
@@ -441,7 +442,7 @@ function render() {
   const actionsFrom = (/** @type {number} */ seat, /** @type {number} */ from) => recentActions(seen.filter((event) => event.seq >= from), seat);
   const did = (/** @type {number} */ seat) => [actionsFrom(seat, since()), own ? actionsFrom(seat, game.earlierMove) : []].find((some) => some.length) ?? [];
   const bag = game.table?.seats.find((seat) => seat.bag)?.seat ?? null;
-  const scene = { view, did, bag, order: orderOf(game), line: lineOf(seen) };
+  const scene = { view, did, bag, players: players(), order: orderOf(game), line: lineOf(seen) };
   const wide = round();
   const found = sides(view, wide);
   const others = found.left.length + found.top.length + found.right.length;
@@ -566,8 +567,11 @@ function result() {
   const { view } = game;
   const event = game.events.filter((one) => one.type === "game_aborted")[0];
   const heading = view.result ? resultText(view.result, voice()) : event ? caption(event, voice()) : t("did.game_aborted");
-  return outcome(view, heading, (seat) => detail(game.events, seat));
+  return outcome(view, heading, (seat) => detail(game.events, seat), players());
 }
+
+/** The id of each seat's player. */
+const players = () => game.table?.seats.map((seat) => seat.player ?? null) ?? [];
 
 function afterwards() {
   const { view, table } = game;
@@ -705,7 +709,7 @@ function waitingRoom(signal) {
     h("h1", null, [t("wait.title", { ruleset: game.ruleset.name })]),
     h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
     h("ul", { class: "places" }, table.seats.map((seat) =>
-      h("li", { class: seat.kind === "open" ? "quiet" : "" }, [h("span", { translate: "no" }, [seatName(seat)]), seat.seat === table.as ? ` (${t("you")})` : ""]),
+      h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seat.kind === "open" ? null : avatar(seat, seat.player), h("span", { translate: "no" }, [seatName(seat)]), seat.seat === table.as ? ` (${t("you")})` : ""]),
     )),
     guestLine(),
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,

@@ -1,0 +1,115 @@
+"""The look of the pages: nothing moves while they load, the deck, and what the lobby offers."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.client import Client, open_table
+from tests.examples import stride
+from tests.web.browsing import SIZES, Visits, faults_of
+from tests.web.test_table import shorten
+
+pytestmark = pytest.mark.heavy
+
+MOST_SHIFT: Final = 0.1
+"""The largest layout shift of a page, as browsers measure it."""
+
+OBSERVE: Final = """
+globalThis.shift = 0;
+new PerformanceObserver((list) => {
+    for (const one of list.getEntries()) if (!one.hadRecentInput) shift += one.value;
+}).observe({ type: "layout-shift", buffered: true });
+"""
+
+
+def hand_of(visits: Visits, *bots: str) -> tuple[Client, str]:
+    """Return a host and a running hand against bots."""
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    host.token = host.call("POST", "/v1/players", {"name": "Ada"}).json["token"]
+    game = open_table([host], ruleset="leeds", bots=bots, window_seconds=0, turn_limit=100)
+    host.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    return host, game
+
+
+def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
+    _, game = hand_of(visits, "lowest", "lowest")
+    paths = ("/", "/rules/leeds", f"/play/{game}", f"/replay/{game}", "/disputes", "/verify")
+    for size in tuple(SIZES)[:: stride(3)]:
+        context = visits.visitor(size, drawn=True)
+        context.add_init_script(OBSERVE)
+        page = context.new_page()
+        for path in paths:
+            page.goto(path)
+            page.locator("#recent li, .seat, main h1, main h2").first.wait_for()
+            page.wait_for_timeout(300)  # what comes after the last answer
+            assert page.evaluate("shift") < MOST_SHIFT, (path, size)
+
+
+def test_axe_finds_nothing_on_a_page_of_rules(visits: Visits) -> None:
+    page = visits.open("/rules/leeds", size="phone")
+    page.locator("summary").first.click()
+    assert faults_of(page) == []
+
+
+DRAWN: Final = """async () => {
+    const script = document.querySelector("script[type=module]").src;
+    const { picture } = await import(script.replace("lobby.js", "pictures.js"));
+    const parts = (card) => picture(card).querySelectorAll(".parts path").length;
+    const ranks = ["A", ..."23456789T"];
+    const codes = [..."23456789TJQKA"].flatMap((rank) => [..."cdhs"].map((suit) => rank + suit));
+    return {
+        pips: ranks.map((rank) => parts(`${rank}h`)),
+        distinct: new Set([...codes, "X1", ""].map((card) => picture(card || null).innerHTML)).size,
+    };
+}"""
+
+
+def test_a_card_shows_as_many_pips_as_its_rank_and_each_card_its_own_drawing(
+    visits: Visits,
+) -> None:
+    drawn = visits.open("/").evaluate(DRAWN)
+    assert drawn == {"pips": list(range(1, 11)), "distinct": 54}
+
+
+def test_the_lobby_shows_a_running_table_and_who_was_the_shithead(visits: Visits) -> None:
+    host, over = hand_of(visits, "lowest")
+    host.post(f"/v1/games/{over}/moves", {"type": "forfeit"})
+    _, running = hand_of(visits, "lowest", "greedy", "lowest")
+    page = visits.open("/")
+    table = page.locator("#running")
+    expect(table.locator(".faces .avatar")).to_have_count(4)
+    expect(table.get_by_role("link", name="Watch")).to_have_attribute("href", f"/play/{running}")
+    lost = page.locator("#recent li", has=page.locator(f"[href='/replay/{over}']"))
+    expect(lost.locator("strong")).to_have_text("Ada gave up and is the shithead")
+    expect(lost.locator(".avatar + .mark")).to_have_count(1)
+    programs = page.locator("p", has_text="Programs play as well").get_by_role("link")
+    expect(programs).to_have_attribute("href", "/docs")
+
+
+def test_a_player_is_seated_with_anybody(visits: Visits) -> None:
+    """The first one opens a table; the second one takes its free seat."""
+    ada, bob = visits.open("/"), visits.open("/", size="phone")
+    for table in ada.evaluate("fetch('/v1/tables?status=open').then((one) => one.json())")["items"]:
+        fill(visits, table["id"])
+    for page in (ada, bob):
+        shorten(page)
+        page.get_by_role("button", name="Find a seat").click()
+        page.wait_for_url("**/tables/*" if page is ada else "**/play/*")
+    ada.get_by_role("button", name="Ready").wait_for()
+    assert ada.url == bob.url
+    for page in (ada, bob):
+        page.get_by_role("button", name="Ready").click()
+    for page in (ada, bob):
+        page.locator(".middle .demand").wait_for()
+
+
+def fill(visits: Visits, table: str) -> None:
+    """Take the free seats of a table that an earlier test has left."""
+    while True:
+        guest = Client(port=int(visits.address.rpartition(":")[2]))
+        guest.token = guest.call("POST", "/v1/players", {"name": "Guest"}).json["token"]
+        if guest.call("POST", f"/v1/tables/{table}/seats", {"seat": None}).status != 201:
+            return
