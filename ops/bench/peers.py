@@ -28,12 +28,11 @@ from textwrap import fill
 from uuid import UUID
 
 import psycopg
-from psycopg.conninfo import conninfo_to_dict
 
 from ops.bench.http_moves import CLIENTS, ComparedService
 from ops.bench.long_hand import long_hand, opened
 from ops.bench.pages import WIDTH, write
-from ops.bench.services import durable_postgres, unlimited_service
+from ops.bench.services import durable_postgres, settings_of_eventsourcing, unlimited_service
 from schemas.moves import move_json
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.games.record import load
@@ -226,19 +225,9 @@ def installed(folder: Path) -> None:
 
 def eventsourcing(folder: Path, url: str, seconds: float) -> Measured:
     """Return the figures of the Python library, in one process."""
-    parts = conninfo_to_dict(url)
-    environment = {
-        **os.environ,
-        "PERSISTENCE_MODULE": "eventsourcing.postgres",
-        "POSTGRES_DBNAME": str(parts["dbname"]),
-        "POSTGRES_HOST": str(parts["host"]),
-        "POSTGRES_PORT": "5432",
-        "POSTGRES_USER": str(parts["user"]),
-        "POSTGRES_PASSWORD": "-",
-    }
     numbers = (seconds, CLIENTS, EVENTS, REBUILDS)
     command = [str(folder / "venv" / "bin" / "python"), "aggregate.py", *map(str, numbers)]
-    return _answer(command, folder, environment)
+    return _answer(command, folder, settings_of_eventsourcing(url))
 
 
 def boardgame(folder: Path, store: str, seconds: float) -> Measured:

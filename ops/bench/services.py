@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from psycopg.conninfo import conninfo_to_dict
+
 from service.local.servers import EmbeddedPostgres
 from service.runtime.telemetry import SHARED_FOLDER
 from service.store.migrate import migrate
@@ -24,6 +26,20 @@ def durable_postgres(folder: Path) -> Iterator[EmbeddedPostgres]:
         yield postgres
     finally:
         postgres.stop()
+
+
+def settings_of_eventsourcing(url: str) -> dict[str, str]:
+    """Return the environment with which the library `eventsourcing` uses a database."""
+    parts = conninfo_to_dict(url)
+    return {
+        **os.environ,
+        "PERSISTENCE_MODULE": "eventsourcing.postgres",
+        "POSTGRES_DBNAME": str(parts["dbname"]),
+        "POSTGRES_HOST": str(parts["host"]),
+        "POSTGRES_PORT": "5432",
+        "POSTGRES_USER": str(parts["user"]),
+        "POSTGRES_PASSWORD": str(parts["password"]),
+    }
 
 
 @contextmanager
