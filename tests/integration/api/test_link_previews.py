@@ -37,14 +37,14 @@ def test_a_public_hand_has_a_title_and_a_sentence(world: World, ada: Person) -> 
     ada.post(f"{game}/moves", {"type": "forfeit"})
     for path in ("replay", "play"):
         found = preview(world.get(f"/{path}/{id_of(game)}"))
-        assert found["og:description"].startswith("Seat 0 gives up the hand and is its shithead.")
+        assert found["og:description"].startswith("Seat 0 gave up and is the shithead.")
         assert found["description"] == found["og:description"]
 
 
 def test_a_moment_is_previewed_by_its_sentence(world: World, ada: Person) -> None:
     game = ada.game(ruleset="leeds")
     dealt = preview(world.get(f"/replay/{id_of(game)}?event=2&as=public"))["og:description"]
-    assert dealt.startswith("Seat ") and "deals each seat 3 face down" in dealt
+    assert dealt.startswith("Seat ") and " dealt: 3 face-down, " in dealt
     whole = preview(world.get(f"/replay/{id_of(game)}"))
     for event in ("99999999", "-1", "x", "٣", "500"):
         assert preview(world.get(f"/replay/{id_of(game)}?event={event}")) == whole, event

@@ -51,7 +51,7 @@ def test_a_receipt_of_a_lost_move_fails_and_the_declaration_is_shown_beside_it()
     assert is_shown(finding)
     text = finding.reason or ""
     assert "The server has declared a restore at" in text
-    assert "the receipt still contradicts this history" in text
+    assert "the receipt contradicts this record all the same" in text
 
 
 def test_a_declaration_does_not_explain_another_event_from_before_the_restore() -> None:

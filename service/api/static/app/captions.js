@@ -1,7 +1,7 @@
 /**
  * Events in words: one sentence each, in the language of the page.
  *
- * A sentence describes only the event; the next seat and the demand of the pile are in the view.
+ * The next seat and the demand of the pile are in the view.
  */
 
 import { brief, printed, rankOf, sorted, spelled } from "./cards.js";
@@ -68,12 +68,10 @@ export function marked(text, names) {
   return parts.map((part, at) => (at % 2 ? h("span", { translate: "no" }, [part]) : part));
 }
 
-/** @typedef {Record<string, number | null | string[]>} Values */
-
-/** With the seat that takes or clears the pile, if it is another one. @param {string} code @param {any} data @param {number} taker @param {Values} [values] @returns {[string, Values]} */
+/** @param {string} code @param {any} data @param {number} taker the seat that takes or clears the pile @param {object} [values] @returns {[string, object]} */
 const taken = (code, { seat, count: n }, taker, values = {}) => (taker === seat ? [code, { seat, n, ...values }] : [`${code}.for`, { seat, n, taker, ...values }]);
 
-/** The code and values of the sentence for each event, as in `captions.py`. @type {{[Type in Api["Event"]["type"]]?: (data: Extract<Api["Event"], {type: Type}>["data"], turned?: string | null) => [string, Values]}} */
+/** The code and values of each event, as in `captions.py`. @type {{[Type in Api["Event"]["type"]]?: (data: Extract<Api["Event"], {type: Type}>["data"], turned?: string | null) => [string, object]}} */
 const SENTENCES = {
   game_created: ({ seats }) => ["did.created", { n: seats.length }],
   deck_committed: ({ cards }) => ["did.deck", { n: cards.length }],
@@ -98,10 +96,8 @@ const SENTENCES = {
   game_aborted: ({ cause, seat }) => [`did.aborted.${cause}${seat === null || cause === "operator" ? "" : ".seat"}`, { seat }],
 };
 
-const SEATS = new Set(["seat", "taker"]);
-
 /**
- * Return one event as a sentence.
+ * An event as a sentence.
  *
  * @param {Api["Event"]} event
  * @param {Voice} voice
@@ -113,10 +109,11 @@ export function caption(event, voice) {
   if (!(type in SENTENCES) && !has(`did.${type}`)) return type;
   const { seat, count: n } = /** @type {any} */ (data);
   const [code, values] = /** @type {any} */ (SENTENCES[type])?.(data, voice.turned?.(seq)) ?? [`did.${type}`, { seat, n }];
-  const name = (/** @type {string} */ card) => (voice.aloud ? t("card.the", { card: spelled(card) }) : brief(card));
+  const names = (/** @type {string[]} */ cards) =>
+    voice.aloud ? listed(cards.map((card) => t("card.the", { card: spelled(card) }))) : cards.map(brief).join(" ");
   const shown = Object.entries(values).map(([key, value]) => {
-    if (Array.isArray(value)) return [key, value.length ? (voice.aloud ? listed(value.map(name)) : value.map(name).join(" ")) : null];
-    return [key, SEATS.has(key) && typeof value === "number" ? voice.who(value) : value];
+    if (Array.isArray(value)) return [key, value.length ? names(value) : null];
+    return [key, /seat|taker/.test(key) && value != null ? voice.who(value) : value];
   });
   return t(code, Object.fromEntries(shown));
 }
