@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from io import BytesIO
+from struct import pack
 from typing import Any, Final
 
 from service.shx.archives import read_zip, write_zip
@@ -30,6 +34,7 @@ def cases() -> Iterator[Case]:
             yield refused(f"bundle/no-{_slug(name)}", f"refused: {name}", archive)
     files = read_zip(bundle)
     yield from _archives(bundle)
+    yield from _entries(files)
     yield from _names(files)
     yield from _changed(files)
     yield from _manifests(files)
@@ -46,6 +51,46 @@ def _archives(bundle: bytes) -> Iterator[Case]:
     yield refused("bundle/no-comment", "a comment", comment)
     yield refused("bundle/no-cut", "an archive cut in half", bundle[: len(bundle) // 2])
     yield refused("bundle/no-mark", "the first two bytes alone", b"PK")
+
+
+def _entries(files: Mapping[str, bytes]) -> Iterator[Case]:
+    """Yield archives with an entry of an unusual kind."""
+    for name, says, ok, change in (
+        ("link", "a link", False, {"external_attr": 0o120777 << 16}),
+        ("folder-kind", "a file that is marked as a folder", False, {"external_attr": 0x10}),
+        ("no-kind", "a file of no kind", True, {"external_attr": 0}),
+        ("zip64", "an extra field of ZIP64", False, {"extra": pack("<2HQ", 1, 8, 7)}),
+        ("unicode", "an extra field with a name", False, {"extra": pack("<2H5s", 0x7075, 5, b"")}),
+        ("path", "an extra field of type 0x554E", False, {"extra": pack("<2H4s", 0x554E, 4, b"")}),
+        ("time", "an extra field with a time", True, {"extra": pack("<2H5s", 0x5455, 5, b"")}),
+        ("field-cut", "an extra field longer than its place", False, {"extra": pack("<2H", 9, 9)}),
+        ("remark", "a comment on an entry", True, {"comment": b"hello"}),
+    ):
+        archive = _archive(files, **change)
+        slug = f"bundle/{'' if ok else 'no-'}entry-{name}"
+        yield passes(slug, says, archive) if ok else refused(slug, says, archive)
+    twice = [*files.items(), ("dispute/a.json", b"{}")]
+    yield refused("bundle/no-entry-twice", "a name twice", _archive(twice))
+    full = [*files.items(), ("dispute/b/", b"x")]
+    yield refused("bundle/no-entry-full-folder", "a folder with content", _archive(full))
+    many = [*files.items(), *((f"{n}/", b"") for n in range(4097 - len(files)))]
+    yield refused("bundle/no-entries-4097", "4,097 entries", _archive(many))
+
+
+def _archive(
+    files: Mapping[str, bytes] | Sequence[tuple[str, bytes]], **fields: object
+) -> bytes:
+    """Return an archive whose entries have other fields than a writer gives them."""
+    out = BytesIO()
+    with zipfile.ZipFile(out, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of a name that occurs twice
+        for name, content in files.items() if isinstance(files, Mapping) else files:
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr = (0o40755 if name.endswith("/") else 0o100644) << 16
+            for field, value in fields.items():
+                setattr(entry, field, value)
+            archive.writestr(entry, content)
+    return out.getvalue()
 
 
 def _names(files: Mapping[str, bytes]) -> Iterator[Case]:

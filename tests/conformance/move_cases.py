@@ -18,6 +18,7 @@ def cases() -> Iterator[Case]:
     yield from _positions()
     yield from _time_outs()
     yield from _forfeits()
+    yield from _idle()
     yield from _exchange()
 
 
@@ -176,6 +177,7 @@ def _time_outs() -> Iterator[Case]:
     f.events[seq + 1]["by"] = 1
     says = "a seat acts itself after its time-out"
     yield fails("order/time-out-by", says, f.lines(), order=seq + 1)
+    yield from _standing_in(silent())
     f = played()
     seq = f.find("cards_played")
     f.insert(seq, "turn_timed_out", {"seat": f.data(seq)["seat"]}, by=None)
@@ -191,6 +193,16 @@ def _time_outs() -> Iterator[Case]:
     yield fails("legality/laid-for-the-silent", says, f.lines(), legality=seq)
 
 
+def _standing_in(f: Forgery) -> Iterator[Case]:
+    """Yield a silent seat whose later time-outs come at once: a bot stands in for it."""
+    found = [seq for seq, event in enumerate(f.events) if event["type"] == "turn_timed_out"]
+    assert len(found) > 3  # the first of them in the exchange
+    for seq in found[2:]:
+        for at in range(seq, f.move_end(seq) + 1):
+            f.events[at]["at"] = f.events[seq - 1]["at"]
+    yield passes("legality/standing-in", "a bot stands in from the third time-out on", f.lines())
+
+
 def _forfeits() -> Iterator[Case]:
     f = played(seats=2, forfeit_by=0, turn_limit=100)
     seq = f.find("game_ended")
@@ -204,6 +216,24 @@ def _forfeits() -> Iterator[Case]:
     f = played(seats=2, forfeit_by=0, turn_limit=100)
     f.drop(len(f.events) - 1)
     yield fails("order/forfeit-unsealed", "a forfeit without a seal", f.lines(), order=seq)
+
+
+def _idle() -> Iterator[Case]:
+    """Yield hands that are aborted in play, naming a seat or none."""
+    f = played()
+    seq = f.move_end(f.find("cards_played")) + 1
+    turn = f.data(f.find("cards_played"))["turn"]
+    end = {name: f.events[-1]["data"][name] for name in ("seed", "deck")}
+    for seat, slug in ((turn, "turn"), (1 - turn, "other"), (None, "nobody")):
+        f = played()
+        f.drop(seq, len(f.events))
+        f.insert(seq, "game_aborted", {"cause": "idle", "seat": seat, **end}, by=None)
+        says = f"aborted in play (idle): {slug}"
+        name = f"legality/idle-play-{slug}"
+        if slug == "other":
+            yield fails(name, says, f.lines(), legality=seq)
+        else:
+            yield passes(name, says, f.lines())
 
 
 def _exchange() -> Iterator[Case]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from copy import deepcopy
 
+from service.shx.chain import head
 from tests.conformance.case import (
     Case,
     committed,
@@ -59,15 +60,34 @@ def _chain() -> Iterator[Case]:
     seq = f.find("cards_drawn")
     f.events[seq]["at"] = f.events[f.move_end(seq) + 1]["at"]
     yield fails("chain/move-time", "two times in one move", f.lines(), chain=seq)
+    yield from _links()
     dropped = list(with_commitments().lines())
     del dropped[4]
     yield fails("chain/dropped", "a line left out", dropped, chain=4)
 
 
+def _links() -> Iterator[Case]:
+    """Yield logs with one `prev` changed, alone or with all that follows from it."""
+    lines = list(with_commitments().lines())
+    seq = 2
+    prev = head(lines[seq - 1]).hex().encode()
+    lines[seq] = lines[seq].replace(prev, b"0" * 64)
+    says = "only the prev of an event changed: the next one has the head that it should have"
+    yield fails("chain/prev", says, lines, chain=seq)
+    lines = list(with_commitments().lines())
+    last = len(lines) - 1
+    lines[last] = lines[last].replace(head(lines[last - 1]).hex().encode(), b"0" * 64)
+    says = "the prev of the last event changed: the event before it is named"
+    yield fails("chain/prev-last", says, lines, chain=last - 1)
+    lines = list(with_commitments().lines())
+    value = Forgery(lines).data(seq)["commit"].encode()
+    lines[seq] = lines[seq].replace(value, head(lines[0]).hex().encode())
+    says = "the commitment of a seat edited without its hash"
+    yield fails("chain/commitment", says, lines, chain=seq, commitments=4)
+
+
 def _again(first: bytes) -> list[bytes]:
     """Return the smallest log with another first line, linked to it."""
-    from service.shx.chain import head
-
     start, end = created().lines()
     return [first, end.replace(head(start).hex().encode(), head(first).hex().encode())]
 

@@ -17,6 +17,7 @@ from tests.conformance import (
     play_cases,
     rule_cases,
     set_up_cases,
+    settings_cases,
     table_cases,
 )
 from tests.conformance.case import Case
@@ -28,6 +29,7 @@ MODULES: Final = (
     set_up_cases,
     play_cases,
     move_cases,
+    settings_cases,
     rule_cases,
     evidence_cases,
     table_cases,
