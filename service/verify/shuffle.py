@@ -122,9 +122,7 @@ def _check_dealer(log: Log, seq: int, due: int) -> None:
         raise Failed(seq, "shuffle.dealer", dealer=dealer, seat=due)
 
 
-def check_openings(
-    log: Log, shown: Callable[[], Iterable[Opening]], position: Position
-) -> None:
+def check_openings(log: Log, shown: Callable[[], Iterable[Opening]], position: Position) -> None:
     """
     Check that every opening matches its commitment and, once it is known, the deck.
 

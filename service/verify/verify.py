@@ -146,9 +146,7 @@ def _runs(
     """Return the function of each check; `found` has the findings of those that have run."""
     proof = bundle.files.get(PROOF) if outside.proof is None else outside.proof
     policy = Policy(keys=outside.witness_keys, quorum=outside.quorum, required=outside.witnessed)
-    trust = Trust(
-        keys=outside.server_keys, listed=outside.listed, restores=outside.restores
-    )
+    trust = Trust(keys=outside.server_keys, listed=outside.listed, restores=outside.restores)
     own = {bundle.files[name]: name for name in sorted(bundle.files)}
     notes = Notes(
         supplied=outside.receipts, bundled=bundle.receipts, files={**own, **outside.files}

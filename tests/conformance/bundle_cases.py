@@ -77,9 +77,7 @@ def _entries(files: Mapping[str, bytes]) -> Iterator[Case]:
     yield refused("bundle/no-entries-4097", "4,097 entries", _archive(many))
 
 
-def _archive(
-    files: Mapping[str, bytes] | Sequence[tuple[str, bytes]], **fields: object
-) -> bytes:
+def _archive(files: Mapping[str, bytes] | Sequence[tuple[str, bytes]], **fields: object) -> bytes:
     """Return an archive whose entries have other fields than a writer gives them."""
     out = BytesIO()
     with zipfile.ZipFile(out, "w") as archive, warnings.catch_warnings():

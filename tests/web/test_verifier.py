@@ -62,14 +62,6 @@ OTHER = NoteSigner(name="other.example", key=private_key("other"))
 SHARE = 24
 """CI tries one in this number of the mutations; the long run tries all of them."""
 
-OTHER_PLACE = ("game_created seats first", "game_created seats last")
-"""
-Patterns of mutations for which the two verifiers name different events as the first fault.
-
-One seat more or fewer in the first event contradicts many later ones. Python first checks the
-seats that all events name, then follows the game; the script takes the events in their order.
-"""
-
 
 def sample_case(name: str) -> Case:
     bundle = sample_bundle(name)
@@ -121,19 +113,15 @@ def mutated(names: Sequence[str]) -> Iterator[Case]:
         yield Case(name=f"{name} at {seq}: {pattern}", lines=forgery.lines(), files=files)
 
 
-def comparable() -> list[str]:
-    return [name for name in patterns() if not name.startswith(OTHER_PLACE)]
-
-
 @pytest.mark.heavy
 def test_changes_of_one_value_are_judged_as_in_python() -> None:
-    cases = list(mutated(comparable()[::SHARE]))
+    cases = list(mutated([*patterns()][::SHARE]))
     assert differences(cases, in_node(cases)) == []
 
 
 @pytest.mark.long
 def test_every_kind_of_change_of_one_value_is_judged_as_in_python() -> None:
-    cases = list(mutated(comparable()))
+    cases = list(mutated([*patterns()]))
     assert differences(cases, in_node(cases)) == []
 
 
@@ -212,22 +200,9 @@ def rearranged(tries: int) -> Iterator[Case]:
 
 
 @pytest.mark.heavy
-def test_rearranged_events_have_the_same_verdict_in_both_verifiers() -> None:
-    """
-    The failing checks may differ, because Python stops more checks at the first failure.
-
-    Two of the cases are logs without a fault: one that ends earlier, and one in which `by` was
-    replaced by the same value.
-    """
-    cases, failed = list(rearranged(60 // stride(2))), 0
-    for case, report in zip(cases, in_node(cases), strict=True):
-        verdicts = [
-            {check for check, (result, _) in checks.items() if result == "fail"}
-            for checks in (case.in_python(), answer_of(report))
-        ]
-        assert bool(verdicts[0]) is bool(verdicts[1]), (case.name, verdicts)
-        failed += bool(verdicts[0])
-    assert failed >= len(cases) - 2
+def test_rearranged_events_are_judged_as_in_python() -> None:
+    cases = list(rearranged(60 // stride(2)))
+    assert differences(cases, in_node(cases)) == []
 
 
 def changed_lines() -> Iterator[tuple[str, tuple[bytes, ...]]]:

@@ -167,7 +167,6 @@ export async function checkWitness(log, bundle, { witnessKeys, quorum }) {
 
 /** @param {Log} log @param {Bundle} bundle @param {Outside} _outside @param {Remark} remark */
 export async function checkSeal(log, bundle, _outside, remark) {
-  if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
   if (!log.seal) throw new Unanswered("missing", "unfinished");
   const file = bundle.files.get(REFUSALS);
   if (log.seal.v === 1) {
@@ -182,6 +181,7 @@ export async function checkSeal(log, bundle, _outside, remark) {
   if (file.filter((byte) => byte === 10).length !== count || hex(await sha256(file)) !== sealed) {
     throw new Failure(log.seal.seq, "seal.refusals", { count });
   }
+  if (!log.created) throw new Unanswered("missing", "not_created"); // `order` fails
   const line = wrongAttempt(file, log.created.data.seats.length);
   if (line) throw new Failure(log.seal.seq, "seal.attempt", { line });
 }
