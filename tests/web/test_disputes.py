@@ -73,7 +73,7 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     assert faults_of(accuser) == []
     accuser.get_by_role("button", name="Open the dispute").click()
     accuser.wait_for_url("**/disputes/*-*")
-    expect(accuser.locator("h1")).to_have_text("Illegal move")
+    expect(accuser.locator("h1")).to_have_text(re.compile("Did .+ make an illegal move"))
     expect(accuser.locator(".statements")).to_contain_text("This card does not fit.")
 
     accused = page_of(visits, bob, accuser.url)
@@ -154,7 +154,7 @@ def test_the_list_names_the_dispute_and_leads_to_it(
     dispute = bob.post(f"/v1/games/{game}/disputes", accusation)
     page = page_of(visits, ada, "/disputes", size="phone")
     page.locator(f'a[href="/disputes/{dispute["id"]}"]').click()
-    expect(page.locator("h1")).to_have_text("Altered log")
+    expect(page.locator("h1")).to_contain_text("Was the record of this hand changed?")
     expect(page.locator(".facts-list")).to_contain_text("the server")
 
 
@@ -412,3 +412,71 @@ def test_disputes_and_statistics_are_in_the_language_of_the_reader(
     page.goto(f"/disputes/new?game={game}")
     page.locator("textarea").wait_for()
     assert faults_of(page) == []
+
+
+def test_an_accuser_reads_what_the_rules_say_of_the_move(
+    visits: Visits, service: Running, hand: tuple[list[Client], str]
+) -> None:
+    (ada, _), game = hand
+    seq = move_of(ada, game, 1)
+    page = page_of(visits, ada, f"/disputes/new?game={game}&event={seq}")
+    said = page.locator(".say")
+    expect(said).to_contain_text("The rules allow it. It is one of")
+    decision = ada.get(f"/v1/games/{game}/audit/moves/{seq}")
+    [chosen] = [one for one in decision["legal"] if one["move"] == decision["did"]]
+    expect(said.locator(".statement").first).to_contain_text(chosen["rules"][0])
+    page.goto(f"/disputes/new?game={game}&event=2")
+    expect(said).to_contain_text("The server did this")
+
+
+def test_before_the_end_only_the_statements_of_the_move_are_shown(
+    visits: Visits, service: Running
+) -> None:
+    """What another seat could have played would show cards of its hand."""
+    players = [register(service.port, name) for name in ("Ada", "Bob")]
+    game = open_table(players, ruleset="leeds")
+    for player in players:
+        player.post(f"/v1/games/{game}/moves", {"type": "ready"})
+    turn = players[0].get(f"/v1/games/{game}")["turn"]
+    view = players[turn].get(f"/v1/games/{game}")
+    players[turn].post(f"/v1/games/{game}/moves", view["moves"][0])
+    page = page_of(visits, players[1 - turn], f"/disputes/new?game={game}")
+    expect(page.locator(".say")).to_contain_text("is shown after the end of the hand")
+    expect(page.locator(".say .statement")).not_to_have_count(0)
+
+
+def test_a_dispute_states_its_question_and_what_the_reader_can_do(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    """Dates and hashes are in a fold, which stays open when the page draws the dispute again."""
+    (ada, _), game = hand
+    accusation = {"accused": 1, "seq": move_of(ada, game, 1), "charge": "other"}
+    body = {**accusation, "statement": "Watch this."}
+    path = f"/disputes/{ada.post(f'/v1/games/{game}/disputes', body)['id']}"
+    page = page_of(visits, ada, path, size="phone")
+    expect(page.locator("h1")).to_have_text(re.compile("Did .+ cheat?"))
+    expect(page.locator(".now")).to_contain_text("waits for three referees")
+    expect(page.locator(".now li")).to_contain_text(["Add a statement", "Hand in a receipt"])
+    expect(page.locator(".facts-list")).to_be_hidden()
+    page.get_by_text("Dates, conditions and the hash").click()
+    page.get_by_label("Statement").fill("Again.")
+    page.get_by_role("button", name="Add the statement").click()
+    expect(page.locator(".statements li")).to_have_count(2)
+    expect(page.locator(".facts-list")).to_be_visible()
+    assert faults_in_every_size(page) == []
+    stranger = visits.open(path)
+    expect(stranger.locator(".now")).to_contain_text("You have no part in this dispute.")
+
+
+def test_statistics_of_a_young_server_show_samples_marked_as_such(visits: Visits) -> None:
+    page = visits.open("/rules", size="phone")
+    answer = {"n": 3, "measures": [], "cannot_tell": "Nothing."}
+    page.route("**/v1/statistics/shuffles", lambda route: route.fulfill(json=answer))
+    page.goto("/statistics")
+    samples = page.locator("figure.sample")
+    expect(samples).to_have_count(3)
+    for sample in samples.all():
+        expect(sample).to_contain_text("Sample: invented to show how the plot is read")
+        assert not re.search(r"\d+ hands", sample.inner_text())
+    expect(page.get_by_role("link", name="Play a hand")).to_have_count(2)
+    assert faults_in_every_size(page) == []

@@ -9,6 +9,7 @@ import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { receiptsOf } from "./receipts.js";
 import { canHash } from "./record.js";
+import { rulesSay } from "./rules_say.js";
 import { problemState } from "./states.js";
 import { isLasting, readJson, remove, write } from "./storage.js";
 
@@ -171,7 +172,9 @@ async function accuse(game) {
   const explain = () => {
     notice.textContent = !seq.value ? t("court.no_move") : accused.value === "" && !isAgainstServer() ? t("court.of_server") : "";
   };
+  const said = rulesSay(court.game, (seat) => who(seat));
   const follow = () => {
+    if (seq.value) attempt(() => said.show(Number(seq.value)));
     listCharges(charge.value);
     const seat = seatOf(chosen());
     if (isAgainstServer()) accused.value = "";
@@ -201,7 +204,7 @@ async function accuse(game) {
   replace(root,
     h("p", null, [t("court.opening")]),
     h("div", { class: "sheet form" }, [
-      field("court.event", seq), field("court.accused", accused), field("court.charge", charge), notice,
+      field("court.event", seq), said.section, field("court.accused", accused), field("court.charge", charge), notice,
       field("court.statement", statement),
       h("p", { class: "buttons" }, [button("court.open", open, { class: "main" }), h("a", { class: "button", href: `/play/${game}` }, [t("court.back")])]),
     ]),
@@ -244,14 +247,12 @@ async function follow() {
 /** Draw the dispute; a text that the reader is typing, and a chosen vote, are retained. @param {Api["Dispute"]} dispute */
 function show(dispute) {
   court.dispute = dispute;
-  const game = `/replay/${dispute.game}?event=${dispute.seq}`;
-  find("h1").textContent = t(`charge.${dispute.charge}`);
+  find("h1").textContent = t(`question.${dispute.charge}`, { who: who(dispute.accused) });
   const draft = document.querySelector("textarea")?.value ?? "";
-  const isOpen = document.querySelector("details")?.open ?? false;
+  const opened = [...document.querySelectorAll("details[open] > summary")].map((one) => one.getAttribute("data-key"));
   const vote = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
   const facts = [
-    ["court.state", t(`state.${dispute.state}`)],
-    ["court.event", [caption(court.event, { who }), " · ", h("a", { href: game }, [t("court.replay")])]],
+    ["court.charge", t(`charge.${dispute.charge}`)],
     ["court.by", who(dispute.by)],
     ["court.accused", who(dispute.accused)],
     ["court.opened", moment(dispute.opened_at)],
@@ -261,12 +262,16 @@ function show(dispute) {
     ["court.bundle", [h("code", { class: "code", translate: "no" }, [dispute.bundle_sha256]), h("br"), h("span", { class: "quiet" }, [t("court.bundle.about", { file: `dispute/${dispute.id}.shx` })]), " ", h("a", { href: `/v1/games/${dispute.game}/evidence`, download: "" }, [t("court.evidence")])]],
   ];
   replace(root,
-    h("dl", { class: "facts-list" }, facts.filter(([, value]) => value).map(([key, value]) => [h("dt", null, [t(String(key))]), h("dd", null, [value])])),
-    ruling(dispute), findings(dispute), statements(dispute), receipts(dispute), panel(dispute),
+    h("p", { class: "lead" }, [t("court.says", { who: who(dispute.by), event: caption(court.event, { who }) }), " ", h("a", { href: `/replay/${dispute.game}?event=${dispute.seq}` }, [t("court.replay")])]),
+    todo(dispute), ruling(dispute), findings(dispute), statements(dispute), receipts(dispute), panel(dispute),
+    h("details", { class: "facts" }, [
+      h("summary", { "data-key": "facts" }, [t("court.facts")]),
+      h("dl", { class: "facts-list" }, facts.filter(([, value]) => value).map(([key, value]) => [h("dt", null, [t(String(key))]), h("dd", null, [value])])),
+    ]),
   );
   const field = document.querySelector("textarea");
   if (field) field.value = draft;
-  document.querySelector("details")?.toggleAttribute("open", isOpen);
+  for (const key of opened) document.querySelector(`summary[data-key="${key}"]`)?.parentElement?.toggleAttribute("open", true);
   const radio = vote && document.querySelector(`input[name=vote][value=${vote}]`);
   if (radio instanceof HTMLInputElement) radio.checked = true;
 }
@@ -274,6 +279,29 @@ function show(dispute) {
 /** A text in which `#57` leads to event 57 of the hand. @param {string} text @param {string} game */
 const withEvents = (text, game) =>
   text.split(/(#\d{1,6}\b)/).map((part) => (/^#\d/.test(part) ? h("a", { href: `/replay/${game}?event=${part.slice(1)}` }, [part]) : part));
+
+/** The state, and what the reader can do in it. @param {Api["Dispute"]} dispute */
+function todo(dispute) {
+  const referee = own();
+  const isFinal = dispute.state === "final";
+  const votes = referee && (dispute.state === "voting" ? referee.state === "seated" : dispute.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee");
+  /** @type {[unknown, string][]} */
+  const steps = [
+    [votes, dispute.state === "voting" ? "now.vote" : "now.reveal"],
+    [may("appeal"), "now.appeal"],
+    [may("statement"), "now.statement"],
+    [may("receipt"), "now.receipt"],
+    [may("refuse"), "now.refuse"],
+    [may("judge"), "now.judge"],
+  ];
+  const mine = steps.filter(([can]) => can).map(([, key]) => h("li", null, [t(key)]));
+  return h("section", { class: "sheet now", "aria-labelledby": "now-title" }, [
+    h("h2", { id: "now-title" }, [t("court.now")]),
+    h("p", null, [t(`now.is.${dispute.state}`, { until: dispute.deadline && moment(dispute.deadline) })]),
+    mine.length ? h("ul", null, mine) : h("p", { class: "quiet" }, [t(isFinal ? "now.over" : dispute.you ? "now.wait" : "now.stranger")]),
+    isFinal ? h("p", { class: "buttons" }, [h("a", { class: "button", href: `/verify?game=${dispute.game}` }, [t("act.verify")]), h("a", { class: "button", href: "/disputes" }, [t("court.title")])]) : null,
+  ]);
+}
 
 /** The conditions and periods of a dispute in words. */
 const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.are", {
@@ -283,6 +311,7 @@ const periods = (/** @type {Record<string, number>} */ of) => t("court.periods.a
 
 /** The rulings with their votes, newest first: one after an appeal replaces the first. @param {Api["Dispute"]} dispute */
 function ruling(dispute) {
+  if (!dispute.rulings.length && dispute.state !== "final") return null; // the state says so
   const present = ["appealable", "final"];
   const verdict = (/** @type {Api["StandingRuling"]} */ one) => t(!one.against ? "verdict.is.cleared" : dispute.accused === null ? "verdict.is.proven" : one.state === "final" ? "verdict.is.cad" : "verdict.is.against", { who: who(dispute.accused) });
   const vote = (/** @type {Api["Dispute"]["votes"][number]} */ one) => h("li", null, [`${t("court.referee", { n: one.referee + 1 })}: ${t(`vote.${one.vote}`)}`, one.reason ? h("div", { class: "reason" }, withEvents(one.reason, dispute.game)) : null]);
@@ -293,7 +322,7 @@ function ruling(dispute) {
       ]),
       h("ul", { class: present.includes(one.state) ? "" : "quiet" }, dispute.votes.filter(({ referee }) => one.referees.includes(referee)).map(vote)),
     ]),
-    dispute.rulings.length ? null : quiet(t(dispute.state === "final" ? "court.no_ruling" : "court.unruled", { who: who(dispute.accused) })),
+    dispute.rulings.length ? null : quiet(t("court.no_ruling")),
     may("appeal") ? h("p", null, [button("court.appeal", () => confirm(t("court.appeal.sure")) && call("appeal"))]) : null,
   );
 }

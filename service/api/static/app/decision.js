@@ -9,6 +9,7 @@ import { sorted, spelled } from "./cards.js";
 import { h } from "./dom.js";
 import { listed, t } from "./i18n.js";
 import { picture } from "./pictures.js";
+import { isSame } from "./same_move.js";
 import { secondsText } from "./timeline.js";
 
 /**
@@ -46,12 +47,6 @@ const card = (code, replay, note = "") =>
 /** @param {string[]} codes @param {Replay} replay @param {(code: string) => string | undefined} [note] */
 const cards = (codes, replay, note = () => "") =>
   codes.length ? h("p", { class: `cardrow${codes.length > 8 ? " many" : ""}` }, codes.map((code) => card(code, replay, note(code)))) : h("p", { class: "quiet" }, [t("no.cards")]);
-
-/** Whether two moves are the same, up to the order of the cards. @param {Api["Move"]} one @param {Api["Move"]} other */
-const isSame = (one, other) => {
-  const plain = (/** @type {Api["Move"]} */ move) => JSON.stringify(Object.entries({ with: [], ...move }).sort().map(([name, value]) => [name, name === "cards" || name === "with" ? [...value].sort() : value]));
-  return plain(one) === plain(other);
-};
 
 /** @param {string} title @param {any[]} content */
 const section = (title, ...content) => h("section", null, [h("h3", null, [title]), ...content]);

@@ -32,6 +32,10 @@ async function fill(selector, work) {
   }
 }
 
+/** A plot of invented values, marked as such, where there are none yet. @param {Element} plot */
+const sample = (plot) => h("figure", { class: "sample" }, [plot, h("figcaption", null, [t("sample")])]);
+const play = () => h("p", null, [h("a", { class: "button main", href: "/" }, [t("stats.play")])]);
+
 const figure = (/** @type {string} */ name) => (FIGURES[name] ? t(`measure.${FIGURES[name]}`) : name);
 
 /** @typedef {Api["Measure"] & {p: number}} Measured a figure with enough hands to be judged */
@@ -44,6 +48,7 @@ async function shuffles() {
   const note = (/** @type {Measured} */ one) => t("shuffles.note", { n: number(one.n), share: one.p < 0.001 ? `< ${number(0.1)}` : number(100 * one.p) });
   return [
     h("p", null, [t("shuffles.count", { n })]),
+    judged.length ? null : sample(ranges([["in", 0.5], ["out", 1.4]].map(([key, value]) => ({ label: t("measure.position"), low: 0, high: 1, value: Number(value), note: t(`sample.${key}`) })), t("sample.words"))),
     judged.length
       ? ranges(judged.map((one) => ({ label: `${one.ruleset}: ${figure(one.name)}`, low: one.low, high: one.high, value: one.statistic, note: note(one) })), words)
       : quiet(t("shuffles.few")),
@@ -57,10 +62,11 @@ async function shuffles() {
 
 async function choices() {
   const counts = h("p", null, [t("choices.counts")]);
-  if (!identity()) return [quiet(t("choices.nobody")), counts];
+  const shown = sample(logScale(0.3, 1000, t("sample.value")));
+  if (!identity()) return [quiet(t("choices.nobody")), play(), counts, shown];
   const found = await get(`/v1/statistics/blind-choices?player=${player}`);
   const key = found.e_value >= found.threshold ? "choices.over" : "choices.under";
-  if (!found.n) return [h("p", null, [h("strong", null, [t("choices.none")])]), counts];
+  if (!found.n) return [h("p", null, [h("strong", null, [t("choices.none")])]), counts, shown];
   const words = t(key, { n: found.n, value: number(found.e_value, 3), limit: number(found.threshold) });
   return [
     logScale(found.e_value, found.threshold, words),
@@ -96,7 +102,8 @@ async function newest() {
 }
 
 async function hands() {
-  if (!player) return [quiet(t("hands.nobody"))];
+  const shown = sample(ranges([{ label: t("hands.label"), low: 0, high: 1, value: 0.6, note: t("sample.in") }], t("sample.words")));
+  if (!player) return [quiet(t("hands.nobody")), play(), shown];
   /** @type {[Api["Player"] & {tables?: string[]}, Finished[]]} */
   const [profile, games] = await Promise.all([get(`/v1/players/${player}`), newest()]);
   const ended = /** @type {Ended[]} */ (games.filter((game) => game.result.shithead !== null));
@@ -109,6 +116,7 @@ async function hands() {
     profile.cad ? h("p", { class: "notice warning" }, [t("hands.cad")]) : null,
     made ? quiet(t("hands.accusations", { made, upheld })) : null,
     ended.length ? ranges([{ label: t("hands.label"), low, high, value: last, note: `${last} / ${ended.length}` }], words) : null,
+    ended.length ? null : shown,
     h("p", null, [ended.length ? words : t("hands.none")]),
     h("p", null, [h("strong", null, [t("bag.title")]), ` ${await bags(profile)}`]),
     games.length ? h("ul", { class: "rows" }, games.slice(0, SHOWN).map((game) => row(game, profile.id))) : null,
