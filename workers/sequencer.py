@@ -30,10 +30,11 @@ class ArchiveAge:
 
     def measure(self) -> None:
         """Show the newest time that is known; raises errors of the store."""
+        shown = WAL_ARCHIVED.labels(self._wal.archive)
         if self._asked is None:
-            WAL_ARCHIVED.set_to_current_time()
+            shown.set_to_current_time()
         elif self._wal.holds(self._asked[1]):
-            WAL_ARCHIVED.set(self._asked[0])
+            shown.set(self._asked[0])
         else:
             return
         self._asked = time.time(), self._wal.position()

@@ -46,6 +46,10 @@ from service.shx.tlog.tree import leaf_hash, root
 class ArchivedWal(Protocol):
     """The WAL of the database, and how much of it an archive outside of its disk holds."""
 
+    @property
+    def archive(self) -> str:
+        """Return the name of the archive, as in the settings."""
+
     def position(self) -> str:
         """Return a position of the WAL that everything visible in the database is before."""
 

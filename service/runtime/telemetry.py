@@ -94,7 +94,8 @@ UNSIGNED = Gauge(
 
 WAL_ARCHIVED = Gauge(
     "shithead_wal_archived_timestamp_seconds",
-    "Time up to which the WAL is in the archive, 0 without an archive",
+    "Time up to which the WAL is in the archive",
+    ["archive"],
     multiprocess_mode="mostrecent",
 )
 """Shown by the sequencer, which waits for the archive. At its start, the time of the start."""

@@ -39,6 +39,11 @@ class PostgresWal:
         self._database = database
         self._archive = archive
 
+    @property
+    def archive(self) -> str:
+        """Return the name of the slot, or "archiver"."""
+        return self._archive
+
     def position(self) -> str:
         """Return the flushed position; raises StoreError on a replica."""
         [(position,)] = self._database.fetch("wal_position")

@@ -26,12 +26,15 @@ from service.local.processes import make_folder
 from service.local.programs import Program, Supervisor
 from service.local.servers import EmbeddedValkey
 from service.local.supervisor_metrics import SupervisorMetrics
-from service.runtime.telemetry import SHARED_FOLDER
+from service.runtime.telemetry import SHARED_FOLDER, WAL_ARCHIVED
+from service.store.database import Database
+from service.store.public_log import PostgresWal
 from tests.alerts import RULES, firing, readings
 from tests.faults.test_readiness import read_only
 from tests.running import wait_for
 from tests.worlds.api_world import make_world
 from tests.worlds.fake_world import Deployment, open_game
+from workers.sequencer import ArchiveAge
 from workers.sweeper import Sweeper
 
 pytestmark = pytest.mark.heavy
@@ -177,3 +180,38 @@ def test_a_disk_that_is_nearly_full_raises_an_alert(tmp_path: Path) -> None:
         assert firing(full, full, "ShitheadDiskFull", tmp_path)
     finally:
         subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_an_archive_that_falls_behind_raises_an_alert(own_url: str, tmp_path: Path) -> None:
+    """The WAL is archived as far as the slot of the archive has confirmed it."""
+    slot = "test_alerts"
+    database = Database(own_url, size=1)
+    age = ArchiveAge(PostgresWal(database, slot))
+    with psycopg.connect(own_url, autocommit=True) as owner:
+        owner.execute("SELECT pg_create_physical_replication_slot(%s, true)", [slot])
+        try:
+            owner.execute("SELECT txid_current(), pg_switch_wal()")
+            age.measure()
+            first = readings(REGISTRY)
+            age.measure()
+            assert firing(first, readings(REGISTRY), "ShitheadArchiveBehind", tmp_path)
+            owner.execute(
+                "SELECT pg_replication_slot_advance(%s, pg_current_wal_flush_lsn())", [slot]
+            )
+            age.measure()
+            assert not firing(first, readings(REGISTRY), "ShitheadArchiveBehind", tmp_path)
+        finally:
+            owner.execute("SELECT pg_drop_replication_slot(%s)", [slot])
+            database.close()
+            WAL_ARCHIVED.remove(slot)
+
+
+def test_an_old_base_backup_raises_an_alert(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "measures")
+    registry, metrics = shared(folder), SupervisorMetrics(folder, tmp_path)
+    metrics.show_base_backup(None)
+    assert not firing({}, readings(registry), "ShitheadBaseBackupOld", tmp_path)
+    metrics.show_base_backup(time.time() - 3 * 86_400)
+    assert firing({}, readings(registry), "ShitheadBaseBackupOld", tmp_path)
+    metrics.show_base_backup(time.time())
+    assert not firing({}, readings(registry), "ShitheadBaseBackupOld", tmp_path)

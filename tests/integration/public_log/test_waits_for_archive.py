@@ -20,6 +20,8 @@ from workers.sequencer import ArchiveAge
 class SlowArchive:
     """An archive that holds the WAL up to where a test has let it come."""
 
+    archive = "slow"
+
     def __init__(self) -> None:
         self.written = self.archived = 0
 
@@ -94,14 +96,14 @@ def test_the_slot_of_an_archive_states_what_it_holds(
         assert not wal.holds(position)
         age = ArchiveAge(wal)
         age.measure()
-        started = WAL_ARCHIVED._value.get()
+        started = WAL_ARCHIVED.labels(slot)._value.get()
         assert started > 0
         age.measure()
-        assert WAL_ARCHIVED._value.get() == started, "nothing was archived"
+        assert WAL_ARCHIVED.labels(slot)._value.get() == started, "nothing was archived"
         owner.execute("SELECT pg_replication_slot_advance(%s, pg_current_wal_flush_lsn())", [slot])
         assert wal.holds(position)
         age.measure()
-        assert WAL_ARCHIVED._value.get() > started
+        assert WAL_ARCHIVED.labels(slot)._value.get() > started
 
 
 @pytest.mark.parametrize("archive", ["archiver", "no_such_slot"])
