@@ -18,11 +18,14 @@ import runpy
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from multiprocessing.context import ForkServerContext
+from multiprocessing import forkserver
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import setproctitle
 
@@ -37,6 +40,9 @@ The environment variable with the id of the process that started this one.
 
 If that process has ended, `os.getppid` returns another id.
 """
+
+HUNG_SECONDS = 30.0
+"""Seconds for the fork server to fork a program, its own start included."""
 
 _PR_SET_PDEATHSIG = 1
 
@@ -64,13 +70,12 @@ class ForkedProgram:
         folder: Path,
     ) -> None:
         """Fork a process that runs `module` like `python -m`; output is appended to `log`."""
-        self._process = _context().Process(
-            target=_run,
-            args=(module, tuple(arguments), str(log), dict(environment), str(folder)),
-        )
+        what = (module, tuple(arguments), str(log), dict(environment), str(folder))
         os.environ[PARENT] = str(os.getpid())  # for the fork server, if it has to be started
-        with _no_main_module():
-            self._process.start()
+        try:
+            self._process = _started(what)
+        except (EOFError, OSError):  # the fork server has ended, or hung and was killed
+            self._process = _started(what)
         self.pid = self._process.pid or 0
         self.returncode: int | None = None
 
@@ -96,6 +101,37 @@ class ForkedProgram:
     def terminate(self) -> None:
         """Send SIGTERM to the program unless it has ended."""
         self.send_signal(signal.SIGTERM)
+
+
+def _started(what: tuple[Any, ...]) -> ForkServerProcess:
+    """
+    Return a new process of the fork server, which is killed if it does not answer.
+
+    Without that a fork server that hangs would hold up the supervisor for ever.
+    """
+    process = _context().Process(target=_run, args=what)
+    timer = threading.Timer(HUNG_SECONDS, _kill_fork_server)
+    timer.daemon = True
+    timer.start()
+    try:
+        with _no_main_module():
+            process.start()
+    finally:
+        timer.cancel()
+    return process
+
+
+def fork_server() -> int | None:
+    """Return the process id of the fork server; None before the first program."""
+    found = getattr(forkserver._forkserver, "_forkserver_pid", None)  # noqa: SLF001 - no public name
+    return None if found is None else int(found)
+
+
+def _kill_fork_server() -> None:
+    pid = fork_server()
+    if pid is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @contextlib.contextmanager

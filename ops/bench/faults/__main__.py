@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=600, help="after which no run begins")
     parser.add_argument("--sums", type=Path, help="JSON file that accumulates results")
     parser.add_argument("--page", type=Path, help="where to write the table")
+    parser.add_argument("--only", default="", help="of the grave faults only those that match")
     parser.add_argument("--logs", type=Path, help="folder to keep the logs of the programs in")
     options = parser.parse_args()
     signal.signal(
@@ -39,6 +40,7 @@ def main() -> int:
                 faults=min(left, options.of_a_run),
                 tables=options.tables,
                 seed=options.seed + total.runs,
+                only=options.only,
                 keep_logs=logs,
             )
         )

@@ -1,8 +1,9 @@
 """
 Fork server for programs of the service that each kill themselves at a random step.
 
-`python -m ops.bench.faults.fork_server PORT SEED`: the modules are loaded once, so that a killed
-program is replaced within milliseconds. Prints a line of JSON for each start and each kill.
+`python -m ops.bench.faults.fork_server PORT SEED CLOCK`: the modules are loaded once, so that a
+killed program is replaced within milliseconds. CLOCK is the file by whose number of seconds the
+clock of the programs jumps. Prints a line of JSON for each start and each kill.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from ops.bench.faults.limits import JumpingClock
 from ops.bench.faults.steps import Steps
 from service.api.app import create_app
+from service.application.ports import RealWorld
 from service.runtime.config import Settings, settings_from
 from workers import jobs
 from workers.main import Worker, work
@@ -47,7 +51,8 @@ _PR_SET_PDEATHSIG = 1
 
 def main() -> None:
     """Keep a child in every slot until this process is ended."""
-    port, seed = int(sys.argv[1]), int(sys.argv[2])
+    port, seed, clock = int(sys.argv[1]), int(sys.argv[2]), JumpingClock(Path(sys.argv[3]))
+    setattr(RealWorld, "now", lambda _world: clock.now())  # noqa: B010 - mypy refuses a new method
     rng = random.Random(seed)
     settings = settings_from()
     app = create_app(settings=settings)

@@ -15,8 +15,10 @@ import psycopg
 import redis
 
 from ops.bench.faults.disk import filled
+from ops.bench.faults.limits import memory_limit, no_descriptors, slow_fsync
 from ops.bench.faults.system import SystemUnderTest, below
 
+_OF_A_SMALL_DISK = ("disk full", "slow fsync")
 _BACKGROUND = ("workers.main relay", "workers.main sweeper", "workers.main sequencer")
 
 Act = Callable[[SystemUnderTest, random.Random], bool]
@@ -34,7 +36,7 @@ class Kind:
 
     def possible(self, system: SystemUnderTest) -> bool:
         """Return whether this fault can be injected on this machine."""
-        return not self.name.startswith("disk full") or system.disk is not None
+        return not self.name.startswith(_OF_A_SMALL_DISK) or system.disk is not None
 
 
 def _forked(kind: str) -> Act:
@@ -177,17 +179,66 @@ def _redis(act: Callable[[redis.Redis], object]) -> Act:
     return done
 
 
-def _full_memory(client: redis.Redis) -> None:
-    client.config_set("maxmemory-policy", "noeviction")
-    client.config_set("maxmemory", "1")
-    time.sleep(0.8)
-    client.config_set("maxmemory", "0")
+def _full_memory(policy: str) -> Callable[[redis.Redis], object]:
+    """Return a function that lets Redis use no more memory than now: it refuses, or evicts keys."""
+
+    def act(client: redis.Redis) -> None:
+        used = client.info("memory")["used_memory"]
+        client.config_set("maxmemory-policy", policy)
+        client.config_set("maxmemory", "1" if policy == "noeviction" else str(used))
+        time.sleep(0.8)
+        client.config_set("maxmemory", "0")
+
+    return act
 
 
 def _hang_redis(system: SystemUnderTest, rng: random.Random) -> bool:
     with _stopped(system.below_up("valkey-server")) as done:
         time.sleep(rng.uniform(0.3, 2.5))
     return done
+
+
+def _hang(*words: str) -> Act:
+    """Return a fault that suspends a process for ever: its parent has to replace it."""
+
+    def act(system: SystemUnderTest, rng: random.Random) -> bool:
+        found = system.below_up(*words)
+        return bool(found) and _signalled(rng.choice(found), signal.SIGSTOP)
+
+    return act
+
+
+def _killed_in_recovery(system: SystemUnderTest, rng: random.Random) -> bool:
+    """Kill the postmaster, and then the one that recovers from that, up to three times."""
+    for n in range(rng.randint(2, 4)):
+        end = time.monotonic() + 20
+        while (postmaster := _postmaster(system)) is None:
+            if time.monotonic() > end:
+                return n > 1
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0.0, 0.15) if n else 0.0)
+        if not _signalled(postmaster, signal.SIGKILL):
+            return n > 1
+        while postmaster in system.below_up("bin/postgres"):
+            time.sleep(0.002)
+    return True
+
+
+def _slow_fsync(system: SystemUnderTest, rng: random.Random) -> bool:
+    return system.disk is not None and slow_fsync(system.disk, rng)
+
+
+def _no_memory(system: SystemUnderTest, rng: random.Random) -> bool:
+    found = system.below_up("granian", "workers.main")
+    if not found:
+        return False
+    with memory_limit(rng.choice(found)) as limited:
+        time.sleep(rng.uniform(0.5, 2.0))
+    return limited
+
+
+def _few_descriptors(system: SystemUnderTest, rng: random.Random) -> bool:
+    return no_descriptors(system.below_up("granian", "workers.main"), rng)
 
 
 def _end_up(number: signal.Signals) -> Act:
@@ -214,7 +265,8 @@ KINDS = (
     *(
         Kind(name=name, share=share, act=act, grave=True)
         for name, share, act in (
-            ("Valkey, memory full, noeviction", 1.5, _redis(_full_memory)),
+            ("Valkey, memory full, noeviction", 1.5, _redis(_full_memory("noeviction"))),
+            ("Valkey, memory full, allkeys-lru", 1.5, _redis(_full_memory("allkeys-lru"))),
             ("Valkey, SIGKILL", 2, _of_up("valkey-server")),
             ("Valkey, hangs (SIGSTOP)", 1, _hang_redis),
             ("granian or a process of it, SIGKILL", 1, _of_up("granian")),
@@ -222,6 +274,13 @@ KINDS = (
             ("fork server of up, SIGKILL", 0.4, _of_up("shithead fork server")),
             ("worker of up, SIGKILL", 0.6, _of_up("workers.main worker")),
             ("relay, sweeper or sequencer of up, SIGKILL", 0.6, _of_up(*_BACKGROUND)),
+            ("process of the API of up hangs (SIGSTOP)", 0.5, _hang("granian")),
+            ("a program or the fork server of up hangs", 0.7, _hang("workers.main", "fork server")),
+            ("clock of the fork server's programs jumps", 1, lambda s, rng: s.clock.jump(rng)),
+            ("no memory for a program of up (cgroup)", 0.6, _no_memory),
+            ("no file descriptors for the programs of up", 0.8, _few_descriptors),
+            ("slow fsync (file system frozen again and again)", 1, _slow_fsync),
+            ("PostgreSQL, killed in its recovery", 0.7, _killed_in_recovery),
             ("PostgreSQL backend, SIGKILL", 2, _kill_backend),
             ("PostgreSQL, SIGKILL of the postmaster", 1.5, _end_postgres(signal.SIGKILL)),
             ("PostgreSQL, immediate shutdown", 1.5, _end_postgres(signal.SIGQUIT)),

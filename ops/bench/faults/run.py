@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import tempfile
 import threading
 import time
@@ -29,7 +30,12 @@ class RunPlan:
     tables: int = 8
     readers: int = 4  # of live streams
     seed: int = 1
+    only: str = ""  # pattern of the grave faults that are injected
     keep_logs: Path | None = None
+
+    def wants(self, kind: Kind) -> bool:
+        """Return whether a run injects this kind; small faults are part of every run."""
+        return not kind.grave or re.search(self.only, kind.name) is not None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,7 +160,11 @@ class _Run:
         return self._over.is_set() or self._count() >= self._plan.faults
 
     def _drawn(self, rng: random.Random, *, grave: bool) -> Kind:
-        possible = [kind for kind in KINDS if kind.grave is grave and kind.possible(self._system)]
+        possible = [
+            kind
+            for kind in KINDS
+            if kind.grave is grave and kind.possible(self._system) and self._plan.wants(kind)
+        ]
         return rng.choices(possible, [kind.share for kind in possible])[0]
 
     def _do(self, kind: Kind, rng: random.Random) -> bool:

@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from ops.bench.faults.limits import JumpingClock
 from ops.bench.faults.steps import ROOT
 from service.local.programs import environment_of
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey
@@ -41,6 +42,7 @@ class SystemUnderTest:
         self.port, self.stream_port, self.fork_server_port = (free_port() for _ in range(3))
         self.killed: Counter[str] = Counter()
         self.places: set[str] = set()
+        self.clock = JumpingClock(logs / "clock")
         self._seed = seed
         self._programs: dict[int, str] = {}
         self._lock = threading.Lock()
@@ -81,7 +83,7 @@ class SystemUnderTest:
             self._fork_server = subprocess.Popen(
                 [
                     *(sys.executable, "-m", "ops.bench.faults.fork_server"),
-                    *(str(self.fork_server_port), str(self._seed)),
+                    *(str(self.fork_server_port), str(self._seed), str(self.clock.file)),
                 ],
                 cwd=ROOT,
                 env=environment_of(self.settings) | {"SHITHEAD_LOG_LEVEL": "error"},
