@@ -10,6 +10,7 @@ BEGIN;
 
 -- Tables that commits of every stream read: copied to every node.
 SELECT create_reference_table('players');
+SELECT create_reference_table('tokens');
 SELECT create_reference_table('rulesets_custom');
 
 -- Disputes: their keys are by dispute and by game, so that no single column is in all of them.
@@ -97,6 +98,7 @@ BEGIN
 
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
+    DELETE FROM tokens k WHERE k.player_id = player;
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
     FROM dispute_referees r

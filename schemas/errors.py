@@ -10,7 +10,8 @@ from typing import Any
 from marshmallow import fields
 
 from schemas.moves import MoveSchema
-from schemas.strict_fields import MAX_ERRORS, Closed, Integer, about, described
+from schemas.strict_fields import MAX_ERRORS, Chosen, Closed, Integer, about, described
+from schemas.tokens import Scope
 
 _WHOLE = "_schema"
 _MESSAGES = tuple(
@@ -106,6 +107,7 @@ class ProblemSchema(Closed):
         **about("with `rule-refused`: the caller's legal moves"),
     )
     id = fields.UUID(**about("with `dispute-open`: the id of the open dispute"))
+    scope = Chosen(*Scope, **about("with `missing-scope`: the scope that the token lacks"))
     version = Integer(
         **about("the present version, with `rule-refused`, `stale-version` and `unknown-version`")
     )

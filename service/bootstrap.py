@@ -52,6 +52,7 @@ from service.application.statistics import Statistics
 from service.application.tables.commands import TableChanges
 from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
+from service.application.tokens import Tokens
 from service.domain.dispute import Periods
 from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
 from service.keys import KeyFile, Keyring, KeyringError, Keys
@@ -218,7 +219,12 @@ class Services:
             access_log=access_log,
         )
         self.first_reads = RequestReads(
-            combined, self.game_cache, names, self.answers, defers=lookups is not None
+            combined,
+            self.game_cache,
+            names,
+            self.answers,
+            defers=lookups is not None,
+            note_use=directory.note_token_use,
         )
         self.players = Players(
             directory=directory,
@@ -226,8 +232,10 @@ class Services:
             tables=self.tables,
             names=names,
             world=self.world,
+            notifier=self.notifier,
             settle_disputes=self.dispute_jobs.settle_about,
         )
+        self.tokens = Tokens(directory=directory, world=self.world, notifier=self.notifier)
         self.key_changes = KeyChanges(store, directory, access_log)
         self.entropy = EntropyCalls(self.moves)
         self.evidence = Evidence(

@@ -172,6 +172,10 @@ class RedisNotifier:
         """Publish a table's version to live readers."""
         self._call(lambda: self._publisher.send([("PUBLISH", channel("table", table), version)]))
 
+    def player_changed(self, player: UUID) -> None:
+        """Publish to the streams of a player that its tokens, or what concerns it, changed."""
+        self._call(lambda: self._publisher.send([("PUBLISH", channel("player", player), 0)]))
+
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """
         Enqueue a job that plays the due moves of a game at a version.
@@ -396,9 +400,7 @@ def note_outcome(client: redis.Redis, settings: Tree, refusal: str | None) -> No
     client.zrem(_RUNNING, trial)
 
 
-def _begin(
-    client: redis.Redis, trial: str, settings: Tree, by: UUID, address: str
-) -> None:
+def _begin(client: redis.Redis, trial: str, settings: Tree, by: UUID, address: str) -> None:
     """Enqueue a trial unless it is running; raises Refusal at a limit."""
     queue = Queue(TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
     now = time.time()

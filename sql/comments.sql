@@ -56,8 +56,18 @@ COMMENT ON TABLE players IS
     'The directory: data for lists, pages and the sweeper, to be read without folding a stream. '
     'Names of players are stored here and in no stream, so that they can be erased.';
 COMMENT ON COLUMN players.name IS 'null once erased';
-COMMENT ON COLUMN players.token_hash IS 'SHA-256; null once erased';
+COMMENT ON COLUMN players.token_hash IS
+    'SHA-256 of one of the tokens, for processes of earlier releases; null once erased';
 COMMENT ON COLUMN players.recovery_hash IS 'SHA-256; null once erased';
+
+COMMENT ON TABLE tokens IS
+    'The bearer tokens of players: several a player, each with what it permits. One that ends is '
+    'deleted, at once or, after its end, with the next that is issued.';
+COMMENT ON COLUMN tokens.token_hash IS 'SHA-256; the token itself is not stored';
+COMMENT ON COLUMN tokens.name IS 'given by the player; registration, recovery, renewed';
+COMMENT ON COLUMN tokens.scopes IS 'of read, play, dispute, account; never changed';
+COMMENT ON COLUMN tokens.ends_at IS 'null: no end';
+COMMENT ON COLUMN tokens.used_on IS 'day of the last use, in UTC; null before the first';
 
 COMMENT ON TABLE games IS
     'A summary of a game, written by the append that changes it, like those in game_seats, tables '

@@ -37,7 +37,7 @@ GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_audi
 
 REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
-    players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
@@ -47,7 +47,7 @@ FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
-    players, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, shuffled_decks, blind_choices,
     log_leaves, log_hashes, log_heads, log_cosignatures,
@@ -93,9 +93,17 @@ REVOKE ALL ON FUNCTION append_log, sign_log_head, keep_cosignature, refuse_log_c
 REVOKE ALL ON FUNCTION note_act, rename_player, purge_refusals, purge_players, hold_players
 FROM PUBLIC;
 
-REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game, look_up FROM PUBLIC;
+REVOKE ALL ON FUNCTION refuse_over_quota, save_ruleset_within, may_see_game, look_up, look_up_request
+FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up TO shithead_service;
+GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up, look_up_request
+TO shithead_service;
+
+REVOKE ALL ON FUNCTION
+    issue_token, end_token, end_tokens, note_token_use, add_token, player_of_issuer
+FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION issue_token, end_token, note_token_use TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 
@@ -108,11 +116,11 @@ REVOKE ALL ON FUNCTION keep_note, delete_note FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION keep_note, delete_note TO shithead_service;
 
 REVOKE ALL ON FUNCTION
-    renew_token, recover_account, renew_recovery, rename_by_token, erase_by_token
+    recover_account, renew_recovery, rename_by_token, erase_by_token
 FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION
-    renew_token, recover_account, renew_recovery, rename_by_token, erase_by_token
+    recover_account, renew_recovery, rename_by_token, erase_by_token
 TO shithead_service;
 
 GRANT EXECUTE ON FUNCTION purge_refusals, purge_players TO shithead_service;

@@ -118,7 +118,7 @@ CREATE VIEW event_log AS
 CREATE TABLE players (
     player_id      uuid NOT NULL,
     name           text,               -- null once erased
-    token_hash     bytea,              -- SHA-256; null once erased
+    token_hash     bytea,              -- SHA-256 of one of the tokens, for processes of earlier releases; null once erased
     recovery_hash  bytea,              -- SHA-256; null once erased
     created_at     timestamptz NOT NULL,
     erased_at      timestamptz,
@@ -500,6 +500,23 @@ CREATE TABLE availability (
 CREATE TABLE write_probes (
     filler  text NOT NULL       -- more than half a page, stored uncompressed
 ) WITH (toast_tuple_target=8160, autovacuum_vacuum_threshold=100, autovacuum_vacuum_scale_factor=0);
+
+-- The bearer tokens of players: several a player, each with what it permits. One that ends is
+-- deleted, at once or, after its end, with the next that is issued.
+CREATE TABLE tokens (
+    token_id    uuid NOT NULL,
+    token_hash  bytea NOT NULL,     -- SHA-256; the token itself is not stored
+    player_id   uuid NOT NULL,
+    name        text NOT NULL,      -- given by the player; registration, recovery, renewed
+    scopes      text[] NOT NULL,    -- of read, play, dispute, account; never changed
+    created_at  timestamptz NOT NULL,
+    ends_at     timestamptz,        -- null: no end
+    used_on     date,               -- day of the last use, in UTC; null before the first
+    CONSTRAINT tokens_pkey PRIMARY KEY (token_hash),
+    CONSTRAINT tokens_id_unique UNIQUE (token_id),
+    CONSTRAINT tokens_scopes_known CHECK (cardinality(scopes) > 0 AND scopes <@ ARRAY['read', 'play', 'dispute', 'account'])
+);
+CREATE INDEX tokens_by_player ON tokens (player_id);
 
 -- Notes of players on events of a game: outside the record, deleted with the player.
 CREATE TABLE notes (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import orjson
 
@@ -150,6 +150,8 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     if method == "PUT" and rule == f"/v1/games/{GAME}/notes/<int:seq>":
         note = {"text": "é" * 1000, "visibility": "me"}
         yield _json("valid", _path(scene, rule, game=scene.long), note)
+    if method == "POST" and rule == "/v1/players/me/tokens":
+        yield _json("valid", rule, {"name": "é" * 40, "scopes": ["read"]})
     if method == "PATCH" and rule == "/v1/players/me":
         yield _json("valid", rule, {"name": "é" * 40})
     if method == "POST":
@@ -242,6 +244,7 @@ def _path(scene: Scene, rule: str, *, game: str = "", at: int = 0) -> str:
         DISPUTE: scene.running_dispute,
         "<uuid:table_id>": table,
         "<uuid:player_id>": str(scene.people["Ada"].id),
+        "<uuid:token_id>": str(UUID(int=0)),
         "<int:seq>": str(at),
         "<path:card>": "Th",
         "<name:ruleset_id>": scene.wide_ruleset,

@@ -21,6 +21,11 @@ TEMPLATES: Mapping[str, tuple[str, ...]] = {
     "POST /v1/players": ("@", '{"name": @}'),
     "PATCH /v1/players/me": ("@", '{"name": @}'),
     "POST /v1/players/me/token": ("@", '{"x": @}'),
+    "POST /v1/players/me/tokens": (
+        '{"name": @}',
+        '{"name": "A", "scopes": @}',
+        '{"name": "A", "ends_at": @}',
+    ),
     "POST /v1/players/me/recovery": ("@", '{"x": @}'),
     "POST /v1/players/recover": ("@", '{"recovery": @}'),
     "POST /v1/rulesets": (

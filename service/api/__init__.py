@@ -2,9 +2,9 @@
 The HTTP server: Flask application, REST operations, web pages, and request handling.
 
 In the order in which to read: `operation` (the decorator of every endpoint), `context`, `parsing`
-and `problems`; the endpoints: `games`, `tables`, `players`, `rulesets`, `events`, `evidence`,
-`audit`, `notes`, `disputes`; `conventions` of all answers; `long_poll`, `stream_server` and
-`stream_slots` (live events); `limits`, `bodies`, `multipart`, `connections` and `observability`;
-`openapi`, `docs`, `link_previews` and `pages`; `app` puts them together, `wsgi` and `server` run
-it. Scripts and styles are in `static/`, templates in `templates/`.
+and `problems`; the endpoints: `games`, `tables`, `players`, `tokens`, `rulesets`, `events`,
+`evidence`, `audit`, `notes`, `disputes`; `conventions` of all answers; `long_poll`,
+`stream_server` and `stream_slots` (live events); `limits`, `bodies`, `multipart`, `connections`
+and `observability`; `openapi`, `docs`, `link_previews` and `pages`; `app` puts them together,
+`wsgi` and `server` run it. Scripts and styles are in `static/`, templates in `templates/`.
 """

@@ -34,6 +34,7 @@ from service.api.players import players
 from service.api.rulesets import bots, rulesets
 from service.api.stream_slots import StreamSlots
 from service.api.tables import tables
+from service.api.tokens import tokens
 from service.application.quotas import Slots
 from service.bootstrap import Services, services_from
 from service.job_queue import client_of, giving_up_after
@@ -168,8 +169,8 @@ def _fresh(response: Response) -> Response:
 
 
 BLUEPRINTS = (
-    *(players, rulesets, bots, tables, games, events, stream, replay, evidence, audit),
-    *(notes, disputes, statistics, log),
+    *(players, tokens, rulesets, bots, tables, games, events, stream, replay, evidence),
+    *(audit, notes, disputes, statistics, log),
 )
 
 

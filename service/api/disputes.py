@@ -20,6 +20,7 @@ from schemas.disputes import (
 )
 from schemas.players import NothingSchema
 from schemas.strict_fields import PageQuery
+from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private
 from service.api.conventions.idempotency import change_response
@@ -52,6 +53,7 @@ DISPUTE = "/disputes/<uuid:dispute_id>"
     answer=DisputeSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.DISPUTE,
     repeats=Repeats.ANSWERED,
     refuses=("not-found", "not-seated", "dispute-open", "limit-reached"),
     headers=(InviteHeaders,),
@@ -140,9 +142,7 @@ def dispute(call: Call, dispute_id: UUID) -> Response:
     return private(json_response(services().disputes.view(call.caller, dispute_id)))
 
 
-def _command(
-    part: str, body: type[Schema], *, most_bytes: int = BODY_BYTES
-) -> Callable[[F], F]:
+def _command(part: str, body: type[Schema], *, most_bytes: int = BODY_BYTES) -> Callable[[F], F]:
     """Return the decorator of a command on a dispute, whose answer is the dispute."""
     return operation(
         disputes,
@@ -152,6 +152,7 @@ def _command(
         answer=DisputeSchema,
         status=201,
         token=Token.NEEDED,
+        scope=Scope.DISPUTE,
         repeats=Repeats.ANSWERED,
         refuses=("not-found", "forbidden"),
         headers=(InviteHeaders,),
@@ -216,9 +217,7 @@ def vote(call: Call, dispute_id: UUID) -> Response:
     choice, reason = Vote(body["vote"]), body.get("reason")
     if "salt" not in body:
         return change_response(court.vote(called, choice, reason))
-    return change_response(
-        court.reveal_vote(called, vote=choice, salt=body["salt"], reason=reason)
-    )
+    return change_response(court.reveal_vote(called, vote=choice, salt=body["salt"], reason=reason))
 
 
 @_command("appeal", NothingSchema)

@@ -9,6 +9,7 @@ from flask import Response
 from schemas.games import EntropyRequestSchema, GamePageSchema, GameQuery, GamesQuery, MovedSchema
 from schemas.moves import MoveSchema
 from schemas.players import NothingSchema
+from schemas.tokens import Scope
 from schemas.views import GameViewSchema
 from service.api.context import context, services
 from service.api.conventions.caching import immutable, private
@@ -102,6 +103,7 @@ def game(call: Call, game_id: UUID) -> Response:
     answer=MovedSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
     headers=(InviteHeaders, MatchHeaders),
     refuses=(
@@ -136,6 +138,7 @@ def move(call: Call, game_id: UUID) -> Response:
     answer=MovedSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
     refuses=(*MOVE_REFUSALS, "entropy-refused"),
     headers=(InviteHeaders,),
@@ -168,6 +171,7 @@ def entropy(call: Call, game_id: UUID) -> Response:
     body=NothingSchema,
     answer=GameViewSchema,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
     refuses=MOVE_REFUSALS,
     headers=(InviteHeaders,),

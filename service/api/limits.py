@@ -105,14 +105,14 @@ class RateLimits:
 
     def count_player(self, player: UUID) -> None:
         """
-        Count a request with a valid token; raises `rate-limited` above the limit.
+        Count a request with a valid token of a player; raises `rate-limited` above the limit.
 
         A token is counted only once it has been found valid: an invented token counts for
         its address and creates no counter.
         """
         if self._enabled:
-            detail = "too many requests with this token"
-            self._count_call("token", player.int, self._per_player, detail)
+            detail = "too many requests of this player"
+            self._count_call("player", player.int, self._per_player, detail)
 
     def count_work(self, key: str, limit: int, cost: int, detail: str) -> None:
         """Count `cost` units of work for a key; raises `rate-limited` above `limit` a minute."""
@@ -189,7 +189,7 @@ def published(settings: Settings) -> dict[str, Any]:
     """Return the limits of a server, as `x-limits` of the API document states them."""
     requests = [
         {"policy": "address", "requests": settings.calls_per_address},
-        {"policy": "token", "requests": settings.calls_per_token},
+        {"policy": "player", "requests": settings.calls_per_token},
         *(
             {"policy": "operation", "operation": name, "requests": limit}
             for name, limit in ENDPOINT_LIMITS.items()

@@ -7,6 +7,7 @@ from uuid import UUID
 from flask import Response
 
 from schemas.notes import NoteRequestSchema, NoteSchema, NotesSchema
+from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private
 from service.api.conventions.responses import json_response
@@ -43,6 +44,7 @@ def list_notes(call: Call, game_id: UUID) -> Response:
     body=NoteRequestSchema,
     answer=NoteSchema,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     refuses=("not-found", "sealed", "not-seated", "limit-reached"),
     headers=(InviteHeaders,),
 )
@@ -66,6 +68,7 @@ def keep_note(call: Call, game_id: UUID, seq: int) -> Response:
     answer=None,
     status=204,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     refuses=("not-found",),
     headers=(InviteHeaders,),
 )

@@ -201,7 +201,9 @@ def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
         {
             "type": "http",
             "scheme": "bearer",
-            "description": "the token of a player, from POST /v1/players",
+            "description": "a token of a player: the first from POST /v1/players, further ones "
+            "from POST /v1/players/me/tokens. Each operation names the scope that a token needs; "
+            "without it the answer is 403 `missing-scope`.",
         },
     )
     return ApiDocument(app, spec)

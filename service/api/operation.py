@@ -8,7 +8,7 @@ from enum import Enum
 from functools import partial, wraps
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, assert_never
 from uuid import UUID
 
 import flask_smorest
@@ -19,6 +19,7 @@ from werkzeug.exceptions import HTTPException
 
 from schemas.errors import ProblemSchema, pointers
 from schemas.strict_fields import Closed
+from schemas.tokens import Scope
 from service.api import problems
 from service.api.context import (
     INVITE_HEADER,
@@ -188,6 +189,7 @@ def operation(
     body: type[Schema] | None = None,
     query: type[Schema] = Closed,
     token: Token = Token.USED,
+    scope: Scope | None = Scope.READ,
     repeats: Repeats = Repeats.HARMLESS,
     refuses: tuple[str, ...] = (),
     produces: tuple[str, ...] = (JSON,),
@@ -208,8 +210,9 @@ def operation(
     view raises. Every GET except a stream is answered with an ETag, or with 304. With
     `deferred`, the token of a request that changes a game is checked by the commit, which saves
     a query. With `tagged` the answer to a change has the ETag of the new version. With `replica`
-    a replica of the database may answer the reads. `most_bytes` limits a JSON body; `admits`
-    raises Refusal for callers whose body is not worth validating.
+    a replica of the database may answer the reads. A token that is sent needs `scope`, unless the
+    operation ignores it. `most_bytes` limits a JSON body; `admits` raises Refusal for callers
+    whose body is not worth validating.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
@@ -218,15 +221,17 @@ def operation(
     finished = conditional if is_conditional else partial(with_location, location=location)
     sent = _answer_headers(repeats, location, tagged=tagged or is_conditional)
     headers = _headers(headers, repeats, is_conditional=is_conditional)
+    if token is Token.IGNORED:
+        scope = None
     described = {
-        "security": _SECURITY[token],
+        "security": _security(token, scope),
         "parameters": [
             {"in": "query", "schema": query},
             *({"in": "headers", "schema": header} for header in headers),
         ],
         "responses": {
             **_successes(answer, status, produces, headers, sent),
-            **_refusals(token, repeats, refuses, status, has_body=body is not None),
+            **_refusals(token, scope, repeats, refuses, status, has_body=body is not None),
         },
         **({} if body is None else {"requestBody": _request_body(body)}),
         **(doc or {}),
@@ -257,7 +262,7 @@ def operation(
             # An answer without a body is acceptable in every media type.
             empty = status == HTTPStatus.NO_CONTENT
             media_type = produces[0] if empty else negotiated_type(produces)
-            read = _first_read(token, repeats, path.get("game_id"), deferred=deferred)
+            read = _first_read(token, scope, repeats, path.get("game_id"), deferred=deferred)
             with _limited_work(read.player):
                 try:
                     stored = read.first_answer() if read.confirmed else None
@@ -289,9 +294,13 @@ def query_refusal(errors: Iterable[Mapping[str, str]]) -> Refusal:
 
 
 def _first_read(
-    token: Token, repeats: Repeats, game: UUID | None, *, deferred: bool
+    token: Token, scope: Scope | None, repeats: Repeats, game: UUID | None, *, deferred: bool
 ) -> RequestRead:
-    """Return the first read of a request, confirmed unless its commit checks the token."""
+    """
+    Return the first read of a request, confirmed unless its commit checks the token.
+
+    Raises Refusal: `missing-scope` for a token without the scope, and those of `admit`.
+    """
     bearer = None if token is Token.IGNORED else bearer_token()
     read = services().first_reads.begin(bearer, game)
     if token is Token.NEEDED and bearer is None:
@@ -299,10 +308,23 @@ def _first_read(
     try:
         read.request = _idempotency(repeats)
     except (Refusal, HTTPException):
-        admit(read)  # an expired token is reported first
+        _admit(read, scope, deferred=False)  # a fault of the token is reported first
         raise
-    admit(read, deferred=deferred)
+    _admit(read, scope, deferred=deferred)
     return read
+
+
+def _admit(read: RequestRead, scope: Scope | None, *, deferred: bool) -> None:
+    player = admit(read, deferred=deferred)
+    if scope is None or player is None or scope in player.scopes:
+        return
+    if not read.confirmed:
+        read.confirm()  # an ended token is reported first
+    raise Refusal(
+        "missing-scope",
+        f"this token lacks the scope `{scope}`, which the operation needs",
+        scope=scope.value,
+    )
 
 
 def _limited_work(player: RegisteredPlayer | None) -> AbstractContextManager[None]:
@@ -415,7 +437,13 @@ def _named(*names: str) -> dict[str, str]:
 
 
 def _refusals(
-    token: Token, repeats: Repeats, refuses: tuple[str, ...], status: int, *, has_body: bool
+    token: Token,
+    scope: Scope | None,
+    repeats: Repeats,
+    refuses: tuple[str, ...],
+    status: int,
+    *,
+    has_body: bool,
 ) -> dict[int, Any]:
     """Return the problems of an operation for the OpenAPI document, by status."""
     codes = {"malformed", "rate-limited", "unavailable", *refuses}
@@ -423,6 +451,8 @@ def _refusals(
         codes.add("not-acceptable")
     if token is not Token.IGNORED:
         codes.add("unauthorized")
+    if scope is not None:
+        codes.add("missing-scope")
     if repeats is Repeats.ANSWERED:
         codes.add("idempotency-conflict")
     if has_body:
@@ -438,6 +468,20 @@ def _refusals(
         }
         for status, listed in sorted(by_status.items())
     }
+
+
+def _security(token: Token, scope: Scope | None) -> list[dict[str, list[str]]]:
+    """Return the token that an operation takes, with the scope that it needs, for the document."""
+    bearer = {"bearer": [] if scope is None else [scope.value]}
+    match token:
+        case Token.NEEDED:
+            return [bearer]
+        case Token.USED:
+            return [bearer, {}]
+        case Token.IGNORED:
+            return []
+        case _:
+            assert_never(token)
 
 
 def _path_parameters(rule: str) -> list[dict[str, str]]:
@@ -458,6 +502,7 @@ _PATH_PARAMETERS: Mapping[str, str] = {
     "table_id": "the id of a table",
     "game_id": "the id of a game",
     "dispute_id": "the id of a dispute",
+    "token_id": "the id of a token, which is no secret",
     "seq": "the seq of an event",
     "card": "the code of a card; the `/` of a further deck is not escaped, as in `7c/2`",
     "level": "the level of the tile, from 0, or `entries`",
@@ -468,11 +513,6 @@ _PATH_PARAMETERS: Mapping[str, str] = {
 _SECRETS = frozenset({"token", "recovery", "invite"})
 """Fields of answers that are never compressed."""
 
-_SECURITY: Mapping[Token, list[dict[str, list[str]]]] = {
-    Token.NEEDED: [{"bearer": []}],
-    Token.USED: [{"bearer": []}, {}],
-    Token.IGNORED: [],
-}
 _STRING = {"type": "string"}
 HEADERS: Mapping[str, Mapping[str, Any]] = {
     "ETag": {
@@ -494,12 +534,15 @@ HEADERS: Mapping[str, Mapping[str, Any]] = {
     },
     "RateLimit-Policy": {
         "description": "the limits that counted the request: `q` requests in `w` seconds",
-        "schema": {"type": "string", "examples": ['"address";q=120000;w=60, "token";q=12000;w=60']},
+        "schema": {
+            "type": "string",
+            "examples": ['"address";q=120000;w=60, "player";q=12000;w=60'],
+        },
     },
     "RateLimit": {
         "description": "of each limit the requests that are left, `r`, until it starts again "
         "after `t` seconds",
-        "schema": {"type": "string", "examples": ['"address";r=119999;t=60, "token";r=0;t=8']},
+        "schema": {"type": "string", "examples": ['"address";r=119999;t=60, "player";r=0;t=8']},
     },
     "WWW-Authenticate": {
         "description": "the scheme of the token: Bearer",

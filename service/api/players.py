@@ -17,14 +17,14 @@ from schemas.players import (
     RegistrationSchema,
     TokenSchema,
 )
+from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private, shared
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.application.tokens import TokenRequest
 
-players = blueprint(
-    "players", __name__, "Players: registration, profiles, tokens and recovery codes."
-)
+players = blueprint("players", __name__, "Players: registration, profiles and recovery codes.")
 
 
 @operation(
@@ -66,6 +66,7 @@ def me(call: Call) -> Response:
     body=NameChangeSchema,
     answer=OwnPlayerSchema,
     token=Token.NEEDED,
+    scope=Scope.ACCOUNT,
 )
 def rename(call: Call) -> Response:
     """
@@ -101,15 +102,18 @@ def player(_call: Call, player_id: UUID) -> Response:
     answer=TokenSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.ACCOUNT,
     repeats=Repeats.REFUSED,
 )
 def rotate(call: Call) -> Response:
     """
-    Issue a new token for the caller; the old one expires.
+    Replace the token of the request; deprecated: use `POST /v1/players/me/tokens`.
 
-    Use it if the token may be known to others. The recovery code stays valid.
+    The new token has the same name, scopes and end. The other tokens and the recovery code stay
+    valid.
     """
-    return private(json_response({"token": services().players.rotate(call.token)}, 201))
+    issued = services().tokens.issue(call.token, TokenRequest(name=None, replaces=True))
+    return private(json_response({"token": issued["token"]}, 201))
 
 
 @operation(
@@ -120,6 +124,7 @@ def rotate(call: Call) -> Response:
     answer=RecoveryCodeSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.ACCOUNT,
     repeats=Repeats.REFUSED,
 )
 def renew_recovery(call: Call) -> Response:
@@ -145,7 +150,7 @@ def renew_recovery(call: Call) -> Response:
 )
 def recover(call: Call) -> Response:
     """
-    Issue a new token for a recovery code, which stays valid; the old token expires.
+    Issue a token with all scopes for a recovery code, which stays valid; all earlier tokens end.
 
     This is the only way back to an account whose token is lost. The attempts of an address are
     limited (`x-limits`).
@@ -161,6 +166,7 @@ def recover(call: Call) -> Response:
     answer=None,
     status=204,
     token=Token.NEEDED,
+    scope=Scope.ACCOUNT,
     refuses=("hand-running",),
 )
 def erase(call: Call) -> Response:

@@ -54,12 +54,19 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "unauthorized": _type(
         HTTPStatus.UNAUTHORIZED,
         "A valid token is required",
-        "Send `Authorization: Bearer <token>`. A token expires when a new one is issued.",
+        "Send `Authorization: Bearer <token>`. A token ends when it is deleted or replaced, at its "
+        "own end, and with all others when the recovery code is used.",
     ),
     "forbidden": _type(
         HTTPStatus.FORBIDDEN,
         "This is not permitted",
         "The token is valid, but this player has no permission. `detail` names the condition.",
+    ),
+    "missing-scope": _type(
+        HTTPStatus.FORBIDDEN,
+        "The token does not permit this",
+        "`scope` is the scope that the operation needs and the token lacks. `GET /v1/token` shows "
+        "the scopes of a token; one with the scope `account` issues others.",
     ),
     "not-seated": _type(
         HTTPStatus.FORBIDDEN,

@@ -14,6 +14,7 @@ from schemas.rulesets import (
     RulesetSchema,
 )
 from schemas.strict_fields import PageQuery
+from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import shared
 from service.api.conventions.idempotency import change_response
@@ -79,6 +80,7 @@ def list_rulesets(call: Call) -> Response:
     answer=RulesetSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
     refuses=("ruleset-refused", "limit-reached"),
     location="/v1/rulesets/{id}",

@@ -19,6 +19,7 @@ from schemas.tables import (
     TableSchema,
     TablesQuery,
 )
+from schemas.tokens import Scope
 from service.api.context import context, required, services
 from service.api.conventions.caching import private
 from service.api.conventions.etags import expected_versions, versioned
@@ -50,6 +51,7 @@ TABLE = "/tables/<uuid:table_id>"
     answer=OpenedTableSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
     refuses=("cannot-deal", "ruleset-refused", "limit-reached"),
     location="/v1/tables/{id}",
@@ -148,6 +150,7 @@ def table(call: Call, table_id: UUID) -> Response:
     answer=TableSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
     refuses=("not-found", "seat-taken", "hand-running", "forbidden", "limit-reached"),
     headers=(InviteHeaders,),
@@ -181,6 +184,7 @@ def sit(call: Call, table_id: UUID) -> Response:
     body=SeatChangeSchema,
     answer=TableSchema,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     refuses=("not-found", "not-seated", "hand-running", "bad-signature"),
     headers=(InviteHeaders,),
     tagged=True,
@@ -226,6 +230,7 @@ def key_changes(call: Call, table_id: UUID) -> Response:
     answer=None,
     status=204,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     refuses=("not-found", "not-seated", "hand-running"),
     headers=(InviteHeaders,),
 )
@@ -246,6 +251,7 @@ def leave(call: Call, table_id: UUID) -> Response:
     answer=None,
     status=204,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     refuses=("not-found", "forbidden", "stale-version", "hand-running"),
     headers=(InviteHeaders, MatchHeaders),
 )
@@ -267,6 +273,7 @@ def close(call: Call, table_id: UUID) -> Response:
     answer=DealtSchema,
     status=201,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
     refuses=(
         *("not-found", "not-seated", "hand-running", "table-not-full", "forbidden"),

@@ -10,15 +10,17 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from schemas.tokens import ALL_SCOPES
 from service.application.games.entry import GameEntry
 from service.domain.commands import Seat
 
 
 class RegisteredPlayer(Struct, frozen=True, kw_only=True):
-    """A registered person."""
+    """A registered person, with the scopes of the token of the request."""
 
     id: UUID
     name: str
+    scopes: frozenset[str] = ALL_SCOPES
 
 
 class ReadOnce(Protocol):

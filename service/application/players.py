@@ -11,7 +11,7 @@ from uuid import UUID
 from service.application.calls import RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
-from service.application.ports import World
+from service.application.ports import Notifier, World
 from service.application.tables.tables import Tables
 from service.shx.canonical import format_time
 from service.store.directory import Directory
@@ -29,6 +29,7 @@ class Players:
     tables: Tables
     names: Names
     world: World
+    notifier: Notifier
     # Stores the ends of periods in the disputes of a player.
     settle_disputes: Callable[[UUID], None] = lambda _player: None
 
@@ -84,18 +85,17 @@ class Players:
             },
         }
 
-    def rotate(self, token: str) -> str:
-        """Return a new token for a token, which expires at once; raises Refusal `unauthorized`."""
-        new = token_urlsafe(TOKEN_BYTES)
-        if not self.directory.renew_token(token, digest(new)):
-            raise _gone()
-        return new
-
     def recover(self, recovery: str) -> str:
-        """Return a new token for a recovery code; raises Refusal `unauthorized`."""
+        """
+        Return a new token with all scopes for a recovery code; all earlier ones end.
+
+        Raises Refusal `unauthorized`.
+        """
         token = token_urlsafe(TOKEN_BYTES)
-        if self.directory.recover(recovery, digest(token)) is None:
+        player = self.directory.recover(recovery, digest(token))
+        if player is None:
             raise Refusal("unauthorized", "unknown recovery code")
+        self.notifier.player_changed(player)
         return token
 
     def rename(self, player: RegisteredPlayer, token: str, name: str) -> dict[str, Any]:
@@ -144,6 +144,7 @@ class Players:
             raise _hand_running() from None
         self._leave_tables(player)  # joined meanwhile; from now on the player can join none
         self.names.forget(player.id)
+        self.notifier.player_changed(player.id)
 
     def _leave_tables(self, player: RegisteredPlayer) -> None:
         for table in self.directory.tables_of(player.id):

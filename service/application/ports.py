@@ -63,6 +63,9 @@ class Notifier(Protocol):
     def table_moved(self, table: UUID, version: int) -> None:
         """Notify live readers that a table has changed."""
 
+    def player_changed(self, player: UUID) -> None:
+        """Notify the streams of a player that its tokens, or what concerns it, have changed."""
+
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Enqueue a job that makes the moves due in a game at `version`; `searches` as in Turns."""
 
@@ -77,6 +80,9 @@ class NoNotifier:
         """Do nothing."""
 
     def table_moved(self, table: UUID, version: int) -> None:
+        """Do nothing."""
+
+    def player_changed(self, player: UUID) -> None:
         """Do nothing."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:

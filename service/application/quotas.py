@@ -26,6 +26,9 @@ MAX_GAMES = 200
 MAX_RULESETS = 50
 """Maximum number of custom rulesets of one player."""
 
+MAX_TOKENS = 50
+"""Maximum number of tokens of one player."""
+
 MAX_DISPUTES = 20
 """Maximum number of disputes of one accuser that are not final."""
 
@@ -41,6 +44,7 @@ _DETAILS = {
     QuotaKind.TABLES: "you host {most} open tables, the maximum: close one first",
     QuotaKind.GAMES: "you play in {most} running hands, the maximum: finish one first",
     QuotaKind.RULESETS: "you have {most} rulesets of your own, the maximum: use one of them",
+    QuotaKind.TOKENS: "you have {most} tokens, the maximum: end one of them first",
     QuotaKind.DISPUTES: "you have {most} open disputes, the maximum: wait for a final ruling",
     QuotaKind.NEW_DISPUTES: "you have opened {most} disputes within a day, the maximum",
     QuotaKind.ANSWERS: "the answers to your idempotency keys have {most} bytes, the maximum",
@@ -95,6 +99,7 @@ def maxima() -> dict[QuotaKind, int]:
         QuotaKind.TABLES: MAX_TABLES,
         QuotaKind.GAMES: MAX_GAMES,
         QuotaKind.RULESETS: MAX_RULESETS,
+        QuotaKind.TOKENS: MAX_TOKENS,
         QuotaKind.DISPUTES: MAX_DISPUTES,
         QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
         QuotaKind.ANSWERS: MAX_ANSWER_BYTES,

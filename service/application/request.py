@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
@@ -11,7 +13,8 @@ from service.application.games.cache import GameCache, Names
 from service.application.games.entry import GameEntry
 from service.application.idempotency import Answers
 from service.runtime.recent import Recent
-from service.store.lookups import Lookup, LookupResult, Lookups
+from service.store.events import StoreError
+from service.store.lookups import FoundPlayer, Lookup, LookupResult, Lookups
 
 KNOWN_TOKENS: Final = 10_000
 """Maximum number of tokens whose player one process caches; each takes 300 bytes."""
@@ -28,12 +31,14 @@ class RequestReads:
         answers: Answers,
         *,
         defers: bool,
+        note_use: Callable[[bytes], None],
     ) -> None:
         self.lookups = lookups
         self.game_cache = game_cache
         self.names = names
         self.answers = answers
         self.defers = defers  # whether the store checks the token of a commit
+        self._note_use = note_use  # of a token, by its hash
         self._players = Recent[bytes, RegisteredPlayer](KNOWN_TOKENS)
 
     def begin(self, token: str | None, game: UUID | None) -> RequestRead:
@@ -54,6 +59,11 @@ class RequestReads:
             self._players.forget(token)
         else:
             self._players.keep(token, player)
+
+    def note_use(self, token: bytes) -> None:
+        """Store the day of the use of a token; a database that refuses it stops no request."""
+        with suppress(StoreError):
+            self._note_use(token)
 
 
 _NOTHING: Final = LookupResult()
@@ -113,10 +123,12 @@ class RequestRead:
         if self.token is None:
             return
         found = self._found.player
-        self.player = None if found is None else RegisteredPlayer(id=found.id, name=found.name)
+        self.player = None if found is None else _player_of(found)
         self._reads.remember(self.token, self.player)
-        if self.player is None:
+        if found is None:
             raise Refusal("unauthorized", "unknown or expired token")
+        if found.is_first_use:
+            self._reads.note_use(self.token)
 
     def first_answer(self) -> Answered | None:
         """
@@ -154,3 +166,7 @@ class RequestRead:
             self.confirm()
         self._taken = True
         return self.entry(game)
+
+
+def _player_of(found: FoundPlayer) -> RegisteredPlayer:
+    return RegisteredPlayer(id=found.id, name=found.name, scopes=found.scopes)

@@ -254,8 +254,8 @@ body_seconds | | seconds | Time limit for receiving a body, plus one second for 
 max_body_bytes | | bytes | Largest JSON body of any operation; most accept 32 KiB at most
 max_bundle_bytes | | bytes | Largest bundle uploaded to `/v1/verify`
 verify_seconds | | seconds | Time limit for verifying an uploaded bundle
-rate_limits | | on or off | Whether calls are limited by token and by address
-calls_per_token | | calls a minute | Calls with one token, counted by each process
+rate_limits | | on or off | Whether calls are limited by player and by address
+calls_per_token | | calls a minute | Calls of one player with any token, counted by each process
 calls_per_address | | calls a minute | Calls from one IP address, counted by each process
 = Retention
 idle_days | | days; 0: never | Idle time after which a game that waits for a person is closed

@@ -27,6 +27,7 @@ from service.store.events import (
     QuotaKind,
     StoreError,
     StoreUnavailable,
+    TokenEnded,
 )
 
 Row = TypeVar("Row")
@@ -369,13 +370,16 @@ class Repository:
         """
         Return the result of the function behind the query `name`.
 
-        Raises PlayerErased, HandRunning, QuotaFull, StoreUnavailable, or another StoreError.
+        Raises PlayerErased, TokenEnded, HandRunning, QuotaFull, StoreUnavailable, or another
+        StoreError.
         """
         try:
             return self._database.change(name, *values)[0][0]
         except psycopg.Error as error:
             if error.sqlstate == "SH401":
                 raise PlayerErased("a player has been erased") from error
+            if error.sqlstate == "SH403":
+                raise TokenEnded("the token has ended, or may not do this") from error
             if error.sqlstate == "SH423":
                 raise HandRunning("a hand is being played") from error
             if error.sqlstate == "SH429":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +21,19 @@ class StoredPlayer:
     name: str | None  # None once erased
     created_at: datetime
     erased_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredToken:
+    """A token of a player, without its secret."""
+
+    id: UUID
+    player: UUID
+    name: str
+    scopes: tuple[str, ...]
+    created_at: datetime
+    ends_at: datetime | None
+    used_on: date | None  # day of the last use in UTC, None before the first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +71,13 @@ class PlayerRepository(Repository):
     Players: their tokens, their records and their rulesets.
 
     What a player does to the own account takes the token or code itself, which the database hashes:
-    a connection of the service alone cannot do it (sql/functions/renew_token.sql).
+    a connection of the service alone cannot do it (sql/functions/player_of_issuer.sql).
     """
 
     def create_player(
         self, *, player: UUID, name: str, token_hash: bytes, recovery_hash: bytes, at: datetime
     ) -> None:
-        """Add a new player."""
+        """Add a new player, with a token that has all scopes."""
         self._write("create_player", player, name, token_hash, recovery_hash, at)
 
     def player(self, player: UUID) -> StoredPlayer | None:
@@ -75,12 +88,42 @@ class PlayerRepository(Repository):
         """Return the player with this token; None if no player has it."""
         return self._first(_player, "player_by_token", token_hash)
 
-    def renew_token(self, token: str, new_hash: bytes) -> bool:
-        """Replace a token; return whether it was valid."""
-        return self._write("renew_token", token, new_hash) is not None
+    def token(self, token_hash: bytes) -> StoredToken | None:
+        """Return the token with this hash; None if it is unknown or has ended."""
+        return self._first(_token, "token_by_hash", token_hash)
+
+    def tokens_of(self, player: UUID) -> Sequence[StoredToken]:
+        """Return the tokens of a player that have not ended, newest first."""
+        return [_token(row) for row in self._database.fetch("tokens_of", player)]
+
+    def issue_token(
+        self, issuer: str, token: StoredToken, token_hash: bytes, *, replaces: bool, most: int
+    ) -> None:
+        """
+        Add a token for the player of the issuing one, which ends if `replaces` is true.
+
+        `issuer` is the token itself. Raises TokenEnded if it has ended, lacks the scope `account`,
+        or if the new token would exceed it in scopes or in time; QuotaFull if the player has
+        `most` tokens already.
+        """
+        values = token.id, token_hash, token.name, list(token.scopes), token.created_at
+        self._write("issue_token", issuer, *values, token.ends_at, replaces, most)
+
+    def end_token(self, caller: str, token: UUID) -> bool:
+        """
+        End a token of the caller's player; return whether the player has such a token.
+
+        `caller` is the token of the request itself. Raises TokenEnded if it has ended or lacks the
+        scope `account`.
+        """
+        return bool(self._write("end_token", caller, token))
+
+    def note_token_use(self, token_hash: bytes) -> None:
+        """Store today as the day of the last use of a token."""
+        self._write("note_token_use", token_hash)
 
     def recover(self, code: str, new_hash: bytes) -> UUID | None:
-        """Replace the token of the player with a recovery code; return the id or None."""
+        """End all tokens of the player with a recovery code, and add one; return the id or None."""
         found = self._write("recover_account", code, new_hash)
         return found if isinstance(found, UUID) else None
 
@@ -99,14 +142,6 @@ class PlayerRepository(Repository):
         Raises HandRunning, and deletes nothing, while the player sits in a running hand.
         """
         return self._write("erase_by_token", token, at) is not None
-
-    def revoke_token(self, player: UUID, token_hash: bytes) -> bool:
-        """
-        Replace the token of any player; return whether the player exists and is not erased.
-
-        Only for the owner of the database, as is `erase_player`.
-        """
-        return bool(self._write("rotate_token", player, token_hash))
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         """Erase any player, as `erase` does; return whether there was something to delete."""
@@ -181,6 +216,19 @@ class Directory(PlayerRepository, GameRepository, DisputeRepository):
 
 def _player(row: tuple[Any, ...]) -> StoredPlayer:
     return StoredPlayer(id=row[0], name=row[1], created_at=row[2], erased_at=row[3])
+
+
+def _token(row: tuple[Any, ...]) -> StoredToken:
+    identity, player, name, scopes, created_at, ends_at, used_on = row
+    return StoredToken(
+        id=identity,
+        player=player,
+        name=name,
+        scopes=tuple(scopes),
+        created_at=created_at,
+        ends_at=ends_at,
+        used_on=used_on,
+    )
 
 
 def _ruleset(row: tuple[Any, ...]) -> CustomRuleset:

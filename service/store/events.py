@@ -64,6 +64,7 @@ class QuotaKind(StrEnum):
     TABLES = "tables"  # hosted and not closed
     GAMES = "games"  # running, with a seat of the player's
     RULESETS = "rulesets"  # of the player's own
+    TOKENS = "tokens"  # of the player, and not ended
     DISPUTES = "disputes"  # opened by the player and not final
     NEW_DISPUTES = "new_disputes"  # opened by the player since a time
     ANSWERS = "answers"  # bytes of stored answers to requests of the player

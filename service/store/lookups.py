@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any, Protocol
 from uuid import UUID
@@ -47,6 +47,9 @@ class FoundPlayer(Struct, frozen=True, kw_only=True):
 
     id: UUID
     name: str
+    token: UUID | None = None  # id of the token
+    scopes: frozenset[str] = frozenset()  # of the token
+    is_first_use: bool = False  # of the token today
 
 
 class GameMetadata(Struct, frozen=True, kw_only=True):
@@ -113,16 +116,17 @@ class PostgresLookups:
             list(lookup.names),
             lookup.metadata,
         )
-        log = None if lookup.game is None else self._slice(lookup.game, row[4:8], lookup.after)
+        caller, row = row[:5], row[5:]
+        log = None if lookup.game is None else self._slice(lookup.game, row[2:6], lookup.after)
         metadata = _metadata(lookup.game, row) if lookup.metadata else None
         names: dict[UUID, str | None] = dict.fromkeys(lookup.names)
-        names |= {UUID(player): name for player, name in (row[9] or {}).items()}
-        names |= {UUID(player): name for player, name in row[16] or () if player is not None}
+        names |= {UUID(player): name for player, name in (row[7] or {}).items()}
+        names |= {UUID(player): name for player, name in row[14] or () if player is not None}
         return LookupResult(
-            player=None if row[0] is None else FoundPlayer(id=row[0], name=row[1] or ""),
-            answer=_answer(lookup, row),
+            player=_player(caller),
+            answer=_answer(lookup, caller[0], row),
             log=log,
-            back=frozenset(row[8] or ()),
+            back=frozenset(row[6] or ()),
             metadata=metadata,
             names=names,
         )
@@ -132,9 +136,9 @@ class PostgresLookups:
         rows = self._database.fetch("look_up_game", token, game, after)
         if not rows:
             return None
-        [(player, name, kind, version, head, back, lines)] = rows
+        [(*caller, kind, version, head, back, lines)] = rows
         return LookupResult(
-            player=None if player is None else FoundPlayer(id=player, name=name or ""),
+            player=_player(caller),
             log=self._slice(game, (kind, version, head, lines or ()), after),
             back=frozenset(back or ()),
         )
@@ -161,16 +165,29 @@ class PostgresLookups:
         )
 
 
-def _answer(lookup: Lookup, row: Sequence[Any]) -> StoredAnswer | None:
-    if lookup.request_key is None or row[2] is None:
+def _player(caller: Sequence[Any]) -> FoundPlayer | None:
+    player, name, token, scopes, is_first_use = caller
+    if player is None:
+        return None
+    return FoundPlayer(
+        id=player,
+        name=name or "",
+        token=token,
+        scopes=frozenset(scopes),
+        is_first_use=is_first_use,
+    )
+
+
+def _answer(lookup: Lookup, caller: UUID, row: Sequence[Any]) -> StoredAnswer | None:
+    if lookup.request_key is None or row[0] is None:
         return None
     return StoredAnswer(
-        caller=row[0], request_key=lookup.request_key, body_hash=row[2], sealed=row[3]
+        caller=caller, request_key=lookup.request_key, body_hash=row[0], sealed=row[1]
     )
 
 
 def _metadata(game: UUID | None, row: Sequence[Any]) -> GameMetadata | None:
-    key_id, ciphertext, table, host, public, invite_hash, seats, opened = row[10:18]
+    key_id, ciphertext, table, host, public, invite_hash, seats, opened = row[8:16]
     if game is None or table is None or seats is None or opened is None:
         return None
     secret = None
@@ -204,8 +221,7 @@ class SeparateLookups:
         """Return the data that the keys of a lookup select."""
         player, answer, log, back, metadata = None, None, None, frozenset[int](), None
         if lookup.token is not None:
-            known = self._directory.player_by_token(lookup.token)
-            player = None if known is None else FoundPlayer(id=known.id, name=known.name or "")
+            player = self._player(lookup.token)
         if player is not None and lookup.request_key is not None:
             answer = self._store.answer(player.id, lookup.request_key)
         if lookup.game is not None:
@@ -228,6 +244,18 @@ class SeparateLookups:
         """Return a game's refused moves and its table's events with seq ≥ `after`."""
         return SealData(
             refused=self._directory.refusals(game), table=self._store.read(table, after=after)
+        )
+
+    def _player(self, token_hash: bytes) -> FoundPlayer | None:
+        token = self._directory.token(token_hash)
+        if token is None:
+            return None
+        return FoundPlayer(
+            id=token.player,
+            name=self._directory.names([token.player]).get(token.player, ""),
+            token=token.id,
+            scopes=frozenset(token.scopes),
+            is_first_use=token.used_on != datetime.now(UTC).date(),
         )
 
     def _metadata(self, game: UUID) -> GameMetadata | None:

@@ -68,6 +68,10 @@ class Owner:
         """Delete a player's note on an event; return whether there was one."""
         return bool(self._database.change("delete_note", game, author, seq)[0][0])
 
+    def end_tokens(self, player: UUID) -> bool:
+        """End all tokens of a player; return whether the player exists and is not erased."""
+        return bool(self._database.change("end_tokens", player)[0][0])
+
     def hold(self, game: UUID) -> LockedGame | None:
         """
         Lock a game until the transaction ends and return its state; None if it is unknown.

@@ -27,7 +27,9 @@ DECLARE
     append  jsonb;
 BEGIN
     IF command ->> 'token' IS NOT NULL AND NOT EXISTS (
-        SELECT FROM players p WHERE p.token_hash = decode(command ->> 'token', 'base64')
+        SELECT FROM tokens k
+        WHERE k.token_hash = decode(command ->> 'token', 'base64')
+            AND (k.ends_at IS NULL OR k.ends_at > now())
     ) THEN
         RAISE EXCEPTION 'the token is unknown or has expired' USING ERRCODE = 'SH403';
     END IF;

@@ -25,7 +25,10 @@ DECLARE
     named_prev  text     := prev_of(each_line[1], stream);
     present     integer;
 BEGIN
-    IF token IS NOT NULL AND NOT EXISTS (SELECT FROM players p WHERE p.token_hash = token) THEN
+    IF token IS NOT NULL AND NOT EXISTS (
+        SELECT FROM tokens k
+        WHERE k.token_hash = append_game_move.token AND (k.ends_at IS NULL OR k.ends_at > now())
+    ) THEN
         RETURN '{"refused": "SH403", "detail": null, "lines": null}';
     END IF;
 

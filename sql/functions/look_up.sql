@@ -4,6 +4,8 @@
 -- own; therefore events that `version` does not count are left out. Small statements instead of one
 -- join over all tables, whose plan would depend on which arguments are null.
 --
+-- Only for processes of earlier releases: remove after 2027-05-31.
+--
 -- Each argument may be null: then nothing is read for it. `beside` adds data that is not in the log
 -- of the game: its secret, table, players with their names, and the first event of the table.
 CREATE OR REPLACE FUNCTION look_up(

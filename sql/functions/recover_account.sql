@@ -1,10 +1,11 @@
--- recover_account: give the player with a recovery code a new token; returns the player or null.
+-- recover_account: end all tokens of the player with a recovery code, and add one with all scopes;
+-- returns the player or null.
 --
--- Takes the code itself, for the reason in renew_token.
+-- Takes the code itself, for the reason in player_of_issuer.
 CREATE OR REPLACE FUNCTION recover_account(code text, new_hash bytea) RETURNS uuid
-LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
-    UPDATE players p SET token_hash = new_hash
-    WHERE p.recovery_hash = sha256(convert_to(code, 'UTF8'))
-    RETURNING p.player_id
+BEGIN
+    RETURN recover_player(sha256(convert_to(code, 'UTF8')), new_hash);
+END
 $$;

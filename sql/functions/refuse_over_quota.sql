@@ -3,7 +3,7 @@
 -- Called in the transaction that adds one more. The player's row is locked first, so of two
 -- concurrent writes the second counts the first. The lock does not conflict with hold_players.
 --
---   [{player, kind: tables|games|rulesets|disputes|new_disputes|answers, most, since: null or time}]
+--   [{player, kind: tables|games|rulesets|tokens|disputes|new_disputes|answers, most, since: null or time}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -36,6 +36,8 @@ BEGIN
                 );
             WHEN 'rulesets' THEN
                 taken := (SELECT count(*) FROM rulesets_custom r WHERE r.owner = quota.player);
+            WHEN 'tokens' THEN
+                taken := (SELECT count(*) FROM tokens k WHERE k.player_id = quota.player);
             WHEN 'answers' THEN  -- bytes of those that are not rebuilt from the log
                 taken := (
                     SELECT sum(octet_length(a.sealed)) FROM answers a

@@ -4,7 +4,9 @@
 -- One row for a known game; player_id is null for an unknown token. A part of look_up in one
 -- statement, whose plan does not depend on its arguments: it takes half the time.
 SELECT
-    p.player_id, p.name, s.kind, s.version, s.head, g.back,
+    p.player_id, p.name, k.token_id, k.scopes,
+    k.used_on IS DISTINCT FROM (now() AT TIME ZONE 'UTC')::date AS is_first_use,
+    s.kind, s.version, s.head, g.back,
     CASE WHEN s.version > $3::integer THEN
         ARRAY(
             SELECT e.line FROM events e
@@ -14,5 +16,6 @@ SELECT
     END AS lines
 FROM streams s
 LEFT JOIN games g ON g.game_id = s.stream_id
-LEFT JOIN players p ON p.token_hash = $1::bytea
+LEFT JOIN tokens k ON k.token_hash = $1::bytea AND (k.ends_at IS NULL OR k.ends_at > now())
+LEFT JOIN players p ON p.player_id = k.player_id
 WHERE s.stream_id = $2::uuid

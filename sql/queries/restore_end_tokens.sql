@@ -1,8 +1,11 @@
--- restore_end_tokens: invalidate the tokens of all players; returns the number of players.
+-- restore_end_tokens: end the tokens of all players; returns the number of players.
 --
--- Each hash is replaced by a random one. Recovery codes remain valid: with them players get new
--- tokens.
-WITH done AS (
+-- The hash that earlier releases know is replaced by a random one. Recovery codes remain valid: with
+-- them players get new tokens.
+WITH ended AS (
+    DELETE FROM tokens
+),
+done AS (
     UPDATE players p
     SET token_hash = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))
     WHERE p.erased_at IS NULL

@@ -10,6 +10,9 @@ WITH erasures AS (
 deleted_answers AS (
     DELETE FROM answers a USING erasures e WHERE a.caller = e.player_id
 ),
+deleted_tokens AS (
+    DELETE FROM tokens k USING erasures e WHERE k.player_id = e.player_id
+),
 deleted_texts AS (
     UPDATE dispute_texts t SET words = NULL, salt = NULL
     FROM erasures e

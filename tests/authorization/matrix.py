@@ -89,6 +89,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/players": {"name": "Eve"},
     "PATCH /v1/players/me": {"name": "Eva"},
     "POST /v1/players/me/token": {},
+    "POST /v1/players/me/tokens": {"name": "bot", "scopes": ["read"]},
     "POST /v1/players/me/recovery": {},
     "POST /v1/players/recover": {"recovery": NEVER_ISSUED},
     "POST /v1/rulesets": {"name": "x", "base": "leeds", "changes": {"no_such_setting": 1}},
@@ -121,6 +122,7 @@ REQUIRED_QUERIES: dict[str, str] = {
 """Queries that a call requires; sent if the row names no query."""
 
 ANYWHERE = {
+    "token_id": "00000000-0000-4000-8000-000000000000",
     "ruleset_id": "leeds",
     "seq": "1",
     "card": "Th",

@@ -27,6 +27,7 @@ _ERASURE = "DELETE /v1/players/me"
 _WITHOUT_EFFECT = {
     *("POST /v1/players", "POST /v1/tables", "POST /v1/verify"),
     *("PATCH /v1/players/me", "POST /v1/players/me/recovery", _RENEWAL),
+    "POST /v1/players/me/tokens",
     *("POST /v1/disputes/{dispute_id}/statements", "POST /v1/games/{game_id}/back"),
 }
 """Calls that do not change the answers to other calls: the scene can be used again after them."""

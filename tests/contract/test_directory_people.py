@@ -129,14 +129,6 @@ def test_two_players_cannot_have_the_same_token(directory: Directory) -> None:
         )
 
 
-def test_a_new_token_ends_the_old_one(directory: Directory) -> None:
-    ann = register(directory)
-    assert directory.renew_token(token_of(ann), b"new")
-    assert directory.player_by_token(digest(token_of(ann))) is None
-    assert directory.player_by_token(b"new") == directory.player(ann)
-    assert not directory.renew_token(token_of(ann), b"other")
-
-
 def test_a_recovery_code_can_be_used_more_than_once(directory: Directory) -> None:
     ann = register(directory)
     for token in (b"second", b"third"):
@@ -168,7 +160,6 @@ def test_only_the_id_of_an_erased_player_remains(stores: Stores) -> None:
     assert (found.name, found.erased_at) == (None, THEN)
     assert directory.player_by_token(digest(token_of(ann))) is None
     assert directory.recover(code_of(ann), b"new") is None
-    assert not directory.renew_token(token_of(ann), b"new")
     assert not directory.rename(token_of(ann), "Anna")
     assert not directory.renew_recovery(token_of(ann), b"new")
     assert not directory.names([ann])

@@ -21,7 +21,8 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 NOT_ALLOWED = "42501"
 LOG_TABLES = ("log_leaves", "log_hashes", "log_heads", "log_cosignatures")
 TABLES = (
-    *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "games"),
+    *("streams", "events", "archived", "secrets", "answers", "outbox", "players", "tokens"),
+    "games",
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
     *("notes", "shuffled_decks", "blind_choices", "trail"),
@@ -96,6 +97,9 @@ def test_other_statements_are_refused_to_the_role_of_the_service(service: Connec
         "SELECT set_name(gen_random_uuid(), 'Ann')",
         "SELECT erase_player(gen_random_uuid(), now())",
         "SELECT record_refusal(gen_random_uuid(), now(), 0, '1', 'x')",
+        "SELECT end_tokens(gen_random_uuid())",
+        "SELECT add_token(gen_random_uuid(), '', gen_random_uuid(), '', NULL, now(), NULL)",
+        "SELECT player_of_issuer('')",
         "SELECT append_stream('{}')",
         "SELECT open_stream(gen_random_uuid(), 'game', 1, sha256(''))",
         "SELECT keep_answer('{}')",
@@ -129,8 +133,8 @@ def test_a_connection_of_the_service_does_not_take_over_an_account(
         " AND has_function_privilege(p.oid, 'EXECUTE')"
     ).fetchall()
     names = {name for name, _ in signatures}
-    assert {"renew_token", "recover_account", "renew_recovery", "rename_by_token"} <= names
-    for name in ("renew_token", "recover_account", "renew_recovery"):
+    assert {"end_token", "recover_account", "renew_recovery", "rename_by_token"} <= names
+    for name in ("recover_account", "renew_recovery"):
         for known in (*row, *(f"\\x{one}" for one in row)):
             assert service.execute(
                 f"SELECT {name}(%s, sha256('stolen'))".encode(), (known,)
@@ -186,6 +190,24 @@ def test_the_players_of_a_game_never_change(database_url: str) -> None:
 
 def test_the_role_of_the_service_cannot_read_the_operator_log(service: Connection) -> None:
     assert refused(service, "SELECT * FROM trail")
+
+
+def test_the_role_of_the_service_issues_and_ends_no_token_with_a_hash(service: Connection) -> None:
+    """It can read the hash of every token; the functions take the token itself."""
+    player = uuid4()
+    service.execute("SELECT create_player(%s, 'Ann', sha256('secret'), 'r', now())", (player,))
+    read = "SELECT encode(token_hash, %s), token_id FROM tokens WHERE player_id = %s"
+    for form in ("hex", "base64", "escape"):
+        found = service.execute(read, (form, player)).fetchone()
+        assert found is not None
+        hashed, identity = found
+        values = "gen_random_uuid(), 'x', 'x', '{read}', now(), NULL, true, 9"
+        issue = f"SELECT issue_token(%s, {values})"
+        with pytest.raises(psycopg.Error, match="lacks a scope"):
+            service.execute(issue, (hashed,))
+        with pytest.raises(psycopg.Error, match="lacks a scope"):
+            service.execute("SELECT end_token(%s, %s)", (hashed, identity))
+    assert service.execute("SELECT end_token('secret', %s)", (identity,)).fetchone() == (True,)
 
 
 def test_a_temporary_table_cannot_shadow_a_table_for_the_functions(service: Connection) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,12 +12,27 @@ from uuid import UUID, uuid4
 
 import orjson
 
+from schemas.tokens import Scope
 from service.application.calls import digest
 from service.shx.canonical import parse_time
 from service.store.database import as_json
-from service.store.directory import CustomRuleset, Directory, Erasure, Standing, StoredPlayer
+from service.store.directory import (
+    CustomRuleset,
+    Directory,
+    Erasure,
+    Standing,
+    StoredPlayer,
+    StoredToken,
+)
 from service.store.disputes import DisputeRow, StatisticsInput
-from service.store.events import PlayerErased, QuotaFull, QuotaKind, StoreError, StreamKind
+from service.store.events import (
+    PlayerErased,
+    QuotaFull,
+    QuotaKind,
+    StoreError,
+    StreamKind,
+    TokenEnded,
+)
 from service.store.games import (
     MAX_READINGS,
     READ_AGAIN,
@@ -39,10 +54,9 @@ from tests.memory.events import MemoryStore
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Person:
-    """A player with the hashes of the token and of the recovery code."""
+    """A player with the hash of the recovery code."""
 
     player: StoredPlayer
-    token_hash: bytes | None
     recovery_hash: bytes | None
 
 
@@ -52,6 +66,7 @@ class MemoryPlayers:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
         self._people: dict[UUID, _Person] = {}
+        self._tokens: dict[bytes, StoredToken] = {}
         self._people_lock = threading.Lock()
 
     def create_player(
@@ -59,51 +74,89 @@ class MemoryPlayers:
     ) -> None:
         person = _Person(
             player=StoredPlayer(id=player, name=name, created_at=at, erased_at=None),
-            token_hash=token_hash,
             recovery_hash=recovery_hash,
         )
         with self._people_lock:
-            taken = any(
-                p.token_hash == token_hash or p.recovery_hash == recovery_hash
-                for p in self._people.values()
-            )
-            if player in self._people or taken:
+            taken = any(p.recovery_hash == recovery_hash for p in self._people.values())
+            if player in self._people or taken or token_hash in self._tokens:
                 raise StoreError("a player's id, token and recovery code must be new")
             self._people[player] = person
+            self._tokens[token_hash] = _first_token(player, "registration", at)
 
     def player(self, player: UUID) -> StoredPlayer | None:
         found = self._people.get(player)
         return None if found is None else found.player
 
     def player_by_token(self, token_hash: bytes) -> StoredPlayer | None:
-        with self._people_lock:
-            return next(
-                (p.player for p in self._people.values() if p.token_hash == token_hash), None
-            )
+        token = self.token(token_hash)
+        return None if token is None else self._people[token.player].player
 
     def _player_of(self, token: str) -> UUID | None:
-        found = self.player_by_token(digest(token))
-        return None if found is None else found.id
+        found = self.token(digest(token))
+        return found.player if found is not None and "account" in found.scopes else None
 
-    def renew_token(self, token: str, new_hash: bytes) -> bool:
-        player = self._player_of(token)
-        return player is not None and self.revoke_token(player, new_hash)
+    def token(self, token_hash: bytes) -> StoredToken | None:
+        found = self._tokens.get(token_hash)
+        return None if found is None or _has_ended(found) else found
 
-    def revoke_token(self, player: UUID, token_hash: bytes) -> bool:
+    def tokens_of(self, player: UUID) -> Sequence[StoredToken]:
         with self._people_lock:
-            person = self._people.get(player)
-            if person is None or person.player.erased_at is not None:
-                return False
-            self._people[player] = replace(person, token_hash=token_hash)
-            return True
+            found = [t for t in self._tokens.values() if t.player == player and not _has_ended(t)]
+        return sorted(found, key=lambda token: (token.created_at, token.id), reverse=True)
+
+    def issue_token(
+        self, issuer: str, token: StoredToken, token_hash: bytes, *, replaces: bool, most: int
+    ) -> None:
+        own = self._issuer(issuer)
+        exceeds = own.ends_at is not None and (token.ends_at is None or token.ends_at > own.ends_at)
+        if exceeds or not set(token.scopes) <= set(own.scopes):
+            raise TokenEnded("the token would exceed its issuer")
+        taken = len(self.tokens_of(own.player)) - replaces
+        if taken >= most:
+            raise QuotaFull(QuotaKind.TOKENS)
+        with self._people_lock:
+            if token_hash in self._tokens:
+                raise StoreError("a token must be new")
+            if replaces:
+                del self._tokens[digest(issuer)]
+            self._tokens[token_hash] = replace(token, player=own.player)
+
+    def end_token(self, caller: str, token: UUID) -> bool:
+        own = self._issuer(caller)
+        with self._people_lock:
+            return self._drop(lambda one: one.player == own.player and one.id == token)
+
+    def note_token_use(self, token_hash: bytes) -> None:
+        with self._people_lock:
+            token = self._tokens.get(token_hash)
+            if token is not None:
+                self._tokens[token_hash] = replace(token, used_on=datetime.now(UTC).date())
 
     def recover(self, code: str, new_hash: bytes) -> UUID | None:
         with self._people_lock:
             for player, person in self._people.items():
                 if person.recovery_hash == digest(code):
-                    self._people[player] = replace(person, token_hash=new_hash)
+                    self._drop_all(player)
+                    now = datetime.now(UTC)
+                    self._tokens[new_hash] = _first_token(player, "recovery", now)
                     return player
         return None
+
+    def _issuer(self, token: str) -> StoredToken:
+        found = self.token(digest(token))
+        if found is None or "account" not in found.scopes:
+            raise TokenEnded("the token is unknown, has ended or lacks a scope")
+        return found
+
+    def _drop_all(self, player: UUID) -> None:
+        self._drop(lambda token: token.player == player)
+
+    def _drop(self, ends: Callable[[StoredToken], bool]) -> bool:
+        """Delete tokens; return whether there was one."""
+        ended = [token_hash for token_hash, token in self._tokens.items() if ends(token)]
+        for token_hash in ended:
+            del self._tokens[token_hash]
+        return bool(ended)
 
     def rename(self, token: str, name: str) -> bool:
         player = self._player_of(token)
@@ -134,7 +187,8 @@ class MemoryPlayers:
             if person is None or person.player.erased_at is not None:
                 return False
             erased = replace(person.player, name=None, erased_at=at)
-            self._people[player] = _Person(player=erased, token_hash=None, recovery_hash=None)
+            self._people[player] = _Person(player=erased, recovery_hash=None)
+            self._drop_all(player)
             return True
 
     def erased_players(self, *, since: datetime | None) -> Sequence[Erasure]:
@@ -172,6 +226,23 @@ class MemoryPlayers:
                 )
             )
         return tuple(seats)
+
+
+def _first_token(player: UUID, name: str, at: datetime) -> StoredToken:
+    """Return a token with all scopes, without an end."""
+    return StoredToken(
+        id=uuid4(),
+        player=player,
+        name=name,
+        scopes=tuple(Scope),
+        created_at=at,
+        ends_at=None,
+        used_on=None,
+    )
+
+
+def _has_ended(token: StoredToken) -> bool:
+    return token.ends_at is not None and token.ends_at <= datetime.now(UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -81,6 +81,9 @@ class Wakes:
     def table_moved(self, table: UUID, version: int) -> None:
         """Ignore changes of tables."""
 
+    def player_changed(self, player: UUID) -> None:
+        """Ignore changes of players."""
+
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Record a wake-up."""
         self.woken.append((game, version))

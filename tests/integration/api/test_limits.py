@@ -58,12 +58,12 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
         answers = [ada.get("/v1/players/me") for _ in range(3)]
         assert [answer.status_code for answer in answers] == [200, 200, 429]
         for number, answer in enumerate(answers):
-            policy = '"address";q=50;w=60, "token";q=2;w=60'
+            policy = '"address";q=50;w=60, "player";q=2;w=60'
             assert answer.headers["RateLimit-Policy"] == policy
             left = re.findall(r'"(\w+)";r=(\d+);t=(\d+)', answer.headers["RateLimit"])
             assert [(name, int(r)) for name, r, _ in left] == [
                 ("address", 48 - number),
-                ("token", max(0, 1 - number)),
+                ("player", max(0, 1 - number)),
             ]
             assert all(1 <= int(t) <= 60 for *_, t in left)
         registered = world.client.post("/v1/players", json={"name": "Bob"})
@@ -74,10 +74,10 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
         assert world.get("/v1/openapi.json").json["x-limits"].keys() == {"requests", "player"}
         with world.app.app_context():
             limits = published(context().settings)
-        assert {"policy": "token", "requests": 2, "seconds": 60} in limits["requests"]
+        assert {"policy": "player", "requests": 2, "seconds": 60} in limits["requests"]
         assert limits["player"] == {
-            "tables": 200, "games": 200, "rulesets": 50, "disputes": 20, "new_disputes": 10,
-            "answers": 32 << 20,
+            "tables": 200, "games": 200, "rulesets": 50, "tokens": 50, "disputes": 20,
+            "new_disputes": 10, "answers": 32 << 20,
         }
 
 
