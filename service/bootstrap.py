@@ -30,6 +30,7 @@ from service.application.games.uploads import Work, answer_here, within
 from service.application.games.what_if import WhatIf
 from service.application.handler import Handler
 from service.application.idempotency import Answers
+from service.application.notices import Notices
 from service.application.players import Players
 from service.application.ports import Doubt, NoNotifier, Notifier, RealWorld, World, no_doubt
 from service.application.request import RequestReads
@@ -167,6 +168,7 @@ class Services:
             handler=handler,
             keyring=keyring,
             world=self.world,
+            notifier=self.notifier,
         )
         self.dispute_jobs = DisputeJobs(
             handler=handler,
@@ -178,6 +180,7 @@ class Services:
             server_keys=lambda: verifiers_of(keyring.present, origin),
             witnesses=tuple(witness.verifier for witness in witnesses),
             world=self.world,
+            notifier=self.notifier,
         )
         opening = DisputeOpening(
             store=store,
@@ -236,6 +239,13 @@ class Services:
             settle_disputes=self.dispute_jobs.settle_about,
         )
         self.tokens = Tokens(directory=directory, world=self.world, notifier=self.notifier)
+        self.notices = Notices(
+            directory=directory,
+            game_cache=self.game_cache,
+            games=self.games,
+            files=files,
+            world=self.world,
+        )
         self.key_changes = KeyChanges(store, directory, access_log)
         self.entropy = EntropyCalls(self.moves)
         self.evidence = Evidence(

@@ -173,8 +173,12 @@ class RedisNotifier:
         self._call(lambda: self._publisher.send([("PUBLISH", channel("table", table), version)]))
 
     def player_changed(self, player: UUID) -> None:
-        """Publish to the streams of a player that its tokens, or what concerns it, changed."""
+        """Publish to the streams of a player that its tokens have changed."""
         self._call(lambda: self._publisher.send([("PUBLISH", channel("player", player), 0)]))
+
+    def dispute_moved(self, dispute: UUID) -> None:
+        """Publish to the streams of the sides and referees that a dispute has changed."""
+        self._call(lambda: self._publisher.send([("PUBLISH", channel("dispute", dispute), 0)]))
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """

@@ -31,7 +31,11 @@ class Relay:
         self._log = structlog.get_logger("relay")
 
     def pass_on(self) -> int:
-        """Remove rows from the outbox, publish each game's newest version; return the row count."""
+        """
+        Remove rows from the outbox, publish the newest versions; return the row count.
+
+        Readers listen to the id alone, so tables and disputes are published as games are.
+        """
         before = self._services.world.now() - OLDER_THAN
         rows = self._services.store.claim_outbox(topic=GAME_TOPIC, limit=BATCH, older_than=before)
         versions: dict[UUID, list[int]] = {}

@@ -14,9 +14,11 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 from werkzeug.routing import MapAdapter, Rule
 
 from service.api import docs, limits, observability, openapi, pages, problems
+from service.api.audience import Audience
 from service.api.audit import audit, statistics
 from service.api.bodies import Application as WsgiApplication
 from service.api.bodies import BodySlots, Environ, RequestBodies, StartResponse
+from service.api.call_threads import CallThreads
 from service.api.context import Context, install, services
 from service.api.conventions.compression import register_compression
 from service.api.conventions.registration import register_conventions
@@ -29,6 +31,7 @@ from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
 from service.api.notes import notes
 from service.api.openapi import make_api
+from service.api.own_stream import own_stream
 from service.api.parsing import caller_address, forwarded_address
 from service.api.players import players
 from service.api.rulesets import bots, rulesets
@@ -169,13 +172,16 @@ def _fresh(response: Response) -> Response:
 
 
 BLUEPRINTS = (
-    *(players, tokens, rulesets, bots, tables, games, events, stream, replay, evidence),
+    *(players, tokens, own_stream, rulesets, bots, tables, games, events, stream, replay, evidence),
     *(audit, notes, disputes, statistics, log),
 )
 
 
 MAX_VERIFICATIONS = 4
 """Concurrent verifications in a process; a large log takes seconds and about 400 MB."""
+
+DELIVERERS = 1
+"""Threads that read changed games for the players' own streams, for all readers together."""
 
 THREADS_BESIDE_STREAMS = 8
 """Threads of the stream process beyond its slots for waiting, to answer refusals at once."""
@@ -318,6 +324,9 @@ def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Cont
         settings=settings,
         waiting=waiting,
         streams=_stream_slots(settings, waiting.slots),
+        audience=Audience(
+            waiting, services.directory, services.game_cache, CallThreads(DELIVERERS)
+        ),
         uploads=Slots("verifications", MAX_VERIFICATIONS),
         long_games=LongGames(caller_address, rate_limits),
         rate_limits=rate_limits,

@@ -10,6 +10,7 @@ from typing import TypeVar
 from flask import Flask, Request
 
 from schemas.strict_fields import SEAT_OR_WORD
+from service.api.audience import Audience
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
 from service.api.parsing import path_of, present_app, present_request
@@ -32,6 +33,7 @@ class Context:
     settings: Settings
     waiting: Waiting
     streams: StreamSlots
+    audience: Audience
     uploads: Slots  # for the verification of uploaded evidence
     long_games: LongGames
     rate_limits: RateLimits

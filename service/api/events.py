@@ -5,14 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import orjson
-import structlog
 from flask import Response, request
-from msgspec.structs import replace
 
 from schemas.games import (
     AsQuery,
@@ -28,13 +25,29 @@ from service.api.context import Context, context, services
 from service.api.conventions.caching import immutable, private, shared
 from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN, SVG
 from service.api.conventions.responses import json_response, page, text_response
+from service.api.following import (
+    COMMENT_SECONDS,
+    FAULTS,
+    Called,
+    Following,
+    FrameBatch,
+    Pause,
+    Read,
+    Send,
+    Step,
+    Trace,
+    Wait,
+    next_step,
+    slot_for_stream,
+    stream_response,
+    streamed,
+)
 from service.api.operation import EVENT_ID, Call, InviteHeaders, ResumeHeaders, blueprint, operation
-from service.api.parsing import caller_address, malformed
+from service.api.parsing import malformed
 from service.application.calls import Caller
-from service.application.errors import Refusal, check_known
+from service.application.errors import check_known
 from service.application.games.entry import GameEntry
 from service.runtime import tracing
-from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
 
 events = blueprint("events", __name__, "The log of a game: stored events, openings and receipts.")
 
@@ -217,7 +230,6 @@ def _with_caching(call: Call, entry: GameEntry, response: Response) -> Response:
 
 stream = blueprint("stream", __name__, "A game's events as they happen.")
 
-COMMENT_SECONDS = 15.0
 SEALS = ("game_sealed", "game_aborted")
 """The types of the last event of a log."""
 
@@ -226,12 +238,6 @@ BATCH = 100
 
 MAX_TRACED = 32
 """Maximum number of events in a traced delivery; larger ones, to a late reader, are not traced."""
-
-FAULTS = (Refusal, QuotaFull, StoreUnavailable, StreamArchived)
-"""Errors that end an open stream; its reader reconnects, and is answered with the problem."""
-
-_log = structlog.get_logger("api")
-
 
 @operation(
     stream,
@@ -253,74 +259,14 @@ def follow(call: Call, game_id: UUID) -> Response:
     """
     parts = context()
     entry = parts.services.games.read(call.caller, game_id)
-    first, address = _first_seq(call.query["after"]), caller_address()
+    first = _first_seq(call.query["after"])
     check_known("game", entry.version, first)
     if entry.record.sealed and first == entry.version and _is_resumed():
         return private(Response(status=204))
     if request.method == "HEAD":
-        return _response(iter(()))
-    slot = parts.streams.acquire(address)
-    if slot is None:
-        raise Refusal(
-            "unavailable",
-            "too many streams at once: poll GET /v1/games/{id}/events instead",
-            retry_after=5,
-        )
-    follower = Follower(parts, call.caller, entry, first, slot)
-    hand_over: HandOver | None = request.environ.get(HAND_OVER)
-    if hand_over is not None:
-        hand_over.follower = follower
-        return _response(iter(()))
-    response = _response(follower.stream())
-    # The slot is released however the stream ends, even before the first byte.
-    response.call_on_close(follower.close)
-    return response
-
-
-HAND_OVER = "shithead.hand_over"
-"""The key in the WSGI environment under which the stream process offers to send the stream."""
-
-
-@dataclass(slots=True)
-class HandOver:
-    """Receives the follower of a stream from the call that opens it; the call then ends."""
-
-    follower: Follower | None = None
-
-
-class Send(NamedTuple):
-    """Send these frames to the reader."""
-
-    frames: Sequence[bytes]
-
-
-class Read(NamedTuple):
-    """Read the events from seq `after` on, and send the batch to the generator."""
-
-    after: int
-    ticket: int  # of the listener, taken before the read
-
-
-class Wait(NamedTuple):
-    """Wait for a notification later than the ticket."""
-
-    ticket: int
-    seconds: float
-
-
-class Trace(NamedTuple):
-    """Trace the earlier deliveries, which can take a while."""
-
-
-Step = Send | Read | Wait | Trace
-
-
-class FrameBatch(NamedTuple):
-    """Frames of consecutive events, and the version of the game when they were read."""
-
-    frames: tuple[bytes, ...]
-    version: int
-    has_seal: bool  # as the last event
+        return stream_response(iter(()))
+    slot = slot_for_stream("GET /v1/games/{id}/events")
+    return streamed(Follower(parts, call.caller, entry, first, slot))
 
 
 class _Delivery(NamedTuple):
@@ -332,46 +278,32 @@ class _Delivery(NamedTuple):
     until: int
 
 
-class Follower:
-    """
-    One client that follows a game's log; it holds one of the slots for waiting.
-
-    `steps` yields what to do, in order: send, read, wait, trace. In the API a thread carries the
-    steps out, in the stream process a coroutine.
-    """
+class Follower(Following):
+    """One client that follows a game's log."""
 
     def __init__(
         self, parts: Context, caller: Caller, entry: GameEntry, first: int, slot: str
     ) -> None:
+        super().__init__(parts, caller, slot)
         self.game = entry.record.identity
         self.public = entry.public
+        self._player = None if self._token is None else caller.player
+        self.topics = (self.game,) if self._player is None else (self.game, self._player)
+        self.names = {"game": str(self.game)}
         self._games = parts.services.games
         self._notifier = parts.services.notifier
-        self._waiting = parts.waiting
-        self._first_reads = parts.services.first_reads
-        self._token = None if caller.read is None else caller.read.token
-        path = caller.what()  # computed now, so that the stream does not keep the request
-        self._caller = replace(caller, read=None, what=lambda: path)
         self._first = first
         self._is_over = entry.record.sealed and first == entry.version
-        self._slots = parts.streams
-        self._slot = slot
         self._deliveries: list[_Delivery] = []  # not yet traced
-
-    def release(self) -> None:
-        """Release the slot, once."""
-        self._slots.release(self._slot)
-
-    def close(self) -> None:
-        """Release the slot, and trace the last deliveries."""
-        self.release()
-        self.trace()
 
     def steps(self) -> Generator[Step, Any, None]:
         """Yield the steps of the stream until the seal, or until the process stops."""
         yield Send((b"retry: 2000\n\n",))
         after, ended, comment = self._first, self._is_over, time.monotonic() + COMMENT_SECONDS
+        tokens = self._tokens_ticket()
         while not ended:
+            if tokens != (tokens := self._tokens_ticket()):
+                yield Called(self.check_token)
             ticket, since = self._waiting.ticket(self.game), time.time_ns()
             batch: FrameBatch = yield Read(after, ticket)
             events, version, ended = len(batch.frames), batch.version, batch.has_seal
@@ -390,6 +322,7 @@ class Follower:
                 comment = time.monotonic() + COMMENT_SECONDS
             elif time.monotonic() > comment:
                 yield Trace()
+                yield Called(self.check_token)
                 yield Send((b": nothing new\n\n",))
                 comment = time.monotonic() + COMMENT_SECONDS
             if not ended and after >= version:
@@ -410,11 +343,15 @@ class Follower:
                         batch = self.read(step.after)
                         if not self.public and batch.frames:
                             self.check(batch)
+                    case Called():
+                        step.act()
                     case Wait():
                         batch = None  # not held in memory meanwhile
                         self._waiting.wait(self.game, step.ticket, step.seconds)
                     case Trace():
                         self.trace()
+                    case Pause():
+                        raise AssertionError("a follower of a game has no mailbox")
         except FAULTS as error:
             self.note_fault(error)
 
@@ -429,15 +366,12 @@ class Follower:
         Raises Refusal `unauthorized` if the token has expired, `not-found` if the game is not
         visible to the caller any more.
         """
-        if self._token is not None:
-            self._first_reads.check(self._token)
+        self.check_token()
         self._games.check_lines(self._caller, self.game, with_seal=batch.has_seal)
 
-    def note_fault(self, error: Exception) -> None:
-        """Log one of FAULTS, which ends the stream."""
-        problem = error.code if isinstance(error, Refusal) else "unavailable"
-        level = _log.info if isinstance(error, Refusal) else _log.warning
-        level("stream ended", game=str(self.game), problem=problem, reason=str(error))
+    def _tokens_ticket(self) -> int:
+        """Return a number that changes when tokens of the stream's player have ended."""
+        return 0 if self._player is None else self._waiting.ticket(self._player)
 
     def trace(self) -> None:
         """
@@ -451,14 +385,6 @@ class Follower:
             versions = [(self.game, sent.first + n) for n in range(1, sent.events + 1)]
             for trace in self._notifier.traces(versions).values():
                 tracing.delivered(trace, events=sent.events, since=sent.since, until=sent.until)
-
-
-def next_step(steps: Generator[Step, Any, None], batch: FrameBatch | None) -> Step | None:
-    """Return the next step after the one that read `batch`; None at the end of the stream."""
-    try:
-        return steps.send(batch)
-    except StopIteration:
-        return None
 
 
 def batch_of(lines: Sequence[bytes], version: int) -> FrameBatch:
@@ -488,9 +414,3 @@ def _first_seq(after: int) -> int:
     if not re.fullmatch(EVENT_ID, known):
         raise malformed("is no seq of an event", "Last-Event-ID")
     return int(known) + 1
-
-
-def _response(body: Iterator[bytes]) -> Response:
-    response = private(Response(body, content_type=EVENT_STREAM))
-    response.headers["X-Accel-Buffering"] = "no"
-    return response

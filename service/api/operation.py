@@ -405,7 +405,7 @@ def _successes(
         success["content"] = content
     if answer_headers:
         success["headers"] = answer_headers
-    if EVENT_STREAM in produces:
+    if ResumeHeaders in headers:
         return {status: success, 204: {"description": "`Last-Event-ID` is the end of the log"}}
     if ConditionalHeaders not in headers:
         return {status: success}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, ParamSpec, TypeVar, cast
+from functools import partial
+from typing import Any, cast
 from urllib.parse import unquote_to_bytes
 from uuid import UUID
 
@@ -17,12 +15,16 @@ from a2wsgi.asgi_typing import HTTPScope, Receive, ReceiveEvent, SendEvent
 from a2wsgi.asgi_typing import Send as SendMessage
 
 from service.api.bodies import Application, Environ, StartResponse
-from service.api.events import (
+from service.api.call_threads import CallThreads
+from service.api.events import Follower
+from service.api.following import (
     FAULTS,
     HAND_OVER,
-    Follower,
+    Called,
+    Following,
     FrameBatch,
     HandOver,
+    Pause,
     Read,
     Send,
     Trace,
@@ -87,7 +89,8 @@ class StreamServer:
             "query_string": b"",
             "headers": headers,
         }
-        is_opening = scope["path"].endswith("/stream")
+        # A long poll of the own stream waits in its call.
+        is_opening = scope["path"].endswith("/stream") and b"wait=" not in query
         try:
             async with self._openings if is_opening else nullcontext():
                 await self._calls(extended_scope, receive_body, send_answer)
@@ -122,18 +125,21 @@ class _Streams:
         self._reads: dict[tuple[UUID, Read], asyncio.Future[FrameBatch]] = {}
         self._waiters: dict[UUID, set[asyncio.Event]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_listening = False
 
-    async def send(self, follower: Follower, receive: Receive, send: SendMessage) -> None:
+    async def send(self, follower: Following, receive: Receive, send: SendMessage) -> None:
         """Send a stream to its end, or until the reader disconnects."""
+        self._loop = asyncio.get_running_loop()
         stream = _Stream(self, follower, send)
-        with self._woken(follower.game, stream.wake):
+        follower.woken_by(partial(self._schedule, stream.wake))
+        with self._woken(follower.topics, stream.wake):
             watching = asyncio.create_task(stream.watch(receive))
             try:
                 await stream.run()
             finally:
                 watching.cancel()
 
-    def close(self, follower: Follower) -> None:
+    def close(self, follower: Following) -> None:
         """Release the slot of a stream at once, and trace its last deliveries."""
         follower.release()
         if tracing.is_on():
@@ -166,7 +172,20 @@ class _Streams:
         await wake.wait()
         timer.cancel()
 
-    async def trace(self, follower: Follower) -> None:
+    async def call(self, act: Callable[[], Any]) -> Any:
+        """Return the result of a call in a thread."""
+        return await self._in_thread(act)
+
+    async def pause(self, wake: asyncio.Event, follower: Following, seconds: float) -> None:
+        """Return when the follower has mail, at most after some seconds."""
+        wake.clear()
+        if self._waiting.ended or follower.has_mail():
+            return
+        timer = asyncio.get_running_loop().call_later(seconds, wake.set)
+        await wake.wait()
+        timer.cancel()
+
+    async def trace(self, follower: Following) -> None:
         """Trace earlier deliveries, in a thread, because this may read from Redis."""
         if tracing.is_on():
             await self._in_thread(follower.trace)
@@ -175,18 +194,20 @@ class _Streams:
         return asyncio.get_running_loop().run_in_executor(self._readers, act, *args)
 
     @contextmanager
-    def _woken(self, game: UUID, wake: asyncio.Event) -> Iterator[None]:
-        """Set `wake` at each notification about a game, while the block runs."""
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
+    def _woken(self, topics: Sequence[UUID], wake: asyncio.Event) -> Iterator[None]:
+        """Set `wake` at each notification about these ids, while the block runs."""
+        if not self._is_listening:
+            self._is_listening = True
             self._waiting.on_change(self._wake_soon, self._wake_all_soon)
-        self._waiters.setdefault(game, set()).add(wake)
+        for topic in topics:
+            self._waiters.setdefault(topic, set()).add(wake)
         try:
             yield
         finally:
-            self._waiters[game].remove(wake)
-            if not self._waiters[game]:
-                del self._waiters[game]
+            for topic in topics:
+                self._waiters[topic].remove(wake)
+                if not self._waiters[topic]:
+                    del self._waiters[topic]
 
     def _wake_soon(self, game: UUID) -> None:
         if game in self._waiters:  # checked in another thread: most games have no stream here
@@ -197,9 +218,16 @@ class _Streams:
             self._schedule_wake(game)
 
     def _schedule_wake(self, game: UUID) -> None:
+        self._call_soon(partial(self._wake, game))
+
+    def _schedule(self, wake: asyncio.Event) -> None:
+        if not wake.is_set():
+            self._call_soon(wake.set)
+
+    def _call_soon(self, act: Callable[[], None]) -> None:
         if self._loop is not None:
             with suppress(RuntimeError):  # the loop has been closed
-                self._loop.call_soon_threadsafe(self._wake, game)
+                self._loop.call_soon_threadsafe(act)
 
     def _wake(self, game: UUID) -> None:
         for wake in self._waiters.get(game, ()):
@@ -211,7 +239,7 @@ class _Stream:
 
     __slots__ = ("_follower", "_is_disconnected", "_send", "_streams", "wake")
 
-    def __init__(self, streams: _Streams, follower: Follower, send: SendMessage) -> None:
+    def __init__(self, streams: _Streams, follower: Following, send: SendMessage) -> None:
         self.wake = asyncio.Event()
         self._streams = streams
         self._follower = follower
@@ -236,18 +264,24 @@ class _Stream:
 
     async def _carry_out(self) -> None:
         """Carry out the steps of the stream."""
-        steps, batch = self._follower.steps(), None
-        while not self._is_disconnected and (step := next_step(steps, batch)) is not None:
+        follower, result = self._follower, None
+        steps = follower.steps()
+        while not self._is_disconnected and (step := next_step(steps, result)) is not None:
             match step:
                 case Send():
                     await self._send_frames(step.frames)
                 case Read():
-                    batch = await self._streams.batch(self._follower, step)
+                    result = await self._streams.batch(cast("Follower", follower), step)
+                case Called():
+                    result = await self._streams.call(step.act)
                 case Wait():
-                    batch = None  # not held in memory meanwhile
-                    await self._streams.wait(self.wake, self._follower.game, step)
+                    result = None  # not held in memory meanwhile
+                    await self._streams.wait(self.wake, follower.topics[0], step)
+                case Pause():
+                    result = None
+                    await self._streams.pause(self.wake, follower, step.seconds)
                 case Trace():
-                    await self._streams.trace(self._follower)
+                    await self._streams.trace(follower)
 
     async def _send_frames(self, frames: Sequence[bytes]) -> None:
         """Send frames, and wait while the reader has not read enough of the earlier ones."""
@@ -269,81 +303,3 @@ def _pieces(frames: Sequence[bytes]) -> Iterator[bytes]:
             piece, size = [], 0
     if piece:
         yield b"".join(piece)
-
-
-IDLE_SECONDS = 10.0
-"""Time without a call after which a thread ends, if enough others are idle."""
-
-MAX_IDLE = 8
-"""Idle threads that are retained."""
-
-_Arguments = ParamSpec("_Arguments")
-_Result = TypeVar("_Result")
-
-
-class CallThreads(Executor):
-    """
-    Runs each call in an idle thread or in a new one, at most `most` at a time.
-
-    The pool of the standard library never ends a thread: after a thousand readers reconnect
-    at once it would hold a thousand threads. The threads here are daemons, which do not delay the
-    end of the process.
-    """
-
-    def __init__(self, most: int, *, idle_seconds: float = IDLE_SECONDS) -> None:
-        self._most = most
-        self._idle_seconds = idle_seconds
-        self._changed = threading.Condition()
-        self._due = deque[Callable[[], None]]()
-        self._threads = 0
-        self.idle = 0
-
-    def __len__(self) -> int:
-        """Return the number of threads."""
-        return self._threads
-
-    def submit(
-        self,
-        fn: Callable[_Arguments, _Result],
-        /,
-        *args: _Arguments.args,
-        **kwargs: _Arguments.kwargs,
-    ) -> Future[_Result]:
-        """Run a call as soon as a thread is free for it."""
-        future = Future[_Result]()
-
-        def run() -> None:
-            if not future.set_running_or_notify_cancel():
-                return
-            try:
-                future.set_result(fn(*args, **kwargs))
-            except BaseException as error:  # noqa: BLE001 - the caller of `result` gets it
-                future.set_exception(error)
-
-        with self._changed:
-            self._due.append(run)
-            if self.idle >= len(self._due):
-                self._changed.notify()
-            elif self._threads < self._most:
-                self._threads += 1
-                threading.Thread(target=self._work, name="call", daemon=True).start()
-        return future
-
-    def _work(self) -> None:
-        while (run := self._next()) is not None:
-            run()
-            del run  # so that its arguments are freed while the thread is idle
-
-    def _next(self) -> Callable[[], None] | None:
-        """Return the next call, after a wait; None if this thread has to end."""
-        with self._changed:
-            self.idle += 1
-            try:
-                while not self._due:
-                    notified = self._changed.wait(self._idle_seconds)
-                    if not notified and not self._due and self.idle > MAX_IDLE:
-                        self._threads -= 1
-                        return None
-                return self._due.popleft()
-            finally:
-                self.idle -= 1

@@ -64,7 +64,10 @@ class Notifier(Protocol):
         """Notify live readers that a table has changed."""
 
     def player_changed(self, player: UUID) -> None:
-        """Notify the streams of a player that its tokens, or what concerns it, have changed."""
+        """Notify the streams of a player that its tokens have changed."""
+
+    def dispute_moved(self, dispute: UUID) -> None:
+        """Notify the streams of the sides and referees that a dispute has changed."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Enqueue a job that makes the moves due in a game at `version`; `searches` as in Turns."""
@@ -83,6 +86,9 @@ class NoNotifier:
         """Do nothing."""
 
     def player_changed(self, player: UUID) -> None:
+        """Do nothing."""
+
+    def dispute_moved(self, dispute: UUID) -> None:
         """Do nothing."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:

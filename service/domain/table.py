@@ -155,6 +155,7 @@ class Table:
     last_game: str | None = None  # the newest hand, running or over
     next_dealer: Seat | None = None  # None: drawn
     closed: bool = False
+    seated: int = 0  # the version after the last player sat down, 0 before
 
     @property
     def status(self) -> TableStatus:
@@ -210,7 +211,7 @@ def _changed(table: Table, event: TableEvent) -> Table:
             raise ValueError("a table is opened once")
         case SeatTaken(seat=seat, player=player, entropy=entropy, key=key):
             taken = TableSeat(kind=SeatKind.HUMAN, player=player, entropy=entropy, key=key)
-            return _with_seat(table, seat, taken)
+            return replace(_with_seat(table, seat, taken), seated=table.version + 1)
         case SeatLeft(seat=seat):
             return _with_seat(table, seat, TableSeat())
         case SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig):

@@ -146,6 +146,16 @@ class Recorder:
         assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
         return answer.json if answer.mimetype == JSON else None
 
+    def begun(self, path: str, parts: int, *, by: str, media: str) -> None:
+        """Open a stream that does not end, and record its first parts."""
+        sent = {"Authorization": f"Bearer {by}", "Accept": media}
+        with self.app.test_client().get(path, headers=sent, buffered=False) as answer:
+            assert answer.mimetype == media, answer.text
+            first = iter(answer.response)
+            text = b"".join(next(first) for _ in range(parts)).decode()
+        [operation] = (one for one in self.calls if one.startswith("own_stream."))
+        self.calls[operation]["answers"]["200"].setdefault(media, text)
+
     def refused(self, code: str, method: str, path: str, body: Json = None, **more: Any) -> None:
         """Send a request that must be refused with the problem `code`."""
         answer = self.call(method, path, body, **more)
@@ -298,6 +308,10 @@ def _play(recorder: Recorder, people: dict[str, Any]) -> str:
         sent = {"If_Match": f'"v{view["version"]}"', "Idempotency_Key": f"move-{step}"}
         recorder.done("POST", f"{game}/moves", move, by=seats[turn], keep=step == 2, **sent)
     recorder.done("POST", f"{game}/back", {}, by=ada)
+    own = recorder.done("GET", f"/v1/players/me/stream?watch={sat['game']}&referee=true", by=ada)
+    assert own["items"]
+    for media, parts in (("text/event-stream", 2), (NDJSON, 1)):
+        recorder.begun("/v1/players/me/stream", parts, by=ada, media=media)
     recorder.done("GET", f"{game}/openings", by=ada)
     recorder.done("GET", f"{game}/audit/knowledge", by=ada)
     recorder.done("GET", "/v1/games?limit=1")

@@ -50,6 +50,7 @@ from service.store.games import (
 from service.store.summaries import OLDEST, START, Cursor, Page
 from tests.memory.disputes import MemoryDisputes, change_row
 from tests.memory.events import MemoryStore
+from tests.memory.notices import MemoryNotices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +254,7 @@ class _RecordedReading:
     version: int | None
 
 
-class MemoryDirectory(MemoryPlayers, MemoryDisputes, Directory):
+class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
     """The directory: players, summaries, rulesets and recorded readings, in dictionaries."""
 
     def __init__(self, store: MemoryStore) -> None:

@@ -84,6 +84,9 @@ class Wakes:
     def player_changed(self, player: UUID) -> None:
         """Ignore changes of players."""
 
+    def dispute_moved(self, dispute: UUID) -> None:
+        """Ignore changes of disputes."""
+
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Record a wake-up."""
         self.woken.append((game, version))

@@ -24,10 +24,11 @@ from service.application.disputes.record import (
 )
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.cache import GameCache
+from service.application.games.commits import relayed
 from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
-from service.application.ports import World
+from service.application.ports import Notifier, World
 from service.application.tables.record import TABLES, table_summary
 from service.domain.commands import Seat
 from service.domain.dispute import (
@@ -80,6 +81,7 @@ class DisputeCommands:
     handler: Handler
     keyring: Keys
     world: World
+    notifier: Notifier
 
     def change(self, call: DisputeCall, step: Step) -> Answered:
         """
@@ -130,7 +132,7 @@ class DisputeCommands:
         return Accepted(
             made=None,
             answer=Answered(body=orjson.dumps(self.shown(record, by, new=texts))),
-            commit=Commit(appends=(append, *others), quotas=quotas),
+            commit=Commit(appends=(append, *others), quotas=quotas, outbox=(relayed(record),)),
         )
 
     def statement(
@@ -222,6 +224,10 @@ class DisputeCommand(StreamCommand[DisputeRecord, None]):
         done, last = advance(done, now=now)
         lines = (*first, *lines, *last)
         return self.commands.accepted(self.by, done, lines, record.version, attachments)
+
+    def committed(self, _made: None) -> None:
+        """Notify the streams of sides and referees."""
+        self.commands.notifier.dispute_moved(self.dispute)
 
 
 def _with_votes(record: DisputeRecord, attachments: Mapping[str, Any]) -> DisputeRecord:
@@ -419,6 +425,10 @@ class OpenDispute(StreamCommand[NewStream, None]):
         return self.opening.opened(
             self.dispute, self.entry, self.accuser, self.accusation, self.move
         )
+
+    def committed(self, _made: None) -> None:
+        """Notify the streams of sides and referees."""
+        self.opening.commands.notifier.dispute_moved(self.dispute)
 
 
 def _refuse_unless_pick_up(entry: GameEntry, action: RecordedEvent) -> None:

@@ -20,10 +20,11 @@ from service.application.disputes.record import (
 )
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache
+from service.application.games.commits import relayed
 from service.application.games.entry import GameEntry
 from service.application.games.record import load, with_cites
 from service.application.handler import Accepted, Attempt, Handler, StreamCommand
-from service.application.ports import World
+from service.application.ports import Notifier, World
 from service.application.rulesets import Rulebook
 from service.domain.commands import (
     Forfeit,
@@ -232,6 +233,7 @@ class DisputeJobs:
     server_keys: Callable[[], Sequence[NoteVerifier]]
     witnesses: tuple[CosignatureVerifier, ...]
     world: World
+    notifier: Notifier
 
     def due(self, *, limit: int) -> Sequence[UUID]:
         """Return the disputes that are due: findings are missing, or a period has ended."""
@@ -372,7 +374,12 @@ class ProcessDispute(StreamCommand[DisputeRecord, None]):
         append = dispute_append(
             done, (*ended, *found), expected=record.version, attachments=attachments
         )
-        return Accepted(answer=Answered(body=b"done"), commit=Commit(appends=(append,)), made=None)
+        commit = Commit(appends=(append,), outbox=(relayed(done),))
+        return Accepted(answer=Answered(body=b"done"), commit=commit, made=None)
+
+    def committed(self, _made: None) -> None:
+        """Notify the streams of sides and referees."""
+        self.jobs.notifier.dispute_moved(self.dispute)
 
 
 

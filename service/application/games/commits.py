@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from service.application.games.entry import GameEntry
 from service.application.games.record import GAMES, GameRecord
 from service.application.games.schedule import STAND_IN_AFTER, Wake, next_wake
+from service.application.streams import Folded
 from service.application.tables.record import TABLES, TableRecord, seat_summaries, table_summary
 from service.domain.commands import Seat
 from service.domain.table import hand_finished
@@ -23,7 +24,7 @@ from service.store.events import (
 from service.store.summaries import GameSummary, NewGameSummary
 
 GAME_TOPIC = "game"
-"""Topic of outbox rows for the relay, which notifies live readers."""
+"""Topic of outbox rows for the relay, which notifies live readers of a game, table or dispute."""
 
 LOG_TOPIC = "log"
 """Topic of outbox rows for the sequencer of the public log."""
@@ -99,7 +100,7 @@ def _back_ends(change: Change) -> bool:
 
 def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
     """Return the outbox rows for the commit of a game's events with seq ≥ `since`."""
-    rows = [OutboxRow(stream=record.identity, version=record.version, topic=GAME_TOPIC)]
+    rows = [relayed(record)]
     dealt = since < 1 or (record.shuffle is not None and record.last_action < 0)
     if record.sealed or dealt:
         rows.append(OutboxRow(stream=record.identity, version=record.version, topic=LOG_TOPIC))
@@ -108,6 +109,11 @@ def outbox_rows(record: GameRecord, *, since: int) -> tuple[OutboxRow, ...]:
             OutboxRow(stream=record.identity, version=record.version, topic=STATISTICS_TOPIC)
         )
     return tuple(rows)
+
+
+def relayed(record: Folded) -> OutboxRow:
+    """Return the outbox row by which the relay repeats the notification of a stream's version."""
+    return OutboxRow(stream=record.identity, version=record.version, topic=GAME_TOPIC)
 
 
 def _game_append(after: GameEntry, change: Change) -> StreamAppend:

@@ -14,6 +14,7 @@ from service.application.access import visible_table
 from service.application.calls import Answered, Caller, RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
+from service.application.games.commits import relayed
 from service.application.games.queries import present_view
 from service.application.handler import Accepted, Attempt, NewStream, StreamCommand
 from service.application.ports import Notifier, World
@@ -99,7 +100,7 @@ class TableChanges:
             *([of_tables(player.id)] if append.expected == 0 else ()),
             *([of_games(player.id)] if dealt is not None else ()),
         )
-        commit = Commit(appends=(append,), quotas=quotas)
+        commit = Commit(appends=(append,), quotas=quotas, outbox=(relayed(changed.record),))
         if dealt is not None:
             commit = dealt.added_to(commit, changed.record, self.keyring)
         return Accepted(answer=answer, commit=commit, made=changed)

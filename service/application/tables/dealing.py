@@ -75,7 +75,7 @@ class DealtHand:
             commit,
             appends=(*commit.appends, append),
             secret=SealedSecret(game=record.identity, key_id=key_id, ciphertext=ciphertext),
-            outbox=outbox_rows(record, since=0),
+            outbox=(*commit.outbox, *outbox_rows(record, since=0)),
         )
 
 

@@ -15,7 +15,7 @@ import pytest
 import structlog
 from flask import Response
 
-from service.api import events, long_poll, stream_server
+from service.api import events, following, long_poll, stream_server
 from service.api.context import Context, context
 from service.application.calls import Caller
 from tests.running import wait_for
@@ -88,7 +88,7 @@ def test_streams_of_a_game_share_each_read(
     streams = [follow(ada, game, version) for _ in range(10)]
     reading, alone, read = threading.Lock(), list[bool](), events.Follower.read
 
-    def slow(self: events.Follower, after: int) -> events.FrameBatch:
+    def slow(self: events.Follower, after: int) -> following.FrameBatch:
         alone.append(reading.acquire(blocking=False))
         time.sleep(0.1)
         if alone[-1]:
@@ -111,7 +111,7 @@ def test_a_cancelled_stream_ends_no_other_stream_of_its_game(
     version = ada.get(game).json["version"]
     read, reading, proceed = events.Follower.read, threading.Event(), threading.Event()
 
-    def slow(self: events.Follower, after: int) -> events.FrameBatch:
+    def slow(self: events.Follower, after: int) -> following.FrameBatch:
         reading.set()
         proceed.wait(10)
         return read(self, after)
@@ -174,7 +174,7 @@ def test_a_stream_that_is_not_read_holds_one_batch(
     reads = list[int]()
     read = events.Follower.read
 
-    def counted(self: events.Follower, after: int) -> events.FrameBatch:
+    def counted(self: events.Follower, after: int) -> following.FrameBatch:
         reads.append(after)
         return read(self, after)
 
@@ -258,9 +258,9 @@ def test_a_stream_ends_when_a_backup_was_restored(world: World, ada: Person) -> 
     parts = parts_of(world)
     entry = parts.services.games.entry(Caller(), game)
     steps = events.Follower(parts, Caller(), entry, entry.version, "127.0.0.1").steps()
-    assert isinstance(next(steps), events.Send)
-    assert isinstance(next(steps), events.Read)
-    assert events.next_step(steps, events.batch_of((), entry.version - 1)) is None
+    assert isinstance(next(steps), following.Send)
+    assert isinstance(next(steps), following.Read)
+    assert following.next_step(steps, events.batch_of((), entry.version - 1)) is None
 
 
 def test_a_long_poll_beyond_the_version_is_answered_at_once(ada: Person) -> None:

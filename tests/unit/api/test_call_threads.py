@@ -7,7 +7,7 @@ from concurrent.futures import wait
 
 import pytest
 
-from service.api.stream_server import MAX_IDLE, CallThreads
+from service.api.call_threads import MAX_IDLE, CallThreads
 from tests.running import wait_for
 
 

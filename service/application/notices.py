@@ -1,0 +1,328 @@
+"""
+Notices: what concerns one player now, for the player's own stream and long poll.
+
+The notices of a player are computed from the present state, never from the events in between: a
+reader that lost one gets it with the next look, or a newer one that replaces it. Each has a key,
+so a reader recognizes what it has. A notice has an id, a version and a time that the player may
+see anyway; whether it may act is all that it states of a hand.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any, Final
+from uuid import UUID
+
+from msgspec import Struct
+
+from schemas.notices import NoticeType
+from service.application.access import visible
+from service.application.calls import Caller
+from service.application.disputes.files import DisputeFiles
+from service.application.disputes.record import DisputeRecord, text_of
+from service.application.errors import Refusal
+from service.application.games.cache import GameCache
+from service.application.games.entry import GameEntry
+from service.application.games.queries import Games
+from service.application.ports import World
+from service.application.tables.record import TableRecord
+from service.domain.dispute import DisputeState
+from service.domain.dispute_rules import Act, acts_of, deadline
+from service.domain.legal import may_act
+from service.domain.table import TableStatus
+from service.runtime.recent import Recent
+from service.shx.canonical import format_time
+from service.store.directory import Directory
+from service.store.events import StoreError
+from service.store.notices import OwnTable
+
+ENDING: Final = timedelta(days=1)
+"""How long before the end of a period `period_ending` is sent."""
+
+_WITH_A_PERIOD: Final = frozenset({Act.VOTE, Act.REVEAL, Act.APPEAL})
+
+MAX_TABLES: Final = 2000
+"""Maximum number of tables whose folded state is retained in a process."""
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """What happened, or is open; the fields are those of the API."""
+
+    type: NoticeType
+    id: UUID
+    version: int
+    table: UUID | None = None
+    game: UUID | None = None
+    ends_at: str | None = None
+    once: bool = False  # sent once while it is open, whatever its version
+    passing: bool = False  # the end of something, which is not among what is open next time
+
+    @property
+    def key(self) -> tuple[NoticeType, int]:
+        """Return type and id; the version distinguishes the notices of one key."""
+        return self.type, self.id.int
+
+    @property
+    def mark(self) -> int:
+        """Return the number by which a notice is newer than the one before it of its key."""
+        return 0 if self.once else self.version
+
+    def json(self) -> dict[str, Any]:
+        """Return the notice as JSON."""
+        return {
+            "type": self.type.value,
+            "id": str(self.id),
+            "version": self.version,
+            "table": None if self.table is None else str(self.table),
+            "game": None if self.game is None else str(self.game),
+            "ends_at": self.ends_at,
+        }
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What a reader asked for beyond its tables and disputes."""
+
+    watched: tuple[UUID, ...] = ()
+    referee: bool = False
+
+
+class Open(Struct, frozen=True, kw_only=True):
+    """The tables and running hands that a reader knows: their ends are reported."""
+
+    tables: frozenset[UUID] = frozenset()
+    games: frozenset[UUID] = frozenset()
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """The notices of a player, and what is open now."""
+
+    notices: tuple[Notice, ...]
+    open: Open
+
+
+class Notices:
+    """Computes the notices of a player."""
+
+    def __init__(
+        self,
+        *,
+        directory: Directory,
+        game_cache: GameCache,
+        games: Games,
+        files: DisputeFiles,
+        world: World,
+    ) -> None:
+        self.directory = directory
+        self.game_cache = game_cache
+        self.games = games
+        self.files = files
+        self.world = world
+        self._tables = Recent[int, TableRecord](MAX_TABLES)
+
+    def check(self, caller: Caller, wanted: Wanted) -> None:
+        """
+        Check that the caller may see the watched games, and record the reads.
+
+        Raises Refusal `not-found`.
+        """
+        for game in wanted.watched:
+            self.games.read(caller, game)
+
+    def look(self, player: UUID, caller: Caller, wanted: Wanted, known: Open) -> Found:
+        """
+        Return all notices of the player now, with the ends of what is `known` to be open.
+
+        `caller` is the player, with the invite to watched games. What `known` names of others is
+        left out, because a reader may have made it up.
+        """
+        rows = self.directory.own_tables(player, also=known.tables)
+        own = [row for row in rows if row.own and row.status != TableStatus.CLOSED]
+        running = {row.game for row in own if row.game is not None}
+        records = {row.id: self._table(row) for row in own}
+        last = {
+            UUID(record.table.last_game): row.id
+            for row in own
+            if row.game is None and (record := records[row.id]).table.last_game is not None
+        }
+        ended = (known.games - running) | last.keys()
+        found = [
+            *self._of_tables(rows, records, known),
+            *self._of_games(player, running, ended, steady=last.keys()),
+            *self._of_disputes(player),
+            *(self._to_judge(player) if wanted.referee else ()),
+            *self._watched(caller, wanted),
+        ]
+        open_now = Open(tables=frozenset(row.id for row in own), games=frozenset(running))
+        return Found(notices=tuple(found), open=open_now)
+
+    def of_game(self, entry: GameEntry, player: UUID) -> Iterator[Notice]:
+        """Yield the notices about one game for its player or host."""
+        game, table = entry.record.identity, entry.table
+        if entry.record.sealed:
+            yield _hand_sealed(game, entry.version, table)
+            return
+        yield Notice(type=NoticeType.HAND_DEALT, id=game, version=1, table=table)
+        seat = entry.seat_of(player)
+        if seat is not None and may_act(entry.record.game, seat):
+            yield Notice(type=NoticeType.YOUR_TURN, id=game, version=entry.version, table=table)
+
+    def watched(self, entry: GameEntry, caller: Caller) -> Iterator[Notice]:
+        """Yield the notice about a watched game, if the caller may see it now."""
+        try:
+            visible(entry, caller, self.game_cache.sits_or_judges)
+        except Refusal:
+            return
+        yield Notice(
+            type=NoticeType.GAME_MOVED,
+            id=entry.record.identity,
+            version=entry.version,
+            table=entry.table,
+        )
+
+    def _table(self, row: OwnTable) -> TableRecord:
+        """Return the folded table of a row, from the memory if it is at the same version."""
+        known = self._tables.get(row.id.int)
+        if known is None or known.version != row.version:
+            known = self.game_cache.table(row.id)
+            if known is None:
+                raise StoreError(f"table {row.id} is missing")
+            self._tables.keep(row.id.int, known)
+        return known
+
+    def _of_tables(
+        self, rows: Sequence[OwnTable], records: dict[UUID, TableRecord], known: Open
+    ) -> Iterator[Notice]:
+        for row in rows:
+            record = records.get(row.id)
+            if record is not None and record.table.seated:
+                yield Notice(type=NoticeType.SEAT_TAKEN, id=row.id, version=record.table.seated)
+            elif row.own and row.status == TableStatus.CLOSED and row.id in known.tables:
+                yield Notice(
+                    type=NoticeType.TABLE_CLOSED, id=row.id, version=row.version, passing=True
+                )
+
+    def _of_games(
+        self,
+        player: UUID,
+        running: Collection[UUID],
+        ended: Collection[UUID],
+        *,
+        steady: Collection[UUID],
+    ) -> Iterator[Notice]:
+        positions = self.directory.game_positions(player, {*running, *ended})
+        for game, position in positions.items():
+            if position.over:
+                passing = game not in steady
+                yield _hand_sealed(game, position.version, position.table, passing=passing)
+                continue
+            entry = self.game_cache.in_memory(game)
+            if entry is None or entry.version < position.version:
+                entry = self.game_cache.fresh(game)
+            if entry is not None:
+                yield from self.of_game(entry, player)
+
+    def _of_disputes(self, player: UUID) -> Iterator[Notice]:
+        limit = format_time(self.world.now() + ENDING)
+        for identity in self.directory.own_disputes(player):
+            record = self.files.record(identity)
+            if record is not None and record.dispute.state is not DisputeState.FINAL:
+                yield from _of_dispute(record, str(player), limit)
+
+    def _to_judge(self, player: UUID) -> Iterator[Notice]:
+        for identity in self.directory.disputes_to_judge(player):
+            record = self.files.record(identity)
+            if record is not None and Act.JUDGE in acts_of(record.dispute, str(player)):
+                yield _of(record, NoticeType.REFEREE_WANTED)
+
+    def _watched(self, caller: Caller, wanted: Wanted) -> Iterator[Notice]:
+        for game in wanted.watched:
+            entry = self.game_cache.fresh(game)
+            if entry is not None:
+                yield from self.watched(entry, caller)
+
+
+def _hand_sealed(game: UUID, version: int, table: UUID, *, passing: bool = False) -> Notice:
+    return Notice(
+        type=NoticeType.HAND_SEALED, id=game, version=version, table=table, passing=passing
+    )
+
+
+def _of_dispute(record: DisputeRecord, player: str, limit: str) -> Iterator[Notice]:
+    """Yield the notices about a dispute that is not final; `limit`: when near ends end."""
+    dispute = record.dispute
+    if dispute.side_of(player) is not None:
+        yield _of(record, NoticeType.DISPUTE_OPENED)
+    acts = set(acts_of(dispute, player))
+    if acts & {Act.VOTE, Act.REVEAL}:
+        yield _of(record, NoticeType.VOTE_OPENED)
+    end = deadline(dispute, record.outside.sealed_at)
+    if acts & _WITH_A_PERIOD and end is not None and text_of(end) <= limit:
+        yield _of(record, NoticeType.PERIOD_ENDING, text_of(end))
+
+
+def _of(record: DisputeRecord, kind: NoticeType, ends_at: str | None = None) -> Notice:
+    return Notice(
+        type=kind,
+        id=record.identity,
+        version=record.version,
+        game=record.game,
+        ends_at=ends_at,
+        once=True,
+    )
+
+
+class Sent:
+    """The notices that one reader has been sent, by their keys."""
+
+    __slots__ = ("_marks",)
+
+    def __init__(self) -> None:
+        self._marks: dict[tuple[NoticeType, int], int] = {}
+
+    def new(self, notices: Iterable[Notice]) -> list[Notice]:
+        """Return those of some notices that are newer than what was sent, and note them."""
+        found = []
+        for notice in notices:
+            if self._marks.get(notice.key, -1) < notice.mark:
+                self._marks[notice.key] = notice.mark
+                found.append(notice)
+        return found
+
+    def new_of_all(self, notices: Sequence[Notice]) -> list[Notice]:
+        """Return those of all notices that are new; what is not among them is forgotten."""
+        found = self.new(notices)
+        keys = {notice.key for notice in notices}
+        self._marks = {key: mark for key, mark in self._marks.items() if key in keys}
+        return found
+
+
+MAX_NAMED: Final = 128
+"""Maximum number of tables and hands whose ends a long poll reports."""
+
+_DIGEST: Final = 9  # bytes
+
+
+def position_of(found: Found) -> str:
+    """Return the position of a long poll: a hash of the notices, and what is open."""
+    steady = (notice for notice in found.notices if not notice.passing)
+    marks = sorted((notice.type.value, notice.id.hex, notice.mark) for notice in steady)
+    tables, games = sorted(found.open.tables), sorted(found.open.games)
+    named = b"".join(one.bytes for one in [*tables, *games][:MAX_NAMED])
+    count = min(len(tables), MAX_NAMED).to_bytes(1, "big")
+    digest = sha256(repr(marks).encode()).digest()[: _DIGEST - 1]
+    return urlsafe_b64encode(count + digest + named).rstrip(b"=").decode()
+
+
+def open_at(position: str | None) -> Open:
+    """Return what was open at a position; raises ValueError for a text that is no position."""
+    if position is None:
+        return Open()
+    data = urlsafe_b64decode(position + "=" * (-len(position) % 4))
+    count, rest = data[0], data[_DIGEST:]
+    if len(rest) % 16 or count * 16 > len(rest):
+        raise ValueError("is not the `next` of an earlier answer")
+    ids = [UUID(bytes=rest[place : place + 16]) for place in range(0, len(rest), 16)]
+    return Open(tables=frozenset(ids[:count]), games=frozenset(ids[count:]))

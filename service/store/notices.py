@@ -1,0 +1,81 @@
+"""Repository of what concerns one player: its tables, hands and disputes that are not over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from service.store.database import Repository
+
+MAX_DISPUTES = 50
+"""Maximum number of disputes that a read returns, the newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnTable:
+    """A table that a player hosts or has a seat at, or one that was asked for by its id."""
+
+    id: UUID
+    version: int
+    status: str
+    game: UUID | None  # the hand being played
+    own: bool  # whether the player hosts it or has a seat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GamePosition:
+    """The version of a game."""
+
+    id: UUID
+    table: UUID
+    version: int
+    over: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concerned:
+    """The players whom a game, table or dispute concerns."""
+
+    kind: str  # game, table or dispute
+    players: frozenset[UUID]
+
+
+class NoticeRepository(Repository):
+    """Reads of what concerns a player, and of the players whom a change concerns."""
+
+    def own_tables(self, player: UUID, *, also: Collection[UUID] = ()) -> Sequence[OwnTable]:
+        """Return the open tables of a player, newest first, and the tables `also`."""
+        rows = self._database.fetch("own_tables", player, list(also))
+        return [
+            OwnTable(id=table, version=version, status=status, game=game, own=own)
+            for table, version, status, game, own in rows
+        ]
+
+    def game_positions(
+        self, player: UUID, games: Collection[UUID]
+    ) -> Mapping[UUID, GamePosition]:
+        """Return the versions of those of some games that the player hosts or plays, by id."""
+        rows = self._database.fetch("game_positions", player, list(games)) if games else []
+        return {
+            game: GamePosition(id=game, table=table, version=version, over=over)
+            for game, table, version, over in rows
+        }
+
+    def own_disputes(self, player: UUID) -> Sequence[UUID]:
+        """Return the disputes that are not final and have the player as a side or referee."""
+        return [row[0] for row in self._database.fetch("own_disputes", player, MAX_DISPUTES)]
+
+    def disputes_to_judge(self, player: UUID) -> Sequence[UUID]:
+        """Return disputes about public games that may want the player as a referee."""
+        return [row[0] for row in self._database.fetch("disputes_to_judge", player, MAX_DISPUTES)]
+
+    def concerned(self, ids: Collection[UUID]) -> Mapping[UUID, Concerned]:
+        """Return the players whom games, tables and disputes concern, by their ids."""
+        found: dict[UUID, tuple[str, set[UUID]]] = {}
+        for identity, kind, player in self._database.fetch("concerned_players", list(ids)):
+            found.setdefault(identity, (kind, set()))[1].add(player)
+        return {
+            identity: Concerned(kind=kind, players=frozenset(players))
+            for identity, (kind, players) in found.items()
+        }

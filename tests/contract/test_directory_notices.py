@@ -1,0 +1,104 @@
+"""Contract tests of every directory for what concerns a player."""
+
+from __future__ import annotations
+
+from uuid import UUID, uuid4
+
+from service.store.events import StreamKind
+from service.store.notices import Concerned
+from tests.contract.conftest import Stores
+from tests.streams import (
+    THEN,
+    append,
+    bot,
+    commit,
+    new_game,
+    new_table,
+    person,
+    register,
+    table_summary,
+)
+
+
+def new_dispute(
+    stores: Stores, game: UUID, *, accuser: UUID, accused: UUID | None, referee: UUID
+) -> UUID:
+    """Store a dispute with one event and one referee."""
+    summary = {
+        "game_id": game,
+        "state": "open",
+        "accuser": accuser,
+        "accused": accused,
+        "charge": "other",
+        "opened_at": THEN,
+        "referees": [{"referee": 0, "player_id": referee, "recused": False}],
+    }
+    dispute = uuid4()
+    first = append(dispute, b"a", kind=StreamKind.DISPUTE, summary=summary)
+    stores.store.commit(commit(first))
+    return dispute
+
+
+def test_the_open_tables_of_a_player_are_those_it_hosts_or_sits_at(stores: Stores) -> None:
+    directory, store = stores.directory, stores.store
+    ann, bob = register(directory, "Ann"), register(directory, "Bob")
+    hosted = new_table(store, host=ann)
+    sat = new_table(store, host=bob, seats=[person(0, ann), bot(1)])
+    other = new_table(store, host=bob)
+    assert {one.id for one in directory.own_tables(ann)} == {hosted, sat}
+    closing = table_summary(host=ann, status="closed")
+    closed = append(
+        hosted, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=closing
+    )
+    store.commit(commit(closed))
+    assert {one.id for one in directory.own_tables(ann)} == {sat}
+    found = {one.id: one for one in directory.own_tables(ann, also=[hosted, other])}
+    assert {identity: one.own for identity, one in found.items()} == {
+        hosted: True,
+        sat: True,
+        other: False,
+    }
+    assert (found[hosted].status, found[hosted].version) == ("closed", 2)
+
+
+def test_positions_are_those_of_the_games_that_a_player_plays_or_hosts(stores: Stores) -> None:
+    """A reader names the games itself, so others must be left out."""
+    directory, store = stores.directory, stores.store
+    ann, bob = register(directory, "Ann"), register(directory, "Bob")
+    table = new_table(store, host=ann)
+    hosted = new_game(store, table_id=table, seats=[person(0, bob), bot(1)])
+    played = new_game(store, seats=[person(0, ann), bot(1)])
+    other = new_game(store, seats=[person(0, bob), bot(1)])
+    found = directory.game_positions(ann, [hosted, played, other, uuid4()])
+    assert found.keys() == {hosted, played}
+    assert (found[hosted].table, found[hosted].version, found[hosted].over) == (table, 1, False)
+
+
+def test_disputes_concern_their_sides_and_referees(stores: Stores) -> None:
+    directory, store = stores.directory, stores.store
+    names = ("Ann", "Bob", "Cleo", "Dan")
+    ann, bob, cleo, dan = (register(directory, name) for name in names)
+    game = new_game(store, seats=[person(0, ann), person(1, bob)])
+    private = new_game(store, seats=[person(0, ann), person(1, bob)], public=False)
+    dispute = new_dispute(stores, game, accuser=ann, accused=bob, referee=cleo)
+    hidden = new_dispute(stores, private, accuser=ann, accused=None, referee=cleo)
+    for player, own in ((ann, {dispute, hidden}), (bob, {dispute}), (cleo, {dispute, hidden})):
+        assert set(directory.own_disputes(player)) == own
+    assert set(directory.own_disputes(dan)) == set()
+    assert set(directory.disputes_to_judge(dan)) == {dispute}, "public games only"
+    for player in (ann, bob, cleo):
+        assert dispute not in directory.disputes_to_judge(player)
+
+
+def test_a_change_concerns_players_hosts_sides_and_referees(stores: Stores) -> None:
+    directory, store = stores.directory, stores.store
+    ann, bob, cleo = (register(directory, name) for name in ("Ann", "Bob", "Cleo"))
+    table = new_table(store, host=ann, seats=[person(0, bob), bot(1)])
+    game = new_game(store, table_id=table, seats=[person(0, bob), bot(1)])
+    dispute = new_dispute(stores, game, accuser=bob, accused=None, referee=cleo)
+    found = directory.concerned([table, game, dispute, ann, uuid4()])
+    assert found == {
+        table: Concerned(kind="table", players=frozenset({ann, bob})),
+        game: Concerned(kind="game", players=frozenset({ann, bob})),
+        dispute: Concerned(kind="dispute", players=frozenset({bob, cleo})),
+    }
