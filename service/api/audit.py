@@ -23,7 +23,8 @@ from schemas.strict_fields import PageQuery
 from schemas.what_if import WhatIfRequestSchema, WhatIfSchema
 from service.api.context import services
 from service.api.conventions.caching import private, shared
-from service.api.conventions.responses import json_response, page
+from service.api.conventions.paging import listed
+from service.api.conventions.responses import json_response
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.application.calls import Caller
 
@@ -142,7 +143,7 @@ def readings(call: Call, game_id: UUID) -> Response:
     items, next_ = services().auditing.readings(
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
-    return private(json_response(page(items, next_)))
+    return private(listed(items, next_))
 
 
 @operation(

@@ -24,7 +24,8 @@ from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private
 from service.api.conventions.idempotency import change_response
-from service.api.conventions.responses import json_response, page
+from service.api.conventions.paging import listed
+from service.api.conventions.responses import json_response
 from service.api.operation import (
     BODY_BYTES,
     STATEMENT_BYTES,
@@ -98,7 +99,7 @@ def list_disputes(call: Call, game_id: UUID) -> Response:
     items, next_ = services().disputes.list(
         call.caller, game_id, limit=call.query["limit"], cursor=call.query["cursor"]
     )
-    return private(json_response(page(items, next_)))
+    return private(listed(items, next_))
 
 
 @operation(
@@ -122,7 +123,7 @@ def list_all_disputes(call: Call) -> Response:
         limit=call.query["limit"],
         cursor=call.query["cursor"],
     )
-    return private(json_response(page(items, next_)))
+    return private(listed(items, next_))
 
 
 @operation(

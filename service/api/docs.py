@@ -38,6 +38,7 @@ SPECIFIED = {
     "shx-1.md": "the record, SHX/1",
     "rules.md": "the rules and their settings",
     "api.md": "this interface",
+    "stability.md": "what may change in this interface, and what may not",
     "threat-model.md": "the threat model",
     "rulesets.json": "the catalogue of rulesets, as data",
     "schemas.json": "the JSON Schema of each object",

@@ -24,6 +24,7 @@ from schemas.games import (
 from service.api.context import Context, context, services
 from service.api.conventions.caching import immutable, private, shared
 from service.api.conventions.media_types import EVENT_STREAM, JSON, NDJSON, PLAIN, SVG
+from service.api.conventions.paging import listed, with_next
 from service.api.conventions.responses import json_response, page, text_response
 from service.api.following import (
     COMMENT_SECONDS,
@@ -91,6 +92,7 @@ def list_events(call: Call, game_id: UUID) -> Response:
         body = b'{"items":[%b],"version":%d,"next":%b}'
         next_json = b"null" if next_ is None else b"%d" % next_
         response = json_response(body % (b",".join(lines), version, next_json))
+        response = with_next(response, next_, parameter="after")
     response = _cached(response, entry, fixed=fixed)
     # A cache must store the two media types of this address separately.
     response.vary.add("Accept")
@@ -165,7 +167,7 @@ def frames(call: Call, game_id: UUID) -> Response:
     items, next_ = services().games.frames(
         call.caller, game_id, query["as_"], query["from_"], query["to"]
     )
-    return _with_caching(call, entry, json_response(page(items, next_)))
+    return _with_caching(call, entry, listed(items, next_, parameter="from"))
 
 
 @operation(

@@ -15,7 +15,8 @@ from service.api.context import context, services
 from service.api.conventions.caching import immutable, private
 from service.api.conventions.etags import expected_versions, versioned
 from service.api.conventions.idempotency import change_response
-from service.api.conventions.responses import json_response, page
+from service.api.conventions.paging import listed
+from service.api.conventions.responses import json_response
 from service.api.operation import (
     Call,
     InviteHeaders,
@@ -66,7 +67,7 @@ def list_games(call: Call) -> Response:
         limit=query["limit"],
         cursor=query["cursor"],
     )
-    return private(json_response(page(items, next_)))
+    return private(listed(items, next_))
 
 
 @operation(

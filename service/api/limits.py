@@ -203,6 +203,20 @@ def published(settings: Settings) -> dict[str, Any]:
     }
 
 
+def limits_of(endpoint: str, *, has_player: bool) -> dict[str, Any]:
+    """
+    Return the limits that count the calls of an operation, as `x-limits` of the operation states.
+
+    The numbers of `address` and `player` are those of the server, in `x-limits` of the document.
+    """
+    counted = ["address", *(["player"] if has_player else [])]
+    found: dict[str, Any] = {"counted_by": counted}
+    if endpoint in ENDPOINT_LIMITS:
+        counted.append("operation")
+        found["requests"], found["seconds"] = ENDPOINT_LIMITS[endpoint], WINDOW_SECONDS
+    return found
+
+
 def _rate_limited(detail: str, seconds: float) -> Refusal:
     return Refusal("rate-limited", detail, retry_after=max(1, math.ceil(seconds)))
 

@@ -21,9 +21,9 @@ from werkzeug.routing import BaseConverter
 
 from schemas.strict_fields import ID_PATTERN, OneOf
 from schemas.tables import BotSeatSchema, SeatRequestField
+from service.api.answer_headers import HEADERS
 from service.api.conventions.caching import revalidated
 from service.api.conventions.media_types import JSON
-from service.api.operation import HEADERS
 from service.api.problems import PROBLEMS
 from service.application.errors import Refusal
 from service.application.quotas import Slots

@@ -21,6 +21,7 @@ from schemas.errors import ProblemSchema, pointers
 from schemas.strict_fields import Closed
 from schemas.tokens import Scope
 from service.api import problems
+from service.api.answer_headers import LIMIT_HEADERS
 from service.api.context import (
     INVITE_HEADER,
     admit,
@@ -38,6 +39,7 @@ from service.api.conventions.idempotency import (
     idempotency_key,
     idempotency_of,
 )
+from service.api.conventions.lifecycle import Deprecated
 from service.api.conventions.media_types import (
     EVENT_STREAM,
     JSON,
@@ -49,6 +51,7 @@ from service.api.conventions.media_types import (
     negotiated_type,
 )
 from service.api.conventions.responses import with_location
+from service.api.limits import limits_of
 from service.api.parsing import (
     PATH_PARAMETER,
     json_body,
@@ -201,6 +204,7 @@ def operation(
     replica: bool = False,
     most_bytes: int = BODY_BYTES,
     admits: Admits = lambda _caller, **_path: None,
+    deprecated: Deprecated | None = None,
 ) -> Callable[[F], F]:
     """
     Return a decorator that registers and documents a view function as an API operation.
@@ -212,14 +216,25 @@ def operation(
     a query. With `tagged` the answer to a change has the ETag of the new version. With `replica`
     a replica of the database may answer the reads. A token that is sent needs `scope`, unless the
     operation ignores it. `most_bytes` limits a JSON body; `admits` raises Refusal for callers
-    whose body is not worth validating.
+    whose body is not worth validating. The answers of a `deprecated` operation say so.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
     no_query = _loaded_empty(query_schema)
     is_conditional = method == "GET" and EVENT_STREAM not in produces
-    finished = conditional if is_conditional else partial(with_location, location=location)
-    sent = _answer_headers(repeats, location, tagged=tagged or is_conditional)
+    finished: Callable[[Response], Response] = (
+        conditional if is_conditional else partial(with_location, location=location)
+    )
+    if deprecated is not None:
+        finished = _with_its_end(finished, deprecated)
+    is_paged = "next" in _fields_of(answer) and not _PAGES.isdisjoint(query_schema.fields)
+    sent = _answer_headers(
+        repeats,
+        location,
+        tagged=tagged or is_conditional,
+        linked=is_paged or deprecated is not None,
+        ends=deprecated is not None,
+    )
     headers = _headers(headers, repeats, is_conditional=is_conditional)
     if token is Token.IGNORED:
         scope = None
@@ -234,6 +249,7 @@ def operation(
             **_refusals(token, scope, repeats, refuses, status, has_body=body is not None),
         },
         **({} if body is None else {"requestBody": _request_body(body)}),
+        **({} if deprecated is None else {"deprecated": True}),
         **(doc or {}),
     }
 
@@ -279,6 +295,9 @@ def operation(
 
         name = f"{blueprint.name}.{view.__name__}"
         answered = from_replica()(answer_request) if replica else answer_request
+        described["x-limits"] = limits_of(name, has_player=token is not Token.IGNORED)
+        if body is not None:
+            described["x-limits"]["body_bytes"] = most_bytes
         documented = blueprint.doc(operationId=name, **described)(answered)
         blueprint.route(rule, methods=[method], parameters=_path_parameters(rule))(documented)
         return view
@@ -421,14 +440,40 @@ def _answer_headers(
     location: str | None,
     *,
     tagged: bool,
+    linked: bool,
+    ends: bool,
 ) -> dict[str, Any]:
     """Return the headers of a successful answer for the OpenAPI document, by name."""
     present = {
         "ETag": tagged,
+        "Link": linked,
+        "Deprecation": ends,
+        "Sunset": ends,
         "Location": location is not None,
         "Idempotency-Replayed": repeats is Repeats.ANSWERED,
     }
     return _named(*(name for name, is_sent in present.items() if is_sent), *LIMIT_HEADERS)
+
+
+def _with_its_end(
+    finished: Callable[[Response], Response], deprecated: Deprecated
+) -> Callable[[Response], Response]:
+    """Return `finished`, which then adds the headers of an operation that will end."""
+
+    def finished_with_its_end(response: Response) -> Response:
+        done = finished(response)
+        deprecated.add_to(done)
+        return done
+
+    return finished_with_its_end
+
+
+def _fields_of(answer: type[Schema] | None) -> Mapping[str, Any]:
+    return {} if answer is None else answer().fields
+
+
+_PAGES = frozenset({"cursor", "after", "from_"})
+"""The parameters that name where a page of a list begins."""
 
 
 def _named(*names: str) -> dict[str, str]:
@@ -514,44 +559,6 @@ _SECRETS = frozenset({"token", "recovery", "invite"})
 """Fields of answers that are never compressed."""
 
 _STRING = {"type": "string"}
-HEADERS: Mapping[str, Mapping[str, Any]] = {
-    "ETag": {
-        "description": 'a hash of the answer; of a game or table "v<version>.<hash>", which '
-        "If-Match takes; weak if the answer is compressed",
-        "schema": _STRING,
-    },
-    "Location": {
-        "description": "the address of the created resource",
-        "schema": {"type": "string", "format": "uri-reference"},
-    },
-    "Idempotency-Replayed": {
-        "description": "`true` if this is the first answer again; absent from the first answer",
-        "schema": {"type": "string", "enum": ["true"]},
-    },
-    "Retry-After": {
-        "description": "the seconds after which the request can be repeated",
-        "schema": {"type": "integer", "minimum": 1},
-    },
-    "RateLimit-Policy": {
-        "description": "the limits that counted the request: `q` requests in `w` seconds",
-        "schema": {
-            "type": "string",
-            "examples": ['"address";q=120000;w=60, "player";q=12000;w=60'],
-        },
-    },
-    "RateLimit": {
-        "description": "of each limit the requests that are left, `r`, until it starts again "
-        "after `t` seconds",
-        "schema": {"type": "string", "examples": ['"address";r=119999;t=60, "player";r=0;t=8']},
-    },
-    "WWW-Authenticate": {
-        "description": "the scheme of the token: Bearer",
-        "schema": _STRING,
-    },
-}
-"""Headers of answers, by name: components of the document."""
-
-LIMIT_HEADERS = ("RateLimit-Policy", "RateLimit")
 
 _PROBLEM_HEADERS: Mapping[int, Mapping[str, Any]] = {
     HTTPStatus.UNAUTHORIZED: {"headers": _named("WWW-Authenticate", *LIMIT_HEADERS)},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from uuid import UUID
 
 from flask import Response
@@ -20,6 +21,7 @@ from schemas.players import (
 from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private, shared
+from service.api.conventions.lifecycle import Deprecated
 from service.api.conventions.responses import json_response
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.application.tokens import TokenRequest
@@ -104,6 +106,9 @@ def player(_call: Call, player_id: UUID) -> Response:
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     repeats=Repeats.REFUSED,
+    deprecated=Deprecated(
+        since=datetime(2026, 11, 27, tzinfo=UTC), sunset=datetime(2027, 5, 31, tzinfo=UTC)
+    ),
 )
 def rotate(call: Call) -> Response:
     """

@@ -18,6 +18,7 @@ from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import shared
 from service.api.conventions.idempotency import change_response
+from service.api.conventions.paging import listed
 from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.api.parsing import caller_address
@@ -45,7 +46,7 @@ def list_bots(call: Call) -> Response:
     start = 0 if cursor is None else names.index(cursor) + 1
     end = start + limit
     next_ = names[end - 1] if end < len(names) else None
-    return shared(json_response(page(items[start:end], next_)), seconds=60)
+    return shared(listed(items[start:end], next_), seconds=60)
 
 
 rulesets = blueprint(
@@ -69,7 +70,7 @@ def list_rulesets(call: Call) -> Response:
     """
     limit, cursor = call.query["limit"], call.query["cursor"]
     items, next_ = services().ruleset_pages.page(limit=limit, cursor=cursor)
-    return shared(json_response(page(items, next_)))
+    return shared(listed(items, next_))
 
 
 @operation(

@@ -24,6 +24,7 @@ from service.api.context import context, required, services
 from service.api.conventions.caching import private
 from service.api.conventions.etags import expected_versions, versioned
 from service.api.conventions.idempotency import change_response
+from service.api.conventions.paging import listed
 from service.api.conventions.responses import json_response, page
 from service.api.operation import (
     Call,
@@ -106,7 +107,7 @@ def list_tables(call: Call) -> Response:
         limit=query["limit"],
         cursor=query["cursor"],
     )
-    return private(json_response(page(items, next_)))
+    return private(listed(items, next_))
 
 
 @operation(
