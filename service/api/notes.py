@@ -45,6 +45,7 @@ def list_notes(call: Call, game_id: UUID) -> Response:
     answer=NoteSchema,
     token=Token.NEEDED,
     scope=Scope.PLAY,
+    scope=Scope.PLAY,
     refuses=("not-found", "sealed", "not-seated", "limit-reached"),
     headers=(InviteHeaders,),
 )
@@ -68,6 +69,7 @@ def keep_note(call: Call, game_id: UUID, seq: int) -> Response:
     answer=None,
     status=204,
     token=Token.NEEDED,
+    scope=Scope.PLAY,
     scope=Scope.PLAY,
     refuses=("not-found",),
     headers=(InviteHeaders,),
