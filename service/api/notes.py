@@ -45,7 +45,6 @@ def list_notes(call: Call, game_id: UUID) -> Response:
     answer=NoteSchema,
     token=Token.NEEDED,
     scope=Scope.PLAY,
-    scope=Scope.PLAY,
     refuses=("not-found", "sealed", "not-seated", "limit-reached"),
     headers=(InviteHeaders,),
 )
@@ -69,7 +68,6 @@ def keep_note(call: Call, game_id: UUID, seq: int) -> Response:
     answer=None,
     status=204,
     token=Token.NEEDED,
-    scope=Scope.PLAY,
     scope=Scope.PLAY,
     refuses=("not-found",),
     headers=(InviteHeaders,),

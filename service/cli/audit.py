@@ -37,7 +37,8 @@ from service.runtime.plain_errors import why
 from service.shx.bundle import REFUSALS, NotABundle, read_log
 from service.shx.canonical import RecordError, parse
 from service.shx.moves import UNPROVEN
-from service.verify.files import VerifyOptions, contents
+from service.verify.file_work import contents
+from service.verify.files import VerifyOptions
 from service.verify.finding import Check
 
 

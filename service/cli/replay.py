@@ -39,7 +39,8 @@ from service.replay.history import Known
 from service.runtime.plain_errors import why
 from service.shx.bundle import NotABundle
 from service.shx.canonical import RecordError
-from service.verify.files import VerifyOptions, contents
+from service.verify.file_work import contents
+from service.verify.files import VerifyOptions
 from service.verify.finding import Check
 
 REDRAW_SECONDS = 0.5  # interval of redraws, so that a resized window is noticed

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import wraps
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
 
 from service.shx.tlog.checkpoint import CosignatureVerifier
 from service.verify.evidence import BadEvidence, PublicKeys, parse_keys, parse_seat_keys
-from service.verify.files import VerifyOptions, main_verify
+from service.verify.files import MANY, VerifyOptions, main_verify
+
+T = TypeVar("T")
 
 Command = Callable[..., int]
 
@@ -206,6 +213,11 @@ def _witness_keys(
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the report to this file as a self-contained page.",
 )
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1, max=256),
+    help="Number of processes.  [default: the cores, if there is enough work for them]",
+)
 def verify(
     files: tuple[Path, ...],
     outside: VerifyOptions,
@@ -217,6 +229,7 @@ def verify(
     budget: float | None,
     as_json: bool,
     html: Path | None,
+    jobs: int | None,
 ) -> int:
     """
     Check evidence bundles (.shx) or plain logs (events.jsonl) of games. A bundle may be an
@@ -226,6 +239,10 @@ def verify(
     is trusted. Several logs of one table are also checked as a sequence: no hand missing,
     dealt twice or replaced, none chained to a game of another table, the right dealers,
     the same turn limit and clock.
+
+    From 10 files on, one line is printed for each and a summary at the end; a file that cannot
+    be read is named, and the others are verified. Several processes share the work (--jobs).
+    The memory in use does not grow with the size of all files together.
 
     \b
     One line is printed for each check: pass, fail, missing (no evidence for this check)
@@ -292,5 +309,30 @@ def verify(
         budget=budget,
         as_json=as_json,
         html=html,
+        jobs=min(jobs or jobs_for(len(files)), len(files)),
     )
-    return main_verify(files, options)
+    return main_verify(files, options, progress=progress_bar)
+
+
+FILES_PER_JOB: Final = 20
+"""The number of files that take as long as starting another process."""
+
+
+def jobs_for(files: int) -> int:
+    """Return the number of processes for a number of files: at most one for each core."""
+    return max(1, min(os.cpu_count() or 1, files // FILES_PER_JOB))
+
+
+def progress_bar(items: Iterable[T], number: int) -> Iterator[T]:
+    """Yield items, and show on the terminal how many of them are done."""
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("files"), TimeRemainingColumn())
+    is_shown = number >= MANY and sys.stderr.isatty()
+    console = Console(stderr=True)
+    with Bars(
+        *columns,
+        console=console,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # else the lines would go where the bar is
+        disable=not is_shown,
+    ) as bar:
+        yield from bar.track(items, total=number)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import signal
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
 from service.application.errors import Refusal
 from service.rulesets.catalogue import catalogue, definition
+from service.runtime.worker_processes import WorkerProcesses
 from service.shx.bundle import read_log
 from service.simulation.simulate import Plan, SimulatedGame, SimulationReport, simulated_games
 from service.verify.evidence import OutsideEvidence
@@ -25,15 +22,9 @@ from service.verify.report import Report
 LEVEL: Final = "L1"
 """The level of a log in which no check fails, without a receipt from outside."""
 
-AHEAD: Final = 32
-"""Maximum number of unfinished tables per process; more would only occupy memory."""
-
 
 class TableNotOpened(Exception):
     """The table of a plan cannot be opened; unlike Refusal, this can be pickled."""
-
-
-Work = Callable[[Plan], SimulationReport]
 
 
 def tables_of(plan: Plan) -> Iterator[Plan]:
@@ -70,12 +61,17 @@ def played(
     Raises TableNotOpened for a table that a server would refuse as well.
     """
     tables = ((number, table) for number, plan in enumerate(plans) for table in tables_of(plan))
-    work = partial(play_table, verified=verified, keep=keep)
+    work = partial(_play_numbered, verified=verified, keep=keep)
     jobs = min(jobs, sum(-(-plan.games // plan.hands) for plan in plans))
-    if jobs > 1:
-        yield from _in_processes(work, tables, jobs)
-    else:
-        yield from ((number, work(table)) for number, table in tables)
+    with WorkerProcesses(jobs) as processes:
+        yield from processes.results(work, tables)
+
+
+def _play_numbered(
+    numbered: tuple[int, Plan], *, verified: bool, keep: Path | None
+) -> tuple[int, SimulationReport]:
+    number, table = numbered
+    return number, play_table(table, verified=verified, keep=keep)
 
 
 def play_table(plan: Plan, *, verified: bool, keep: Path | None) -> SimulationReport:
@@ -121,30 +117,6 @@ def _fault(report: Report) -> str | None:
         return None
     reasons = [f.reason or "" for f in report.findings if f.result is Result.FAIL]
     return ": ".join([report.wording, *reasons[:1]])
-
-
-def _in_processes(
-    work: Work, tables: Iterable[tuple[int, Plan]], jobs: int
-) -> Iterator[tuple[int, SimulationReport]]:
-    """Yield the reports in order; at most AHEAD tables per process are submitted at a time."""
-    context = get_context("spawn")
-    begun: deque[tuple[int, Future[SimulationReport]]] = deque()
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_ignore_ctrl_c) as pool:
-        try:
-            for number, table in tables:
-                begun.append((number, pool.submit(work, table)))
-                if len(begun) == AHEAD * jobs:
-                    first, report = begun.popleft()
-                    yield first, report.result()
-            for first, report in begun:
-                yield first, report.result()
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _ignore_ctrl_c() -> None:
-    """Ignore Ctrl-C, which goes to all processes: the main process ends the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _seed(plan: Plan, number: int) -> int:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Any, Final, TextIO, TypeVar
 
 from service.runtime.plain_errors import why
-from service.shx.archives import MAX_ENTRIES, MAX_INFLATED, write_zip
-from service.shx.bundle import MANIFEST, Bundle, NotABundle, read_log
+from service.runtime.worker_processes import WorkerProcesses
+from service.shx.bundle import Bundle, NotABundle
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyChange
 from service.verify.anchoring import proof_game
@@ -22,18 +24,42 @@ from service.verify.evidence import (
     PublicKeys,
     parse_key_changes,
 )
+from service.verify.file_work import (
+    FileRead,
+    FileToRead,
+    FileToVerify,
+    contents,
+    own_evidence,
+    read_file,
+    sequence_check,
+    verify_file,
+)
 from service.verify.finding import Result
 from service.verify.log import Log
+from service.verify.log_summary import LogSummary, summary_of_log
 from service.verify.receipts import receipt_game
-from service.verify.report import LEVELS, Report, audit_object, report_text
-from service.verify.verify import Budget, verify_log
+from service.verify.report import (
+    LEVELS,
+    NOTHING_FROM_OUTSIDE,
+    Report,
+    audit_object,
+    printable,
+    report_line,
+    report_text,
+)
+from service.verify.sequence import SequenceAnswer, Sequences
+from service.verify.verify import verify_log
+
+T = TypeVar("T")
 
 PASSED: Final = 0
 FAILED: Final = 1
 MISSING: Final = 2
 NOT_A_BUNDLE: Final = 3
 
-MAX_FILE: Final = 256 << 20  # bytes
+MANY: Final = 10
+"""The number of files from which on each has one line, instead of a report of its own."""
+
 NOTE: Final = ".note"
 """The suffix of receipt files."""
 
@@ -53,6 +79,11 @@ class VerifyOptions:
     as_json: bool = False
     budget: float | None = None  # seconds for all checks of all files; None: no limit
     html: Path | None = None  # the file of the page
+    jobs: int = 1  # processes
+
+
+Progress = Callable[[Iterable[T], int], Iterable[T]]
+"""Shows that many items are taken one after the other; the number is that of all items."""
 
 
 def main_verify(
@@ -61,41 +92,191 @@ def main_verify(
     *,
     out: TextIO | None = None,
     errors: TextIO | None = None,
+    progress: Progress[Any] = lambda items, _: items,
 ) -> int:
     """
     Verify files and return the exit status.
 
     0: all required checks pass; 1: a check failed; 2: evidence for a required check or level is
     missing; 3: a file is not a bundle or log, or a file cannot be read or written.
+
+    From MANY files on, a line for each and a summary are printed in place of the reports, and a
+    file that cannot be read does not keep the others from being verified. Only a summary of each
+    log is in memory.
     """
     options = options or VerifyOptions()
-    out, errors = out or sys.stdout, errors or sys.stderr
+    errors = errors or sys.stderr
+    run = _Run(paths=paths, options=options, out=out, errors=errors, progress=progress)
     try:
-        bundles = [_bundle(path) for path in paths]
         outside, proofs = evidence_of(options)
+        with WorkerProcesses(options.jobs) as processes:
+            return run.verify(processes, outside, proofs)
     except (NotABundle, RecordError, OSError) as error:
         print(f"shithead verify: {why(error)}", file=errors)
         return NOT_A_BUNDLE
-    budget = Budget()
-    with budget.running(options.budget):
-        reports = verify_all(bundles, outside, proofs, names=_names(paths), budget=budget)
-    if options.html is not None:
-        from service.verify.report import report_html  # its template library takes 50 ms to import
 
-        page = report_html([(p.name, r) for p, r in zip(paths, reports, strict=True)])
-        try:
-            options.html.write_text(page, "utf-8")
-        except OSError as error:
-            print(f"shithead verify: {why(error)}", file=errors)
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    """One verification of files, and what it has counted so far."""
+
+    paths: Sequence[Path]
+    options: VerifyOptions
+    out: TextIO | None  # None: the standard output, which a progress bar replaces
+    errors: TextIO
+    progress: Progress[Any]
+    counts: Counter[int] = field(default_factory=Counter)  # of exit statuses
+    first: dict[int, str] = field(default_factory=dict)  # by status, its first file
+    unbacked: bool = False  # whether a file had no evidence from outside
+
+    @property
+    def in_lines(self) -> bool:
+        """Return whether a line is printed for each file, instead of its report."""
+        return len(self.paths) >= MANY and not self.options.as_json
+
+    def verify(
+        self, processes: WorkerProcesses, outside: OutsideEvidence, proofs: Sequence[bytes]
+    ) -> int:
+        """Print what the files are found to be, and return the exit status; raises OSError."""
+        limit = self.options.budget
+        deadline = None if limit is None else time.monotonic() + limit
+        named = zip(self.paths, _names(self.paths), strict=True)
+        files = [FileToRead(path=p, name=name, deadline=deadline) for p, name in named]
+        known = self._known(processes, files)
+        if known is None:
             return NOT_A_BUNDLE
-    if options.as_json:
-        objects = [audit_object(report) for report in reports]
-        json.dump(objects[0] if len(objects) == 1 else objects, out, indent=1)
-        out.write("\n")
-    else:
-        named = zip(paths, reports, strict=True)
-        out.write("\n".join(report_text(r, name=str(p)) for p, r in named))
-    return max((status_of(report, options.level) for report in reports), key=_severity)
+        tasks = _tasks(files, known, outside, proofs)
+        found = self.progress(processes.results(verify_file, tasks), len(files))
+        reports = self._printed(zip(files, found, strict=True))
+        if self.options.html is None:
+            for _ in reports:
+                pass
+        else:
+            self._write_page(self.options.html, reports)
+        if self.in_lines:
+            self._print_summary()
+        return max(self.counts, key=_severity)
+
+    def _known(
+        self, processes: WorkerProcesses, files: Sequence[FileToRead]
+    ) -> list[FileRead] | None:
+        """Return what is known of each file; None if one of a few files cannot be read."""
+        if len(files) == 1:
+            return [FileRead()]
+        known = list(self.progress(processes.results(read_file, files), len(files)))
+        faults = [one.fault for one in known if one.fault is not None]
+        if faults and not self.in_lines:
+            self._complain(faults[0])
+            return None
+        return known
+
+    def _printed(
+        self, found: Iterable[tuple[FileToRead, Report | str]]
+    ) -> Iterator[tuple[str, Report]]:
+        """Print each report, and yield it with the name of its file; raises OSError."""
+        opening = "[\n "
+        for number, (file, report) in enumerate(found):
+            if isinstance(report, str):
+                self._complain(report)
+                self._count(NOT_A_BUNDLE, file)
+                continue
+            self._count(status_of(report, self.options.level), file)
+            self.unbacked = self.unbacked or not report.backed
+            if self.options.as_json:
+                text = json.dumps(audit_object(report), indent=1)
+                if len(self.paths) > 1:
+                    text = opening + text.replace("\n", "\n ")
+                    opening = ",\n "
+                self._write(text)
+            elif self.in_lines:
+                self._write(report_line(report, name=str(file.path)))
+            else:
+                text = report_text(report, name=str(file.path))
+                self._write(f"\n{text}" if number else text)
+            yield file.path.name, report
+        if self.options.as_json:
+            self._write("\n" if len(self.paths) == 1 else "\n]\n")
+
+    def _write_page(self, path: Path, reports: Iterable[tuple[str, Report]]) -> None:
+        """Write the reports as a page, one after the other; raises OSError."""
+        from service.verify.report import html_parts  # its template library takes 50 ms to import
+
+        with path.open("w", encoding="utf-8", newline="") as page:
+            page.writelines(html_parts(reports))
+
+    def _print_summary(self) -> None:
+        words = {PASSED: "passed", FAILED: "failed", MISSING: "lack evidence"}
+        words[NOT_A_BUNDLE] = "cannot be read"
+        parts = [f"{len(self.paths)} files: {self.counts[PASSED]} passed"]
+        parts += [
+            f"{self.counts[status]} {words[status]} (the first: {self.first[status]})"
+            for status in (FAILED, MISSING, NOT_A_BUNDLE)
+            if self.counts[status]
+        ]
+        limits = f"; {NOTHING_FROM_OUTSIDE}" if self.unbacked else ""
+        self._write(f"{printable(', '.join(parts))}{limits}\n")
+
+    def _count(self, status: int, file: FileToRead) -> None:
+        self.counts[status] += 1
+        self.first.setdefault(status, str(file.path))
+
+    def _write(self, text: str) -> None:
+        (self.out or sys.stdout).write(text)
+
+    def _complain(self, fault: str) -> None:
+        print(f"shithead verify: {fault}", file=self.errors)
+
+
+def _tasks(
+    files: Sequence[FileToRead],
+    known: Sequence[FileRead],
+    outside: OutsideEvidence,
+    proofs: Sequence[bytes],
+) -> Iterator[FileToVerify]:
+    """
+    Yield each file with its own evidence.
+
+    A receipt or log proof is checked with the log of its game. One that belongs to none of the
+    logs is checked with the first log, where it fails.
+    """
+    owners = _Owners([one.game for one in known])
+    notes = owners.receipts(outside.receipts)
+    proof_of = owners.proofs(proofs)
+    answers = _answers([one.summary for one in known], outside)
+    for index, (file, answer) in enumerate(zip(files, answers, strict=True)):
+        own = own_evidence(outside, notes.get(index, ()), proof_of.get(index))
+        yield FileToVerify(file=file, outside=own, sequence=answer)
+
+
+def _answers(
+    summaries: Sequence[LogSummary | None], outside: OutsideEvidence
+) -> Iterator[SequenceAnswer | None]:
+    """Yield the answer of the check `sequence` for each log; None for an unreadable one."""
+    readable = [one for one in summaries if one is not None]
+    sequences, number = Sequences(readable, outside.key_changes), 0
+    for summary in summaries:
+        yield None if summary is None else sequences.answer(number)
+        number += summary is not None
+
+
+class _Owners:
+    """The logs to which receipts and proofs belong, by their games."""
+
+    def __init__(self, games: Sequence[str | None]) -> None:
+        self._first: dict[str | None, int] = {}
+        for index, game in enumerate(games):
+            self._first.setdefault(game, index)
+
+    def receipts(self, notes: Sequence[bytes]) -> Mapping[int, Sequence[bytes]]:
+        """Return the receipts by the number of their log; 0 for those of no log."""
+        found: dict[int, list[bytes]] = {}
+        for note in notes:
+            found.setdefault(self._first.get(receipt_game(note), 0), []).append(note)
+        return found
+
+    def proofs(self, proofs: Sequence[bytes]) -> Mapping[int, bytes]:
+        """Return the last proof of each log, by its number; 0 for those of no log."""
+        return {self._first.get(proof_game(proof), 0): proof for proof in proofs}
 
 
 def verify_all(
@@ -104,36 +285,21 @@ def verify_all(
     proofs: Sequence[bytes] = (),
     *,
     names: Sequence[str | None] = (),
-    budget: Budget | None = None,
 ) -> list[Report]:
     """
     Return the report of each bundle, in order; the check `sequence` compares all of them.
 
-    A receipt or log proof is checked with the log of its game. One that belongs to none of the
-    logs is checked with the first log, where it fails.
+    A receipt or log proof is assigned to a log as for files.
     """
-    budget = budget or Budget()
-    named = zip_longest(bundles, names)
-    logs = [_read(bundle, name, budget) for bundle, name in named]
-    games = [str(log.game) if log.events else None for log in logs]
-    indexes = [_index_of_game(receipt_game(note), games) for note in outside.receipts]
-    proof_of = {_index_of_game(proof_game(proof), games): proof for proof in proofs}
+    logs = [Log(bundle.lines, name=name) for bundle, name in zip_longest(bundles, names)]
+    owners = _Owners([str(log.game) if log.events else None for log in logs])
+    notes, proof_of = owners.receipts(outside.receipts), owners.proofs(proofs)
+    answers = _answers([summary_of_log(log) for log in logs], outside)
     reports = []
-    for index, bundle in enumerate(bundles):
-        notes = zip(outside.receipts, indexes, strict=True)
-        own = replace(
-            outside,
-            receipts=tuple(note for note, log_index in notes if log_index == index),
-            proof=proof_of.get(index),
-        )
-        others = [*logs[:index], *logs[index + 1 :]]
-        reports.append(verify_log(logs[index], bundle, own, others, budget))
+    for index, (log, bundle, answer) in enumerate(zip(logs, bundles, answers, strict=True)):
+        own = own_evidence(outside, notes.get(index, ()), proof_of.get(index))
+        reports.append(verify_log(log, bundle, own, sequence_check(log, own, answer)))
     return reports
-
-
-def _read(bundle: Bundle, name: str | None, budget: Budget) -> Log:
-    """Return the log of a bundle; an empty log if there is no time to read it."""
-    return budget.attempt(lambda: Log(bundle.lines, name=name), Log((), name=name))
 
 
 def status_of(report: Report, level: str = "L1") -> int:
@@ -149,56 +315,13 @@ def status_of(report: Report, level: str = "L1") -> int:
 
 def _severity(status: int) -> int:
     """Return the severity of an exit status: a failed check outweighs missing evidence."""
-    return (PASSED, MISSING, FAILED).index(status)
-
-
-def contents(path: Path) -> bytes:
-    """
-    Return the bytes of a file; of a folder with the files of a bundle, those of an archive of it.
-
-    Raises NotABundle for another folder, or a file that is too large.
-    """
-    if path.is_dir():
-        return _packed(path)
-    with path.open("rb") as file:
-        data = file.read(MAX_FILE + 1)
-    if len(data) > MAX_FILE:
-        raise NotABundle(f"{path}: more than {MAX_FILE} bytes")
-    return data
-
-
-def _packed(folder: Path) -> bytes:
-    """Return an archive with the files of an unpacked bundle, in a folder of their own."""
-    if not (folder / MANIFEST).is_file():
-        raise NotABundle(f"{folder} is a folder: name the file in it")
-    files: dict[str, bytes] = {}
-    left = MAX_INFLATED
-    for path in folder.rglob("*"):
-        if path.is_dir() and not path.is_symlink():
-            continue
-        name = path.relative_to(folder).as_posix()
-        if path.is_symlink() or not path.is_file() or not name.isascii():
-            raise NotABundle(f"{path}: not a file that a bundle may contain")
-        with path.open("rb") as file:
-            files[f"unpacked/{name}"] = content = file.read(left + 1)
-        left -= len(content)
-        if left < 0 or len(files) > MAX_ENTRIES:
-            raise NotABundle(f"{folder}: more than {MAX_INFLATED} bytes or {MAX_ENTRIES} files")
-    return write_zip(files)
+    return (PASSED, MISSING, FAILED, NOT_A_BUNDLE).index(status)
 
 
 def _names(paths: Sequence[Path]) -> list[str]:
     """Return the names of files, with their folders if two files have the same name."""
     short = [path.name for path in paths]
     return short if len(set(short)) == len(short) else [str(path) for path in paths]
-
-
-def _bundle(path: Path) -> Bundle:
-    data = contents(path)
-    try:
-        return read_log(data)
-    except NotABundle as error:
-        raise NotABundle(f"{path}: {error}") from None
 
 
 def evidence_of(options: VerifyOptions) -> tuple[OutsideEvidence, list[bytes]]:
@@ -243,7 +366,3 @@ def _changes(paths: Sequence[Path]) -> tuple[KeyChange, ...]:
         except BadEvidence as error:
             raise NotABundle(f"{path}: {error.detail}") from None
     return found
-
-
-def _index_of_game(game: str | None, games: Sequence[str | None]) -> int:
-    return games.index(game) if game in games else 0

@@ -57,6 +57,16 @@ def _outside(report: Report) -> tuple[str, ...]:
     return _texts((*report.outside, *report.unchecked)) or (sentence("report.nothing"),)
 
 
+def report_line(report: Report, *, name: str) -> str:
+    """Return the report as one line; of a failure the first failed check, its event and reason."""
+    fault = next((one for one in report.findings if one.result is Result.FAIL), None)
+    text = report.wording
+    if fault is not None:
+        where = "" if fault.seq is None else f" at seq {fault.seq}"
+        text = f"{fault.check} fails{where}: {fault.reason or ''} {fault.cited}".rstrip()
+    return f"{report.result.value:<8} {printable(f'{name}: {text}')}\n"
+
+
 def _explanations(report: Report, name: str) -> Iterator[str]:
     """Yield the event at which each claim first fails, and the command that shows more."""
     for one in report.explanations:
@@ -298,7 +308,12 @@ def report_html(reports: Sequence[tuple[str, Report]]) -> str:
     `reports` come with the names of their files. Text from a log is escaped and never becomes
     markup. The page loads nothing, and the same reports give the same bytes.
     """
-    return _template().render(reports=reports)
+    return "".join(html_parts(reports))
+
+
+def html_parts(reports: Iterable[tuple[str, Report]]) -> Iterator[str]:
+    """Yield the parts of the page of `report_html`; each report is taken when it is written."""
+    return _template().generate(reports=reports)
 
 
 @cache

@@ -45,7 +45,9 @@ def check_signatures(
         elif fault := key_fault(b64decode(key)):
             position.note(0, "signatures.no_key", seat=seat, detail=fault)
     for seat, key in sorted(outside_keys.items()):
-        if seat not in keys or not is_key_of_seat(log, seat, key, keys[seat], changes):
+        if seat not in keys or not is_key_of_seat(
+            log.created["table"], seat, key, keys[seat], changes
+        ):
             position.note(0, "signatures.other_key", seat=seat)
     nonces: set[str] = set()
     actions, collecting = _Actions(log), position.collecting_failures()
@@ -66,10 +68,9 @@ def pinned_keys(log: Log) -> dict[int, str]:
     return {seat: setup["key"] for seat, setup in setups if setup["key"] is not None}
 
 
-def is_key_of_seat(log: Log, seat: int, old: str, new: str, changes: Sequence[KeyChange]) -> bool:
+def is_key_of_seat(table: str, seat: int, old: str, new: str, changes: Sequence[KeyChange]) -> bool:
     """Return whether a seat's key is the old one, or follows from it by signed changes."""
-    table = UUID(log.created["table"])
-    return key_follows(b64decode(old), b64decode(new), changes, table=table, seat=seat)
+    return key_follows(b64decode(old), b64decode(new), changes, table=UUID(table), seat=seat)
 
 
 def unproven(log: Log) -> list[Sentence]:

@@ -38,6 +38,7 @@ from service.verify.integrity import (
 )
 from service.verify.legality import check_legality
 from service.verify.log import Authorship, Log, authorship_of
+from service.verify.log_summary import summary_of_log
 from service.verify.receipts import Notes, Trust, check_receipts
 from service.verify.report import OF_THE_LOG, Report, level_of
 from service.verify.sequence import check_sequence
@@ -62,26 +63,32 @@ def verify_bundle(bundle: Bundle, outside: OutsideEvidence | None = None) -> Rep
     at which the check stopped.
     """
     outside = outside or OutsideEvidence()
-    others = tuple(Log(other.lines) for other in outside.others)
-    return verify_log(Log(bundle.lines), bundle, outside, others)
+    others = [summary_of_log(Log(other.lines)) for other in outside.others]
+    log = Log(bundle.lines)
+
+    def sequence(at: Position) -> Answer:
+        readable = [other for other in others if other is not None]
+        return check_sequence(summary_of_log(log), readable, outside.key_changes, at)
+
+    return verify_log(log, bundle, outside, sequence)
 
 
 def verify_log(
     log: Log,
     bundle: Bundle,
     outside: OutsideEvidence,
-    others: Sequence[Log],
+    sequence: Run,
     budget: Budget | None = None,
 ) -> Report:
     """
-    Return the report on `bundle`; `log` is its parsed log, `others` are further parsed logs.
+    Return the report on `bundle`; `log` is its parsed log.
 
-    Without `budget` there is no time limit. Malformed content raises nothing, as in
-    `verify_bundle`.
+    `sequence` is the check that compares it with the other logs of its table. Without `budget`
+    there is no time limit. Malformed content raises nothing, as in `verify_bundle`.
     """
     budget = budget or Budget()
     found: list[Finding] = []
-    answers = _run_all(_runs(log, bundle, outside, others, found), log, budget, found)
+    answers = _run_all(_runs(log, bundle, outside, sequence, found), log, budget, found)
     authorship = _authorship(log, found, answers)
     unheld = budget.attempt(lambda: _unheld(log, found), None)
     findings = tuple(_with_unheld(finding, unheld, authorship) for finding in found)
@@ -140,7 +147,7 @@ def _runs(
     log: Log,
     bundle: Bundle,
     outside: OutsideEvidence,
-    others: Sequence[Log],
+    sequence: Run,
     found: Sequence[Finding],
 ) -> dict[Check, Run]:
     """Return the function of each check; `found` has the findings of those that have run."""
@@ -169,7 +176,7 @@ def _runs(
         Check.ANCHOR: lambda at: check_anchor(log, proof, trust, at),
         Check.WITNESS: lambda at: check_witness(log, proof, policy, at),
         Check.SEAL: lambda at: check_seal(log, bundle, at),
-        Check.SEQUENCE: lambda at: check_sequence(log, others, outside.key_changes, at),
+        Check.SEQUENCE: sequence,
     }
 
 

@@ -16,8 +16,8 @@ from service.shx.moves import sign_key_change
 from service.verify.evidence import OutsideEvidence
 from service.verify.finding import Check, Result
 from service.verify.log import Log
+from service.verify.log_summary import next_dealer
 from service.verify.report import Report
-from service.verify.sequence import next_dealer
 from tests.changed import replace
 from tests.random_games import START, TABLE, Plan, made_game, private_key, public_text
 from tests.tamper import failing, report_on

@@ -12,6 +12,7 @@ import pytest
 
 from service.cli.__main__ import MISUSED
 from service.rulesets.catalogue import catalogue
+from service.runtime.worker_processes import AHEAD
 from service.shx.bundle import Bundle, read_log
 from service.simulation import parallel
 from service.simulation.parallel import every_plan, played, tables_of
@@ -87,7 +88,7 @@ def test_memory_does_not_grow_with_the_number_of_hands(monkeypatch: pytest.Monke
     plan = replace(PLAN, games=20_000)
     with closing(played([plan], jobs=2, verified=False, keep=None)) as reports:
         next(reports)
-        assert len(begun) <= 2 * parallel.AHEAD
+        assert len(begun) <= 2 * AHEAD
 
 
 def test_tables_have_different_seeds_and_rotate_the_bots() -> None:

@@ -167,7 +167,7 @@ def test_a_missing_file_gives_exit_status_3(tmp_path: Path) -> None:
 
 
 def test_an_endless_file_is_read_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service.verify.files.MAX_FILE", 1000)
+    monkeypatch.setattr("service.verify.file_work.MAX_FILE", 1000)
     endless = Path("/dev/zero")
     status, _, errors = run(endless)
     assert (status, "more than 1000 bytes" in errors) == (3, True)
