@@ -10,6 +10,7 @@ from marshmallow import Schema, fields
 from schemas.event_fields import EventSchema, OpeningSchema
 from schemas.long_polls import WaitQuery
 from schemas.strict_fields import (
+    CURSOR,
     Boolean,
     Chosen,
     Closed,
@@ -18,6 +19,7 @@ from schemas.strict_fields import (
     PageQuery,
     PatternString,
     QueryInteger,
+    QueryTime,
     about,
     described,
     hex_digits,
@@ -29,6 +31,7 @@ from schemas.strict_fields import (
     viewer_field,
 )
 from schemas.views import FrameSchema, GameViewSchema, ResultSchema, RulesetRefSchema
+from service.domain.events import EndReason
 from service.domain.game import Status
 
 
@@ -53,7 +56,44 @@ class GameQuery(WaitQuery):
     )
 
 
-class GamesQuery(PageQuery):
+RESULTS = ("aborted", *EndReason, "lost", "first")
+"""Results that lists can be filtered by."""
+
+
+class HandFilters(Closed):
+    """Filters of hands: time, ruleset, result, and another player."""
+
+    since = QueryTime(load_default=None, **about("hands dealt at this time or later, in UTC"))
+    until = QueryTime(load_default=None, **about("hands dealt before this time, in UTC"))
+    ruleset = name_field("ruleset", load_default=None, **about("hands with this ruleset only"))
+    result = Chosen(
+        *RESULTS,
+        load_default=None,
+        **about(
+            "hands that were aborted, or ended for this reason; `lost`: the player was the "
+            "shithead, `first`: the player went out first"
+        ),
+    )
+    with_ = fields.UUID(
+        load_default=None,
+        allow_none=False,
+        data_key="with",
+        **about("hands in which this player sat as well"),
+    )
+
+
+class HandsQuery(HandFilters):
+    """Filters of the hands of a player, and the cursor of a line."""
+
+    cursor = PatternString(
+        CURSOR,
+        "is not a cursor of a list",
+        load_default=None,
+        **about("`cursor` of the last line that the caller has"),
+    )
+
+
+class GamesQuery(PageQuery, HandFilters):
     """Filters of the list of games."""
 
     table = fields.UUID(load_default=None, allow_none=False, **about("games of this table only"))
@@ -63,7 +103,6 @@ class GamesQuery(PageQuery):
         load_default=None,
         **about("games of this player only, by id, or `me`"),
     )
-    ruleset = name_field("ruleset", load_default=None, **about("games with this ruleset only"))
     status = Chosen(
         *Status,
         load_default=None,

@@ -8,6 +8,7 @@ from abc import abstractmethod
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cache
 from typing import Any, TypeVar
@@ -127,6 +128,31 @@ class QueryInteger(fields.Integer):
         if not isinstance(value, str) or not _DIGITS.fullmatch(value):
             raise ValidationError("is not a whole number")
         return int(value)
+
+
+class QueryTime(fields.String):
+    """A time in a query, in UTC: a date, or a time like 2026-11-26T18:30:00Z."""
+
+    _FORM = r"^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,6})?Z)?$"
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(
+            validate=validate.Regexp(self._FORM, error=_NO_TIME), allow_none=False, **more
+        )
+
+    def deserialize(self, value: Any, *args: Any, **more: Any) -> Any:
+        """Return the time; raises ValidationError for a day or an hour that does not exist."""
+        text = super().deserialize(value, *args, **more)
+        if not isinstance(text, str):
+            return text  # the default
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            raise ValidationError(_NO_TIME) from None
+        return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+_NO_TIME = "is neither a date nor a time such as 2026-11-26T18:30:00Z"
 
 
 class Boolean(fields.Boolean):

@@ -22,6 +22,7 @@ from service.application.games.due_moves import Turns
 from service.application.games.entropy import EntropyCalls
 from service.application.games.event_notes import EventNotes
 from service.application.games.evidence import Evidence, Verifying
+from service.application.games.hands import Hands
 from service.application.games.moves import Moves
 from service.application.games.queries import Games, Lists
 from service.application.games.refused_moves import Refusals
@@ -256,6 +257,7 @@ class Services:
             log=self.log,
             access_log=access_log,
         )
+        self.hands = Hands(directory=directory, evidence=self.evidence, access_log=access_log)
         self.sequencer = Sequencer(
             store=log_store,
             origin=origin,

@@ -115,15 +115,17 @@ def _queries(scene: Scene, rule: str) -> Iterator[tuple[str, str, str | None]]:
             yield "", f"?player={scene.people['Ada'].id}", "Ada"
         case "/v1/players/me":
             yield "190 tables", "", "Dee"
-        case "/v1/tables/<uuid:table_id>":
-            yield "200 hands played", "", "Ada"
-        case "/v1/tables/<uuid:table_id>/keys":
+        case "/v1/tables/<uuid:table_id>" | "/v1/tables/<uuid:table_id>/keys":
             yield "200 hands played", "", "Ada"
         case "/v1/disputes/<uuid:dispute_id>":
             yield "249 referees, 38 statements", "", "Bob"
         case "/v1/disputes":
             yield "27 disputes, 249 referees each", "?limit=200", "Ada"
             yield "27 disputes, of one state", "?limit=200&state=final", "Ada"
+        case _ if "/hands" in rule:
+            other = scene.people["Bob"].id
+            yield "hands of the caller", "", "Ada"
+            yield "hands with a player and a result", f"?result=lost&with={other}", "Ada"
         case _:
             many = "&".join(f"x{number}={'y' * 100}" for number in range(40))
             yield "", "", "Ada"

@@ -345,7 +345,10 @@ def _times(cost: Cost) -> tuple[float, float]:
 
 
 WAITS = {
-    "waiting": ("a long poll or a live stream", "30 s; a stream until the seal"),
+    "waiting": (
+        "a long poll, a live stream or hands in bulk",
+        "30 s; a stream until the seal, hands until they are sent",
+    ),
     "bodies": (
         "a request body that arrives",
         f"{GRACE_SECONDS:g} s, then a slot for slow bodies as well",

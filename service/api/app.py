@@ -27,6 +27,7 @@ from service.api.disputes import disputes
 from service.api.events import events, replay, stream
 from service.api.evidence import evidence, log
 from service.api.games import games
+from service.api.hands import hands
 from service.api.limits import LongGames
 from service.api.long_poll import RedisListener, Waiting
 from service.api.notes import notes
@@ -172,8 +173,8 @@ def _fresh(response: Response) -> Response:
 
 
 BLUEPRINTS = (
-    *(players, tokens, own_stream, rulesets, bots, tables, games, events, stream, replay, evidence),
-    *(audit, notes, disputes, statistics, log),
+    *(players, hands, tokens, own_stream, rulesets, bots, tables, games, events, stream, replay),
+    *(evidence, audit, notes, disputes, statistics, log),
 )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from flask import Response
@@ -28,6 +30,7 @@ from service.api.operation import (
 )
 from service.api.parsing import caller_address
 from service.application.calls import Caller
+from service.store.games import GameFilter
 
 games = blueprint("games", __name__, "Games: one hand each, from the shuffle to the shithead.")
 
@@ -38,6 +41,12 @@ MOVE_REFUSALS = ("not-found", "not-seated", "game-over")
 def _check_seat(caller: Caller, game_id: UUID) -> None:
     """Raise Refusal `not-found` or `not-seated` before the body of a move is validated."""
     services().moves.check_seat(caller, game_id)
+
+
+def hand_filters(query: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the filters of a list of hands, for a GameFilter."""
+    names = ("since", "until", "ruleset", "result")
+    return {**{name: query[name] for name in names}, "beside": query["with_"]}
 
 
 @operation(
@@ -60,10 +69,12 @@ def list_games(call: Call) -> Response:
     player = query["player"]
     items, next_ = services().lists.games(
         call.caller,
-        table=query["table"],
-        player=call.by.id if player == "me" else UUID(player) if player else None,
-        ruleset=query["ruleset"],
-        status=query["status"],
+        which=GameFilter(
+            table=query["table"],
+            player=call.by.id if player == "me" else UUID(player) if player else None,
+            status=query["status"],
+            **hand_filters(query),
+        ),
         limit=query["limit"],
         cursor=query["cursor"],
     )

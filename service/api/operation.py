@@ -47,6 +47,7 @@ from service.api.conventions.media_types import (
     OCTETS,
     PLAIN,
     SVG,
+    TAR,
     ZIP,
     negotiated_type,
 )
@@ -202,6 +203,7 @@ def operation(
     doc: Mapping[str, Any] | None = None,
     deferred: bool = False,
     replica: bool = False,
+    streamed: bool = False,
     most_bytes: int = BODY_BYTES,
     admits: Admits = lambda _caller, **_path: None,
     deprecated: Deprecated | None = None,
@@ -214,14 +216,15 @@ def operation(
     view raises. Every GET except a stream is answered with an ETag, or with 304. With
     `deferred`, the token of a request that changes a game is checked by the commit, which saves
     a query. With `tagged` the answer to a change has the ETag of the new version. With `replica`
-    a replica of the database may answer the reads. A token that is sent needs `scope`, unless the
-    operation ignores it. `most_bytes` limits a JSON body; `admits` raises Refusal for callers
-    whose body is not worth validating. The answers of a `deprecated` operation say so.
+    a replica of the database may answer the reads. With `streamed` the answer is made while it is
+    sent, so it has no ETag. A token that is sent needs `scope`, unless the operation ignores it.
+    `most_bytes` limits a JSON body; `admits` raises Refusal for callers whose body is not worth
+    validating. The answers of a `deprecated` operation say so.
     """
     query_schema, body_schema = query(), None if body is None else body()
     is_secret = answer is not None and not _SECRETS.isdisjoint(answer().fields)
     no_query = _loaded_empty(query_schema)
-    is_conditional = method == "GET" and EVENT_STREAM not in produces
+    is_conditional = method == "GET" and EVENT_STREAM not in produces and not streamed
     finished: Callable[[Response], Response] = (
         conditional if is_conditional else partial(with_location, location=location)
     )
@@ -574,6 +577,7 @@ _OTHER_SCHEMAS: Mapping[str, Mapping[str, str]] = {
     SVG: _STRING,
     EVENT_STREAM: _STRING,
     ZIP: _BINARY,
+    TAR: _BINARY,
     OCTETS: _BINARY,
 }
 """The schemas of answers of the media types other than JSON."""

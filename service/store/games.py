@@ -124,6 +124,11 @@ class GameFilter:
     player: UUID | None = None
     ruleset: str | None = None
     status: str | None = None
+    since: datetime | None = None  # dealt then or later
+    until: datetime | None = None  # dealt before
+    result: str | None = None  # as in sql/functions/result_is.sql; `lost` and `first` of `player`
+    beside: UUID | None = None  # another player in the same game
+    over: bool = False  # only with `player`: games that are over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,13 +206,15 @@ class GameRepository(Repository):
         """
         after = cursor or START
         asked = (viewer, everything, which.ruleset, which.status, after.at, after.id, limit + 1)
+        more = (which.since, which.until, which.result, which.beside)
         if which.table is not None:
             of = (which.table, which.player, invite)
-            rows = self._database.fetch("list_games_of_table", *asked, *of)
+            rows = self._database.fetch("list_games_of_table", *asked, *of, *more)
         elif which.player is not None:
-            rows = self._database.fetch("list_games_of_player", *asked, which.player, invite)
+            of_player = (which.player, invite, *more, which.over)
+            rows = self._database.fetch("list_games_of_player", *asked, *of_player)
         else:
-            rows = self._database.fetch("list_games", *asked, invite)
+            rows = self._database.fetch("list_games", *asked, invite, *more)
         return Page[GameRow].of([_game(row) for row in rows], limit)
 
     def games_of_table(self, table: UUID, *, limit: int = 20) -> Sequence[GameRow]:

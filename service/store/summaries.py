@@ -110,6 +110,7 @@ class ListName(StrEnum):
     TABLES = "tables"
     DISPUTES = "disputes"  # of all games, or of one
     READINGS = "readings"
+    HANDS = "hands"  # of a player, as lines
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -42,7 +42,7 @@ FILE = Path(__file__).parents[2] / "service/api/examples.json"
 ORIGIN = "shithead.example"
 JSON = "application/json"
 NDJSON = "application/x-ndjson"
-BINARY = ("application/zip", "application/octet-stream")
+BINARY = ("application/zip", "application/octet-stream", "application/x-tar")
 AT_ONCE = Periods(referee_hands=0, referee_account_seconds=0, referee_seated_seconds=0)
 PLAIN = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
 KEY = Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32)
@@ -344,6 +344,8 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     played = next(event for event in events if event["type"] == "cards_played")
     seq = played["seq"]
     recorder.done("GET", f"{game}/events?after={seq}&limit=3")
+    recorder.done("GET", f"/v1/players/{people['Ada']['id']}/hands?result=forfeit")
+    recorder.done("GET", f"/v1/players/{people['Ada']['id']}/hands.tar?until=2001-01-01", by=ada)
     recorder.done("GET", f"{game}/stream?after={len(events) - 2}")
     recorder.done("GET", f"{game}/receipt")
     recorder.done("GET", f"{game}/replay?as=all&from={seq + 1}&to={seq + 1}")

@@ -154,6 +154,43 @@ def test_games_are_listed_by_table_player_ruleset_and_status(stores: Stores) -> 
     assert listed(player=uuid4()) == listed(table=uuid4()) == set()
 
 
+def test_games_are_listed_by_time_result_and_another_player(stores: Stores) -> None:
+    ann, bob = uuid4(), uuid4()
+    both = [person(0, ann), person(1, bob)]
+    won = new_game(
+        stores.store, seats=both, status="ended", reason="shithead", shithead=1, places=[0, 1]
+    )
+    lost = new_game(
+        stores.store,
+        seats=[person(0, ann)],
+        status="ended",
+        reason="forfeit",
+        shithead=0,
+        created_at=THEN + timedelta(hours=2),
+    )
+    aborted = new_game(stores.store, seats=both, status="aborted", reason="idle")
+    running = new_game(stores.store, seats=[person(0, ann)])
+    every = {won, lost, aborted, running}
+    later = THEN + timedelta(hours=1)
+    cases: list[tuple[dict[str, Any], set[UUID]]] = [
+        ({"since": later}, {lost}),
+        ({"until": later}, every - {lost}),
+        ({"result": "shithead"}, {won}),
+        ({"result": "forfeit"}, {lost}),
+        ({"result": "aborted"}, {aborted}),
+        ({"result": "first"}, {won}),
+        ({"result": "lost"}, {lost}),
+        ({"beside": bob}, {won, aborted}),
+        ({"beside": bob, "result": "shithead", "until": later}, {won}),
+        ({"over": True}, every - {running}),
+    ]
+    for filters, expected in cases:
+        page = stores.directory.list_games(GameFilter(player=ann, **filters), viewer=None)
+        assert {row.id for row in page.items} == expected, filters
+    bobs = stores.directory.list_games(GameFilter(player=bob, result="lost"), viewer=None)
+    assert {row.id for row in bobs.items} == {won}
+
+
 def test_private_games_are_listed_for_present_and_former_players_and_the_host(
     stores: Stores,
 ) -> None:

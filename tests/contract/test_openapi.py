@@ -229,7 +229,12 @@ def test_every_get_has_an_etag_and_answers_304_except_streams(
         if "ETag" in calls.get("get", {}).get("responses", {}).get("304", {}).get("headers", {})
     }
     gets = {path for path, calls in document["paths"].items() if "get" in calls}
-    assert gets - conditional == {"/v1/games/{game_id}/stream", "/v1/players/me/stream"}
+    assert gets - conditional == {
+        "/v1/games/{game_id}/stream",
+        "/v1/players/me/stream",
+        "/v1/players/{player_id}/hands",
+        "/v1/players/{player_id}/hands.tar",
+    }
     ada = world.person("Ada")
     table = ada.post("/v1/tables", {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]})
     game = f"/v1/games/{table.json['game']}"

@@ -326,6 +326,11 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
                 and (which.player is None or _sits(game.seats, which.player))
                 and which.ruleset in (None, game.ruleset)
                 and which.status in (None, game.status)
+                and (which.since is None or game.created_at >= which.since)
+                and (which.until is None or game.created_at < which.until)
+                and (which.result is None or _result_is(game, which.player, which.result))
+                and (which.beside is None or _sits(game.seats, which.beside))
+                and (not which.over or game.status in _OVER)
             )
 
         after = cursor or START
@@ -596,6 +601,16 @@ def _ruleset_key(row: CustomRuleset) -> tuple[datetime, str]:
 
 def _key(row: GameRow | TableRow | DisputeRow) -> tuple[datetime, UUID]:
     return (row.created_at, row.id)
+
+
+def _result_is(game: GameRow, player: UUID | None, wanted: str) -> bool:
+    """Return whether a game ended as a filter asks, as sql/functions/result_is.sql does."""
+    if wanted == "aborted" or game.status != "ended":
+        return game.status == wanted
+    if wanted in ("lost", "first"):
+        seat = game.shithead if wanted == "lost" else next(iter(game.places or ()), None)
+        return any(one.seat == seat and one.player == player for one in game.seats)
+    return game.reason == wanted
 
 
 def _sits(seats: Sequence[SeatRow], player: UUID) -> bool:

@@ -22,6 +22,8 @@ ZIP = "application/zip"
 
 OCTETS = "application/octet-stream"
 
+TAR = "application/x-tar"
+
 
 def negotiated_type(produces: tuple[str, ...]) -> str:
     """Return the media type that Accept prefers; raises `not-acceptable` if it excludes all."""

@@ -366,6 +366,9 @@ def _shows_all(line: bytes) -> bool:
     return orjson.loads(line)["type"] in ("game_sealed", "game_aborted")
 
 
+OF_A_PLAYER = ("lost", "first")
+"""Results in a filter that are those of a player, not of a hand."""
+
 RUNNING = ("shuffling", "swapping", "playing")
 RULESETS_KEPT = 2000
 Items = tuple[list[dict[str, Any]], str | None]
@@ -389,10 +392,7 @@ class Lists:
         self,
         caller: Caller,
         *,
-        table: UUID | None,
-        player: UUID | None,
-        ruleset: str | None,
-        status: str | None,
+        which: GameFilter,
         limit: int,
         cursor: str | None,
     ) -> Items:
@@ -400,12 +400,14 @@ class Lists:
         Return a page of the games that the caller may see, newest first.
 
         Raises Refusal `not-found` for a hidden or unknown table, `invalid-body` for a cursor of
-        another list.
+        another list, and for a result that needs a player if `which` names none.
         """
-        if table is not None:
-            self._refuse_unseen(table, caller)
+        if which.result in OF_A_PLAYER and which.player is None:
+            raise invalid("/result", f"{which.result} is a result of a player: name one as player")
+        if which.table is not None:
+            self._refuse_unseen(which.table, caller)
         page = self._directory.list_games(
-            GameFilter(table=table, player=player, ruleset=ruleset, status=status),
+            which,
             viewer=caller.player,
             invite=_digest(caller.invite),
             cursor=cursor_of(cursor, ListName.GAMES),

@@ -1,0 +1,125 @@
+"""The hands of a player in bulk: lines of JSON and a tar file, sent while they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, islice
+from uuid import UUID
+
+from flask import Response, request
+from msgspec.structs import replace
+
+from schemas.games import HandsQuery
+from service.api.context import context, services
+from service.api.conventions.caching import private
+from service.api.conventions.media_types import NDJSON, TAR
+from service.api.games import hand_filters
+from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
+from service.api.parsing import caller_address
+from service.application.calls import Caller
+from service.application.errors import Refusal
+from service.store.games import GameFilter
+
+hands = blueprint("hands", __name__, "The hands of a player in bulk.")
+
+
+@operation(
+    hands,
+    "GET",
+    "/players/<uuid:player_id>/hands",
+    query=HandsQuery,
+    answer=None,
+    produces=(NDJSON,),
+    refuses=("not-found",),
+    headers=(InviteHeaders,),
+    streamed=True,
+)
+def list_hands(call: Call, player_id: UUID) -> Response:
+    """
+    List all hands of a player that are over and that the caller can see, one a line, newest first.
+
+    A line has id, table, ruleset, seats, result, times, links and a `cursor`: a client whose
+    connection broke continues with the cursor of its last whole line. The answer occupies one of
+    the slots for streams while it is sent.
+    """
+    return _sent(call, player_id, services().hands.lines, NDJSON)
+
+
+@operation(
+    hands,
+    "GET",
+    "/players/<uuid:player_id>/hands.tar",
+    query=HandsQuery,
+    answer=None,
+    produces=(TAR,),
+    token=Token.NEEDED,
+    refuses=("forbidden", "not-found"),
+    streamed=True,
+)
+def pack_hands(call: Call, player_id: UUID) -> Response:
+    """
+    Return the evidence bundles of the caller's own finished hands as a tar file, newest first.
+
+    The filters and the cursor are those of the lines. Each file is `<id of the game>.shx`, with
+    the bytes of `GET /v1/games/{id}/evidence`. A tar file without its end was cut off.
+    """
+    if player_id != call.by.id:
+        raise Refusal("forbidden", "the bundles in bulk are for the player of these hands only")
+    response = _sent(call, player_id, services().hands.bundles, TAR)
+    response.headers["Content-Disposition"] = f'attachment; filename="hands-{player_id}.tar"'
+    return response
+
+
+Read = Callable[[Caller, GameFilter, str | None, Callable[[], None]], Iterator[bytes]]
+
+
+def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
+    """
+    Return an answer that is read while it is sent, in one of the slots for streams.
+
+    The first piece is read before, so that its errors are answered as problems. An error after it
+    breaks the connection: otherwise the client would take a part for the whole.
+
+    Raises Refusal `unavailable` if no slot is free, and those of `read`.
+    """
+    parts = context()
+    slot = parts.streams.acquire(caller_address())
+    if slot is None:
+        raise Refusal("unavailable", "too many streams at once", retry_after=5)
+    try:
+        which = GameFilter(player=player, **hand_filters(call.query))
+        pieces = read(_kept(call.caller), which, call.query["cursor"], _admit(call))
+        first = list(islice(pieces, 1))
+    except BaseException:
+        parts.streams.release(slot)
+        raise
+    release = partial(parts.streams.release, slot)  # does nothing the second time
+    response = private(Response(_releasing(chain(first, pieces), release), content_type=media_type))
+    response.headers["X-Accel-Buffering"] = "no"
+    # The slot is released however the answer ends, even before the first byte.
+    response.call_on_close(release)
+    if request.method == "HEAD":
+        release()
+    return response
+
+
+def _releasing(pieces: Iterator[bytes], release: Callable[[], None]) -> Iterator[bytes]:
+    """Yield the pieces; release the slot at their end."""
+    try:
+        yield from pieces
+    finally:
+        release()
+
+
+def _kept(caller: Caller) -> Caller:
+    """Return the caller without the request, which ends before the answer does."""
+    path = caller.what()
+    return replace(caller, read=None, what=lambda: path)
+
+
+def _admit(call: Call) -> Callable[[], None]:
+    """Return a function that raises Refusal `unauthorized` if the token has expired meanwhile."""
+    read, reads = call.caller.read, services().first_reads
+    token = None if read is None else read.token
+    return (lambda: None) if token is None else (lambda: reads.check(token))

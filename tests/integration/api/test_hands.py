@@ -1,0 +1,191 @@
+"""The hands of a player in bulk: lines, filters, cursors, and a tar file of bundles."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+import pytest
+
+from service.application.games import hands
+from service.shx.bundle import read_bundle
+from service.store.events import StoreUnavailable
+from tests.worlds.api_world import Person, World, problem_of
+
+NDJSON = "application/x-ndjson"
+
+
+def lines_of(person: Person, of: Person, query: str = "") -> list[dict[str, Any]]:
+    answer = person.get(f"/v1/players/{of.id}/hands{query}")
+    assert (answer.status_code, answer.content_type) == (200, NDJSON), answer.text
+    return [orjson.loads(line) for line in answer.get_data().splitlines()]
+
+
+def given_up(person: Person, *others: Any, **more: Any) -> dict[str, Any]:
+    """Deal a hand and give it up at once; return its table."""
+    table = person.table(*others, **more)
+    answer = person.post(f"/v1/games/{table['game']}/moves", {"type": "forfeit"})
+    assert answer.status_code == 201, answer.text
+    return table
+
+
+def test_each_finished_hand_is_a_line_with_its_result_and_links(
+    ada: Person, bob: Person, world: World
+) -> None:
+    table = given_up(ada, ruleset="leeds")
+    ada.table()  # is still being played
+    [line] = lines_of(bob, ada)
+    game = table["game"]
+    listed = next(i for i in ada.get("/v1/games").json["items"] if i["id"] == game)
+    same = ("id", "table", "hand", "status", "version", "created_at", "ended_at", "result")
+    assert {name: line[name] for name in same} == {name: listed[name] for name in same}
+    assert (line["ruleset"], line["seat"]) == ("leeds", 0)
+    assert line["result"]["reason"] == "forfeit"
+    assert [seat["name"] for seat in line["seats"]] == ["Ada", "lowest"]
+    assert line["seats"][0]["player"] == ada.id
+    for link in line["links"].values():
+        assert world.get(link).status_code == 200, link
+
+
+def test_filters_combine_and_are_those_of_the_list_of_games(ada: Person, bob: Person) -> None:
+    alone = given_up(ada, ruleset="leeds")["game"]
+    table = ada.table("open")
+    bob.post(f"/v1/tables/{table['id']}/seats", {"seat": None})
+    both = ada.get(f"/v1/tables/{table['id']}").json["game"]
+    bob.post(f"/v1/games/{both}/moves", {"type": "forfeit"})
+    dealt = ada.get(f"/v1/games?player={ada.id}").json["items"]
+    second = next(item["created_at"] for item in dealt if item["id"] == both)
+    wanted = {
+        "": {alone, both},
+        "ruleset=leeds": {alone},
+        f"with={bob.id}": {both},
+        "result=lost": {alone},
+        "result=first": set(),  # nobody goes out when a hand is given up
+        "result=forfeit": {alone, both},
+        "result=stalemate": set(),
+        "result=aborted": set(),
+        f"since={second}": {both},
+        f"until={second}": {alone},
+        "since=2001-01-01&until=9999-12-31T23:59:59Z": {alone, both},
+        f"result=lost&with={bob.id}": set(),
+    }
+    for query, expected in wanted.items():
+        assert {line["id"] for line in lines_of(bob, ada, f"?{query}")} == expected, query
+        for of in (f"player={ada.id}", f"player={ada.id}&table={table['id']}"):
+            listed = bob.get(f"/v1/games?{of}&{query}").json["items"]
+            at_table = {both} if "table" in of else {alone, both}
+            assert {item["id"] for item in listed} == expected & at_table, (of, query)
+    for query, at in (
+        ("result=lost", "result"),
+        ("since=2026-13-01", "since"),
+        ("until=yesterday", "until"),
+        ("with=me", "with"),
+        ("result=won", "result"),
+    ):
+        answer = bob.get(f"/v1/games?{query}")
+        assert problem_of(answer) == "malformed"
+        assert [error["at"] for error in answer.json["errors"]] == [at], query
+    assert {item["id"] for item in bob.get("/v1/games?result=forfeit").json["items"]} == {
+        alone,
+        both,
+    }
+
+
+def test_a_broken_answer_is_continued_from_the_cursor_of_any_line(
+    ada: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = [given_up(ada)["game"] for _ in range(5)][::-1]
+    monkeypatch.setattr(hands, "BATCH", 2)
+    lines = lines_of(ada, ada)
+    assert [line["id"] for line in lines] == games
+    for number, line in enumerate(lines, 1):
+        rest = lines_of(ada, ada, f"?cursor={line['cursor']}")
+        assert [one["id"] for one in rest] == games[number:]
+    other = ada.get("/v1/games?limit=1").json["next"]
+    refused = ada.get(f"/v1/players/{ada.id}/hands?cursor={other}")
+    assert problem_of(refused) == "malformed"
+
+
+def test_a_private_hand_is_a_line_for_those_who_may_see_it_and_the_read_is_recorded(
+    ada: Person, bob: Person
+) -> None:
+    table = given_up(ada, visibility="private")
+    assert lines_of(bob, ada) == []
+    invited = {"Shithead-Invite": table["invite"]}
+    answer = bob.get(f"/v1/players/{ada.id}/hands", headers=invited)
+    assert [orjson.loads(line)["id"] for line in answer.get_data().splitlines()] == [table["game"]]
+    readings = ada.get(f"/v1/games/{table['game']}/audit/readings").json["items"]
+    assert [(one["reader"], one["what"]) for one in readings] == [
+        (bob.id, f"/v1/players/{ada.id}/hands")
+    ]
+    assert [line["id"] for line in lines_of(ada, ada)] == [table["game"]]
+
+
+def test_an_error_after_the_first_line_breaks_the_answer_and_frees_its_slot(
+    ada: Person, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client must not take a part of the hands for all of them."""
+    for _ in range(3):
+        given_up(ada)
+    monkeypatch.setattr(hands, "BATCH", 1)
+    directory = world.services.hands.directory
+    whole: Callable[..., Any] = type(directory).list_games
+    calls = 0
+
+    def failing(*args: Any, **more: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise StoreUnavailable("gone")
+        return whole(*args, **more)
+
+    monkeypatch.setattr(type(directory), "list_games", failing)
+    with pytest.raises(StoreUnavailable):
+        lines_of(ada, ada)
+    streams = world.app.extensions["shithead"].streams
+    assert streams._held == {}
+    assert len(lines_of(ada, ada)) == 3
+    assert streams._held == {}
+
+
+def test_no_more_answers_are_sent_at_once_than_there_are_slots(ada: Person, world: World) -> None:
+    streams = world.app.extensions["shithead"].streams
+    held = []
+    while (slot := streams.acquire("127.0.0.1")) is not None:
+        held.append(slot)
+    for path in ("hands", "hands.tar"):
+        assert problem_of(ada.get(f"/v1/players/{ada.id}/{path}")) == "unavailable"
+    for slot in held:
+        streams.release(slot)
+    assert ada.call("HEAD", f"/v1/players/{ada.id}/hands").status_code == 200
+    assert streams._held == {}
+
+
+def test_the_tar_file_has_the_bundles_of_the_callers_own_hands(
+    ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    games = [given_up(ada)["game"] for _ in range(3)][::-1]
+    monkeypatch.setattr(hands, "BATCH", 2)
+    answer = ada.get(f"/v1/players/{ada.id}/hands.tar")
+    assert answer.content_type == "application/x-tar"
+    with tarfile.open(fileobj=io.BytesIO(answer.get_data())) as packed:
+        members = packed.getmembers()
+        assert [member.name for member in members] == [f"{game}.shx" for game in games]
+        for member, game in zip(members, games, strict=True):
+            content = packed.extractfile(member)
+            assert content is not None
+            data = content.read()
+            assert data == ada.get(f"/v1/games/{game}/evidence").get_data()
+            assert str(read_bundle(data).game) == game
+    assert problem_of(bob.get(f"/v1/players/{ada.id}/hands.tar")) == "forbidden"
+    one = ada.get(f"/v1/players/{ada.id}/hands.tar?until=2001-01-01").get_data()
+    with tarfile.open(fileobj=io.BytesIO(one)) as empty:
+        assert empty.getnames() == []
+
+
+def test_the_hands_of_an_unknown_player_are_not_found(ada: Person) -> None:
+    unknown = "00000000-0000-4000-8000-000000000000"
+    assert problem_of(ada.get(f"/v1/players/{unknown}/hands")) == "not-found"
