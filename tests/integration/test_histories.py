@@ -14,6 +14,7 @@ from service.application.calls import Caller, Idempotency
 from service.application.errors import Refusal
 from service.application.quotas import limited_by
 from service.bootstrap import Services
+from service.store.games import GameFilter
 from tests.worlds.fake_world import Deployment, entry_of, legal, lines_of, open_game, person, post
 
 
@@ -136,16 +137,19 @@ def test_the_first_read_of_a_stream_in_a_process_is_charged_to_the_request(
     ready, request = {"type": "ready"}, Idempotency(key="1", path="/", body_hash=b"1")
     services.moves.move(caller, game, ready, request=request)
     table = entry_of(services, game).table
-    page: dict[str, Any] = {"limit": 50, "cursor": None, "ruleset": None}
+    page: dict[str, Any] = {"limit": 50, "cursor": None}
+    of_ada = GameFilter(player=ada.id)
     calls: dict[str, Callable[[Services], object]] = {
         "view": lambda new: new.games.view(caller, game),
         "move": lambda new: new.moves.move(caller, game, {"type": "pass"}),
         "repetition": lambda new: new.answers.first_answer(ada.id, request),
         "events": lambda new: new.games.lines(caller, game, after=0, limit=1),
         "bundle": lambda new: new.evidence.bundle(caller, game, "public"),
-        "list": lambda new: new.lists.games(caller, table=None, player=ada.id, status=None, **page),
+        "list": lambda new: new.lists.games(caller, which=of_ada, **page),
         "table": lambda new: new.tables.view(caller, table),
-        "tables": lambda new: new.lists.tables(caller, status=None, mine=True, **page),
+        "tables": lambda new: new.lists.tables(
+            caller, status=None, ruleset=None, mine=True, **page
+        ),
     }
     version = entry_of(services, game).record.version
     seated = services.game_cache.table(table)

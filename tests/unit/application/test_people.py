@@ -11,6 +11,7 @@ from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
 from service.bootstrap import Services
 from service.domain.events import Clock
+from service.store.games import GameFilter
 from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import (
     assert_sound,
@@ -131,9 +132,7 @@ def test_the_name_of_an_erased_player_is_gone_and_every_log_is_unchanged(
         assert lines_of(process, game) == before
         view = orjson.loads(process.games.view(Caller(player=ada.id), game)[0])
         assert view["seats"][1]["name"] is None
-        [item] = process.lists.games(
-            Caller(), table=None, player=None, ruleset=None, status=None, limit=9, cursor=None
-        )[0]
+        [item] = process.lists.games(Caller(), which=GameFilter(), limit=9, cursor=None)[0]
         assert item["seats"][1]["name"] is None
     assert b"Grace" not in b"".join(before)
     assert_sound(services, game)
