@@ -16,6 +16,7 @@ from service.application.disputes.commands import DisputeCommands, DisputeOpenin
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
 from service.application.disputes.findings import DisputeJobs
+from service.application.dumps import Dumps
 from service.application.games.audits import Auditing
 from service.application.games.cache import GameCache, Histories, Names
 from service.application.games.due_moves import Turns
@@ -256,6 +257,9 @@ class Services:
             dispute_files=files.of_game,
             log=self.log,
             access_log=access_log,
+        )
+        self.dumps = Dumps(
+            directory=directory, log=log_store, game_cache=self.game_cache, refusals=refusals
         )
         self.hands = Hands(directory=directory, evidence=self.evidence, access_log=access_log)
         self.sequencer = Sequencer(

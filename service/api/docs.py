@@ -36,6 +36,7 @@ SPECIFICATION = _INSTALLED / "ops/spec"
 
 SPECIFIED = {
     "shx-1.md": "the record, SHX/1",
+    "dump-1.md": "the public hands of a month as files",
     "rules.md": "the rules and their settings",
     "api.md": "this interface",
     "stability.md": "what may change in this interface, and what may not",

@@ -21,6 +21,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "check": "service.cli.backup",
     "dataset": "service.cli.simulate",
     "dispute": "service.cli.dispute",
+    "dump": "service.cli.dump",
     "migrate": "service.cli.run",
     "monitor": "service.cli.public_log",
     "play": "service.cli.play",

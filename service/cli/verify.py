@@ -173,8 +173,21 @@ def _witness_keys(
 
 
 @click.command(short_help="Check the evidence of a game, offline.")
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+@click.argument("files", nargs=-1, metavar="FILE...", type=click.Path(path_type=Path))
+@click.option(
+    "--dump",
+    "folder",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Check a dump of `shithead dump` instead of files.",
+)
+@click.option(
+    "--checkpoint",
+    "checkpoints",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="With --dump: an older checkpoint of the public log, which the dump has to continue.",
 )
 @evidence_options
 @click.option(
@@ -220,6 +233,8 @@ def _witness_keys(
 )
 def verify(
     files: tuple[Path, ...],
+    folder: Path | None,
+    checkpoints: tuple[Path, ...],
     outside: VerifyOptions,
     level: str,
     *,
@@ -292,9 +307,16 @@ def verify(
       3   a file is no bundle or log, or cannot be read; or the page cannot be written
       64  invalid command line
 
+    --dump DIR checks all hands of a month from files alone: every bundle by all checks, that
+    none is missing, changed or foreign, that each is in the tree of the dump's checkpoint, and
+    that this tree continues those of older checkpoints (--checkpoint). Each fault is named, the
+    first one again in the last line but one. A hand that the operator left out of the whole
+    dump cannot be detected: compare with your own bundles.
+
     \b
     Examples:
       shithead verify game.shx
+      shithead verify --dump 2026-11 --server-key keys.json --checkpoint 2026-10/checkpoint
       shithead verify hand1.shx hand2.shx hand3.shx
       shithead verify game.shx --level L2 --receipt mine.note --server-key keys.json
       shithead verify game.shx --server-key keys.json --witness-key witness.key
@@ -309,9 +331,36 @@ def verify(
         budget=budget,
         as_json=as_json,
         html=html,
-        jobs=min(jobs or jobs_for(len(files)), len(files)),
+        jobs=max(1, min(jobs or jobs_for(len(files)), len(files))),
     )
+    if folder is not None:
+        return _verify_dump(folder, options, checkpoints, files, jobs)
+    if checkpoints or not files:
+        raise click.UsageError("name the files to check, or a dump with --dump")
     return main_verify(files, options, progress=progress_bar)
+
+
+def _verify_dump(
+    folder: Path,
+    options: VerifyOptions,
+    checkpoints: tuple[Path, ...],
+    files: tuple[Path, ...],
+    jobs: int | None,
+) -> int:
+    """Check a dump; raises UsageError for options that it has no use for."""
+    from service.verify.dump import main_verify_dump
+
+    unused = (
+        *(files, options.receipts, options.seat_keys, options.key_changes, options.proofs),
+        *(options.as_json, options.html, options.budget, options.level != "L1"),
+    )
+    if any(unused):
+        raise click.UsageError(
+            "--dump takes only --server-key, --witness-key, --witnessed, --quorum, --checkpoint "
+            "and --jobs"
+        )
+    whole = replace(options, jobs=jobs or os.cpu_count() or 1)
+    return main_verify_dump(folder, whole, checkpoints, progress=progress_bar)
 
 
 FILES_PER_JOB: Final = 20

@@ -11,6 +11,7 @@ from uuid import UUID
 from service.store.database import Repository
 from service.store.disputes import DisputeRepository
 from service.store.games import GameRepository
+from service.store.logged_hands import LoggedHandRepository
 from service.store.notices import NoticeRepository
 
 
@@ -206,7 +207,9 @@ class PlayerRepository(Repository):
         return [_ruleset(row) for row in rows]
 
 
-class Directory(PlayerRepository, GameRepository, DisputeRepository, NoticeRepository):
+class Directory(
+    PlayerRepository, GameRepository, DisputeRepository, NoticeRepository, LoggedHandRepository
+):
     """
     All data outside the streams; this class is also the interface, there is no Protocol for it.
 

@@ -60,11 +60,14 @@ def _outside(report: Report) -> tuple[str, ...]:
 def report_line(report: Report, *, name: str) -> str:
     """Return the report as one line; of a failure the first failed check, its event and reason."""
     fault = next((one for one in report.findings if one.result is Result.FAIL), None)
-    text = report.wording
-    if fault is not None:
-        where = "" if fault.seq is None else f" at seq {fault.seq}"
-        text = f"{fault.check} fails{where}: {fault.reason or ''} {fault.cited}".rstrip()
+    text = report.wording if fault is None else failure_text(fault)
     return f"{report.result.value:<8} {printable(f'{name}: {text}')}\n"
+
+
+def failure_text(failed: Finding) -> str:
+    """Return the check of a failed finding, its event, its reason and the rule, as one line."""
+    where = "" if failed.seq is None else f" at seq {failed.seq}"
+    return f"{failed.check} fails{where}: {failed.reason or ''} {failed.cited}".rstrip()
 
 
 def _explanations(report: Report, name: str) -> Iterator[str]:

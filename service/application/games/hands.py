@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -17,6 +16,7 @@ from service.application.errors import not_found
 from service.application.games.evidence import Evidence
 from service.application.games.queries import cursor_of
 from service.shx.canonical import format_time
+from service.shx.tar_files import END, member
 from service.store.directory import Directory
 from service.store.games import GameFilter, GameRow
 from service.store.summaries import Cursor, ListName, Page
@@ -87,8 +87,9 @@ class Hands:
         for page in self._pages(caller, which, start, admit):
             for row in page.items:
                 name, content = self.evidence.bundle(caller, row.id, "public")
-                yield tar_member(name, content, at=row.ended_at.timestamp() if row.ended_at else 0)
-        yield TAR_END
+                sealed_at = (row.ended_at or row.created_at).timestamp()
+                yield member(name, content, at=int(sealed_at))
+        yield END
 
     def _pages(
         self,
@@ -149,19 +150,3 @@ def _line(row: GameRow, player: UUID) -> dict[str, Any]:
         },
         "cursor": Cursor(at=row.created_at, id=row.id).encode(ListName.HANDS),
     }
-
-
-def tar_member(name: str, content: bytes, *, at: float) -> bytes:
-    """
-    Return a file of a tar archive (ustar): header, content and padding.
-
-    The same name, content and time give the same bytes.
-    """
-    header = tarfile.TarInfo(name)
-    header.size, header.mtime, header.mode = len(content), int(at), 0o644
-    padding = -len(content) % tarfile.BLOCKSIZE
-    return header.tobuf(tarfile.USTAR_FORMAT) + content + bytes(padding)
-
-
-TAR_END: Final = bytes(2 * tarfile.BLOCKSIZE)
-"""The end of a tar archive."""

@@ -1,0 +1,109 @@
+"""`shithead dump`: the sealed public hands of a month as files that anybody can verify."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from service.cli.service_options import (
+    complete_keyring,
+    database_of,
+    find_keys,
+    service_selection,
+)
+from service.cli.verify import progress_bar
+from service.runtime.plain_errors import why
+
+if TYPE_CHECKING:
+    from service.application.dumps import Dumps
+    from service.keys import Keyring
+
+
+@click.command(short_help="Write the public hands of a month as files.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--month", required=True, metavar="YYYY-MM", help="The month, in UTC.")
+@click.option(
+    "--archive",
+    envvar="SHITHEAD_ARCHIVE",
+    show_envvar=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The folder of archived games, if the service has one.",
+)
+@service_selection
+def dump(
+    folder: Path,
+    month: str,
+    archive: Path | None,
+    database_url: str | None,
+    data: Path,
+    key_file: Path | None,
+) -> int:
+    """
+    Write all sealed hands of public tables of a month to DIR, a new or empty folder.
+
+    \b
+    DIR then has
+      hands-0001.tar …  the bundles, at most 100 MB in a file
+      index.ndjson      a line for each hand: its bundle, and the players of its seats
+      checkpoint, tile  the signed head of the public log, and its tree
+      dump.json         what the dump consists of, written last
+
+    Every bundle has a proof that leads to this checkpoint, and no files about disputes. Any web
+    server can serve DIR; `shithead verify --dump DIR` checks a copy, and `shithead ratings DIR`
+    computes ratings from it, both without the service.
+
+    Equal data gives equal bytes. A later edition of a month differs if a player of it has been
+    erased, or a final ruling about one of its hands has been made. The index of players is
+    the testimony of the operator: nothing in the record proves who sat at a table.
+
+    Hands that no signed checkpoint covers yet are left out: dump a month after its end.
+
+    Exit status: 0 the dump is complete and on disk, 1 it failed, with the reason.
+    """  # noqa: D301 - \b is click's mark for a block that keeps its lines
+    from service.application.errors import Refusal
+    from service.keys import KeyringError
+    from service.shx.bundle import NotABundle
+    from service.store.database import DatabaseError
+    from service.store.events import StoreError
+
+    if folder.exists() and any(folder.iterdir()):
+        raise click.ClickException(f"{folder} is not empty: name a new folder")
+    keyring = complete_keyring(find_keys(key_file, data), needed=())
+    try:
+        with database_of(database_url, data) as url:
+            written = _dumps(url, keyring, archive or data / "archive").write(
+                month, folder, progress_bar
+            )
+    except Refusal as refusal:
+        raise click.ClickException(refusal.detail) from None
+    except DatabaseError as error:
+        raise click.ClickException(" ".join(str(error).split())) from None
+    except (StoreError, KeyringError, NotABundle, OSError, ValueError) as error:
+        raise click.ClickException(why(error)) from None
+    size = sum(tar.size for tar in written.tars)
+    click.echo(
+        f"{written.hands} hands of {month} in {len(written.tars)} tar files, {size} bytes, "
+        f"up to a tree of {written.tree_size} leaves"
+    )
+    return 0
+
+
+def _dumps(url: str, keyring: Keyring, archive: Path) -> Dumps:
+    from service.bootstrap import Services
+    from service.store.archive import Bundles
+    from service.store.database import Database
+    from service.store.directory import Directory
+    from service.store.postgres_events import PostgresStore
+    from service.store.public_log import PostgresLog
+
+    database = Database(url, size=1)
+    return Services(
+        store=PostgresStore(database, Bundles(archive)),
+        directory=Directory(database),
+        keyring=keyring,
+        origin="shithead.localhost",  # a placeholder: a dump signs nothing
+        log_store=PostgresLog(database),
+        close=database.close,
+    ).dumps

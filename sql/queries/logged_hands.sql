@@ -1,0 +1,32 @@
+-- logged_hands: public hands that are over, in the order in which the public log has their ends.
+-- $1 index of the first leaf, $2 index after the last leaf
+SELECT
+    l.leaf_index,
+    l.data,
+    g.game_id,
+    g.ruleset_id,
+    g.ended_at,
+    g.status,
+    g.reason,
+    g.shithead,
+    g.places,
+    (
+        SELECT jsonb_agg(
+            jsonb_build_array(
+                s.bot, CASE WHEN p.erased_at IS NULL THEN s.player_id END
+            ) ORDER BY s.seat
+        )
+        FROM game_seats s
+        LEFT JOIN players p ON p.player_id = s.player_id
+        WHERE s.game_id = g.game_id
+    ) AS seats,
+    EXISTS (
+        SELECT FROM disputes d
+        WHERE d.game_id = g.game_id AND d.state = 'final' AND d.verdict = 'cad'
+    ) AS cad
+FROM log_leaves l
+JOIN games g ON g.game_id = l.game_id AND g.version = l.version
+WHERE
+    l.leaf_index >= $1::bigint AND l.leaf_index < $2::bigint
+    AND g.public AND g.status IN ('ended', 'aborted')
+ORDER BY l.leaf_index
