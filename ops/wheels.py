@@ -35,7 +35,10 @@ CLIENT = "shithead-client"
 PACKAGES = ("audit", "client", "domain", "replay", "rulesets", "shx", "verify")
 """The packages of `service` that the small wheel has as a whole."""
 
-COMMANDS = ("__main__", "audit", "dispute", "play", "replay", "rulesets", "tables", "verify")
+COMMANDS = (
+    *("__main__", "audit", "dispute", "play", "ratings", "replay", "rulesets", "tables"),
+    "verify",
+)
 """The modules of `service.cli` whose commands it has."""
 
 SOURCES = ("service", "schemas", "workers", "sql", "ops/spec", "ops/examples")

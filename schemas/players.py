@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from marshmallow import fields
 
+from schemas.ratings import PlayerRatingSchema
 from schemas.strict_fields import (
     Boolean,
     Closed,
@@ -11,6 +12,7 @@ from schemas.strict_fields import (
     Name,
     PatternString,
     described,
+    list_of,
     time_field,
 )
 
@@ -102,6 +104,9 @@ class PlayerSchema(Closed):
     accusations = fields.Nested(
         AccusationsSchema, **described("the disputes that the player opened")
     )
+
+
+    ratings = list_of(PlayerRatingSchema, "the player's ratings, by ruleset")
 
 
 class OwnPlayerSchema(PlayerSchema):

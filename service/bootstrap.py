@@ -35,6 +35,7 @@ from service.application.idempotency import Answers
 from service.application.notices import Notices
 from service.application.players import Players
 from service.application.ports import Doubt, NoNotifier, Notifier, RealWorld, World, no_doubt
+from service.application.ratings import Ratings
 from service.application.request import RequestReads
 from service.application.retention import (
     DEFAULT_RETENTION,
@@ -231,6 +232,7 @@ class Services:
             defers=lookups is not None,
             note_use=directory.note_token_use,
         )
+        self.ratings = Ratings(directory=directory, log=log_store, rulebook=self.rulebook)
         self.players = Players(
             directory=directory,
             game_cache=self.game_cache,
@@ -238,6 +240,7 @@ class Services:
             names=names,
             world=self.world,
             notifier=self.notifier,
+            ratings=self.ratings.of_player,
             settle_disputes=self.dispute_jobs.settle_about,
         )
         self.tokens = Tokens(directory=directory, world=self.world, notifier=self.notifier)

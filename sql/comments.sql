@@ -168,6 +168,20 @@ COMMENT ON COLUMN blind_choices.slots IS 'face-down cards to choose from';
 COMMENT ON COLUMN blind_choices.playable IS 'of these, cards that fitted';
 COMMENT ON COLUMN blind_choices.fitted IS 'whether the chosen card fitted';
 
+COMMENT ON TABLE ratings IS
+    'Ratings of players and bots, computed from public hands in the order of the public log. A player '
+    'who is erased has none, and after an erasure or a final ruling all are computed again.';
+COMMENT ON COLUMN ratings.rated IS 'the id of a player, or bot:<name>';
+COMMENT ON COLUMN ratings.player_id IS 'null for a bot';
+COMMENT ON COLUMN ratings.mu IS 'the mean of the skill';
+COMMENT ON COLUMN ratings.sigma IS 'its standard deviation';
+COMMENT ON COLUMN ratings.hands IS 'rated hands';
+
+COMMENT ON TABLE ratings_reached IS 'What the ratings are computed from: one row.';
+COMMENT ON COLUMN ratings_reached.leaves IS 'leaves of the public log that are counted';
+COMMENT ON COLUMN ratings_reached.erased IS 'erased players then';
+COMMENT ON COLUMN ratings_reached.rulings IS 'final rulings against a cad then';
+
 COMMENT ON TABLE log_leaves IS
     'The public log: one Merkle tree over all games, its tiles, heads and signatures. There is '
     'one writer at a time, and leaves are only added, so a head always matches the first `size` '

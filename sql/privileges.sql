@@ -39,7 +39,7 @@ REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
     players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, shuffled_decks, blind_choices,
+    dispute_votes, notes, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
     game_rows, table_rows, unused_players, availability, write_probes, applied_migrations,
     applied_files
@@ -49,7 +49,7 @@ GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
     players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, shuffled_decks, blind_choices,
+    dispute_votes, notes, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, availability, applied_migrations, applied_files
 TO shithead_service;
@@ -107,9 +107,12 @@ GRANT EXECUTE ON FUNCTION issue_token, end_token, note_token_use TO shithead_ser
 
 GRANT EXECUTE ON FUNCTION append_log, sign_log_head, keep_cosignature TO shithead_service;
 
-REVOKE ALL ON FUNCTION put_off_dispute, set_name, set_recovery, note_able, probe_write FROM PUBLIC;
+REVOKE ALL ON FUNCTION
+    put_off_dispute, set_name, set_recovery, note_able, probe_write, keep_ratings, result_is
+FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION put_off_dispute, note_able, probe_write TO shithead_service;
+GRANT EXECUTE ON FUNCTION put_off_dispute, note_able, probe_write, keep_ratings, result_is
+TO shithead_service;
 
 REVOKE ALL ON FUNCTION keep_note, delete_note FROM PUBLIC;
 

@@ -530,3 +530,27 @@ CREATE TABLE notes (
     CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
 );
 CREATE INDEX notes_by_author ON notes (author);
+-- Ratings of players and bots, computed from public hands in the order of the public log. A player
+-- who is erased has none, and after an erasure or a final ruling all are computed again.
+CREATE TABLE ratings (
+    ruleset_id  text NOT NULL,
+    rated       text NOT NULL,      -- the id of a player, or bot:<name>
+    player_id   uuid,               -- null for a bot
+    mu          double precision NOT NULL,  -- the mean of the skill
+    sigma       double precision NOT NULL,  -- its standard deviation
+    hands       integer NOT NULL,   -- rated hands
+    CONSTRAINT ratings_pkey PRIMARY KEY (ruleset_id, rated),
+    CONSTRAINT ratings_hands_positive CHECK (hands > 0)
+);
+CREATE INDEX ratings_by_player ON ratings (player_id) WHERE (player_id IS NOT NULL);
+CREATE INDEX ratings_by_value ON ratings (ruleset_id, ((mu - ((3)::double precision * sigma))) DESC, rated);
+
+-- What the ratings are computed from: one row.
+CREATE TABLE ratings_reached (
+    one      boolean NOT NULL DEFAULT true,
+    leaves   bigint NOT NULL DEFAULT 0,  -- leaves of the public log that are counted
+    erased   bigint NOT NULL DEFAULT 0,  -- erased players then
+    rulings  bigint NOT NULL DEFAULT 0,  -- final rulings against a cad then
+    CONSTRAINT ratings_reached_pkey PRIMARY KEY (one),
+    CONSTRAINT ratings_reached_has_one_row CHECK (one)
+);

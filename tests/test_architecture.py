@@ -48,6 +48,7 @@ LIBRARIES = {
     "pettingzoo": {"labs"},
     "pyarrow": {"labs"},
     "opentelemetry": {"runtime"},
+    "openskill": {"audit"},
 }
 """The parts that may import each library of a server, a database or a terminal."""
 

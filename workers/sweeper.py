@@ -122,7 +122,7 @@ class Sweeper:
 
     def maintain(self) -> None:
         """
-        Update metrics, disputes and statistics, wake idle games, and delete expired data.
+        Update metrics, disputes, statistics and ratings, wake idle games, delete expired data.
 
         An error with one dispute or game is logged, and the others are still processed. Raises
         StoreUnavailable.
@@ -135,6 +135,7 @@ class Sweeper:
             self._one(dispute_jobs.process, dispute)
         for game in statistics.uncounted(limit=MAINTENANCE_BATCH):
             self._one(statistics.count, game)
+        self._rate()
         self.wake_idle()
         self.purge()
         self.list_erasures()
@@ -147,6 +148,15 @@ class Sweeper:
             raise
         except Exception:  # noqa: BLE001 - one unreadable stream must not stop the sweeper
             self._log.exception("maintenance failed", id=str(identity))
+
+    def _rate(self) -> None:
+        """Count the hands of some more leaves in the ratings; errors are logged."""
+        try:
+            self._services.ratings.advance()
+        except StoreUnavailable:
+            raise
+        except Exception:  # noqa: BLE001 - ratings must not stop the sweeper
+            self._log.exception("ratings failed")
 
     def measure(self) -> None:
         """Update the metrics of the outbox, the public log and the job queue."""

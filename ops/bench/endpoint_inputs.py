@@ -98,17 +98,23 @@ def _of_game(rule: str, at: int) -> str:
     }.get(rule.rpartition("/")[2], "")
 
 
+FIXED_QUERIES: Mapping[str, tuple[str, str, str | None]] = {
+    "/v1/ratings": ("", "?ruleset=shithead&limit=200", None),
+    "/v1/rulesets": ("180 custom rulesets", "?limit=200", None),
+    "/v1/rulesets/<name:ruleset_id>/differences": ("a custom ruleset", "?from=egilsson", None),
+}
+"""Name, query and caller of reads that are the same for every scene."""
+
+
 def _queries(scene: Scene, rule: str) -> Iterator[tuple[str, str, str | None]]:
     """Yield the name, query and caller of reads of everything but games."""
     match rule:
+        case _ if rule in FIXED_QUERIES:
+            yield FIXED_QUERIES[rule]
         case "/v1/games":
             yield "190 running hands of the caller", "?player=me&limit=200", "Dee"
         case "/v1/tables":
             yield "190 tables of the caller", "?mine=true&limit=200", "Dee"
-        case "/v1/rulesets":
-            yield "180 custom rulesets", "?limit=200", None
-        case "/v1/rulesets/<name:ruleset_id>/differences":
-            yield "a custom ruleset", "?from=egilsson", None
         case "/v1/log/proof":
             yield "", f"?game={scene.sealed}", None
         case "/v1/statistics/blind-choices":

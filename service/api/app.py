@@ -35,6 +35,7 @@ from service.api.openapi import make_api
 from service.api.own_stream import own_stream
 from service.api.parsing import caller_address, forwarded_address
 from service.api.players import players
+from service.api.ratings import ratings
 from service.api.rulesets import bots, rulesets
 from service.api.stream_slots import StreamSlots
 from service.api.tables import tables
@@ -174,7 +175,7 @@ def _fresh(response: Response) -> Response:
 
 BLUEPRINTS = (
     *(players, hands, tokens, own_stream, rulesets, bots, tables, games, events, stream, replay),
-    *(evidence, audit, notes, disputes, statistics, log),
+    *(evidence, audit, notes, disputes, statistics, ratings, log),
 )
 
 

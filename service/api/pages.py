@@ -228,6 +228,12 @@ def _court_page(title: str, dispute: UUID | None = None) -> Response:
     )
 
 
+@pages.get("/ratings")
+def ratings() -> Response:
+    """Show the ratings of players and bots, by ruleset."""
+    return html_page("ratings.html", policy=SCRIPT_POLICY)
+
+
 @pages.get("/statistics")
 def statistics() -> Response:
     """Show statistics of all shuffles, and of a player's blind choices and hands."""

@@ -30,6 +30,7 @@ class Players:
     names: Names
     world: World
     notifier: Notifier
+    ratings: Callable[[UUID], list[dict[str, Any]]]
     # Stores the ends of periods in the disputes of a player.
     settle_disputes: Callable[[UUID], None] = lambda _player: None
 
@@ -83,6 +84,7 @@ class Players:
                 "made": record.made if own else record.known,
                 "upheld": record.upheld,
             },
+            "ratings": self.ratings(row.id),
         }
 
     def recover(self, recovery: str) -> str:

@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "migrate": "service.cli.run",
     "monitor": "service.cli.public_log",
     "play": "service.cli.play",
+    "ratings": "service.cli.ratings",
     "recover": "service.cli.recover",
     "replay": "service.cli.replay",
     "restore": "service.cli.backup",

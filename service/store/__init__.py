@@ -4,5 +4,6 @@ All access to PostgreSQL: event store, repositories, migrations.
 In the order in which to read: `database` (named queries, one pool) and `replica`; `events` (the
 interface of the event store) and `postgres_events`; `summaries` (columns of the rows beside the
 streams), `games`, `disputes`, `notices`, `directory` (all of them) and `lookups` (several in one
-query); `public_log`, `logged_hands`, `archive` (games as files); `migrate` and `operator`.
+query); `public_log`, `logged_hands`, `ratings`, `archive` (games as files); `migrate` and
+`operator`.
 """

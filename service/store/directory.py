@@ -13,6 +13,7 @@ from service.store.disputes import DisputeRepository
 from service.store.games import GameRepository
 from service.store.logged_hands import LoggedHandRepository
 from service.store.notices import NoticeRepository
+from service.store.ratings import RatingRepository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +209,12 @@ class PlayerRepository(Repository):
 
 
 class Directory(
-    PlayerRepository, GameRepository, DisputeRepository, NoticeRepository, LoggedHandRepository
+    PlayerRepository,
+    GameRepository,
+    DisputeRepository,
+    NoticeRepository,
+    LoggedHandRepository,
+    RatingRepository,
 ):
     """
     All data outside the streams; this class is also the interface, there is no Protocol for it.

@@ -118,6 +118,7 @@ REQUIRED_QUERIES: dict[str, str] = {
     "GET /v1/games/{game_id}/audit/knowledge": "seat=0",
     "GET /v1/statistics/blind-choices": "player={accused}",
     "GET /v1/log/proof": "game={published}",
+    "GET /v1/ratings": "ruleset=leeds",
 }
 """Queries that a call requires; sent if the row names no query."""
 

@@ -348,6 +348,9 @@ def _after_the_seal(recorder: Recorder, people: dict[str, Any], game: str) -> No
     recorder.done("GET", f"/v1/players/{people['Ada']['id']}/hands.tar?until=2001-01-01", by=ada)
     recorder.done("GET", f"{game}/stream?after={len(events) - 2}")
     recorder.done("GET", f"{game}/receipt")
+    while recorder.services.ratings.advance():
+        pass
+    recorder.done("GET", "/v1/ratings?ruleset=leeds&limit=2")
     recorder.done("GET", f"{game}/replay?as=all&from={seq + 1}&to={seq + 1}")
     recorder.done("GET", f"{game}/transcript?as=all")
     recorder.done("GET", f"{game}/picture.svg?at={seq + 1}&as=all")

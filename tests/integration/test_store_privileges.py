@@ -25,7 +25,7 @@ TABLES = (
     "games",
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
-    *("notes", "shuffled_decks", "blind_choices", "trail"),
+    *("notes", "shuffled_decks", "blind_choices", "trail", "ratings", "ratings_reached"),
     *LOG_TABLES,
     *("availability", "write_probes", "applied_migrations", "applied_files"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -47,6 +47,8 @@ from service.store.games import (
     SeatRow,
     TableRow,
 )
+from service.store.logged_hands import LoggedHand
+from service.store.ratings import RatingRow, RatingsReached
 from service.store.summaries import OLDEST, START, Cursor, Page
 from tests.memory.disputes import MemoryDisputes, change_row
 from tests.memory.events import MemoryStore
@@ -294,6 +296,24 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
 
     def tables_of(self, player: UUID) -> Sequence[UUID]:
         return [t.id for t in self._tables() if t.status != "closed" and _is_in(t, player)]
+
+    def ratings_of_player(self, player: UUID) -> Sequence[RatingRow]:
+        return ()  # nothing is rated in memory
+
+    def ratings_reached(self) -> tuple[RatingsReached, RatingsReached]:
+        reached = RatingsReached(leaves=0, erased=0, rulings=0)
+        return reached, reached
+
+    def logged_hands(self, first: int, end: int) -> Sequence[LoggedHand]:
+        return ()
+
+    def ratings_among(self, wanted: Iterable[tuple[str, str]]) -> Sequence[RatingRow]:
+        return ()
+
+    def keep_ratings(
+        self, before: int, reached: RatingsReached, found: Sequence[RatingRow], *, anew: bool
+    ) -> bool:
+        return False
 
     def game(self, game: UUID) -> GameRow | None:
         with self._store.summaries(StreamKind.GAME) as rows:

@@ -392,7 +392,41 @@ def test_the_paper_bag_is_counted_at_more_than_twenty_tables(
     expect(page.locator("#hands")).to_contain_text("worn at 1 table.")
 
 
-@pytest.mark.parametrize("path", ["/statistics", "/disputes", "/disputes/new?game={game}"])
+def test_the_ratings_are_a_table_with_what_they_cannot_tell(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    (ada, _), _ = hand
+    me = ada.get("/v1/players/me")["id"]
+    numbers = {"mu": 30.0, "sigma": 2.5, "rating": 22.5, "hands": 12, "provisional": False}
+    items = [
+        {"rank": 1, "player": me, "bot": None, "name": "Ada", **numbers},
+        {"rank": 2, "player": None, "bot": "greedy", "name": None, **numbers, "hands": 9,
+         "provisional": True},
+    ]  # fmt: skip
+    answer = {"ruleset": "shithead", "leaves": 9, "items": items, "cannot_tell": "-", "next": 2}
+    page = page_of(visits, ada, "/rules")
+    page.route("**/v1/ratings?*after=0", lambda route: route.fulfill(json=answer))
+    page.route(
+        "**/v1/ratings?*after=2",
+        lambda route: route.fulfill(json={**answer, "items": items[:1], "next": None}),
+    )
+    page.goto("/ratings")
+    rows = page.locator("#ratings tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.first).to_contain_text("22.5000")
+    expect(rows.first.locator("strong")).to_have_text("Ada")
+    expect(rows.nth(1)).to_contain_text("greedy (bot)")
+    expect(rows.nth(1)).to_contain_text("9, provisional")
+    page.get_by_role("button", name="Show more").click()
+    expect(rows).to_have_count(3)
+    expect(page.locator("main")).to_contain_text("friends at one table")
+    expect(page.get_by_label("Ruleset")).to_have_value("shithead")
+    assert faults_of(page) == []
+
+
+@pytest.mark.parametrize(
+    "path", ["/statistics", "/ratings", "/disputes", "/disputes/new?game={game}"]
+)
 def test_disputes_and_statistics_fit_every_size(
     visits: Visits, hand: tuple[list[Client], str], path: str
 ) -> None:

@@ -1,0 +1,59 @@
+/** The page of ratings: the players and bots of a ruleset, the best first. */
+
+import { get, identity } from "./api.js";
+import { find, h, replace } from "./dom.js";
+import { language, start, t } from "./i18n.js";
+import { checkPlayer, showAccount } from "./player.js";
+
+const DIGITS = 4;
+const number = (/** @type {number} */ value) =>
+  new Intl.NumberFormat(language, { minimumFractionDigits: DIGITS, maximumFractionDigits: DIGITS }).format(value);
+
+const COLUMNS = ["rank", "who", "rating", "mu", "sigma", "hands"];
+
+/** @param {Api["Rating"]} one @param {string | undefined} own the id of the reader */
+function row(one, own) {
+  const name = one.bot === null ? (one.name ?? "–") : t("ratings.bot", { name: one.bot });
+  const who = one.player && one.player === own ? h("strong", null, [name]) : name;
+  const hands = one.provisional ? t("ratings.provisional", { n: one.hands }) : String(one.hands);
+  const cells = [String(one.rank), who, number(one.rating), number(one.mu), number(one.sigma), hands];
+  return h("tr", null, cells.map((cell) => h("td", null, [cell])));
+}
+
+/** Show the ratings of a ruleset, and a button for each further page. @param {string} ruleset */
+async function show(ruleset) {
+  const body = h("tbody", null, []);
+  const more = h("button", { type: "button" }, [t("ratings.more")]);
+  const head = h("tr", null, COLUMNS.map((key) => h("th", { scope: "col" }, [t(`ratings.${key}`)])));
+  const title = t("ratings.title");
+  const table = h("table", null, [h("thead", null, [head]), body]);
+  /** @type {number | null} */
+  let after = 0;
+  async function next() {
+    const found = await get(`/v1/ratings?ruleset=${encodeURIComponent(ruleset)}&after=${after}`);
+    body.append(...found.items.map((one) => row(one, identity()?.id)));
+    after = found.next;
+    more.hidden = after === null;
+  }
+  more.addEventListener("click", () => void next());
+  await next();
+  const empty = !body.childElementCount;
+  const scroll = { class: "scroll", tabindex: 0, role: "region", "aria-label": title };
+  replace(find("#ratings"), empty ? h("p", { class: "quiet" }, [t("ratings.none")]) : h("div", scroll, [table]), more);
+}
+
+await start("court");
+await checkPlayer();
+showAccount();
+const { items } = await get("/v1/rulesets?limit=200");
+const select = /** @type {HTMLSelectElement} */ (find("#ruleset"));
+const playable = items.filter((one) => one.hash !== null);
+select.append(...playable.map((one) => h("option", { value: one.id, lang: "en" }, [one.name])));
+const asked = new URLSearchParams(location.search).get("ruleset");
+if (asked && playable.some((one) => one.id === asked)) select.value = asked;
+else if (playable.some((one) => one.id === "shithead")) select.value = "shithead";
+select.addEventListener("change", () => {
+  history.replaceState(null, "", `?ruleset=${encodeURIComponent(select.value)}`);
+  void show(select.value);
+});
+await show(select.value);
