@@ -272,7 +272,8 @@ _TEXTS: Mapping[str, str] = {
         "A table plays one hand after another, and any seated player can deal the next one. In the "
         "answer to a move or a deal, `game` is the hand as you see it (`GameView`), with its id in "
         "`game.id`. In a table `game` is the id itself. To play several hands, put the steps from "
-        "the entropy on into a loop."
+        "the entropy on into a loop. All your finished hands are lines of JSON at "
+        "`/v1/players/{id}/hands`, and their evidence is one file at `/v1/players/{id}/hands.tar`."
     ),
 }
 _CALLS: Mapping[str, tuple[str, ...]] = {
@@ -285,5 +286,5 @@ _CALLS: Mapping[str, tuple[str, ...]] = {
     "evidence": ("evidence.bundle", "evidence.keys", "events.list_events"),
     "verify": (),
     "receipt": ("events.receipt", "evidence.verify"),
-    "again": ("tables.deal",),
+    "again": ("tables.deal", "hands.list_hands", "hands.pack_hands"),
 }

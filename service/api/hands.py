@@ -7,6 +7,8 @@ from functools import partial
 from itertools import chain, islice
 from uuid import UUID
 
+import orjson
+import structlog
 from flask import Response, request
 from msgspec.structs import replace
 
@@ -17,9 +19,12 @@ from service.api.conventions.media_types import NDJSON, TAR
 from service.api.games import hand_filters
 from service.api.operation import Call, InviteHeaders, Token, blueprint, operation
 from service.api.parsing import caller_address
+from service.api.problems import PROBLEMS
 from service.application.calls import Caller
 from service.application.errors import Refusal
 from service.store.games import GameFilter
+
+_log = structlog.get_logger("api")
 
 hands = blueprint("hands", __name__, "The hands of a player in bulk.")
 
@@ -41,7 +46,7 @@ def list_hands(call: Call, player_id: UUID) -> Response:
 
     A line has id, table, ruleset, seats, result, times, links and a `cursor`: a client whose
     connection broke continues with the cursor of its last whole line. The answer occupies one of
-    the slots for streams while it is sent.
+    the slots for streams while it is sent. If it was cut off, its last line is a problem.
     """
     return _sent(call, player_id, services().hands.lines, NDJSON)
 
@@ -78,8 +83,9 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
     """
     Return an answer that is read while it is sent, in one of the slots for streams.
 
-    The first piece is read before, so that its errors are answered as problems. An error after it
-    breaks the connection: otherwise the client would take a part for the whole.
+    The first piece is read before, so that its errors are answered as problems. After it an error
+    is a last line that is a problem, because the server ends an answer of which the application
+    raises an error like a whole one. A tar file then lacks its end.
 
     Raises Refusal `unavailable` if no slot is free, and those of `read`.
     """
@@ -87,29 +93,50 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
     slot = parts.streams.acquire(caller_address())
     if slot is None:
         raise Refusal("unavailable", "too many streams at once", retry_after=5)
+    release = partial(parts.streams.release, slot)  # does nothing the second time
     try:
         which = GameFilter(player=player, **hand_filters(call.query))
         pieces = read(_kept(call.caller), which, call.query["cursor"], _admit(call))
         first = list(islice(pieces, 1))
     except BaseException:
-        parts.streams.release(slot)
+        release()
         raise
-    release = partial(parts.streams.release, slot)  # does nothing the second time
-    response = private(Response(_releasing(chain(first, pieces), release), content_type=media_type))
+    if request.method == "HEAD":
+        release()
+    fault = _last_line if media_type == NDJSON else _no_end
+    body = _releasing(chain(first, pieces), release, fault)
+    response = private(Response(body, content_type=media_type))
     response.headers["X-Accel-Buffering"] = "no"
     # The slot is released however the answer ends, even before the first byte.
     response.call_on_close(release)
-    if request.method == "HEAD":
-        release()
     return response
 
 
-def _releasing(pieces: Iterator[bytes], release: Callable[[], None]) -> Iterator[bytes]:
-    """Yield the pieces; release the slot at their end."""
+def _releasing(
+    pieces: Iterator[bytes], release: Callable[[], None], fault: Callable[[Exception], bytes]
+) -> Iterator[bytes]:
+    """Yield the pieces, and after an error those of `fault`; release the slot at the end."""
     try:
         yield from pieces
+    except Exception as error:  # noqa: BLE001 - the answer has begun: it can only be cut off
+        _log.exception("hands in bulk were cut off")
+        yield fault(error)
     finally:
         release()
+
+
+def _last_line(error: Exception) -> bytes:
+    """Return the line that ends an answer which was cut off: a problem."""
+    code = error.code if isinstance(error, Refusal) else "unavailable"
+    kind = PROBLEMS[code]
+    detail = "the answer was cut off: continue with the cursor of the last hand"
+    value = {"type": f"/problems/{code}", "title": kind.title, "status": kind.status.value}
+    return orjson.dumps({**value, "detail": detail}) + b"\n"
+
+
+def _no_end(_error: Exception) -> bytes:
+    """Return nothing: a tar file without its end was cut off."""
+    return b""
 
 
 def _kept(caller: Caller) -> Caller:

@@ -124,7 +124,7 @@ def test_a_private_hand_is_a_line_for_those_who_may_see_it_and_the_read_is_recor
     assert [line["id"] for line in lines_of(ada, ada)] == [table["game"]]
 
 
-def test_an_error_after_the_first_line_breaks_the_answer_and_frees_its_slot(
+def test_an_error_in_the_course_of_an_answer_is_its_last_line_and_frees_its_slot(
     ada: Person, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A client must not take a part of the hands for all of them."""
@@ -138,16 +138,19 @@ def test_an_error_after_the_first_line_breaks_the_answer_and_frees_its_slot(
     def failing(*args: Any, **more: Any) -> Any:
         nonlocal calls
         calls += 1
-        if calls == 2:
+        if calls in (2, 6):
             raise StoreUnavailable("gone")
         return whole(*args, **more)
 
     monkeypatch.setattr(type(directory), "list_games", failing)
-    with pytest.raises(StoreUnavailable):
-        lines_of(ada, ada)
+    hand, problem = lines_of(ada, ada)
+    assert "cursor" in hand
+    assert (problem["type"], problem["status"]) == ("/problems/unavailable", 503)
     streams = world.app.extensions["shithead"].streams
     assert streams._held == {}
     assert len(lines_of(ada, ada)) == 3
+    cut = ada.get(f"/v1/players/{ada.id}/hands.tar").get_data()
+    assert cut[-1024:] != bytes(1024), "a tar file without its end"
     assert streams._held == {}
 
 
