@@ -518,18 +518,6 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_by_player ON tokens (player_id);
 
--- Notes of players on events of a game: outside the record, deleted with the player.
-CREATE TABLE notes (
-    game_id     uuid NOT NULL,
-    author      uuid NOT NULL,
-    seq         integer NOT NULL,
-    words       text NOT NULL,
-    visibility  text NOT NULL,      -- me: the author alone; dispute: also the seats of the game and the referees of its disputes
-    at          timestamptz NOT NULL,
-    CONSTRAINT notes_pkey PRIMARY KEY (game_id, author, seq),
-    CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
-);
-CREATE INDEX notes_by_author ON notes (author);
 -- Ratings of players and bots, computed from public hands in the order of the public log. A player
 -- who is erased has none, and after an erasure or a final ruling all are computed again.
 CREATE TABLE ratings (
@@ -554,3 +542,16 @@ CREATE TABLE ratings_reached (
     CONSTRAINT ratings_reached_pkey PRIMARY KEY (one),
     CONSTRAINT ratings_reached_has_one_row CHECK (one)
 );
+
+-- Notes of players on events of a game: outside the record, deleted with the player.
+CREATE TABLE notes (
+    game_id     uuid NOT NULL,
+    author      uuid NOT NULL,
+    seq         integer NOT NULL,
+    words       text NOT NULL,
+    visibility  text NOT NULL,      -- me: the author alone; dispute: also the seats of the game and the referees of its disputes
+    at          timestamptz NOT NULL,
+    CONSTRAINT notes_pkey PRIMARY KEY (game_id, author, seq),
+    CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
+);
+CREATE INDEX notes_by_author ON notes (author);

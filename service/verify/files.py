@@ -12,6 +12,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeVar
 
+from service.replay.sentences import sentence
 from service.runtime.plain_errors import why
 from service.runtime.worker_processes import WorkerProcesses
 from service.shx.bundle import Bundle, NotABundle
@@ -40,7 +41,6 @@ from service.verify.log_summary import LogSummary, summary_of_log
 from service.verify.receipts import receipt_game
 from service.verify.report import (
     LEVELS,
-    NOTHING_FROM_OUTSIDE,
     Report,
     audit_object,
     printable,
@@ -213,7 +213,7 @@ class _Run:
             for status in (FAILED, MISSING, NOT_A_BUNDLE)
             if self.counts[status]
         ]
-        limits = f"; {NOTHING_FROM_OUTSIDE}" if self.unbacked else ""
+        limits = f"; {sentence('result.alone')}" if self.unbacked else ""
         self._write(f"{printable(', '.join(parts))}{limits}\n")
 
     def _count(self, status: int, file: FileToRead) -> None:
