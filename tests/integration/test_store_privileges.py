@@ -144,6 +144,42 @@ def test_a_connection_of_the_service_does_not_take_over_an_account(
     ).fetchone() == (0,)
 
 
+WITH_A_STOLEN_CONNECTION = {
+    "needs the token or code of the player": (
+        *("issue_token", "end_token", "recover_account", "renew_recovery"),
+        *("rename_by_token", "erase_by_token"),
+    ),
+    "adds events, which are seen in the streams": (
+        *("append_events", "try_append_events", "append_game_move"),
+    ),
+    "adds rows of its own, and changes nobody's": (
+        *("create_player", "save_ruleset", "save_ruleset_within", "record_attempt"),
+        *("record_reading", "keep_facts", "note_token_use", "keep_cosignature"),
+    ),
+    "delays or hurries what is due": ("come_back", "put_off", "put_off_dispute", "note_able"),
+    "writes the public log, which witnesses compare": ("append_log", "sign_log_head"),
+    "deletes what is retained for a time": (
+        *("claim_outbox", "purge_answers", "purge_refusals", "purge_players"),
+    ),
+    "writes or deletes a player's note": ("keep_note", "delete_note"),
+    "only reads, or leaves no trace": (
+        *("look_up", "look_up_request", "may_see_game", "listed_for", "probe_write"),
+    ),
+}
+"""What a thief of the service's connection could do with each function (threat-model.md)."""
+
+
+def test_every_function_of_the_service_is_listed_with_what_a_thief_could_do(
+    service: Connection,
+) -> None:
+    found = service.execute(
+        "SELECT p.proname::text FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace"
+        " AND has_function_privilege(p.oid, 'EXECUTE')"
+    ).fetchall()
+    listed = sorted(name for names in WITH_A_STOLEN_CONNECTION.values() for name in names)
+    assert sorted(name for (name,) in found) == listed
+
+
 FOR_EARLIER = (
     "rotate_token(uuid, bytea)",
     "recover_player(bytea, bytea)",
