@@ -156,15 +156,16 @@ WITH_A_STOLEN_CONNECTION = {
         *("create_player", "save_ruleset", "save_ruleset_within", "record_attempt"),
         *("record_reading", "keep_facts", "note_token_use", "keep_cosignature"),
     ),
+    "replaces what is computed from the public log": ("keep_ratings",),
+    "only reads, or leaves no trace": (
+        *("look_up", "look_up_request", "may_see_game", "listed_for", "result_is", "probe_write"),
+    ),
     "delays or hurries what is due": ("come_back", "put_off", "put_off_dispute", "note_able"),
     "writes the public log, which witnesses compare": ("append_log", "sign_log_head"),
     "deletes what is retained for a time": (
         *("claim_outbox", "purge_answers", "purge_refusals", "purge_players"),
     ),
     "writes or deletes a player's note": ("keep_note", "delete_note"),
-    "only reads, or leaves no trace": (
-        *("look_up", "look_up_request", "may_see_game", "listed_for", "probe_write"),
-    ),
 }
 """What a thief of the service's connection could do with each function (threat-model.md)."""
 
