@@ -99,6 +99,7 @@ BEGIN
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
     DELETE FROM tokens k WHERE k.player_id = player;
+    DELETE FROM ratings r WHERE r.player_id = player;
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
     FROM dispute_referees r

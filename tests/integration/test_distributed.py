@@ -43,6 +43,8 @@ ON_ONE_SERVER = {
     "log_heads": "the public log",
     "log_cosignatures": "the public log",
     "trail": "the operator log has one order",
+    "ratings": "follow from the hands in the order of the public log",
+    "ratings_reached": "one row beside them",
     "availability": "one row for the whole service",
     "write_probes": "always empty; a probe shows that the coordinator writes",
 }
