@@ -47,11 +47,27 @@ class LegalSchema(Closed):
     rules = _rules()
 
 
+def code_field(*, or_null: bool = False) -> fields.String:
+    """Return the field with the code of a sentence."""
+    return fields.String(allow_none=or_null, **described("the code of the sentence in `text`"))
+
+
+def values_field(*, or_null: bool = False) -> fields.Dict:
+    """Return the field with the values of a sentence."""
+    return fields.Dict(
+        keys=fields.String(),
+        allow_none=or_null,
+        **described("the values in this sentence by name; seats from 0"),
+    )
+
+
 class NotLegalSchema(Closed):
     """A card that no legal move uses, although its zone is the one to play from, and why."""
 
     card = card_field(**described("the card"))
     rules = _rules()
+    code = code_field()
+    values = values_field()
     text = fields.String(**described("why it cannot be played"))
 
 
@@ -78,6 +94,8 @@ class ReasonsSchema(Closed):
         fields.String(required=True),
         **described("statements that forbid it, the deciding one first; empty if it is legal"),
     )
+    code = code_field(or_null=True)
+    values = values_field(or_null=True)
     text = fields.String(**described("why they cannot be played; empty if they can"))
 
 
@@ -96,6 +114,8 @@ class RefusedSchema(Closed):
     at = time_field(**described("the time of the attempt"))
     move = fields.Nested(MoveSchema, **described("the move that was attempted"))
     rule = fields.String(**described("the statement that forbids it"))
+    code = code_field(or_null=True)
+    values = values_field(or_null=True)
     text = fields.String(
         allow_none=True,
         **described("the reason in words, cards not held by name; null if the log shows none"),

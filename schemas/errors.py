@@ -91,6 +91,10 @@ class ProblemSchema(Closed):
     status = Integer(low=400, high=599, **described("the HTTP status"))
     detail = fields.String(**described("why this request was refused, and what would be accepted"))
     instance = fields.String(**described("the path of the request"))
+    code = fields.String(**about("the code of the sentence in `detail`, if it has one"))
+    values = fields.Dict(
+        keys=fields.String(), **about("the values in this sentence by name; seats from 0")
+    )
     errors = fields.List(
         fields.Nested(FaultSchema),
         **about(

@@ -7,19 +7,26 @@ from typing import Any
 from uuid import UUID
 
 from schemas.strict_fields import MAX_ERRORS
+from service.replay.sentences import Sentence, values_json
 
 MAX_POINTER = 200
 """Maximum length of a JSON pointer in a detail; a pointer may be as long as the body."""
 
 
 class Refusal(Exception):
-    """The request is refused; `code` is the problem type of api.md, section 1."""
+    """
+    The request is refused; `code` is the problem type of api.md, section 1.
 
-    def __init__(self, code: str, detail: str, **extra: Any) -> None:
-        super().__init__(detail)
+    A detail that is a sentence is sent with its own code and values beside the text.
+    """
+
+    def __init__(self, code: str, detail: str | Sentence, **extra: Any) -> None:
+        said = detail if isinstance(detail, Sentence) else None
+        self.detail = detail if isinstance(detail, str) else detail.text
+        super().__init__(self.detail)
         self.code = code
-        self.detail = detail
-        self.extra = extra
+        coded = {} if said is None else {"code": said.code, "values": values_json(said.values)}
+        self.extra = {**coded, **extra}
 
 
 class InvalidHistory(Exception):

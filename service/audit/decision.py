@@ -32,7 +32,7 @@ from service.domain.ruleset import Layout
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.captions import explained
 from service.replay.history import History, Known, RecordedMove, move_behind
-from service.replay.sentences import Sentence, sentence
+from service.replay.sentences import Sentence, coded, reason_of, sentence
 from service.rulesets.statements import SHARED, cited, rules_allowing, rules_behind
 from service.shx.canonical import parse_time
 
@@ -48,29 +48,29 @@ def responsible_parties(
     is true if a receipt or checkpoint proves that the server recorded the move. `denied` is the
     reason why the file is not what the server recorded, None if there is none.
     """
-    by_server = _by_server(history, move)
+    by_server = tuple(one.text for one in _by_server(history, move))
     if signed:
         return by_server
     if denied is not None:
-        nothing = "It proves nothing about what a seat or the server did."
-        return (sentence("author.producer"), denied.text, nothing)
-    unsigned = "The party that produced this file wrote it: no signature of the server covers it."
-    return (unsigned, "If this is the server's log:", *by_server)
+        return (sentence("author.producer"), denied.text, sentence("made.nothing"))
+    return (sentence("made.unsigned"), sentence("made.if_server"), *by_server)
 
 
-def _by_server(history: History, move: RecordedMove) -> tuple[str, ...]:
-    """Return which party is responsible for a move of a log that the server wrote."""
+def _by_server(history: History, move: RecordedMove) -> Iterator[Sentence]:
+    """Yield which party is responsible for a move of a log that the server wrote."""
     seat = move.seat
     if seat is None:
-        return ("The server did this; no player has a part in it.",)
+        yield Sentence(code="made.by_server")
+        return
+    values = {"seat": seat}
     if move.timed_out:
-        return (f"The server made this move for seat {seat}, whose time was up.",)
-    if history.games[0].setup.seats[seat].bot is not None:
-        return (f"A bot of the server made this move for seat {seat}; the server accepted it.",)
-    made = f"Seat {seat} made this move, and the server, which judges every move, accepted it."
-    if "auth" in history.log[move.first].fields:
-        return (made, f"The move carries a signature by the key of seat {seat}.")
-    return (made, f"No key signed it: only the server states that seat {seat} asked for it.")
+        yield Sentence(code="made.for_seat", values=values)
+    elif history.games[0].setup.seats[seat].bot is not None:
+        yield Sentence(code="made.by_bot", values=values)
+    else:
+        yield Sentence(code="made.by_seat", values=values)
+        signed = "auth" in history.log[move.first].fields
+        yield Sentence(code="made.signed" if signed else "made.only_stated", values=values)
 
 
 _MILLISECOND: Final = timedelta(milliseconds=1)
@@ -119,7 +119,7 @@ class NotLegal:
 
     card: Card
     rules: tuple[str, ...]
-    text: str
+    said: Sentence
 
 
 def not_legal(game: Game, seat: Seat, legal: Sequence[Move]) -> tuple[NotLegal, ...]:
@@ -145,23 +145,25 @@ def _unplayed(game: Game, seat: Seat, card: Card) -> NotLegal:
         return _out_of_turn(game, card)
     stacks = () if state.hand else state.up
     cards = next((stack for stack in stacks if card in stack), (card,))
-    rules, text = _refusing(game, seat, cards)
-    return NotLegal(card=card, rules=rules, text=text)
+    rules, said = _refusing(game, seat, cards)
+    return NotLegal(card=card, rules=rules, said=said)
 
 
-def _refusing(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[tuple[str, ...], str]:
+def _refusing(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[tuple[str, ...], Sentence]:
     """Return the statements that refuse a play on turn, and the reason."""
     try:
         check_play(game, seat, cards)
     except RuleRefused as refused:
-        return _rules(game, refused), refused.detail
+        return _rules(game, refused), reason_of(refused)
     except CommandRefused as refused:
-        return cited(game.ruleset, ("model",)), str(refused)
+        return cited(game.ruleset, ("model",)), reason_of(refused)
     rules = cited(game.ruleset, ("opening.opener", "model.first_come"))
-    return rules, "this seat does not qualify for the opening"
+    return rules, Sentence(code="refused.not_qualified")
 
 
-def why_not(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[tuple[str, ...], str] | None:
+def why_not(
+    game: Game, seat: Seat, cards: tuple[Card, ...]
+) -> tuple[tuple[str, ...], Sentence] | None:
     """
     Return the statements and the reason for which a seat on turn cannot play cards of its own.
 
@@ -176,11 +178,10 @@ def why_not(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[tuple[str,
 
 
 def _out_of_turn(game: Game, card: Card) -> NotLegal:
-    text = f"seat {game.turn} is on turn"
-    if not game.ruleset.turn.follow_up:
-        return NotLegal(card=card, rules=cited(game.ruleset, ("model.turn",)), text=text)
-    text += ", and only cards drawn after a play that match it may go on it"
-    return NotLegal(card=card, rules=cited(game.ruleset, ("turn.follow_up",)), text=text)
+    follows = game.ruleset.turn.follow_up
+    code = "refused.only_follow" if follows else "refused.other_on_turn"
+    rules = cited(game.ruleset, ("turn.follow_up" if follows else "model.turn",))
+    return NotLegal(card=card, rules=rules, said=Sentence(code=code, values={"seat": game.turn}))
 
 
 def _rules(game: Game, refused: RuleRefused) -> tuple[str, ...]:
@@ -208,7 +209,7 @@ def _unexchanged(game: Game, seat: Seat) -> Iterator[NotLegal]:
                 break
         if refused is not None:
             rules = _rules(game, refused)
-            yield NotLegal(card=card, rules=rules, text=refused.detail)
+            yield NotLegal(card=card, rules=rules, said=reason_of(refused))
 
 
 def _ways_up(game: Game, seat: Seat, card: Card) -> Iterator[Move]:
@@ -318,7 +319,7 @@ def _excluded(before: Game, seat: Seat, legal: tuple[Move, ...], move: RecordedM
     if move.command is None:
         return []
     return [
-        {"card": found.card, "rules": list(found.rules), "text": found.text}
+        {"card": found.card, "rules": list(found.rules), **coded(found.said)}
         for found in not_legal(before, seat, legal)
     ]
 
@@ -337,14 +338,14 @@ def _attempts(history: History, move: RecordedMove, refused: Iterable[Attempt]) 
             "at": row["at"],
             "move": row["move"],
             "rule": row["rule"],
-            "text": _objection(history, move, row),
+            **coded(_objection(history, move, row)),
         }
         for row in refused
         if row["seat"] == move.seat and since < row["at"] <= until
     ]
 
 
-def _objection(history: History, move: RecordedMove, attempt: Attempt) -> str | None:
+def _objection(history: History, move: RecordedMove, attempt: Attempt) -> Sentence | None:
     """
     Return why an attempt before a move was refused, None if the position does not show it.
 
@@ -359,11 +360,11 @@ def _objection(history: History, move: RecordedMove, attempt: Attempt) -> str | 
     state = game.seats[seat]
     unheld = [c for c in _cards_of(attempted) if c not in (*state.hand, *state.up_cards)]
     if unheld:
-        return sentence("move.not_held", {"cards": tuple(unheld)})
+        return Sentence(code="move.not_held", values={"cards": tuple(unheld)})
     try:
         decide(attempted, game)
     except CommandRefused as refused:
-        return str(refused)
+        return reason_of(refused)
     return None
 
 

@@ -31,6 +31,7 @@ from service.domain.commands import UnknownCard
 from service.domain.view import ALL, Viewer
 from service.domain.words import counted
 from service.replay.history import History
+from service.replay.sentences import sentence
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import text_of
 from service.runtime.plain_errors import why
@@ -205,7 +206,7 @@ def _answer(
         try:
             found = custody(history, question.card, viewer=viewer)
         except UnknownCard as error:
-            raise click.UsageError(printable(str(error))) from None
+            raise click.UsageError(printable(sentence(error.reason, error.values))) from None
         return found, custody_answer(found, unknown=history.unknown(history.end))
     seat, at = question.seat or 0, question.at or history.end + 1
     if seat >= recording.seats:

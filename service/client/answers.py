@@ -226,4 +226,6 @@ class Reasons(TypedDict):
     cards: list[str]
     legal: bool
     rules: list[str]
+    code: str | None
+    values: dict[str, Any] | None
     text: str

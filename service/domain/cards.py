@@ -29,26 +29,6 @@ def rank_of(card: Card) -> Rank:
     return Rank(card[0])
 
 
-_NAMED: Final = {
-    "8": "an 8",
-    "T": "a 10",
-    "J": "a jack",
-    "Q": "a queen",
-    "K": "a king",
-    "A": "an ace",
-}
-
-
-def named(rank: Rank) -> str:
-    """
-    Return a rank in words with its article, for sentences to players.
-
-    >>> named(Rank("T")), named(Rank("X")), named(Rank("7"))
-    ('a 10', 'a joker', 'a 7')
-    """
-    return "a joker" if rank == JOKER else _NAMED.get(rank, f"a {rank}")
-
-
 def suit_of(card: Card) -> Suit:
     """
     Return the suit of a card that is not a joker.

@@ -94,9 +94,18 @@ Command = Move | TimeOut
 
 
 class CommandRefused(Exception):
-    """The command is refused and the game unchanged."""
+    """
+    The command is refused and the game unchanged.
+
+    `reason` is the code of a sentence, and `values` are those in it.
+    """
 
     code = "refused"
+
+    def __init__(self, reason: str, **values: int | str) -> None:
+        super().__init__(reason, *values.values())
+        self.reason = reason
+        self.values = values
 
 
 class GameOver(CommandRefused):
@@ -117,8 +126,10 @@ class UnknownCard(CommandRefused):
     code = "unknown-card"
 
     def __init__(self, card: str, *, nearest: str | None = None) -> None:
-        hint = f"; its code is {nearest}" if nearest else ""
-        super().__init__(f"there is no card {card} in this game{hint}")
+        if nearest:
+            super().__init__("refused.unknown_card.nearest", name=card, nearest=nearest)
+        else:
+            super().__init__("refused.unknown_card", name=card)
         self.card = card
 
 
@@ -127,23 +138,23 @@ class RuleRefused(CommandRefused):
 
     code = "rule-refused"
 
-    def __init__(self, rule: str, detail: str) -> None:
-        super().__init__(detail)
+    def __init__(self, rule: str, reason: str, **values: int | str) -> None:
+        super().__init__(reason, **values)
         self.rule = rule
-        self.detail = detail
 
 
 class RuleReason(Struct, frozen=True, gc=False):
     """
-    The reason why the rules forbid a move: the sentence for the player, and the settings behind it.
+    The reason why the rules forbid a move: the code of its sentence, and the settings behind it.
 
     `decide` and predicates such as `may_pick_up` call the same function for the reason, so they
     cannot disagree.
     """
 
-    detail: str
+    code: str
     settings: tuple[str, ...]  # dotted paths; the first that has a statement is cited
+    values: dict[str, str] = {}
 
     def error(self, ruleset: Ruleset) -> RuleRefused:
         """Return the exception to raise, with the statement of `ruleset` behind the refusal."""
-        return RuleRefused(ruleset.cite(*self.settings), self.detail)
+        return RuleRefused(ruleset.cite(*self.settings), self.code, **self.values)

@@ -139,14 +139,12 @@ def swap(command: Swap, game: Game) -> tuple[Event, ...]:
     state, ruleset = game.seats[command.seat], game.ruleset
     rule = ruleset.cite("deal.exchange")
     if ruleset.deal.layout is not Layout.NONE or not ruleset.deal.exchange:
-        raise RuleRefused(
-            ruleset.cite("deal.layout", "deal.exchange"), "face-up cards are not exchanged"
-        )
+        raise RuleRefused(ruleset.cite("deal.layout", "deal.exchange"), "refused.not_exchanged")
     check_cards(game, command.up + command.hand, "deal.exchange")
     if len(command.up) != len(command.hand):
-        raise RuleRefused(rule, "name as many hand cards as face-up cards")
+        raise RuleRefused(rule, "refused.as_many")
     if not _all_in(command.up, state.hand) or not _all_in(command.hand, state.up_cards):
-        raise RuleRefused(rule, "hand cards are exchanged with own face-up cards")
+        raise RuleRefused(rule, "refused.own_exchange")
     return (CardsSwapped(seat=command.seat, up=command.up, hand=command.hand),)
 
 
@@ -160,7 +158,7 @@ def lay(command: Lay, game: Game) -> tuple[Event, ...]:
     rule = ruleset.cite("deal.layout")
     if ruleset.deal.layout is Layout.NONE:
         cited = ruleset.cite("deal.up", "deal.layout")
-        raise RuleRefused(cited, "face-up cards are dealt, not laid")
+        raise RuleRefused(cited, "refused.not_laid")
     cards = tuple(card for stack in command.stacks for card in stack)
     check_cards(game, cards, "deal.layout")
     refusal = _unlayable(command, game, state)
@@ -179,7 +177,7 @@ def ready(command: Ready, game: Game) -> tuple[Event, ...]:
     """
     state, ruleset = game.seats[command.seat], game.ruleset
     if ruleset.deal.layout is not Layout.NONE and not state.laid:
-        raise RuleRefused(ruleset.cite("deal.layout"), "lay your face-up cards first")
+        raise RuleRefused(ruleset.cite("deal.layout"), "refused.lay_first")
     done = SeatReady(seat=command.seat)
     after = evolve(game, done)
     if not all(seat.ready for seat in after.seats):
@@ -192,19 +190,19 @@ def _unlayable(command: Lay, game: Game, state: SeatState) -> str | None:
     stacks, stacking = command.stacks, game.ruleset.deal.layout is Layout.STACKS
     cards = tuple(card for stack in stacks for card in stack)
     if len(stacks) != len(state.down):
-        return "name the cards of every place"
+        return "refused.every_place_named"
     if not _all_in(cards, state.hand):
-        return "face-up cards are laid from your own hand"
+        return "refused.from_hand"
     if not state.laid:
         if any(not stack for stack in stacks):
-            return "every place gets a card"
+            return "refused.every_place_filled"
         if not stacking and any(len(stack) > 1 for stack in stacks):
-            return "a place gets one card"
+            return "refused.one_each"
     elif not stacking or not _all_in(cards, state.drawn_laying):
-        return "only cards drawn while laying out may be added"
+        return "refused.only_drawn"
     both = zip(state.up, stacks, strict=True)
     if any(len({rank_of(card) for card in old + new}) > 1 for old, new in both):
-        return "cards on one place are of one rank"
+        return "refused.one_rank_each"
     return None
 
 

@@ -64,7 +64,7 @@ from service.domain.legal import (
 from service.domain.plays import check_cards, check_play, fitting_now
 from service.domain.ruleset import After, PlayedFor, RefillTo, Taker
 
-_ADD_ONLY = "out of turn a seat adds only cards of the same rank that it drew after its play"
+_ADD_ONLY = "refused.add_only"
 
 
 def decide(command: Command, game: Game) -> tuple[Event, ...]:
@@ -75,13 +75,13 @@ def decide(command: Command, game: Game) -> tuple[Event, ...]:
     order of api.md, section 1.
     """
     if game.over:
-        raise GameOver("the game is over")
+        raise GameOver("refused.over")
     if isinstance(command, TimeOut):
         return _time_out(command, game)
     if isinstance(command, Forfeit):
         return _forfeit(command, game)
     if not may_act(game, command.seat):
-        raise NotYourTurn(f"seat {command.seat} may not act now")
+        raise NotYourTurn("refused.not_now", seat=command.seat)
     if game.status is SWAPPING:
         return _exchange(command, game)
     return _turn(command, game)
@@ -97,7 +97,7 @@ def _exchange(command: Move, game: Game) -> tuple[Event, ...]:
             return ready(command, game)
         case _:
             rule = game.ruleset.cite("deal.exchange", "deal.layout")
-            raise RuleRefused(rule, "play begins when every seat is ready")
+            raise RuleRefused(rule, "refused.not_all_ready")
 
 
 def _turn(command: Move, game: Game) -> tuple[Event, ...]:
@@ -116,7 +116,7 @@ def _turn(command: Move, game: Game) -> tuple[Event, ...]:
             return _pass(command, game)
         case Swap() | Lay() | Ready():
             rule = game.ruleset.cite("deal.exchange", "deal.layout")
-            raise RuleRefused(rule, "face-up cards are settled before play")
+            raise RuleRefused(rule, "refused.settled")
         case Forfeit():
             return _forfeit(command, game)
         case _:
@@ -130,7 +130,7 @@ def _play(command: Play, game: Game) -> tuple[Event, ...]:
     cards = _check_follow_up(command, game) if follow_up else check_play(game, seat, command.cards)
     zone = game.seats[seat].zone
     if zone is None:
-        raise NotYourTurn(f"seat {seat} is out")
+        raise NotYourTurn("refused.is_out", seat=seat)
     return _laid(game, seat, cards, zone)
 
 
@@ -148,10 +148,10 @@ def _play_blind(command: PlayBlind, game: Game) -> tuple[Event, ...]:
     state = game.seats[seat]
     rule = ruleset.cite("model.blind")
     if state.zone is not Zone.DOWN:
-        raise RuleRefused(rule, "face-down cards come last")
+        raise RuleRefused(rule, "refused.face_down_last")
     position = state.down[slot] if 0 <= slot < len(state.down) else None
     if position is None:
-        raise RuleRefused(rule, "there is no card in this place")
+        raise RuleRefused(rule, "refused.no_card_here")
     opening = Opening(p=position, card=game.deck[position])
     if _fits(game, opening.card):
         return _laid(game, seat, (opening.card,), Zone.DOWN, slot=slot, opening=opening)
@@ -232,16 +232,14 @@ def _forfeit(command: Forfeit, game: Game) -> tuple[Event, ...]:
     if game.status is Status.SHUFFLING:
         return (GameAborted(cause=AbortCause.LEFT, seat=command.seat),)
     if game.seats[command.seat].place is not None:
-        raise RuleRefused(
-            game.ruleset.cite("model.forfeit"), "the seat is out of this hand already"
-        )
+        raise RuleRefused(game.ruleset.cite("model.forfeit"), "refused.out_already")
     return _ended(game, EndReason.FORFEIT, command.seat)
 
 
 def _time_out(command: TimeOut, game: Game) -> tuple[Event, ...]:
     """Return the time-out and the events of the moves made for the seat."""
     if game.turn not in (None, command.seat) or not may_act(game, command.seat):
-        raise NotYourTurn(f"seat {command.seat} is not on the clock")
+        raise NotYourTurn("refused.not_on_clock", seat=command.seat)
     timed_out = TurnTimedOut(seat=command.seat)
     after = evolve(game, timed_out)
     events: tuple[Event, ...] = (timed_out,)

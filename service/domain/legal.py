@@ -34,28 +34,20 @@ from service.domain.plays import (
 from service.domain.ruleset import Along, Layout, Obligation, TryStockWhen, effects_on
 
 _NEVER = TryStockWhen.NEVER
-NO_PILE = RuleReason("there is no pile to pick up", ("model.empty_pile",))
-MUST_PLAY = RuleReason("a seat that can play must play", ("turn.obligation",))
-NEVER_TRIED = RuleReason(
-    "the top card of the stock is not tried in this ruleset", ("turn.try_stock",)
-)
-NO_STOCK = RuleReason("the stock is empty", ("turn.try_stock",))
-ABLE_TO_PLAY = RuleReason("a seat that can play may not try the stock", ("turn.try_stock",))
+NO_PILE = RuleReason("refused.no_pile", ("model.empty_pile",))
+MUST_PLAY = RuleReason("refused.must_play", ("turn.obligation",))
+NEVER_TRIED = RuleReason("refused.never_tried", ("turn.try_stock",))
+NO_STOCK = RuleReason("refused.no_stock", ("turn.try_stock",))
+ABLE_TO_PLAY = RuleReason("refused.able_to_play", ("turn.try_stock",))
 MAY_NOT_PASS = RuleReason(
-    "a seat passes only if the pile is empty and it can neither play nor try the stock",
+    "refused.no_pass",
     ("model.pass",),
 )
-NONE_WITH_A_HAND = RuleReason(
-    "no face-up card goes along with the pile while the seat has a hand", ("pick_up.along",)
-)
+NONE_WITH_A_HAND = RuleReason("refused.hand_along", ("pick_up.along",))
 ALONG = {
-    Along.NOTHING: RuleReason("no face-up card goes along with the pile", ("pick_up.along",)),
-    Along.ONE_SLOT: RuleReason(
-        "one face-up card, or one stack of them, goes along with the pile", ("pick_up.along",)
-    ),
-    Along.ONE_RANK: RuleReason(
-        "one face-up card, or several of one rank, go along with the pile", ("pick_up.along",)
-    ),
+    Along.NOTHING: RuleReason("refused.none_along", ("pick_up.along",)),
+    Along.ONE_SLOT: RuleReason("refused.slot_along", ("pick_up.along",)),
+    Along.ONE_RANK: RuleReason("refused.rank_along", ("pick_up.along",)),
 }
 
 
@@ -227,7 +219,7 @@ def along_choices(game: Game, seat: Seat) -> Iterator[tuple[Card, ...]]:
 def _uncovered(game: Game) -> RuleReason:
     rank = rank_of(game.pile[-1])
     settings = tuple(f"ranks.{rank}.{code}" for code in effects_on(Acts.COVER))
-    return RuleReason("the seat has to cover its own card first", settings)
+    return RuleReason("refused.cover_first", settings)
 
 
 def opens_first_come(game: Game) -> bool:

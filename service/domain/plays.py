@@ -13,7 +13,6 @@ from service.domain.cards import (
     Card,
     Rank,
     in_code_order,
-    named,
     nearest_code,
     ordered_deck,
     rank_of,
@@ -27,18 +26,18 @@ from service.domain.ruleset import ALL_RANKS, Opener, OpeningPlay, Plays, Rulese
 FEW = 6
 """Of up to this many cards of one rank, every subset is listed as a separate move."""
 
-ONLY_FACE_DOWN = RuleReason("only face-down cards are left: turn one of them", ("model.blind",))
+ONLY_FACE_DOWN = RuleReason("refused.turn_face_down", ("model.blind",))
 NOT_HELD = RuleReason(
-    "a seat plays cards of its hand, and face-up cards only when the hand is empty",
+    "refused.not_held",
     ("model.source_zone",),
 )
-NOT_WHOLE = RuleReason("a stack of face-up cards is played whole", ("model.stacks", "deal.layout"))
+NOT_WHOLE = RuleReason("refused.not_whole", ("model.stacks", "deal.layout"))
 
 FIRST_COME = (Opener.FIRST_COME_HAND, Opener.FIRST_COME_TABLE)
 
 _OPENING = ("opening.play", "opening.opener")
-WITHOUT_THAT_CARD = RuleReason("the opening play contains the card that makes you open", _OPENING)
-NOT_THAT_RANK = RuleReason("the opening play is of the rank that lets you open", _OPENING)
+WITHOUT_THAT_CARD = RuleReason("refused.without_that_card", _OPENING)
+NOT_THAT_RANK = RuleReason("refused.not_that_rank", _OPENING)
 
 
 def check_play(game: Game, seat: Seat, cards: tuple[Card, ...]) -> tuple[Card, ...]:
@@ -90,7 +89,7 @@ def check_cards(game: Game, cards: tuple[Card, ...], *settings: str) -> None:
             raise UnknownCard(card, nearest=nearest_code(card, codes))
     if len(cards) != 1 and (not cards or len(set(cards)) < len(cards)):
         rule = game.ruleset.cite(*settings)
-        raise RuleRefused(rule, "name at least one card, and each card once")
+        raise RuleRefused(rule, "refused.name_once")
 
 
 @lru_cache(maxsize=256)
@@ -295,14 +294,12 @@ def _no_play(ruleset: Ruleset, cards: tuple[Card, ...]) -> RuleReason:
     for rank in ranks:
         if rank in ruleset.accompanied:
             settings: tuple[str, ...] = (f"ranks.{rank}.plays", "model.normal_play")
-            return RuleReason(
-                f"{named(rank)} goes together with cards of one higher rank", settings
-            )
+            return RuleReason("refused.companion", settings, {"ranked": rank})
     settings = ("model.jokers",) if JOKER in ranks else ()
     if ruleset.turn.runs:
         settings += ("turn.runs", "model.normal_play")
-        return RuleReason("a play is cards of one rank, or a run of one suit", settings)
-    return RuleReason("a play is one or more cards of one rank", (*settings, "model.normal_play"))
+        return RuleReason("refused.runs_or_rank", settings)
+    return RuleReason("refused.one_rank", (*settings, "model.normal_play"))
 
 
 def _unfitting(game: Game, laid: tuple[Card, ...]) -> RuleReason | None:
@@ -315,11 +312,12 @@ def _unfitting(game: Game, laid: tuple[Card, ...]) -> RuleReason | None:
         # Companions need not fit themselves (L18).
         return None if accompanied else _run_breaks(game, laid)
     if accompanied:
-        detail = f"{named(first)} is played only together with a higher rank"
-        return RuleReason(detail, (f"ranks.{first}.plays",))
+        settings = (f"ranks.{first}.plays",)
+        return RuleReason("refused.never_alone", settings, {"ranked": first})
     return RuleReason(
-        f"{named(first)} does not fit on the pile",
+        "refused.does_not_fit",
         _forbidding_settings(game, first, _demand_now(game)),
+        {"ranked": first},
     )
 
 
@@ -343,7 +341,7 @@ def _run_breaks(game: Game, laid: tuple[Card, ...]) -> RuleReason | None:
         pile = (*pile, card)
         fitting = fits(ruleset, rank_of(following), demand_of(ruleset, pile))
         if burn_cause(ruleset, pile) is not None or not fitting:
-            return RuleReason(f"the run cannot go on after {named(rank_of(card))}", ("turn.runs",))
+            return RuleReason("refused.run_ends", ("turn.runs",), {"ranked": rank_of(card)})
     return None
 
 

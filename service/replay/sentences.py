@@ -10,11 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from service.domain.commands import CommandRefused
+
 ENGLISH: Final = "en"
 LANGUAGES: Final = ("en", "sv", "ja")
 
 _FOLDER: Final = Path(__file__).parents[1] / "api" / "static" / "app" / "strings"
-_PARTS: Final = ("", "verify/", "report/")
+_PARTS: Final = ("", "verify/", "report/", "refusals/")
 """The folders of the pages' texts that have sentences of the program; "" has those of all pages."""
 
 SeatName = Callable[[int], str]
@@ -53,6 +55,11 @@ class Voice:
 
 
 PLAIN: Final = Voice()
+
+
+def reason_of(refused: CommandRefused) -> Sentence:
+    """Return why the rules refuse a command."""
+    return Sentence(code=refused.reason, values=refused.values)
 
 
 def sentence(code: str, values: Values | None = None, voice: Voice = PLAIN) -> str:
@@ -104,6 +111,13 @@ def values_json(values: Values) -> dict[str, Any]:
     return {name: shown(value) for name, value in values.items()}
 
 
+def coded(said: Sentence | None) -> dict[str, Any]:
+    """Return a sentence as members of a JSON object: its code, its values, and its text."""
+    if said is None:
+        return {"code": None, "values": None, "text": None}
+    return {"code": said.code, "values": values_json(said.values), "text": said.text}
+
+
 @cache
 def catalogue(language: str = ENGLISH) -> Mapping[str, str]:
     """Return the texts of a language by code, as far as it has them."""
@@ -122,6 +136,9 @@ CARDS: Final = ("card", "cards", "fitting", "actual", "laid", "taken")
 
 BARE: Final = ("card", "fitting", "actual")
 """The names of cards before which their sentences have an article, if their language has any."""
+
+RANKS: Final = ("ranked",)
+"""The names of values that are ranks."""
 
 EVENTS: Final = ("event",)
 """The names of values that are types of events."""
@@ -172,12 +189,21 @@ def _one(name: str, value: int | str | Sentence, voice: Voice) -> str:
         if voice.seat_name is not None:
             return voice.seat_name(int(value))
         return _own("value.seat", voice.language).replace("{n}", str(value))
+    if name in RANKS:
+        return _ranked(str(value), voice.language)
     if name not in CARDS or voice.codes:
         return str(value)
     card = card_name(str(value), voice.language)
     if name in BARE or card == value:
         return card
     return _own("card.the", voice.language).replace("{card}", card)
+
+
+def _ranked(rank: str, language: str) -> str:
+    """Return a rank in words with its article, if the language has any: `a ten`."""
+    own = f"ask.rank.{rank}"
+    form = _own(own if own in catalogue() else "ask.rank", language)
+    return form.replace("{rank}", _own(f"rank.{rank}", language))
 
 
 def _own(code: str, language: str) -> str:

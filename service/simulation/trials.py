@@ -146,7 +146,7 @@ def _play(
             if late() and not game.over:
                 return None
     except CommandRefused as refused:
-        raise _Unplayable(f"a legal move is refused: {refused}") from None
+        raise _Unplayable(f"a legal move is refused: {refused.reason}") from None
     except (ValueError, LookupError, ArithmeticError, AssertionError) as error:
         raise _Unplayable(f"a hand fails: {error}") from error
     return game

@@ -40,7 +40,7 @@ from service.domain.legal import default_moves, default_opener, may_act
 from service.domain.plays import candidate_plays
 from service.domain.ruleset import MAX_TURN_LIMIT, Ruleset
 from service.replay.history import MoveKind, RecordedMove, move_behind
-from service.replay.sentences import Sentence, Value, Values
+from service.replay.sentences import Sentence, Value, Values, reason_of
 from service.rulesets.catalogue import catalogue
 from service.rulesets.statements import rules_behind
 from service.shx.canonical import parse_time
@@ -301,7 +301,7 @@ def _refused(
     """Return the failure at a move that the rules forbid."""
     match refused:
         case RuleRefused():
-            said = refused.detail
+            said = reason_of(refused)
             return Failed(seq, "legality.refused", refused.rule, notes=notes, refusal=said)
         case UnknownCard():
             return Failed(seq, "custody.not_in_deck", card=str(refused.card))

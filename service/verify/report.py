@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from service.replay.sentences import Sentence, Values, sentence
+from service.replay.sentences import Sentence, Values, sentence, values_json
 from service.verify.claims import (
     Basis,
     ClaimResult,
@@ -251,7 +251,7 @@ def audit_object(report: Report) -> dict[str, Any]:
                 "result": finding.result.value,
                 "seq": finding.seq,
                 "code": finding.code,
-                "values": dict(finding.values),
+                "values": values_json(finding.values),
                 "reason": finding.text,
                 "rule": finding.rule,
             }

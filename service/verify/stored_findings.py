@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from service.replay.sentences import sentence
+from service.replay.sentences import sentence, values_json
 from service.verify.clauses import shortened
 from service.verify.finding import Check, Finding, fails, passes
 
@@ -22,7 +22,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "result": finding.result.value,
         "seq": finding.seq,
         "code": finding.code or f"passes.{finding.check}",
-        "values": dict(finding.values),
+        "values": values_json(finding.values),
         "text": finding.text or passes(finding.check),
         "rule": finding.rule,
     }

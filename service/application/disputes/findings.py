@@ -51,7 +51,7 @@ from service.replay.history import (
     move_around,
     move_behind,
 )
-from service.replay.sentences import Sentence
+from service.replay.sentences import Sentence, values_json
 from service.rulesets.statements import Rules, cited, rules_allowing, rules_behind
 from service.shx.bundle import PROOF, Bundle
 from service.shx.canonical import canonical, format_time, sha256
@@ -96,16 +96,14 @@ def findings_on(
     return found if about is None else [about, *found]
 
 
-def _on_event(
-    seq: int, result: Result, about: Sentence, rule: str | None = None
-) -> dict[str, Any]:
+def _on_event(seq: int, result: Result, about: Sentence, rule: str | None = None) -> dict[str, Any]:
     """Return a finding on the disputed move."""
     return {
         "check": ON_THE_MOVE,
         "result": result.value,
         "seq": seq,
         "code": about.code,
-        "values": dict(about.values),
+        "values": values_json(about.values),
         "text": about.text,
         "rule": rule,
     }
@@ -380,7 +378,6 @@ class ProcessDispute(StreamCommand[DisputeRecord, None]):
     def committed(self, _made: None) -> None:
         """Notify the streams of sides and referees."""
         self.jobs.notifier.dispute_moved(self.dispute)
-
 
 
 def receipt_names(dispute: Dispute) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from service.domain.commands import Seat, UnknownCard
 from service.domain.game import Game, Status
 from service.domain.view import ALL, Viewer
 from service.replay.history import History
+from service.replay.sentences import coded, reason_of
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.summaries import ListName
@@ -97,7 +98,7 @@ class Auditing:
             )
         with work(1):
             refused = why_not(seen, seat, tuple(cards))
-        rules, text = refused or ((), "")
+        rules, said = refused or ((), None)
         return {
             "game": str(game),
             "version": seen.version,
@@ -105,7 +106,8 @@ class Auditing:
             "cards": list(cards),
             "legal": refused is None,
             "rules": list(rules),
-            "text": text,
+            **coded(said),
+            "text": "" if said is None else said.text,
         }
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
@@ -117,7 +119,7 @@ class Auditing:
             with work(following(entry.record.game, new)):
                 found = custody(history, card, viewer=viewer)
         except UnknownCard as error:
-            raise Refusal("unknown-card", str(error)) from None
+            raise Refusal("unknown-card", reason_of(error)) from None
         own = entry.seat_of(caller.player)
         hidden = [part for part in found["path"] if part["seen_by"] != "all"]
         others = entry.record.sealed and any(part["seat"] != own for part in hidden)

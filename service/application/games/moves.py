@@ -50,6 +50,7 @@ from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves
 from service.keys import KeyringError
+from service.replay.sentences import Sentence, reason_of
 from service.runtime.telemetry import CONFLICTS, MOVES
 from service.shx.canonical import format_time
 from service.store.events import EventStore, StoreError, StreamConflict
@@ -198,7 +199,7 @@ class AbortGame(StreamCommand[GameEntry, Change]):
     def decide(self, entry: GameEntry) -> Accepted[Change]:
         """Return the abort; raises Refusal `game-over`, or `unavailable` without a seed."""
         if entry.record.sealed:
-            raise Refusal("game-over", "the game is over")
+            raise Refusal("game-over", OVER)
         if entry.record.seed is None:
             raise Refusal("unavailable", "its seed is lost, and the game cannot end without it")
         change = self.changes.of(entry, (GameAborted(cause=AbortCause.OPERATOR, seat=None),))
@@ -347,17 +348,20 @@ class Moves:
         record, seat, error = refused.record, refused.seat, refused.error
         rule = error.rule if isinstance(error, RuleRefused) else None
         if not self._refusals.store(record, seat, refused.move, rule):
-            return Refusal("game-over", "the game is over")
+            return Refusal("game-over", OVER)
         if isinstance(error, NotYourTurn):
             return Refusal("not-your-turn", _turn_detail(record.game))
         return Refusal(
             "rule-refused",
-            error.detail,
+            reason_of(error),
             rule=error.rule,
             rule_text=self._refusals.text(record, error.rule),
             legal=listed_moves(legal_moves(record.game, seat)),
             version=record.version,
         )
+
+
+OVER: Final = Sentence(code="refused.over")
 
 
 class NotPlayable(Refusal):
@@ -366,16 +370,14 @@ class NotPlayable(Refusal):
     def __init__(
         self, record: GameRecord, seat: Seat, move: Move, error: NotYourTurn | RuleRefused
     ) -> None:
-        super().__init__("rule-refused", str(error))
+        super().__init__("rule-refused", reason_of(error))
         self.record = record
         self.seat = seat
         self.move = move
         self.error = error
 
 
-def loaded(
-    game_cache: GameCache, game: UUID, read: ReadOnce | None, *, fresh: bool
-) -> GameEntry:
+def loaded(game_cache: GameCache, game: UUID, read: ReadOnce | None, *, fresh: bool) -> GameEntry:
     """Return a game, with `fresh` at its present version; raises Refusal `not-found`."""
     entry = _as_read(game_cache, game, read, fresh=fresh)
     if entry is None:
@@ -400,9 +402,9 @@ def _played(
     try:
         return decide(move, record.game)
     except GameOver:
-        raise Refusal("game-over", "the game is over") from None
+        raise Refusal("game-over", OVER) from None
     except UnknownCard as error:
-        raise Refusal("unknown-card", str(error)) from None
+        raise Refusal("unknown-card", reason_of(error)) from None
     except (NotYourTurn, RuleRefused) as error:
         raise NotPlayable(record, seat, move, error) from None
 
@@ -411,7 +413,7 @@ def _checked(record: GameRecord, seat: Seat, body: Mapping[str, Any], expected: 
     """Return the move if its signature and its versions are valid; raises Refusal."""
     move = _completed(record, body, seat)
     if record.sealed:
-        raise Refusal("game-over", "the game is over")
+        raise Refusal("game-over", OVER)
     check_signature(record, seat, move, body.get("auth"))
     versions = expected()
     if versions is not None and not any(
@@ -424,16 +426,16 @@ def _checked(record: GameRecord, seat: Seat, body: Mapping[str, Any], expected: 
     return move
 
 
-def _turn_detail(game: Game) -> str:
+def _turn_detail(game: Game) -> Sentence:
     """Return the detail of `not-your-turn`, from public data."""
     if game.status is Status.SHUFFLING:
-        return "you may not act now: the cards are not dealt yet"
+        return Sentence(code="refused.not_dealt")
     if game.status is Status.SWAPPING:
-        waiting = [str(seat) for seat, state in enumerate(game.seats) if not state.ready]
-        return f"you are ready; play begins when the others are: seat {', '.join(waiting)}"
+        waiting = tuple(seat for seat, state in enumerate(game.seats) if not state.ready)
+        return Sentence(code="refused.you_are_ready", values={"seats": waiting})
     if game.turn is None:
-        return "you may not act now"
-    return f"you may not act now: it is the turn of seat {game.turn}"
+        return Sentence(code="refused.not_you")
+    return Sentence(code="refused.turn_of", values={"seat": game.turn})
 
 
 def _completed(record: GameRecord, body: Mapping[str, Any], seat: Seat) -> Move:

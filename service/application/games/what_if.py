@@ -28,6 +28,7 @@ from service.domain.legal import acting_seats, legal_moves
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.frames import frames_of
 from service.replay.history import Known, Step
+from service.replay.sentences import reason_of
 from service.replay.what_if import IllegalMove, LineMove, line_from, line_steps
 
 LINE_WORK: Final = 1000
@@ -99,7 +100,7 @@ class WhatIf:
 
     def _refusal(self, record: GameRecord, illegal: IllegalMove) -> Refusal:
         refused, move = illegal.refused, illegal.move
-        detail = f"/moves/{illegal.number}: {refused}"
+        detail = f"/moves/{illegal.number}: {reason_of(refused).text}"
         if not isinstance(refused, RuleRefused):
             return Refusal(refused.code, detail)
         return Refusal(
@@ -170,9 +171,7 @@ def _move_of(number: int, one: Mapping[str, Any], entry: GameEntry) -> Move:
     return move_of(one["move"], one["seat"])
 
 
-def _facts(
-    record: GameRecord, head: str, settings: Mapping[str, Any] | None = None
-) -> ViewFacts:
+def _facts(record: GameRecord, head: str, settings: Mapping[str, Any] | None = None) -> ViewFacts:
     return ViewFacts(
         id=str(record.identity),
         head=head,

@@ -30,7 +30,7 @@ def test_a_decision_quotes_its_statements(
     assert status == 0
     assert out.startswith("seq 60, 2026-11-21T02:47:13.987415Z: seat 1, after 2368 ms\n")
     assert "pile      9h  (asks for at least 9)" in out
-    assert "  8c  L8  an 8 does not fit on the pile" in out
+    assert "  8c  L8  an eight does not fit on the pile" in out
     assert "did       play Kc Kh Ks" in out
     assert "  L8              A play is one or more cards of one rank" in out
 

@@ -150,7 +150,7 @@ def test_without_evidence_of_its_author_a_log_is_attributed_to_its_producer_firs
         reading += "The server, which checks every move, let it pass. "
         assert reading[1:] in happened(out, "actions")
         audit = shithead("audit", file, "--move", seq, *words)[1]
-        first, _, second = audit.partition("If this is the server's log:")
+        first, _, second = audit.partition("If this is the server’s log:")
         assert "The party that produced this file wrote it: no signature" in first
         assert "made this move, and the server, which judges every move, accepted it." in second
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from service.domain.cards import JOKER, RANKS, named, nearest_code, ordered_deck
+from service.domain.cards import JOKER, RANKS, nearest_code, ordered_deck
+from service.replay.sentences import sentence
 
 TEN_DECKS = ordered_deck(decks=10, jokers=2)
 
 
 def test_each_rank_has_its_article() -> None:
-    spoken = "a 2|a 3|a 4|a 5|a 6|a 7|an 8|a 9|a 10|a jack|a queen|a king|an ace|a joker"
-    assert [named(rank) for rank in (*RANKS, JOKER)] == spoken.split("|")
+    spoken = "a two|a three|a four|a five|a six|a seven|an eight|a nine|a ten|a jack|a queen|a king"
+    found = [sentence("refused.does_not_fit", {"ranked": rank}) for rank in (*RANKS, JOKER)]
+    expected = (*spoken.split("|"), "an ace", "a joker")
+    assert found == [f"{rank} does not fit on the pile" for rank in expected]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@
  */
 
 import { heard } from "./clock.js";
-import { has, t } from "./i18n.js";
+import { has, need, t } from "./i18n.js";
 import { isSandboxed, readJson, remove, write } from "./storage.js";
+import { worded } from "./worded.js";
 
 const IDENTITY = "shithead.player";
 const ATTEMPTS = 5;
@@ -23,6 +24,8 @@ export class Problem extends Error {
     /** The code, such as `rule-refused`. @type {string} */
     this.code = String(body.type ?? "").split("/").pop() ?? "";
     this.body = body;
+    /** The language of the message, if it is not the reader's. @type {string | null} */
+    this.lang = status ? "en" : null;
     /** Seconds to wait before another try, 0 if the answer names none. */
     this.retryAfter = 0;
   }
@@ -110,10 +113,20 @@ export async function call(method, path, { body, signal, more, timeout = TIMEOUT
   }
 }
 
+/** @param {Partial<Api["Problem"]>} body @param {number} status @returns {Promise<Problem>} in the reader's language if it has a code */
+export async function problemWith(body, status) {
+  const problem = new Problem(body, status);
+  if (!body.code) return problem;
+  await need("refusals");
+  const text = worded(body);
+  if (text) Object.assign(problem, { message: text, lang: null });
+  return problem;
+}
+
 /** @param {Response} answer @returns {Promise<Problem>} the problem that it reports */
 export async function problemOf(answer) {
   const body = await answer.json().catch(() => ({}));
-  const problem = new Problem(body, answer.status);
+  const problem = await problemWith(body, answer.status);
   problem.retryAfter = Number(answer.headers.get("Retry-After")) || 0;
   return problem;
 }

@@ -12,6 +12,7 @@ import { canHash } from "./record.js";
 import { rulesSay } from "./rules_say.js";
 import { problemState } from "./states.js";
 import { isLasting, readJson, remove, write } from "./storage.js";
+import { worded } from "./worded.js";
 
 const VOTE = "shithead.vote."; // prefix of a key in the storage: a vote and its salt, until they are revealed
 const PAGE = 20; // disputes that are fetched at once
@@ -333,9 +334,13 @@ const beyond = ({ plain, text }) => (text.startsWith(plain) ? text.slice(plain.l
 /** @param {Api["Dispute"]} dispute */
 function findings(dispute) {
   const rules = `/rules/${court.game.ruleset.id}`;
+  const first = (/** @type {Api["Finding"]} */ one) => {
+    const text = worded(one, who);
+    return h("strong", { lang: text ? null : "en" }, [`${SIGNS[one.result]} ${text ?? withNames(one.plain)}`]);
+  };
   const rows = (/** @type {Api["Finding"][]} */ some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what" }, [
-      h("strong", { lang: "en" }, [`${SIGNS[one.result]} ${withNames(one.plain)}`]),
+      first(one),
       h("span", { class: "quiet" }, [
         t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, beyond(one) ? [" · ", h("span", { lang: "en" }, [withNames(beyond(one))]), " "] : " ",
         one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,

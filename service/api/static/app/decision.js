@@ -11,6 +11,7 @@ import { listed, t } from "./i18n.js";
 import { picture } from "./pictures.js";
 import { isSame } from "./same_move.js";
 import { secondsText } from "./timeline.js";
+import { worded } from "./worded.js";
 
 /**
  * @typedef {Object} Replay the data and functions of the page that the panels use
@@ -77,7 +78,7 @@ export function decisionPanel(decision, replay) {
     }))) : null,
     decision.not_legal && did ? section(t("replay.not"), decision.not_legal.length
       ? h("ul", { class: "why" }, decision.not_legal.map((one) =>
-          h("li", null, [card(one.card, replay), h("span", { lang: "en" }, [one.text, " ", links(one.rules, replay)])]),
+          h("li", null, [card(one.card, replay), why(one, replay), " ", links(one.rules, replay)]),
         ))
       : h("p", { class: "quiet" }, [t("replay.not.none")])) : null,
     section(t("replay.followed"), h("ol", { class: "effects", start: first }, decision.effects.map((one) =>
@@ -90,12 +91,18 @@ export function decisionPanel(decision, replay) {
 export const attemptButton = (seat, move, seq, replay) =>
   replay.attempt && seat !== null ? h("button", { type: "button", class: "plain", "data-key": `try ${JSON.stringify(move)}`, onclick: () => replay.attempt?.(seat, move, seq) }, [t("line.try")]) : null;
 
+/** @param {{code: string | null, values: Record<string, any> | null, text: string}} said @param {Replay} replay why something was refused, in the reader's language if the page has it */
+function why(said, replay) {
+  const text = worded(said, replay.who);
+  return h("span", { lang: text ? null : "en" }, [text ?? said.text]);
+}
+
 /** The attempts of the seat that were refused before its move. @param {Api["Decision"]} decision @param {Api["Refused"][]} refused @param {Api["GameView"]} saw @param {Replay} replay */
 function attempts({ unproven }, refused, saw, replay) {
   return section(
     t("replay.refused", { n: refused.length }),
     h("ul", { class: "refused" }, refused.map((one) =>
-      h("li", null, [h("b", null, [moveInWords(one.move, saw)]), one.text && h("span", { lang: "en" }, [` ${one.text}`]), ...statements([one.rule], replay)]),
+      h("li", null, [h("b", null, [moveInWords(one.move, saw)]), one.text && " ", one.text && why({ ...one, text: one.text }, replay), ...statements([one.rule], replay)]),
     )),
     unproven ? h("p", { class: "quiet", lang: "en" }, [unproven]) : null,
   );

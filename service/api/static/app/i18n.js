@@ -42,6 +42,16 @@ async function loadAll(code, parts) {
   return Object.assign({}, ...(await Promise.all([first, ...parts.map((part) => load(code, `${part}/`))])));
 }
 
+/** @type {Map<string, Promise<void>>} */
+const needed = new Map();
+
+/** Load further texts in the reader's language, once; if that fails they stay unknown. @param {string} part a folder of texts */
+export function need(part) {
+  const found = needed.get(part) ?? load(language, `${part}/`).then((more) => void (strings = { ...more, ...strings }), () => void needed.delete(part));
+  needed.set(part, found);
+  return found;
+}
+
 /**
  * Return a text with its values filled in; a missing value becomes a dash.
  *

@@ -569,7 +569,7 @@ document.addEventListener("keydown", close);
 for (const query of [wide, spacious, low]) query.addEventListener("change", () => page.frames.length && show());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
-await start("replay", "state");
+await start("replay", "state", "refusals");
 offerSettings(() => {});
 await checkPlayer();
 showAccount();

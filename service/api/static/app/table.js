@@ -1,6 +1,6 @@
 /** The page of a table: the hand being played, its result, and waiting between hands. */
 
-import { Problem, call, get, identity, idle, post } from "./api.js";
+import { Problem, call, get, identity, idle, post, problemWith } from "./api.js";
 import { avatar } from "./avatars.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass, spread } from "./board.js";
 import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
@@ -295,9 +295,11 @@ async function act(move) {
 async function askWhy(cards) {
   const { id } = game.view;
   try {
-    const { rules, text, legal } = await get(`/v1/games/${id}/reasons?cards=${cards.join(",")}`);
+    const { rules, code, values, text, legal } = await get(`/v1/games/${id}/reasons?cards=${cards.join(",")}`);
     const statement = game.ruleset.statements.find((one) => one.id === rules[0]);
-    if (!legal && id === game.view.id) refused(new Problem({ detail: text, rule: rules[0], rule_text: statement?.text }, 422));
+    if (!legal && id === game.view.id) {
+      refused(await problemWith({ detail: text, code: code ?? undefined, values: values ?? undefined, rule: rules[0], rule_text: statement?.text }, 422));
+    }
   } catch (problem) {
     refused(problem);
   }
@@ -518,7 +520,7 @@ function refusalBox(problem) {
   const { rule, rule_text: text } = problem.body;
   const address = `/rules/${game.view.ruleset.id}#${rule}`;
   return h("div", { class: "refusal", "data-key": "refusal" }, [
-    h("p", { lang: problem.status ? "en" : null }, [h("strong", null, [problem.message])]),
+    h("p", { lang: problem.lang }, [h("strong", null, [problem.message])]),
     rule ? h("p", { lang: "en" }, [h("a", { href: address, target: "_blank", rel: "noopener" }, [rule]), text ? ` ${text}` : ""]) : null,
   ]);
 }
@@ -714,7 +716,7 @@ function waitingRoom(signal) {
     guestLine(),
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
     open ? h("p", { class: "buttons" }, [h("button", { "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,
-    game.refusal ? h("p", { class: "fault", role: "alert", lang: "en" }, [game.refusal.message]) : null,
+    game.refusal ? h("p", { class: "fault", role: "alert", lang: game.refusal.lang }, [game.refusal.message]) : null,
     h("p", { class: "buttons" }, [
       !seated && open ? h("button", { class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,
       seated && !open ? h("button", { class: "main", "data-key": "deal", onclick: deal }, [t("wait.deal")]) : null,
