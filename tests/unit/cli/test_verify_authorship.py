@@ -193,16 +193,14 @@ def test_a_changed_link_names_its_own_event(shithead: Run, tmp_path: Path) -> No
     lines, seq = with_another_card()
     lines = (*lines[:seq], TRUE[seq], *lines[seq + 1 :])
     out = shithead("verify", relinked(lines, seq, path=tmp_path / "events.jsonl"))[1]
-    assert f"seq {seq}: This event, or it and the one before it, was changed" in out
+    assert f"seq {seq}: The link of this event to the one before it was changed" in out
 
 
-def test_a_changed_event_before_a_changed_link_is_named_with_it(
-    shithead: Run, tmp_path: Path
-) -> None:
-    """The log does not distinguish this from a changed link alone, so both are named."""
+def test_a_changed_event_before_a_changed_link_is_named(shithead: Run, tmp_path: Path) -> None:
+    """With the right link the next event would not have the head that the one after it names."""
     lines, seq = with_another_card()
     out = shithead("verify", relinked(lines, seq + 1, path=tmp_path / "events.jsonl"))[1]
-    assert f"seq {seq + 1}: This event, or it and the one before it, was changed" in out
+    assert f"seq {seq}: Events between this one and event {seq + 1} were removed" in out
 
 
 def test_changed_events_in_a_row_are_named_from_the_first(shithead: Run, tmp_path: Path) -> None:
