@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Callable
 from functools import partial
 from http.client import HTTPConnection
@@ -99,7 +100,8 @@ def test_receipts_that_the_browser_stored_during_the_game_are_used(visits: Visit
 
 def offer(page: Page, key: NoteSigner) -> None:
     """Let the answer of the server have this key, which signed the samples."""
-    items = [{"public": str(key.verifier)}]
+    public = b64encode(key.verifier.public).decode()
+    items = [{"name": key.verifier.name, "id": key.verifier.key_id.hex(), "public": public}]
     page.route("**/v1/keys", lambda route: route.fulfill(json={"items": items}))
 
 
