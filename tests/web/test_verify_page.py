@@ -219,7 +219,7 @@ def test_a_card_not_held_is_named_even_if_all_hashes_are_recomputed(visits: Visi
         f"Seat {seat} played the {rank} of clubs, but did not hold it at that moment"
     )
     expect(page.locator("#check-custody h4")).to_have_text(
-        f"Event {seq}: Seat {seat} played {rank} of clubs"
+        f"Event {seq}: Seat {seat} played the {rank} of clubs"
     )
     expect(page.locator("#check-chain")).to_have_class("pass")
 
