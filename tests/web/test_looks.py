@@ -7,6 +7,7 @@ from typing import Final
 import pytest
 from playwright.sync_api import expect
 
+from service.api.pages import strings
 from tests.client import Client, open_table
 from tests.examples import stride
 from tests.web.browsing import SIZES, Visits, faults_of
@@ -36,16 +37,53 @@ def hand_of(visits: Visits, *bots: str) -> tuple[Client, str]:
 
 def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
     _, game = hand_of(visits, "lowest", "lowest")
-    paths = ("/", "/rules/leeds", f"/play/{game}", f"/replay/{game}", "/disputes", "/verify")
+    paths = (
+        "/",
+        "/rules/leeds",
+        f"/play/{game}",
+        f"/replay/{game}",
+        "/disputes",
+        "/verify",
+        "/statistics",
+    )
     for size in tuple(SIZES)[:: stride(3)]:
         context = visits.visitor(size, drawn=True)
         context.add_init_script(OBSERVE)
         page = context.new_page()
         for path in paths:
             page.goto(path)
-            page.locator("#recent li, .seat, main h1, main h2").first.wait_for()
+            page.locator("#recent li, .seat, h1, main h2").first.wait_for(state="attached")
+            page.locator(".filling").first.wait_for(state="detached")
             page.wait_for_timeout(300)  # what comes after the last answer
             assert page.evaluate("shift") < MOST_SHIFT, (path, size)
+
+
+SHOWN: Final = """() => {
+    const found = [document.title];
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const { parentElement: place, textContent } = walker.currentNode;
+        const left = place.closest("[lang=en], [translate=no], script, noscript, code, pre");
+        if (!left && textContent.trim()) found.push(textContent.trim());
+    }
+    return found;
+}"""
+
+
+@pytest.mark.parametrize("language", ["sv", "ja"])
+def test_no_page_with_scripts_shows_our_english_in_another_language(
+    visits: Visits, language: str
+) -> None:
+    _, game = hand_of(visits, "lowest")
+    english, other = strings("en"), strings(language)
+    ours = {text for key, text in english.items() if len(text) > 4 and other.get(key, text) != text}
+    ours.discard("Shithead")  # the name
+    page = visits.page(locale=language)
+    for path in ("/", f"/play/{game}", f"/replay/{game}", "/disputes", "/statistics", "/verify"):
+        page.goto(path)
+        page.locator("#recent li, .seat, h1, main h2").first.wait_for(state="attached")
+        page.locator(".filling").first.wait_for(state="detached")
+        assert ours & set(page.evaluate(SHOWN)) == set(), path
 
 
 def test_axe_finds_nothing_on_a_page_of_rules(visits: Visits) -> None:
@@ -70,7 +108,9 @@ DRAWN: Final = """async () => {
 def test_a_card_shows_as_many_pips_as_its_rank_and_each_card_its_own_drawing(
     visits: Visits,
 ) -> None:
-    drawn = visits.open("/").evaluate(DRAWN)
+    page = visits.open("/")
+    page.locator("#with-bots:enabled").wait_for()
+    drawn = page.evaluate(DRAWN)
     assert drawn == {"pips": list(range(1, 11)), "distinct": 54}
 
 

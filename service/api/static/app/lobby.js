@@ -316,6 +316,7 @@ async function showLists() {
 }
 
 await start("lobby");
+document.title = t("lobby.page");
 replace(find("#running"), ...decoration());
 offerSettings(() => {});
 showAccount();

@@ -149,6 +149,8 @@ function row(game, id) {
 }
 
 await start("court");
+document.title = `Shithead: ${t("statistics.title")}`;
 await checkPlayer();
 showAccount();
 await Promise.all([fill("#shuffles", shuffles), fill("#choices", choices), fill("#hands", hands)]);
+for (const section of document.querySelectorAll(".filling")) section.classList.remove("filling"); // all at once, so nothing moves

@@ -367,6 +367,7 @@ async function store(addresses) {
 }
 
 const addresses = await start("verify");
+document.title = t("page.title");
 listen();
 find("#app").hidden = false;
 const requested = new URLSearchParams(location.search).get("game");
