@@ -30,7 +30,7 @@ SAMPLE = ROOT / "tests" / "golden" / "samples" / "leeds.jsonl"
 SERVER_PACKAGES = ("flask", "psycopg", "redis", "rq", "granian")
 PAGES = (
     *("/", "/docs", "/docs/calls/games", "/docs/client", "/docs/shx-1.md"),
-    *("/rules/leeds", "/verify", "/checks"),
+    *("/rules/leeds", "/verify", "/checks", "/preview.png"),
 )
 READY_SECONDS = 60.0
 

@@ -53,23 +53,44 @@ def test_a_private_hand_is_shown_to_its_player_although_the_page_has_status_404(
     expect(stranger.get_by_role("alert")).to_contain_text("This hand is not here")
 
 
+HURRY = """window.setTimeout = (
+    (real) => (work, ms) => real(work, ms < 15000 ? ms / 50 : ms)
+)(setTimeout)"""
+"""A script that shortens the pauses between attempts, but not the time limit of an attempt."""
+
+
 def test_a_page_without_a_connection_loads_again_when_it_is_back(
     visits: Visits, service: Running
 ) -> None:
     ada = register(service.port, "Ada")
     game = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]})["game"]
     visits.expect("no answer|Failed to load")
-    page = visits.page()
+    page = visits.visitor().new_page()
+    page.add_init_script(HURRY)
     page.route("**/v1/**", lambda route: route.abort())
-    page.add_init_script(
-        "performance.now(); window.setTimeout = ((real) => (f, ms) => real(f, ms / 50))(setTimeout)"
-    )
     page.goto(f"/replay/{game}")
     expect(page.get_by_role("alert")).to_contain_text("No connection to the server")
     expect(page.get_by_role("button", name="Load it again")).to_be_visible()
     page.unroute_all()
     page.evaluate("dispatchEvent(new Event('online'))")
     page.locator("#rows li").first.wait_for()
+
+
+def test_a_hand_that_the_server_cannot_read_now_says_so(visits: Visits, service: Running) -> None:
+    """As an archived hand whose bundle is missing."""
+    ada = register(service.port, "Ada")
+    game = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]})["game"]
+    detail = "this game is archived and its bundle is missing"
+    visits.expect("503")
+    page = visits.visitor().new_page()
+    page.add_init_script(HURRY)
+    answer = {"type": "/problems/unavailable", "title": "x", "status": 503, "detail": detail}
+    page.route("**/v1/games/**", lambda route: route.fulfill(status=503, json=answer))
+    page.goto(f"/play/{game}")
+    state = page.get_by_role("alert")
+    expect(state).to_contain_text("The server cannot show this now")
+    expect(state).to_contain_text(detail)
+    expect(state.get_by_role("button", name="Load it again")).to_be_visible()
 
 
 def test_an_erased_player_is_named_so(visits: Visits, service: Running) -> None:

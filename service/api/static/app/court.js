@@ -82,7 +82,8 @@ const field = (key, control) => h("label", { class: "field" }, [h("span", null, 
 
 // ---- the list
 
-async function list() {
+/** List the disputes; above it, how to open one if the reader came to do that. @param {boolean} isToOpen */
+async function list(isToOpen) {
   const option = (/** @type {string} */ value, /** @type {string} */ text) => h("option", { value }, [text]);
   const filter = h("select", { onchange: () => load() }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
   const rows = h("ul", { class: "rows" });
@@ -103,7 +104,8 @@ async function list() {
     if (cursor) shown[0]?.querySelector("a")?.focus();
   });
   await load();
-  replace(root, field("court.state", filter), rows, none, more);
+  const how = isToOpen ? h("p", { class: "notice" }, [t("court.how"), " ", h("a", { href: "/" }, [t("court.lobby")])]) : null;
+  replace(root, how, isToOpen ? h("h2", null, [t("court.title")]) : null, field("court.state", filter), rows, none, more);
 }
 
 const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [
@@ -478,7 +480,7 @@ await start("court", "verify", "state");
 await checkPlayer();
 showAccount();
 try {
-  await (id ? openDispute() : game ? accuse(game) : list());
+  await (id ? openDispute() : game ? accuse(game) : list(location.pathname.endsWith("/new")));
 } catch (problem) {
   if (!(problem instanceof Problem)) throw problem;
   replace(root, problemState(problem, id ? "dispute" : "hand"));

@@ -262,7 +262,7 @@ async function showOwn() {
 
 /** The title of a hand that is over: its result, with the face of the shithead under the bag. @param {Api["GameItem"]} game */
 function ending({ result, seats }) {
-  if (!result) return t("recent.over");
+  if (!result) return t("recent.aborted");
   const loser = result.shithead === null ? null : seats[result.shithead];
   const text = resultText(result, { who: (seat) => seatName(seats[seat]) });
   return h("span", { class: "person" }, [loser ? avatar(loser, loser.player) : null, loser ? mark() : null, text]);

@@ -28,7 +28,8 @@ async function fill(selector, work) {
     replace(find(selector), ...(await work()));
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    replace(find(selector), h("p", { class: "notice", lang: "en" }, [problem.message]));
+    const isUnknown = problem.status === 404 && player !== "me";
+    replace(find(selector), isUnknown ? h("p", { class: "notice" }, [t("hands.unknown")]) : h("p", { class: "notice", lang: "en" }, [problem.message]), isUnknown ? h("p", null, [h("a", { href: "/statistics" }, [t("hands.own")])]) : null);
   }
 }
 
