@@ -25,7 +25,11 @@ Json = dict[str, Any]
 LANGUAGES = {"client.py": "Python", "client.mjs": "JavaScript"}
 """The files of the example client in the guide; each is also served as a plain file."""
 
-EXAMPLES = {"bot.py": "a bot", "spectator.py": "a spectator"}
+EXAMPLES = {
+    "bot.py": "a bot",
+    "tables.py": "a bot at all its tables",
+    "spectator.py": "a spectator",
+}
 """The programs in ops/examples that use the client library; they are shown and served."""
 
 _INSTALLED = Path(__file__).resolve().parents[2]
@@ -275,6 +279,12 @@ _TEXTS: Mapping[str, str] = {
         "the entropy on into a loop. All your finished hands are lines of JSON at "
         "`/v1/players/{id}/hands`, and their evidence is one file at `/v1/players/{id}/hands.tar`."
     ),
+    "own": (
+        "One stream announces what concerns a player at all tables: turns, hands, seats, disputes. "
+        "It begins with all that is open, so a program that was away misses nothing. Ask for it "
+        "with `Accept: text/event-stream` or `application/x-ndjson`; as JSON it is a long poll, "
+        "with `wait`. A bot needs a token with the scopes `read` and `play` only."
+    ),
 }
 _CALLS: Mapping[str, tuple[str, ...]] = {
     "call": (),
@@ -287,4 +297,5 @@ _CALLS: Mapping[str, tuple[str, ...]] = {
     "verify": (),
     "receipt": ("events.receipt", "evidence.verify"),
     "again": ("tables.deal", "hands.list_hands", "hands.pack_hands"),
+    "own": ("tokens.issue", "own_stream.follow_own"),
 }

@@ -8,6 +8,17 @@ Entropy = Literal["none", "value", "commit"]
 """How a seat contributes to the shuffle (SHX/1, section 3)."""
 
 
+class OwnNotice(TypedDict):
+    """What concerns a player: a notice of its own stream (api.md, section 2)."""
+
+    type: str
+    id: str
+    version: int
+    table: str | None
+    game: str | None
+    ends_at: str | None
+
+
 class PlayMove(TypedDict):
     """Play cards, laid in this order."""
 

@@ -147,6 +147,29 @@ class Api:
             failed = 1 if time.monotonic() - began > STEADY else failed + 1
             self._wait(fault, failed, self.attempts)
 
+    def follow(self, path: str) -> Iterator[Any]:
+        """
+        Yield each JSON line of a stream that does not end; a lost connection is opened again.
+
+        Raises as `stream`.
+        """
+        failed = 0
+        while True:
+            began = time.monotonic()
+            try:
+                with self._opened(self._request("GET", path, self._headers(NDJSON))) as answer:
+                    for line in answer:
+                        if line.endswith(b"\n") and line.strip():  # empty: a sign of life
+                            failed = 0
+                            yield json.loads(line)
+                fault = _Fault(NotAnswered(f"{self.url} ends the stream of {path}"))
+            except (OSError, http.client.HTTPException) as error:
+                fault = _Fault(NotAnswered(f"{self.url} does not answer: {why_silent(error)}"))
+            except _Fault as error:
+                fault = error
+            failed = 1 if time.monotonic() - began > STEADY else failed + 1
+            self._wait(fault, failed, self.attempts)
+
     def _send(
         self,
         method: str,

@@ -86,6 +86,26 @@ class Hand:
                         raise
         return view
 
+    def act(self, choose: Callable[[GameView], Move]) -> GameView:
+        """
+        Do what the player can do now, without waiting for others; return the last view.
+
+        It takes part in the shuffle and moves as long as moves are listed. Several programs may do
+        this for one player: a move that another one was faster to make is left out.
+
+        Raises as `play`.
+        """
+        view = self.fetch_view()
+        while view["status"] not in OVER and (self._set_up_in_time(view) or view["moves"]):
+            if view["moves"]:
+                try:
+                    self.move(view, choose(view))
+                except Refused as refused:
+                    if refused.kind not in TOO_LATE:
+                        raise
+            view = self.fetch_view()
+        return view
+
     def views(self) -> Iterator[GameView]:
         """
         Yield each view up to the end of the hand, and take part in the shuffle.

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.client.answers import Entropy, Event, GameView, Table
+from service.client.answers import Entropy, Event, GameView, OwnNotice, Table
 from service.client.api import WAIT, Api, NotAnswered, Refused
 from service.client.hand import Hand
 from service.client.local_log import Contradicted, LocalLog
@@ -194,13 +194,44 @@ class Player:
             if table["status"] == "closed":
                 raise NotAnswered("the table is closed")
             if table["status"] == "between":
-                self._deal(identity)
+                self.deal(identity)
                 table = self.table(identity)
             else:
                 table = self.table(identity, after=table["version"])
         return UUID(game)
 
-    def _deal(self, table: UUID) -> None:
+    def notices(self, *, watch: Sequence[UUID] = (), referee: bool = False) -> Iterator[OwnNotice]:
+        """
+        Yield what concerns this player: first all that is open, then each notice as it happens.
+
+        It never ends. After a lost connection all that is open comes again, so a notice can come
+        more than once, also one that this program has handled. `watch` are games whose versions are
+        announced; with `referee` also disputes that want referees.
+
+        Raises Refused if the token has ended or a game is not visible, or NotAnswered.
+        """
+        query = [f"watch={','.join(map(str, watch))}"] if watch else []
+        query += ["referee=true"] if referee else []
+        path = "/players/me/stream" + (f"?{'&'.join(query)}" if query else "")
+        for notice in self.api.follow(path):
+            yield from notice["items"] if notice["type"] == "snapshot" else (notice,)
+
+    def issue_token(self, name: str, scopes: Sequence[str], *, ends_at: str | None = None) -> str:
+        """
+        Return a further token of this player, which permits no more than the present one.
+
+        `scopes` are of read, play, dispute and account. Raises Refused or NotAnswered.
+        """
+        body = {"name": name, "scopes": list(scopes), "ends_at": ends_at}
+        token: str = self.api.post("/players/me/tokens", body, once=True)["token"]
+        return token
+
+    def deal(self, table: UUID) -> None:
+        """
+        Deal the next hand of a table, unless seats are free or another player has dealt it.
+
+        Raises Refused or NotAnswered.
+        """
         try:
             self.api.post(f"/tables/{table}/games", {})
         except Refused as refused:

@@ -68,11 +68,14 @@ def check(printed: list[str]) -> None:
     assert events[0].startswith("0 game_created")
     assert " game_sealed " in events[-1] + " "
     assert any(line.startswith("result ") for line in printed)
+    at = next(number for number, line in enumerate(printed) if line.startswith("hand 2 is "))
     assert re.fullmatch(
-        r"\d+ events, [1-9]\d* receipts: no evidence of tampering, level L2", printed[-2]
+        r"\d+ events, [1-9]\d* receipts: no evidence of tampering, level L2", printed[at - 1]
     )
-    second = re.fullmatch(r"hand 2 is ([0-9a-f-]{36})", printed[-1])
+    second = re.fullmatch(r"hand 2 is ([0-9a-f-]{36})", printed[at])
     assert second is not None and second[1] not in printed[1]
+    assert f"hand_dealt {second[1]} at version 1" in printed[at:]
+    assert re.fullmatch(r"[1-9] notices", printed[-1])
 
 
 def check_saved(folder: Path) -> None:
@@ -110,7 +113,7 @@ def test_the_code_on_the_page_is_the_code_that_is_tested(service: Running, name:
     ]
     source = fetched(service, f"/docs/{name}")
     _, *steps = re.split(r"^(?:#|//) == .*\n", source, flags=re.MULTILINE)
-    assert len(steps) == 10
+    assert len(steps) == 11
     assert [step for step in steps if step.strip("\n") not in shown] == []
 
 
@@ -219,7 +222,7 @@ def test_the_printed_command_for_the_next_hand_deals_it(service: Running, tmp_pa
     assert names["hand"].fetch_view()["hand"] == 2
 
 
-@pytest.mark.parametrize("name", ["bot.py", "spectator.py"])
+@pytest.mark.parametrize("name", ["bot.py", "tables.py", "spectator.py"])
 def test_the_examples_on_the_page_are_the_files(service: Running, name: str) -> None:
     source = (ROOT / "ops" / "examples" / name).read_text("utf-8")
     assert fetched(service, f"/docs/{name}") == source

@@ -200,3 +200,11 @@ console.log(events.length, "events,", receipts.length, "receipts:", audit.wordin
 const { game: view } = await ask("POST", `/v1/tables/${table.id}/games`, {}); // a view, not an id
 GAME_PATH = `/v1/games/${view.id}`; // continue with its entropy, and follow it
 console.log("hand", view.hand, "is", view.id);
+
+// == own: Wait for your turn at all tables
+const wanted = { name: "bot", scopes: ["read", "play"] };
+({ token } = await ask("POST", "/v1/players/me/tokens", wanted)); // the first token stays valid
+const present = await ask("GET", "/v1/players/me/stream");
+for (const { type, id, version } of present.items) console.log(type, id, "at version", version);
+const later = await ask("GET", `/v1/players/me/stream?wait=1&after=${present.next}`); // until it differs
+console.log(later.items.length, "notices");
