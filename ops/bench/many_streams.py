@@ -3,10 +3,11 @@
 A thousand open event streams: python -m ops.bench.many_streams [--own] [--streams N] [--write].
 
 With `--own` they are the own streams of as many players, each of whom watches one of the games; a
-notice is compared with the commit of the event that led to its version. The streams of one process follow games that are played over HTTP beside them, at a steady rate. The
-delay is that from the commit in PostgreSQL (`pg_xact_commit_timestamp`) to the arrival of the event
-at the reader, a process of its own on the same machine. Memory is what the stream process grows by
-(proportional set size) for each open stream.
+notice is compared with the commit of the event that led to its version. The streams of one process
+follow games that are played over HTTP beside them, at a steady rate. The delay is that from the
+commit in PostgreSQL (`pg_xact_commit_timestamp`) to the arrival of the event at the reader, a
+process of its own on the same machine. Memory is what the stream process grows by (proportional set
+size) for each open stream.
 """
 
 from __future__ import annotations
