@@ -8,19 +8,24 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Request, expect
 
 from tests.client import Client, open_table
 from tests.web.browsing import Visits, faults_of
 
 pytestmark = pytest.mark.heavy
 
-STREAM = "**/stream"
+STREAM = "**/games/*/stream"
 POLL = "**/events?after=*"
 SET_HIDDEN = """(hidden) => {
     Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
 }"""
+
+
+def is_game_stream(request: Request) -> bool:
+    """Return whether a request is for the stream of a game, not for the player's own."""
+    return "/games/" in request.url and request.url.endswith("/stream")
 
 
 def player_at_table(visits: Visits, page: Page, **more: object) -> Client:
@@ -60,10 +65,10 @@ def test_a_hidden_page_ends_its_stream_and_its_title_still_announces_the_turn(
         host = player_at_table(visits, page)
     expect(page.locator("#log li").first).to_be_attached()
     page.evaluate(SET_HIDDEN, True)
-    with page.expect_event("requestfailed", lambda one: one.url.endswith("/stream")):
+    with page.expect_event("requestfailed", is_game_stream):
         page.clock.fast_forward(6000)
     streams: list[str] = []
-    page.on("request", lambda one: streams.append(one.url) if "/stream" in one.url else None)
+    page.on("request", lambda one: streams.append(one.url) if is_game_stream(one) else None)
     make_ready(page, host)
     wait_for_turn(page)
     assert streams == []

@@ -563,7 +563,7 @@ def test_a_hand_is_followed_without_a_stream_if_the_server_is_busy(visits: Visit
         route.fulfill(status=503, content_type="application/problem+json", body=busy)
 
     page = visits.page()
-    page.route("**/stream", refuse)
+    page.route("**/games/*/stream", refuse)
     page.route("**/events?after=*", lambda r: refuse(r) if next(failures, False) else r.fallback())
     seated(visits, page=page)
     expect(page.locator("#log li").first).to_be_attached()

@@ -59,7 +59,7 @@ export function headers(more) {
 export const pause = (/** @type {number} */ ms) => new Promise((done) => setTimeout(done, ms));
 
 /**
- * Wait some milliseconds, or until the browser is online again or the page is shown or hidden.
+ * Wait some milliseconds, or until the browser is online again, the page is shown or hidden, or a notice arrives.
  *
  * @param {number} ms
  * @param {AbortSignal} [signal]
@@ -69,6 +69,7 @@ export async function idle(ms, signal) {
   const woken = new Promise((done) => {
     const options = { once: true, signal: over.signal };
     addEventListener("online", done, options);
+    addEventListener("notice", done, options);
     document.addEventListener("visibilitychange", done, options);
     signal?.addEventListener("abort", done, options);
   });

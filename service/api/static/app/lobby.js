@@ -5,6 +5,7 @@ import { avatar } from "./avatars.js";
 import { resultText, seatName } from "./captions.js";
 import { find, h, replace } from "./dom.js";
 import { listed, moment, start, t } from "./i18n.js";
+import { followNotices } from "./notices.js";
 import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
@@ -333,3 +334,9 @@ for (const button of document.querySelectorAll("button:disabled")) if (button in
 setInterval(() => showRunning().catch(() => {}), LIVELY);
 setInterval(() => showLists().catch(() => {}), POLL);
 document.addEventListener("visibilitychange", () => showLists().catch(() => {}));
+let due = 0;
+addEventListener("notice", () => {
+  clearTimeout(due); // a snapshot has several
+  due = setTimeout(() => showLists().catch(() => {}), 200);
+});
+followNotices();

@@ -49,6 +49,9 @@ function play(sound) {
   }
 }
 
+/** Sound that it is the reader's turn. */
+export const chime = () => isSounding() && play("turn");
+
 /** Let events sound as they are shown. @param {Api["Event"][]} events @param {boolean} turn whether the turn came to the reader */
 export function sound(events, turn) {
   if (!isSounding()) return;

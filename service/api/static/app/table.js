@@ -12,6 +12,7 @@ import { listed, start, t } from "./i18n.js";
 import { live } from "./live.js";
 import { seatKey, signed } from "./signing.js";
 import { isListed, ownSeat, turnedCard } from "./moves.js";
+import { followNotices, showing } from "./notices.js";
 import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
 import { askToSave, checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { receiptsOf, storeReceipt } from "./receipts.js";
@@ -71,6 +72,7 @@ async function openGame(id) {
   leaving.abort();
   leaving = new AbortController();
   const signal = leaving.signal;
+  showing(id);
   const view = await get(`/v1/games/${id}`, { signal });
   const [table, ruleset] = await Promise.all([
     get(`/v1/tables/${view.table}`, { signal }),
@@ -761,6 +763,7 @@ await start("state");
 offerSettings(() => game.view && advance());
 await checkPlayer();
 showAccount();
+followNotices();
 try {
   await (root.dataset.game ? openGame(root.dataset.game) : openTable(root.dataset.table ?? ""));
 } catch (problem) {

@@ -1,0 +1,56 @@
+"""One tab of a browser reads the player's own stream for all of them."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from tests.client import Client, open_table
+from tests.running import wait_for
+from tests.web.browsing import Visits
+from tests.web.test_following import SET_HIDDEN
+
+pytestmark = pytest.mark.heavy
+
+OWN = "/v1/players/me/stream"
+COUNT = "addEventListener('notice', ({ detail }) => (window.told ??= []).push(detail.type))"
+
+
+def lobby(visits: Visits, page: Page, player: dict[str, str], asked: list[str]) -> None:
+    """Open the lobby in a tab, and note its requests of the own stream."""
+
+    def note(request: Request) -> None:
+        if OWN in request.url:
+            asked.append(page.url)
+
+    page.on("request", note)
+    page.add_init_script(COUNT)
+    visits.open_as(player, "/", page=page)
+
+
+def test_one_tab_reads_the_stream_and_the_others_hear_it(visits: Visits) -> None:
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    player = host.call("POST", "/v1/players", {"name": "Ada"}).json
+    host.token = player["token"]
+    context, asked = visits.visitor(), list[str]()
+    first, second = context.new_page(), context.new_page()
+    for page in (first, second):
+        lobby(visits, page, player, asked)
+    game = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0)
+    for page in (first, second):
+        heard = partial(page.evaluate, "(window.told ?? []).includes('hand_dealt')")
+        wait_for(heard, seconds=20)
+    assert len(asked) == 1
+    for page in (first, second):
+        page.evaluate(SET_HIDDEN, True)
+    first.wait_for_timeout(300)
+    host.call("POST", f"/v1/games/{game}/moves", {"type": "ready"})
+    expect(first).to_have_title(re.compile("^● "), timeout=20_000)
+    assert not second.title().startswith("● "), "one tab announces the turn"
+    first.evaluate(SET_HIDDEN, False)
+    assert not first.title().startswith("● ")
+    with second.expect_request(f"**{OWN}"):
+        first.close()  # another tab leads then
