@@ -17,9 +17,8 @@ if [ ! -s "$data/PG_VERSION" ]; then
     "$programs/psql" -h /tmp -U postgres -v ON_ERROR_STOP=1 -q -f /tmp/roles.sql
     "$programs/pg_ctl" -D "$data" -m fast -w stop
 fi
-# With a stanza of pgBackRest (PGBACKREST_STANZA, PGBACKREST_REPO1_PATH, …) the WAL is archived.
+# With a stanza of pgBackRest the WAL is archived.
 if [ -n "${PGBACKREST_STANZA:-}" ]; then
-    export PGBACKREST_PG1_PATH="$data" PGBACKREST_PG1_SOCKET_PATH=/tmp
     set -- -c archive_mode=on -c archive_timeout=30s -c archive_command='pgbackrest archive-push %p'
 fi
 exec "$programs/postgres" -D "$data" "$@" -c listen_addresses='*' -c unix_socket_directories=/tmp \

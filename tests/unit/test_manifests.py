@@ -131,7 +131,7 @@ def test_every_composed_container_is_confined(name: str) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
-    known = SETTINGS | {"SERVERS_PASSWORD"}
+    known = SETTINGS | {"SERVERS_PASSWORD", "PGBACKREST_STANZA", "PGBACKREST_REPO1_PATH"}
     assert set(service["environment"]) <= known
 
 
