@@ -11,6 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from service.cli.__main__ import run as command
+from service.keys import load_or_create
 from service.local.processes import EmbeddedError
 from service.local.recovery import recovered
 from service.local.servers import EmbeddedPostgres
@@ -106,6 +108,7 @@ def test_the_archive_goes_on_by_itself(tmp_path: Path) -> None:
         assert run(found.url, "SELECT count(*) FROM t") == 3
         assert found.base == complete[-2].name
         assert not found.synchronous
+    assert_the_command_undoes_what_it_cannot_finish(folder, tmp_path)
     for base in complete:
         (base / "backup_manifest").unlink()
     with (
@@ -113,6 +116,16 @@ def test_the_archive_goes_on_by_itself(tmp_path: Path) -> None:
         recovered(folder, tmp_path / "other"),
     ):
         pass
+
+
+def assert_the_command_undoes_what_it_cannot_finish(folder: Path, tmp_path: Path) -> None:
+    """This database is not one of the service; and without the keys nothing is begun."""
+    data, keys = tmp_path / "command", tmp_path / "keys.json"
+    words = ["recover", str(folder), "--data", str(data), "--key-file", str(keys)]
+    assert command(words) == 1
+    load_or_create(keys)
+    assert command(words) == 1
+    assert not data.exists()
 
 
 def test_an_archive_refuses_another_database_and_a_gap(tmp_path: Path) -> None:
