@@ -74,3 +74,18 @@ def test_the_declaration_is_public_signed_and_in_the_log(operator: Operator, ada
     *_, done = whole_check(database, None, None, Progress(deep=False))
     database.close()
     assert not done.faults
+
+
+def test_the_operator_of_a_restored_cluster_declares_it(operator: Operator, ada: Person) -> None:
+    """Only under the name of the log, which is in its checkpoints."""
+    ada.game()
+    services = ada.world.services
+    services.sequencer.run_once()
+    status, _, error = operator.admin("declare", "2026-11-26T02:15:07Z", "--origin", "b.example")
+    assert (status, "see --origin" in error) == (1, True)
+    words = ("declare", "2026-11-26T02:15:07Z", "--origin", services.origin)
+    assert "leaf 1 of the public log" in operator.done(*words)
+    services.sequencer.run_once()
+    [note] = ada.world.get("/v1/keys").json["restores"]
+    restore = open_restore(note.encode(), (services.verifier,))
+    assert (restore.since, restore.leaf) == ("2026-11-26T02:15:07.000000Z", 1)

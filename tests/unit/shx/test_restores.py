@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from service.public_log.monitor import declared
 from service.shx.canonical import RecordError
 from service.shx.restores import new_restore, open_restore, parse_restore, restore_in
 from service.shx.tlog.notes import NoteSigner, sign_note
@@ -49,3 +50,12 @@ def test_a_declaration_counts_only_at_its_own_leaf_and_under_a_key_of_its_origin
         open_restore(sign_note(RESTORE.body, [OTHER]), (OTHER.verifier,))
     with pytest.raises(RecordError):
         open_restore(sign_note(RESTORE.body, [OTHER]), (SERVER.verifier,))
+
+
+def test_a_monitor_reports_a_declaration_and_refuses_one_out_of_place() -> None:
+    entry = RESTORE.body.encode()
+    found = declared(entry, 7, "example.org")
+    assert found.startswith("restored: leaf 7 declares that the service was restored at 2026-11-26")
+    assert declared(entry, 8, "example.org").startswith("leaf: leaf 8 is not")
+    assert declared(entry, 7, "other.example") == "leaf: leaf 7 belongs to another log, example.org"
+    assert declared(b"?", 7, "example.org").startswith("leaf: leaf 7 is not")
