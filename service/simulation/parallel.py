@@ -63,7 +63,7 @@ def played(
     tables = ((number, table) for number, plan in enumerate(plans) for table in tables_of(plan))
     work = partial(_play_numbered, verified=verified, keep=keep)
     jobs = min(jobs, sum(-(-plan.games // plan.hands) for plan in plans))
-    with WorkerProcesses(jobs) as processes:
+    with WorkerProcesses(jobs, __name__) as processes:
         yield from processes.results(work, tables)
 
 

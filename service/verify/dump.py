@@ -91,7 +91,7 @@ def main_verify_dump(
         out.write(printable(f"{hands}: 1 fault; the first: {fault}") + f"\n{TESTIMONY}\n")
         return FAILED
     faults: list[str] = []
-    with WorkerProcesses(options.jobs) as processes:
+    with WorkerProcesses(options.jobs, __name__) as processes:
         found = processes.results(_check, _packed(folder, manifest, checkpoint))
         for text in filter(None, progress(found, manifest.hands)):
             faults.append(text)

@@ -109,7 +109,7 @@ def main_verify(
     run = _Run(paths=paths, options=options, out=out, errors=errors, progress=progress)
     try:
         outside, proofs = evidence_of(options)
-        with WorkerProcesses(options.jobs) as processes:
+        with WorkerProcesses(options.jobs, verify_file.__module__) as processes:
             return run.verify(processes, outside, proofs)
     except (NotABundle, RecordError, OSError) as error:
         print(f"shithead verify: {why(error)}", file=errors)
