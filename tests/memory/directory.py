@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -303,6 +303,12 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
     def ratings_reached(self) -> tuple[RatingsReached, RatingsReached]:
         reached = RatingsReached(leaves=0, erased=0, rulings=0)
         return reached, reached
+
+    def list_ratings(self, ruleset: str, *, after: int, limit: int) -> Sequence[RatingRow]:
+        return ()
+
+    def all_logged_hands(self, size: int) -> Iterator[Sequence[LoggedHand]]:
+        yield self.logged_hands(0, size)
 
     def logged_hands(self, first: int, end: int) -> Sequence[LoggedHand]:
         return ()
