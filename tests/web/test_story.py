@@ -351,6 +351,8 @@ HIDDEN = """(css) => [...document.querySelectorAll(css)].filter((one) => {
     const { top, left, right, bottom, width } = one.getBoundingClientRect();
     return width && (top < 0 || left < -1 || right > innerWidth + 1 || bottom > innerHeight + 1);
 }).map((one) => `${innerWidth}: ${one.outerHTML.slice(0, 90)}`)"""
+OVERLAP = """() => (document.querySelector(".demand strong") ?? document.querySelector(".stacks"))
+    .getBoundingClientRect().bottom - document.querySelector("#own").getBoundingClientRect().top"""
 COVERED = """() => document.querySelector(".result").getBoundingClientRect().bottom
     - document.querySelector("#say .buttons").getBoundingClientRect().top"""
 PLACES = """() => ["chosen", "pick_up"].map((key) => {
@@ -382,6 +384,8 @@ def test_the_smallest_phone_shows_everything_without_scrolling(visits: Visits) -
         assert page.evaluate(HIDDEN, PARTS) == []
         if page.locator(PICK_UP).count() and places is not None:
             assert page.evaluate(PLACES) == places, "a longer hand moves no button"
+        page.evaluate(LONG_HAND, 34)
+        assert page.evaluate(OVERLAP) <= 0, "a hand of 34 cards covers the demand"
     game = page.url.rpartition("/")[2]
     call(page, "POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
     page.locator(".result").wait_for()

@@ -166,6 +166,9 @@ function openHand(seat, scene, small) {
  */
 export const outcome = ({ result, seats }, heading, detail, players) =>
   h("div", { class: "result" }, [
+    result && !result.places.length && result.shithead !== null
+      ? h("p", { class: "person bagged", "aria-hidden": "true" }, [avatar(seats[result.shithead], players?.[result.shithead]), mark()])
+      : null,
     h("h2", null, [heading]),
     result
       ? h("ol", { class: "places" }, result.places.map((seat) =>

@@ -8,6 +8,8 @@
 import { rankOf } from "./cards.js";
 
 const STRIP = 24; // pixels of a card that stay visible under the next one
+const NARROW = 15; // the same in a very large hand: the rank
+const MANY = 24; // cards from which a hand is very large
 
 /** @param {string[]} one @param {string[]} other */
 const same = (one, other) => one.length === other.length && one.every((card) => other.includes(card));
@@ -165,7 +167,7 @@ export function turnedCard(before, after) {
  * @returns {{step: number, row: number}} distance of neighbouring cards, and length of the longest row
  */
 export function rowsOf(count, width, card) {
-  const room = Math.max(1, Math.floor((width - card) / STRIP) + 1);
+  const room = Math.max(1, Math.floor((width - card) / (count > MANY ? NARROW : STRIP)) + 1);
   const each = Math.ceil(count / Math.ceil(count / room));
   const step = each > 1 ? Math.min(card + 6, (width - card) / (each - 1)) : card;
   return { step, row: card + (each - 1) * step };

@@ -264,6 +264,7 @@ export function fitHand() {
   const slots = find("#slots");
   const cards = element.querySelectorAll(".card");
   element.classList.toggle("wide", cards.length > 14);
+  element.classList.toggle("many", cards.length > 24);
   for (const name of ["--left", "--right"]) element.style.removeProperty(name);
   slots.style.removeProperty("--shift");
   if (!cards.length) return;

@@ -717,7 +717,7 @@ function waitingRoom(signal) {
     )),
     guestLine(),
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
-    open ? h("p", { class: "buttons" }, [h("button", { "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,
+    open ? h("p", { class: "buttons" }, [h("button", { class: seated ? "main" : "", "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,
     game.refusal ? h("p", { class: "fault", role: "alert", lang: game.refusal.lang }, [game.refusal.message]) : null,
     h("p", { class: "buttons" }, [
       !seated && open ? h("button", { class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,
