@@ -101,7 +101,7 @@ def main_verify_dump(
     summary = "every bundle is intact, and none is missing or foreign."
     if faults:
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        summary = f"{count}; the first: {faults[0]}"
+        summary = f"{count}; the first: {faults[0]}."
     out.write(printable(" ".join([f"{hands}: {summary}", signed, *lacking])) + f"\n{TESTIMONY}\n")
     return FAILED if faults else MISSING if lacking else PASSED
 
