@@ -372,3 +372,72 @@ def test_the_top_level_has_only_the_agreed_names() -> None:
     made = {"build", "dist"}  # created by pip, ignored by Git
     there = {p.name for p in ROOT.iterdir() if not p.name.startswith(".")}
     assert {n for n in there - made if not n.endswith(".egg-info")} <= agreed
+
+
+_SPEAKING = ("verify", "audit", "replay", "application", "domain")
+_WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;]+[A-Za-z]{2,}")
+_BUILT_IN_CODE = {
+    "audit/text.py": "labels and columns of the answer of `shithead audit`",
+    "replay/deck.py": "SVG",
+    "replay/picture.py": "SVG",
+    "verify/dump.py": "faults of a dump, with the path of the file; not in the catalogue yet",
+    "verify/file_work.py": "faults of the command line, with the path of the file",
+    "verify/files.py": "faults of the command line, with the path of the file",
+    "verify/report.py": "a command to type",
+    "application/operations.py": "messages for the operator",
+    "application/dumps.py": "messages for the operator",
+    "application/tokens.py": "faults of a request, for the author of a client",
+    "application/notices.py": "a row that is missing",
+    "application/games/audits.py": "faults of a request, for the author of a client",
+    "application/games/what_if.py": "faults of a request, for the author of a client",
+    "application/games/cache.py": "a row that is missing",
+    "application/games/evidence.py": "messages for the operator",
+    "application/errors.py": "faults of a request, for the author of a client",
+    "application/games/queries.py": "faults of a request, for the author of a client",
+    "application/tables/record.py": "faults of a request, for the author of a client",
+    "application/disputes/commands.py": "faults of a request, for the author of a client",
+    "application/disputes/disputes.py": "faults of a request, for the author of a client",
+    "application/disputes/findings.py": "the name of a receipt",
+    "application/games/moves.py": "a limit, and a message for the operator",
+    "application/games/uploads.py": "a fault of the service",
+    "application/statistics.py": "an entry of the access log",
+}
+"""The modules that may put words and values together, each with its reason."""
+
+
+def test_no_sentence_for_people_is_put_together_in_the_code() -> None:
+    """It is made from a code and values; what an exception says to programmers is no such text."""
+    found = set()
+    for folder in _SPEAKING:
+        for path in sorted((ROOT / "service" / folder).rglob("*.py")):
+            tree = ast.parse(path.read_text("utf-8"))
+            raised = {
+                part
+                for node in ast.walk(tree)
+                if isinstance(node, ast.Raise | ast.Call) and _is_an_error(node)
+                for part in ast.walk(node)
+            }
+            texts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
+            if any(_has_words(text) for text in texts if text not in raised):
+                found.add(str(path.relative_to(ROOT / "service")))
+    assert found == set(_BUILT_IN_CODE)
+
+
+def _is_an_error(node: ast.Raise | ast.Call) -> bool:
+    """Return whether a node raises or makes an exception of Python, or one that is logged."""
+    made = node.exc if isinstance(node, ast.Raise) else node
+    name = made.func if isinstance(made, ast.Call) else None
+    if isinstance(name, ast.Attribute) and name.attr == "__init__":
+        return True
+    return isinstance(name, ast.Name) and name.id in _FOR_PROGRAMMERS
+
+
+_FOR_PROGRAMMERS = {
+    *("ValueError", "LookupError", "KeyError", "TypeError", "RuntimeError"),
+    *("InvalidHistory", "StreamArchived", "NotArchived", "UnknownEvent"),
+}
+
+
+def _has_words(text: ast.JoinedStr) -> bool:
+    parts = [str(part.value) for part in text.values if isinstance(part, ast.Constant)]
+    return any(_WORDS.search(part) for part in parts)

@@ -31,7 +31,6 @@ from service.domain.dispute import (
     VotingOpened,
     evolve_dispute,
 )
-from service.domain.words import counted, duration
 
 SECOND = 1_000_000
 """One second in microseconds."""
@@ -51,24 +50,33 @@ MAX_REFEREES = 250
 _WAITING = (DisputeState.OPEN, DisputeState.APPEALED)
 """The states in which a panel is not complete."""
 
-_FINAL = "the dispute is final"
+_FINAL = "panel.is.final"
 
 _STATES: Final[Mapping[DisputeState, str]] = {
-    DisputeState.OPEN: "the dispute is open and waits for its referees",
-    DisputeState.VOTING: "the referees of the dispute are voting",
-    DisputeState.REVEALING: "all referees of the dispute have voted and reveal their votes",
-    DisputeState.RULED: "the dispute has a ruling",
-    DisputeState.APPEALED: "the dispute is appealed and waits for other referees",
+    DisputeState.OPEN: "panel.is.open",
+    DisputeState.VOTING: "panel.is.voting",
+    DisputeState.REVEALING: "panel.is.revealing",
+    DisputeState.RULED: "panel.is.ruled",
+    DisputeState.APPEALED: "panel.is.appealed",
     DisputeState.FINAL: _FINAL,
 }
-"""The beginning of a refusal: the state of the dispute."""
+"""The code of the state of the dispute, which many refusals name."""
 
 Timed = tuple[DisputeEvent, Moment]
 """An event and its time."""
 
 
 class DisputeRefused(Exception):
-    """The dispute does not allow this call, or not by this player or at this time."""
+    """
+    The dispute does not allow this call, or not by this player or at this time.
+
+    `reason` is the code of a sentence, and `values` are those in it.
+    """
+
+    def __init__(self, reason: str, **values: int | str) -> None:
+        super().__init__(reason, *values.values())
+        self.reason = reason
+        self.values = values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +117,7 @@ def side_of(dispute: Dispute, player: str) -> Party:
     """
     side = dispute.side_of(player)
     if side is None:
-        raise DisputeRefused("only the two sides of the dispute may do this")
+        raise DisputeRefused("panel.sides_only")
     return side
 
 
@@ -122,7 +130,7 @@ def make_statement(dispute: Dispute, side: Party, commit: str) -> tuple[DisputeE
     if dispute.state is DisputeState.FINAL:
         raise DisputeRefused(_FINAL)
     if sum(one.side is side for one in dispute.statements) >= MAX_STATEMENTS:
-        raise DisputeRefused(f"a side makes at most {MAX_STATEMENTS} statements")
+        raise DisputeRefused("panel.statements", n=MAX_STATEMENTS)
     return (StatementMade(side=side, commit=commit),)
 
 
@@ -137,7 +145,7 @@ def give_receipt(dispute: Dispute, side: Party, note: str) -> tuple[DisputeEvent
     if dispute.state is DisputeState.FINAL:
         raise DisputeRefused(_FINAL)
     if sum(one.side is side for one in dispute.receipts) >= MAX_RECEIPTS:
-        raise DisputeRefused(f"a side hands in at most {MAX_RECEIPTS} receipts")
+        raise DisputeRefused("panel.receipts", n=MAX_RECEIPTS)
     return (ReceiptGiven(side=side, receipt=note),)
 
 
@@ -166,14 +174,14 @@ def join_panel(
     """
     barred = dispute.side_of(player) is not None or player in dispute.opened.barred
     if barred or (candidate is not None and candidate.of_table):
-        raise DisputeRefused("a player or host of the table cannot be a referee")
+        raise DisputeRefused("panel.of_table")
     earlier = _latest_entry(dispute, player)
     if earlier is not None:
-        raise DisputeRefused(f"{_why_not_again(earlier)}: a player judges a dispute only once")
+        raise DisputeRefused("panel.once", why=_why_not_again(earlier))
     if dispute.state not in _WAITING:
-        raise DisputeRefused(f"{_STATES[dispute.state]}: it takes no more referees now")
+        raise DisputeRefused("panel.no_more", state=_STATES[dispute.state])
     if len(dispute.referees) >= MAX_REFEREES:
-        raise DisputeRefused(f"a dispute has at most {MAX_REFEREES} referees")
+        raise DisputeRefused("panel.many_referees", n=MAX_REFEREES)
     if candidate is not None:
         _check_experience(dispute.opened.periods, candidate)
     registered_at = None if candidate is None else candidate.registered_at
@@ -185,9 +193,11 @@ def _check_experience(periods: Periods, candidate: Candidate) -> None:
     if hands >= periods.referee_hands and age >= periods.referee_account_seconds:
         return
     raise DisputeRefused(
-        f"a referee needs {counted(periods.referee_hands, 'finished hand')} and an account of at "
-        f"least {duration(periods.referee_account_seconds)}; you have "
-        f"{counted(hands, 'finished hand')} and an account of {duration(age)}"
+        "panel.experience",
+        hands=periods.referee_hands,
+        age=periods.referee_account_seconds,
+        own_hands=hands,
+        own_age=age,
     )
 
 
@@ -204,11 +214,11 @@ def refuse(dispute: Dispute, player: str, number: int) -> tuple[DisputeEvent, ..
     side = side_of(dispute, player)
     if dispute.state not in _WAITING:
         state = _STATES[dispute.state]
-        raise DisputeRefused(f"{state}: a referee can be refused only before the voting opens")
+        raise DisputeRefused("panel.refuse_late", state=state)
     if number not in dispute.seated:
-        raise DisputeRefused(_no_such_referee(dispute, number))
+        raise _no_such_referee(dispute, number)
     if dispute.referees[number].commit is not None:
-        raise DisputeRefused("this referee has voted, and a committed vote counts")
+        raise DisputeRefused("panel.has_voted")
     return (RefereeRefused(referee=number, side=side),)
 
 
@@ -222,9 +232,9 @@ def commit_vote(
     """
     number, referee = _judge(dispute, player)
     if referee.commit is not None:
-        raise DisputeRefused("you have already voted, and a vote cannot be changed")
+        raise DisputeRefused("panel.voted")
     if dispute.state is not DisputeState.VOTING:
-        raise DisputeRefused(f"{_STATES[dispute.state]}: it takes no votes now")
+        raise DisputeRefused("panel.no_votes", state=_STATES[dispute.state])
     return (VoteCommitted(referee=number, commit=commit, by_server=by_server),)
 
 
@@ -250,12 +260,14 @@ def reveal_vote(
     """
     number, referee = _judge(dispute, player)
     if referee.vote is not None:
-        raise DisputeRefused("your vote is already revealed")
+        raise DisputeRefused("panel.revealed")
     if dispute.state is not DisputeState.REVEALING:
         waiting = sum(judge.commit is None for judge in dispute.active.values())
         raise DisputeRefused(
-            f"{_STATES[dispute.state]}: votes are revealed when all referees have voted, and "
-            f"{waiting} of {len(dispute.active)} have not"
+            "panel.reveal_early",
+            state=_STATES[dispute.state],
+            n=waiting,
+            of=len(dispute.active),
         )
     return (VoteRevealed(referee=number, vote=vote, salt=salt, reason=reason),)
 
@@ -270,10 +282,10 @@ def appeal(dispute: Dispute, player: str) -> tuple[DisputeEvent, ...]:
     ruling = dispute.ruling
     if dispute.state is not DisputeState.RULED or ruling is None:
         state = _STATES[dispute.state]
-        raise DisputeRefused(f"{state}: one appeal is possible, after the first ruling")
+        raise DisputeRefused("panel.no_appeal", state=state)
     lost = Party.ACCUSER if ruling.verdict is Verdict.CLEARED else Party.ACCUSED
     if side is not lost:
-        raise DisputeRefused("only the side that lost may appeal")
+        raise DisputeRefused("panel.loser_only")
     return (Appealed(side=side),)
 
 
@@ -305,7 +317,7 @@ def acts_of(dispute: Dispute, player: str) -> tuple[Act, ...]:
     def revealed() -> object:
         number, referee = _judge(dispute, player)
         if referee.by_server:
-            raise DisputeRefused(f"the server reveals the vote of referee {number}")
+            raise DisputeRefused("panel.server_reveals", referee=number)
         return reveal_vote(dispute, player, Vote.NOT_PROVEN, "")
 
     asked: Mapping[Act, Callable[[], object]] = {
@@ -435,18 +447,14 @@ def _judge(dispute: Dispute, player: str) -> tuple[int, Referee]:
         return number, dispute.referees[number]
     place = _latest_entry(dispute, player)
     if place is None:
-        raise DisputeRefused("you are not a referee of this dispute")
+        raise DisputeRefused("panel.no_referee")
     if place.recused:
         raise DisputeRefused(_why_not_again(place))
     if place.panel < dispute.panel:
-        raise DisputeRefused("your panel has ruled: other referees judge the appeal")
+        raise DisputeRefused("panel.panel_ruled")
     if dispute.state in _WAITING:
-        raise DisputeRefused(
-            f"{_STATES[dispute.state]}: the voting opens once the game is sealed and "
-            f"{FEWEST_REFEREES} referees or more have been seated for the period in which they "
-            "can be refused"
-        )
-    raise DisputeRefused(f"{_STATES[dispute.state]}: its panel was complete without you")
+        raise DisputeRefused("panel.not_yet", state=_STATES[dispute.state], n=FEWEST_REFEREES)
+    raise DisputeRefused("panel.complete", state=_STATES[dispute.state])
 
 
 def _latest_entry(dispute: Dispute, player: str) -> Referee | None:
@@ -455,12 +463,12 @@ def _latest_entry(dispute: Dispute, player: str) -> Referee | None:
 
 
 def _why_not_again(referee: Referee) -> str:
-    """Return why a former referee cannot be one again, in words."""
+    """Return the code of why a former referee cannot be one again."""
     if referee.refused_by is not None:
-        return f"the {referee.refused_by} refused you as a referee"
+        return f"panel.refused_by.{referee.refused_by}"
     if referee.recused:
-        return "you left the panel because you did not vote, or did not reveal your vote, in time"
-    return "you were already a referee of this dispute"
+        return "panel.left_panel"
+    return "panel.was_referee"
 
 
 def _refusable(dispute: Dispute) -> int:
@@ -468,16 +476,16 @@ def _refusable(dispute: Dispute) -> int:
     return next((n for n, referee in dispute.seated.items() if referee.commit is None), 0)
 
 
-def _no_such_referee(dispute: Dispute, number: int) -> str:
-    """Return why the referee with a number is not on the present panel, in words."""
+def _no_such_referee(dispute: Dispute, number: int) -> DisputeRefused:
+    """Return the refusal of a referee who is not on the present panel."""
     if number >= len(dispute.referees):
-        return f"this dispute has no referee {number}"
+        return DisputeRefused("panel.unknown_referee", referee=number)
     referee = dispute.referees[number]
     if referee.refused_by is not None:
-        return f"the {referee.refused_by} refused referee {number} already; that is possible once"
+        return DisputeRefused(f"panel.already.{referee.refused_by}", referee=number)
     if referee.recused:
-        return f"referee {number} has left the panel: the vote, or its reveal, did not come in time"
-    return f"referee {number} judged before the appeal"
+        return DisputeRefused("panel.referee_left", referee=number)
+    return DisputeRefused("panel.judged_before", referee=number)
 
 
 def _is_allowed(ask: Callable[[], object]) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from service.domain.commands import CommandRefused
+from service.domain.dispute_rules import DisputeRefused
 
 ENGLISH: Final = "en"
 LANGUAGES: Final = ("en", "sv", "ja")
@@ -57,8 +58,8 @@ class Voice:
 PLAIN: Final = Voice()
 
 
-def reason_of(refused: CommandRefused) -> Sentence:
-    """Return why the rules refuse a command."""
+def reason_of(refused: CommandRefused | DisputeRefused) -> Sentence:
+    """Return why the rules refuse a command, or a call on a dispute."""
     return Sentence(code=refused.reason, values=refused.values)
 
 
@@ -137,6 +138,12 @@ CARDS: Final = ("card", "cards", "fitting", "actual", "laid", "taken")
 BARE: Final = ("card", "fitting", "actual")
 """The names of cards before which their sentences have an article, if their language has any."""
 
+CODES: Final = ("state", "why")
+"""The names of values that are codes of other sentences, without values."""
+
+SPANS: Final = ("age", "own_age")
+"""The names of values that are lengths of time in seconds."""
+
 RANKS: Final = ("ranked",)
 """The names of values that are ranks."""
 
@@ -189,6 +196,10 @@ def _one(name: str, value: int | str | Sentence, voice: Voice) -> str:
         if voice.seat_name is not None:
             return voice.seat_name(int(value))
         return _own("value.seat", voice.language).replace("{n}", str(value))
+    if name in CODES:
+        return _filled(str(value), {}, voice)[0]
+    if name in SPANS:
+        return _span(int(value), voice)
     if name in RANKS:
         return _ranked(str(value), voice.language)
     if name not in CARDS or voice.codes:
@@ -197,6 +208,13 @@ def _one(name: str, value: int | str | Sentence, voice: Voice) -> str:
     if name in BARE or card == value:
         return card
     return _own("card.the", voice.language).replace("{card}", card)
+
+
+def _span(seconds: int, voice: Voice) -> str:
+    """Return a length of time in whole units of the largest that fits, rounded down."""
+    units = ((86_400, "span.day"), (3_600, "span.hour"), (60, "span.minute"))
+    size, code = next((unit for unit in units if seconds >= unit[0]), (1, "span.second"))
+    return _filled(code, {"n": seconds // size}, voice)[0]
 
 
 def _ranked(rank: str, language: str) -> str:

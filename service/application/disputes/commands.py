@@ -45,6 +45,7 @@ from service.domain.events import BlindFailed, PilePickedUp, StockFailed
 from service.domain.table import HandDisputed
 from service.keys import Keys
 from service.replay.history import RecordedEvent, RecordedMove, decode_line, move_around
+from service.replay.sentences import reason_of
 from service.rulesets.statements import cited
 from service.shx.canonical import format_time, sha256
 from service.shx.chain import head
@@ -219,7 +220,7 @@ class DisputeCommand(StreamCommand[DisputeRecord, None]):
         try:
             events, attachments = self.step(between)
         except DisputeRefused as refused:
-            raise Refusal("forbidden", str(refused)) from None
+            raise Refusal("forbidden", reason_of(refused)) from None
         done, lines = DISPUTES.write(_with_votes(between, attachments), events, at=now)
         done, last = advance(done, now=now)
         lines = (*first, *lines, *last)

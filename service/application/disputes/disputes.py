@@ -194,7 +194,7 @@ class Disputes:
 
         def step(record: DisputeRecord) -> tuple[Sequence[DisputeEvent], Mapping[str, Any]]:
             if not record.dispute.opened.of_server:
-                raise DisputeRefused("this dispute is against a seat: the operator is not a side")
+                raise DisputeRefused("panel.operator_no_side")
             commit, statement = self.commands.statement(identity, record.version, OPERATOR, text)
             return make_statement(record.dispute, Party.ACCUSED, commit), {"texts": [statement]}
 

@@ -33,7 +33,6 @@ from service.domain.dispute_rules import (
     SECOND,
     Act,
     Candidate,
-    DisputeRefused,
     OutsideFacts,
     Reason,
     StoredVote,
@@ -46,7 +45,7 @@ from service.domain.dispute_rules import (
     refuse,
     reveal_vote,
 )
-from tests.unit.domain.test_dispute import CHEATED, DAY, NOT_PROVEN, OPENED, THREE, Court
+from tests.unit.domain.test_dispute import CHEATED, DAY, NOT_PROVEN, OPENED, THREE, Court, refused
 
 RECORDS = sorted(
     {
@@ -129,7 +128,7 @@ def test_each_side_hands_in_a_limited_number_of_receipts() -> None:
     court = Court()
     for number in range(MAX_RECEIPTS):
         court.wait(1).then(give_receipt(court.dispute, Party.ACCUSED, f"note {number}"))
-    with pytest.raises(DisputeRefused, match="at most 10 receipts"):
+    with refused("at most 10 receipts"):
         give_receipt(court.dispute, Party.ACCUSED, "one more")
     other = give_receipt(court.dispute, Party.ACCUSER, "another")
     assert other == (ReceiptGiven(side=Party.ACCUSER, receipt="another"),)
@@ -178,7 +177,7 @@ def test_a_vote_has_the_times_of_its_commitment_and_its_reveal() -> None:
 def test_a_side_does_not_judge_even_if_it_never_sat_at_the_table() -> None:
     court = Court(opened=replace(OPENED, barred=()))
     for side in ("ada", "bob"):
-        with pytest.raises(DisputeRefused, match="player or host of the table"):
+        with refused("player or host of the table"):
             join_panel(court.dispute, side)
     join_panel(court.dispute, "cleo")
 
@@ -187,9 +186,9 @@ def test_a_referee_needs_experience_and_has_never_been_of_the_table() -> None:
     able = Candidate(of_table=False, hands=5, account_seconds=259_200)
     assert join_panel(Court().dispute, "judge", able) == (RefereeSeated(player="judge"),)
     for lacking in (replace(able, hands=4), replace(able, account_seconds=259_199)):
-        with pytest.raises(DisputeRefused, match="needs 5 finished hands and an account of at lea"):
+        with refused("needs 5 finished hands and an account of at lea"):
             join_panel(Court().dispute, "judge", lacking)
-    with pytest.raises(DisputeRefused, match="player or host of the table"):
+    with refused("player or host of the table"):
         join_panel(Court().dispute, "judge", replace(able, of_table=True))
 
 
@@ -197,16 +196,16 @@ def test_a_dispute_has_a_limited_number_of_referees() -> None:
     court = Court()
     court.events += [(RefereeSeated(player=f"judge {n}"), 0) for n in range(MAX_REFEREES - 1)]
     court.then(join_panel(court.dispute, "last"))
-    with pytest.raises(DisputeRefused, match="at most 250 referees"):
+    with refused("at most 250 referees"):
         join_panel(court.dispute, "one more")
 
 
 def test_a_former_referee_is_told_why_the_panel_is_closed_to_them() -> None:
     court = Court().seat("a")
-    with pytest.raises(DisputeRefused, match="already a referee of this dispute"):
+    with refused("already a referee of this dispute"):
         court.seat("a")
     late = Court().panel(*THREE).commit("a", "b").wait(2 * DAY)
-    with pytest.raises(DisputeRefused, match="you left the panel because"):
+    with refused("you left the panel because"):
         late.seat("c")
 
 
@@ -229,10 +228,10 @@ def test_an_appeal_begins_a_new_panel_and_keeps_the_first_ruling() -> None:
     court.then(appeal(court.dispute, "bob"))
     appealed = court.dispute
     assert (appealed.panel, appealed.judges, appealed.appealed_at) == (1, (), DAY + 1)
-    with pytest.raises(DisputeRefused, match="referee 0 judged before the appeal"):
+    with refused("referee 0 judged before the appeal"):
         refuse(appealed, "bob", 0)
     court.seat("x")
-    with pytest.raises(DisputeRefused, match="is appealed and waits for other referees: the vot"):
+    with refused("is appealed and waits for other referees: the vot"):
         court.commit("x")
     court.refused("ada", 3)
     assert court.verdicts() == [Verdict.CAD], "a refusal annuls no ruling of an earlier panel"

@@ -12,8 +12,19 @@ from pathlib import Path
 import pytest
 
 from schemas.moves import MOVES
+from service.domain.dispute import Party
 from service.domain.events import BurnCause
-from service.replay.sentences import CARDS, EVENTS, SEATS, Value, Voice, catalogue, sentence
+from service.replay.sentences import (
+    CARDS,
+    CODES,
+    EVENTS,
+    RANKS,
+    SEATS,
+    Value,
+    Voice,
+    catalogue,
+    sentence,
+)
 from service.shx.event_shapes import EVENTS as SHAPES
 from service.verify.claims import Claim
 from service.verify.clauses import MAX_WORDS
@@ -35,6 +46,14 @@ SOURCES = (
     *sorted((ROOT / "service" / "application").rglob("*.py")),
 )
 """The modules that make sentences from codes."""
+
+REFUSALS = json.loads((STRINGS / "refusals" / "en.json").read_text("utf-8"))
+REFUSING = (
+    *sorted((ROOT / "service" / "domain").glob("*.py")),
+    *sorted((ROOT / "service" / "audit").glob("*.py")),
+    *sorted((ROOT / "service" / "application").rglob("*.py")),
+)
+"""The modules that refuse."""
 
 CODE = re.compile(r"[a-z_]+(\.[a-z_0-9]*[a-z0-9])+|unfollowed|stopped|level|nothing_against")
 PARTS = {
@@ -105,7 +124,9 @@ SAMPLE: dict[str, Value] = {name: (1, 2) if name == "seats" else 1 for name in S
 
 def values_of(text: str) -> dict[str, Value]:
     names = re.findall(r"\{(\w+)\}", text)
-    return {name: SAMPLE.get(name, "pile_burned" if name in EVENTS else 3) for name in names}
+    named = dict.fromkeys(EVENTS, "pile_burned") | dict.fromkeys(RANKS, "8")
+    named |= dict.fromkeys(CODES, "panel.is.open")
+    return {name: SAMPLE.get(name, named.get(name, 3)) for name in names}
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -117,6 +138,16 @@ def test_each_sentence_can_be_shown_with_its_values(language: str) -> None:
             assert shown and not re.search(r"[{}|]|\N{EN DASH}", shown), (code, shown)
             own = code in catalogue(language)
             assert own or shown == sentence(code, {**values_of(text), "n": n})
+
+
+def test_each_refusal_belongs_to_a_code_of_the_rules() -> None:
+    """The codes of the rules, and those that are put together from a side or a unit of time."""
+    texts = {text for path in REFUSING for text in constants(path)}
+    made = {text for text in texts if re.fullmatch(r"(refused|panel)\.[a-z_.]+[a-z]", text)}
+    sides = {f"panel.{part}.{side}" for part in ("refused_by", "already") for side in Party}
+    spans = {f"span.{unit}" for unit in ("day", "hour", "minute", "second")}
+    assert made | sides | spans == set(REFUSALS)
+    assert len(made) > 80
 
 
 def test_no_sentence_of_the_verifier_is_long() -> None:

@@ -7,6 +7,14 @@ import { has, listed, t } from "./i18n.js";
 const SEATS = /^(?:seats?|dealer|due|holder|taker)$/;
 const CARDS = /^(?:cards?|fitting|actual)$/;
 
+const UNITS = /** @type {[number, string][]} */ ([[86_400, "day"], [3_600, "hour"], [60, "minute"], [1, "second"]]);
+
+/** @param {number} seconds */
+function span(seconds) {
+  const [size, unit] = UNITS.find((one) => seconds >= one[0]) ?? UNITS[3];
+  return t(`span.${unit}`, { n: Math.floor(seconds / size) });
+}
+
 const numbered = (/** @type {number} */ seat) => t("seat.number", { n: seat + 1 });
 
 /** @param {string} rank @returns {string} with its article, if the language has any */
@@ -23,7 +31,7 @@ export function worded({ code, values }, who = numbered) {
   if (!code || !has(code)) return null;
   const shown = Object.entries(values ?? {}).map(([name, value]) => {
     /** @type {((one: any) => string) | null} */
-    const nameOf = SEATS.test(name) ? who : CARDS.test(name) ? spelled : name === "ranked" ? ranked : null;
+    const nameOf = SEATS.test(name) ? who : CARDS.test(name) ? spelled : name === "ranked" ? ranked : /age$/.test(name) ? span : /^(?:state|why)$/.test(name) ? t : null;
     if (value?.code) return [name, worded(value, who)];
     if (!nameOf || value === null) return [name, value];
     return [name, Array.isArray(value) ? listed(value.map(nameOf)) : nameOf(value)];
