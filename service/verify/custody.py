@@ -178,7 +178,7 @@ def check_hidden(log: Log, position: Position, *, until: int | None = None) -> N
     if log.deck is None:
         raise missing("open.hidden")
     if log.known_ruleset is None:
-        raise missing("open.no_ruleset")
+        raise missing("legality.unreadable_ruleset")
     position.seq = 0
     created = log.decoded[0]
     if not isinstance(created, GameCreated):

@@ -225,6 +225,8 @@ def _is_of_a_burn(explanation: Explanation) -> bool:
 def move_sentence(move: Mapping[str, Any]) -> Sentence:
     """Return a signed move in words; for many cards with their number instead of their names."""
     kind = str(move["type"])
+    if kind == "try_stock":
+        return Sentence(code="act.try_stock")
     if kind not in MOVES:
         return Sentence(code="signed.other")
     if kind != "play":
