@@ -382,6 +382,23 @@ def test_cards_that_do_not_fit_are_explained_with_their_rule(visits: Visits) -> 
     assert faults_of(page) == []
 
 
+def test_a_refusal_is_in_the_language_of_the_reader(visits: Visits) -> None:
+    """The page words it from the code of the answer; the statement of the rules stays English."""
+    page = visits.open("/", locale="sv-SE")
+    shorten(page)
+    page.get_by_role("button", name="Spela en giv nu").click()
+    page.get_by_role("button", name="Klar").click()
+    page.locator("#own.turn[aria-busy=false]").wait_for()
+    page.locator("#slots button").first.click(position=STRIP)
+    with page.expect_response("**/reasons?cards=*"):
+        page.locator(CHOSEN).click()
+    refusal = page.locator(".refusal p")
+    expect(refusal.first).to_contain_text("Man spelar kort från handen")
+    assert refusal.first.get_attribute("lang") is None
+    expect(refusal.last).to_have_attribute("lang", "en")
+    assert faults_of(page) == []
+
+
 def test_a_turn_that_another_tab_ends_takes_its_choice_and_refusal_along(visits: Visits) -> None:
     """Else the first tab would show the reason and `Why not` for cards of a turn that is over."""
     page = seated(visits, page=visits.visitor().new_page())
