@@ -69,7 +69,7 @@ def test_small_clock_differences_are_accepted(off: int, fault: bool) -> None:
 
 
 def test_a_start_warns_of_an_upgrade_that_is_not_finished(settings: Settings) -> None:
-    """Until then a connection of the service can take over accounts (decision 0080)."""
+    """Until then a connection of the service can take over accounts (decision 0079)."""
 
     def warned() -> bool:
         with capture_logs() as lines:

@@ -166,7 +166,7 @@ def test_a_second_broken_rule_is_found_at_its_own_event() -> None:
         assert (finding["check"], finding["code"]) == ("event", "legality.cause_rank")
     later, *checks = findings_at(forgery.lines(), two + 1)
     assert later["result"] == "missing"
-    assert (later["code"], later["values"]) == ("move.earlier", {"checks": ("legality",)})
+    assert (later["code"], later["values"]) == ("move.earlier", {"checks": ["legality"]})
     legality = next(check for check in checks if check["check"] == "legality")
     assert str(legality["text"]).endswith(f" 1 more, at event {two}.")
 
