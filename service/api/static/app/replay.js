@@ -46,7 +46,6 @@ const page = {
   /** Whether the decision is shown. */ why: false,
   /** Whether the knowledge of a seat is shown beside its decision. */ knows: false,
   /** @type {import("./timeline.js").Figures | null} */ figures: null,
-  /** The id of each seat's player, once it is known. @type {(string | null)[] | undefined} */ players: undefined,
 };
 /** Frames by viewer, once the hand is over. @type {Map<string, Api["Frame"][]>} */
 const fetched = new Map();
@@ -138,8 +137,6 @@ async function open() {
   const query = new URLSearchParams(location.search);
   page.game = await get(`/v1/games/${id}`);
   const rules = get(`/v1/rulesets/${page.game.ruleset.id}`);
-  const hands = get(`/v1/games?table=${page.game.table}&limit=50`); // a referee may see no more of a private table
-  hands.catch(() => {}); // handled below
   const requested = query.get("as");
   page.as = requested && viewers().includes(requested) ? requested : over() || own() === null ? viewers()[0] : String(own());
   await load();
@@ -154,10 +151,6 @@ async function open() {
   const card = query.get("card");
   if (card && [...find("#follow").options].some((one) => one.value === card)) follow(card);
   rules.then(showRuleset, report);
-  hands.then(({ items }) => {
-    page.players = items.find((one) => one.id === id)?.seats.map((seat) => seat.player ?? null);
-    show();
-  }, () => {}); // the pictures of players are then made from their names
   notes.load().catch(report);
   const line = query.get("line") && over() ? (await loaded(import("./what_if.js"))).lineOf(query.get("line")) : null;
   if (line) await tryLine(line);
@@ -469,7 +462,7 @@ function board(view, events = null) {
   const size = sizeClass(others);
   const since = page.version - 3 * view.seats.length;
   const recent = events ?? page.frames.slice(Math.max(0, since), page.version).map((one) => one.event);
-  const scene = { view, players: page.players, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (page.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
+  const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (page.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
   const small = size === "crowd" || low.matches || (!wide.matches && others > (spacious.matches ? 5 : 3));
   const side = (/** @type {"left" | "top" | "right"} */ key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
@@ -478,7 +471,7 @@ function board(view, events = null) {
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
   const end = done && !events ? [...page.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
-  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "", undefined, page.players) : middle(view, scene));
+  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view, scene));
   mark(events ? events[events.length - 1] : frameAt(page.version).event);
 }
 
