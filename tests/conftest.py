@@ -7,11 +7,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
+from multiprocessing import forkserver
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
 
+from service.local.forked_programs import PRELOADED
 from tests import examples, servers
 from tests.compiled import compile_tests
 from tests.databases import Databases
@@ -59,6 +62,20 @@ def pytest_collection_finish() -> None:
     """Exclude modules and tests from garbage collection: each full run would visit all of them."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _fork_server_of_programs() -> Iterator[None]:
+    """
+    End a fork server that is not the one of the service's programs.
+
+    A process has one, with the modules that its first user named. `shithead verify` and `up` are
+    processes of their own, but tests call both in this one.
+    """
+    yield
+    server: Any = forkserver._forkserver
+    if server._forkserver_pid is not None and set(PRELOADED) - set(server._preload_modules):
+        server._stop()
 
 
 def heavy_first(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:

@@ -149,9 +149,12 @@ def _no_main_module() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-@cache
 def _context() -> ForkServerContext:
-    """Return the fork server of this process; it starts with the first program."""
+    """
+    Return the fork server of this process; it starts with the first program.
+
+    Its modules are named each time, because other code of the process may have named others.
+    """
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOADED))
     return context
