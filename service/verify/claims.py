@@ -356,6 +356,8 @@ def describe(event: Data) -> Sentence:
     try:
         said = caption(event_of(kind, data, read_ruleset))
     except (ValueError, LookupError, TypeError):
+        if kind == "game_created":  # its rules are unknown, or not those of their id
+            return Sentence(code="stated.begun", values={"n": len(data["seats"])})
         return Sentence(code="stated.other", values={"kind": kind})
     if event["by"] is None and kind in ACTIONS:
         return Sentence(code="stated.for_seat", values={"seat": data["seat"], "what": said})

@@ -101,7 +101,7 @@ def test_a_finding_on_a_legal_move_cites_the_statements_that_allow_it(name: str)
             finding = on_move(findings_at(lines, seq))
             assert finding is not None
             assert finding["rule"] == rules[0]
-            assert finding["values"] == {"rules": tuple(rules)}
+            assert finding["values"] == {"rules": list(rules)}
         cited = True
     assert cited
 
