@@ -40,6 +40,7 @@ STEPS = 8
 BY_CHANCE = {
     *(("answers", "created_at"), ("outbox", "created_at"), ("players", "created_at")),
     *(("refusals", "refusal_id"), ("readings", "reading_id")),
+    *(("tokens", "token_id"), ("tokens", "used_on")),
 }
 """Columns that the database fills in by itself."""
 
