@@ -67,7 +67,7 @@ def test_without_free_file_descriptors_a_request_is_answered_with_retry_later(
     def fails(*_all: object, **_more: object) -> None:
         raise OSError(number, "Too many open files")
 
-    monkeypatch.setattr("service.api.rulesets.page", fails)
+    monkeypatch.setattr("service.application.rulesets.RulesetPages.page", fails)
     answer = world.get("/v1/rulesets")
     assert (answer.status_code, problem_of(answer)) == (503, "unavailable")
     assert answer.headers["Retry-After"]
