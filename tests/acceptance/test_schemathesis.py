@@ -65,6 +65,7 @@ BEYOND_THE_SCHEMA = (
     "the body is nested more than",
     "is not a verifier key",
     "is not SEAT=KEY",
+    "is neither a date nor a time",  # a day that the calendar does not have
 )
 """Error messages about values that a schema cannot know or compare."""
 
