@@ -156,8 +156,7 @@ def _own(path: str, rule: str) -> bool:
 
 def _texts(statements: Iterable[Statement]) -> list[dict[str, Any]]:
     return [
-        {"id": s.id, "section": s.section, "text": s.text, "reading": s.reading}
-        for s in statements
+        {"id": s.id, "section": s.section, "text": s.text, "reading": s.reading} for s in statements
     ]
 
 

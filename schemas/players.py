@@ -105,7 +105,6 @@ class PlayerSchema(Closed):
         AccusationsSchema, **described("the disputes that the player opened")
     )
 
-
     ratings = list_of(PlayerRatingSchema, "the player's ratings, by ruleset")
 
 

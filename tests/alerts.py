@@ -24,7 +24,8 @@ def readings(registry: CollectorRegistry) -> Readings:
         f"{sample.name}{{{_labels(sample.labels)}}}": (metric.type, float(sample.value))
         for metric in registry.collect()
         for sample in metric.samples
-        if metric.name.startswith("shithead_") and metric.type in ("counter", "gauge")
+        if metric.name.startswith("shithead_")
+        and metric.type in ("counter", "gauge")
         and not sample.name.endswith("_created")
     }
 

@@ -91,8 +91,9 @@ def never_accepted(bundle: bytes) -> Iterator[tuple[str, bytes]]:
     yield "another compression", packed(files, method=zipfile.ZIP_BZIP2)
     yield "33 MiB", packed({**files, "dispute/a": bytes(33 << 20)})
     yield "twice 17 MiB", packed({**files, "dispute/a": bytes(17 << 20), "._b": bytes(17 << 20)})
-    yield "stored in a folder, 33 MiB", packed(
-        in_folder({**files, "dispute/a": bytes(33 << 20)}), method=zipfile.ZIP_STORED
+    yield (
+        "stored in a folder, 33 MiB",
+        packed(in_folder({**files, "dispute/a": bytes(33 << 20)}), method=zipfile.ZIP_STORED),
     )
     yield "bytes after the compressed ones", _one_entry(extra=b"\0")
     yield "compressed bytes cut", _one_entry(cut=1)

@@ -44,9 +44,7 @@ def main() -> None:
         game, last = _finished(ada)
         path = f"/v1/games/{game}/stream"
         figures = {
-            "stream from beyond the log": _stream(
-                ports[1], f"{running_path}?after=1000", {}
-            ),
+            "stream from beyond the log": _stream(ports[1], f"{running_path}?after=1000", {}),
             "stream after the seal": _stream(ports[1], path, {"Last-Event-ID": str(last)}),
             f"open of {STREAMS} streams of one address": _held(ports, running_path),
             f"answered of {GUESSES} guesses, one address": _guessed(service.port, ported=False),

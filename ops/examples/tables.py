@@ -12,8 +12,9 @@ def choose(view: GameView) -> Move:
     """Play the lowest rank; end the exchange of cards at once."""
     plays = [move for move in view["moves"] if move["type"] == "play"]
     ready = [move for move in view["moves"] if move["type"] == "ready"]
-    return min(plays, key=lambda m: PLAY_ORDER.find(m["cards"][0][0]), default=None) or (
-        (ready or view["moves"])[0]
+    return (
+        min(plays, key=lambda m: PLAY_ORDER.find(m["cards"][0][0]), default=None)
+        or ((ready or view["moves"])[0])
     )
 
 

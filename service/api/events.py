@@ -241,6 +241,7 @@ BATCH = 100
 MAX_TRACED = 32
 """Maximum number of events in a traced delivery; larger ones, to a late reader, are not traced."""
 
+
 @operation(
     stream,
     "GET",

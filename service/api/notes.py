@@ -55,9 +55,7 @@ def keep_note(call: Call, game_id: UUID, seq: int) -> Response:
     Before the seal a note is for its author alone. It is deleted with its author.
     """
     body = call.body
-    kept = services().event_notes.keep(
-        call.caller, game_id, seq, body["text"], body["visibility"]
-    )
+    kept = services().event_notes.keep(call.caller, game_id, seq, body["text"], body["visibility"])
     return private(json_response(kept))
 
 

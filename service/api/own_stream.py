@@ -211,9 +211,7 @@ class OwnFollower(Following):
         self._open = found.open
         return self._sent.new_of_all(found.notices)
 
-    def _of_games(
-        self, games: Sequence[GameEntry]
-    ) -> Generator[Step, Any, list[Notice]]:
+    def _of_games(self, games: Sequence[GameEntry]) -> Generator[Step, Any, list[Notice]]:
         """Return the new notices about changed games."""
         found: list[Notice] = []
         for entry in games:
@@ -237,4 +235,3 @@ def _event(value: Any, name: str) -> bytes:
 def _line(value: Any, _name: str) -> bytes:
     """Return a notice or the snapshot as a line."""
     return orjson.dumps(value) + b"\n"
-

@@ -109,9 +109,7 @@ class StreamSlots:
         if self._take is None or time.monotonic() < self._retry_at:
             return True
         try:
-            taken = self._take(
-                keys=[_key(address)], args=[stream, self._most, LEASE_SECONDS]
-            )
+            taken = self._take(keys=[_key(address)], args=[stream, self._most, LEASE_SECONDS])
         except (redis.RedisError, OSError):
             self._retry_at = time.monotonic() + REDIS_RETRY_SECONDS
             return True
@@ -143,7 +141,6 @@ class StreamSlots:
                 self._client.zrem(_key(address), stream)
             except (redis.RedisError, OSError):
                 self._retry_at = time.monotonic() + REDIS_RETRY_SECONDS
-
 
 
 def _key(address: str) -> str:

@@ -141,7 +141,6 @@ class MakeRuleset(StreamCommand[NewStream, None]):
         return Accepted(answer=answer, made=None, changed=is_new)
 
 
-
 def _within(at: str) -> str:
     return f"/changes{at}" if at != "/" else "/changes"
 

@@ -592,9 +592,7 @@ def whole_check(
     games that ended after `refusals_after` are not deleted yet; None: they may all be deleted.
     """
     store = PostgresStore(database, Bundles(archive))
-    for step in check_streams(
-        database, store, progress, keyring, refusals_after=refusals_after
-    ):
+    for step in check_streams(database, store, progress, keyring, refusals_after=refusals_after):
         yield (progress := step)
     progress = progress.with_faults(*_missing_streams(database, progress.faults))
     yield from LogCheck(database, store, keys).run(progress)

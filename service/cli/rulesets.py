@@ -76,9 +76,7 @@ def _seats(fewest: int, most: int) -> str:
     return str(fewest) if fewest == most else f"{fewest}–{most}"
 
 
-def _compare(
-    console: Console, named: tuple[str, str], one: Definition, two: Definition
-) -> None:
+def _compare(console: Console, named: tuple[str, str], one: Definition, two: Definition) -> None:
     found = differences(one, two)
     if not found:
         click.echo(f"{one.name} and {two.name} have the same settings.")

@@ -181,9 +181,7 @@ EVENTS: Final[Mapping[str, EventShape]] = {
             ),
             "commit": Field(HASH, "the commitment C_S to the server's seed"),
             "clock": Field(nullable(_CLOCK), "the time limits, null without a clock"),
-            "turn_limit": Field(
-                _AT_LEAST_ONE, "the number of actions at which the hand ends"
-            ),
+            "turn_limit": Field(_AT_LEAST_ONE, "the number of actions at which the hand ends"),
         },
         versions=(1, 2),
     ),
@@ -207,9 +205,7 @@ EVENTS: Final[Mapping[str, EventShape]] = {
         "The deal, with the cards that lie open after it.",
         {
             "dealer": _seat("the dealer"),
-            "down": Field(
-                COUNT, "face-down cards of each seat, which is also its number of slots"
-            ),
+            "down": Field(COUNT, "face-down cards of each seat, which is also its number of slots"),
             "up": Field(COUNT, "face-up cards of each seat; 0 in a layout deal"),
             "hand": Field(
                 COUNT, "hand cards of each seat, including those to lay in a layout deal"
@@ -250,9 +246,7 @@ EVENTS: Final[Mapping[str, EventShape]] = {
         "A seat lays its face-up cards in a layout deal; repeated if stacks can grow.",
         {
             "seat": _ACTING,
-            "stacks": Field(
-                each(CARDS), "for each slot the cards added, in order; may be empty"
-            ),
+            "stacks": Field(each(CARDS), "for each slot the cards added, in order; may be empty"),
             "count": Field(COUNT, "cards drawn after it"),
         },
     ),
@@ -298,9 +292,7 @@ EVENTS: Final[Mapping[str, EventShape]] = {
         {
             "seat": _seat("the seat whose play burned the pile"),
             "cause": Field(one_of("rank", "set"), "a burning rank, or a set of one rank"),
-            "count": Field(
-                POSITIVE_COUNT, "the cards that leave, those just played included"
-            ),
+            "count": Field(POSITIVE_COUNT, "the cards that leave, those just played included"),
             "cleared_by": _seat(
                 "the seat that clears the pile: the flusher, else the one that burned it"
             ),
@@ -379,16 +371,12 @@ EVENTS: Final[Mapping[str, EventShape]] = {
         Role.SEAL,
         "A game that cannot be finished ends, with its seed published.",
         {
-            "cause": Field(
-                one_of("no_entropy", "left", "idle", "operator"), "why it was aborted"
-            ),
+            "cause": Field(one_of("no_entropy", "left", "idle", "operator"), "why it was aborted"),
             "seat": _seat(
                 "the seat that did not respond, left or was on turn; null if none", or_null=True
             ),
             "seed": _SEED,
-            "deck": Field(
-                nullable(SOME_CARDS), "the deck in order; null before `deck_committed`"
-            ),
+            "deck": Field(nullable(SOME_CARDS), "the deck in order; null before `deck_committed`"),
         },
         versions=(1, 2),
         since_2=_REFUSALS,

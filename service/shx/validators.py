@@ -211,9 +211,7 @@ class Field(NamedTuple):
     meaning: str = ""
 
 
-def record(
-    fields: Mapping[str, Check | Field], *, title: str = "", meaning: str = ""
-) -> Shape:
+def record(fields: Mapping[str, Check | Field], *, title: str = "", meaning: str = "") -> Shape:
     """Return a check for an object with exactly these fields; `title` names it in a document."""
     named = {name: one if isinstance(one, Field) else Field(one) for name, one in fields.items()}
     names = frozenset(named)

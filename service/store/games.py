@@ -165,9 +165,7 @@ class GameRepository(Repository):
 
         Raises PlayerErased, or QuotaFull for the maximum of the player or of the game.
         """
-        self._write(
-            "keep_note", game, note.author, note.seq, note.text, note.visibility, note.at
-        )
+        self._write("keep_note", game, note.author, note.seq, note.text, note.visibility, note.at)
 
     def delete_note(self, game: UUID, author: UUID, seq: int) -> bool:
         """Delete a player's note on an event; return whether there was one."""

@@ -52,9 +52,7 @@ class NoticeRepository(Repository):
             for table, version, status, game, own in rows
         ]
 
-    def game_positions(
-        self, player: UUID, games: Collection[UUID]
-    ) -> Mapping[UUID, GamePosition]:
+    def game_positions(self, player: UUID, games: Collection[UUID]) -> Mapping[UUID, GamePosition]:
         """Return the versions of those of some games that the player hosts or plays, by id."""
         rows = self._database.fetch("game_positions", player, list(games)) if games else []
         return {

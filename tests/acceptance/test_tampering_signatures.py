@@ -165,9 +165,7 @@ def test_a_forfeit_of_a_seat_without_a_key_passes_and_is_listed_as_unproven() ->
     seq = _given_up_by_the_server(forgery, 1)
     report = report_on(forgery.lines())
     assert not failing(report)
-    assert report.unproven == (
-        Sentence(code="unsigned.forfeit", values={"at": seq, "seat": 1}),
-    )
+    assert report.unproven == (Sentence(code="unsigned.forfeit", values={"at": seq, "seat": 1}),)
 
 
 def test_a_signed_forfeit_passes() -> None:

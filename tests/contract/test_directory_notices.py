@@ -47,9 +47,7 @@ def test_the_open_tables_of_a_player_are_those_it_hosts_or_sits_at(stores: Store
     other = new_table(store, host=bob)
     assert {one.id for one in directory.own_tables(ann)} == {hosted, sat}
     closing = table_summary(host=ann, status="closed")
-    closed = append(
-        hosted, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=closing
-    )
+    closed = append(hosted, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=closing)
     store.commit(commit(closed))
     assert {one.id for one in directory.own_tables(ann)} == {sat}
     found = {one.id: one for one in directory.own_tables(ann, also=[hosted, other])}

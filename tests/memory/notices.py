@@ -29,9 +29,7 @@ class MemoryNotices:
         ]
         return [one for one in found if one.id in also or (one.own and one.status != "closed")]
 
-    def game_positions(
-        self, player: UUID, games: Collection[UUID]
-    ) -> Mapping[UUID, GamePosition]:
+    def game_positions(self, player: UUID, games: Collection[UUID]) -> Mapping[UUID, GamePosition]:
         tables, rows = self._rows_of(StreamKind.TABLE), self._rows_of(StreamKind.GAME)
         return {
             game: GamePosition(

@@ -120,8 +120,21 @@ def test_every_event_of_the_samples_fits_its_schema() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "version", "type", "added", "removed", "beside", "upper-case", "short-hash", "cause",
-        "true", "seat-64", "card", "text-301", "text-empty", "hand-0", "no-seats",
+        "version",
+        "type",
+        "added",
+        "removed",
+        "beside",
+        "upper-case",
+        "short-hash",
+        "cause",
+        "true",
+        "seat-64",
+        "card",
+        "text-301",
+        "text-empty",
+        "hand-0",
+        "no-seats",
     ],
 )
 def test_an_event_with_a_wrong_field_does_not_fit_its_schema(name: str) -> None:

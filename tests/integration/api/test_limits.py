@@ -76,8 +76,13 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
             limits = published(context().settings)
         assert {"policy": "player", "requests": 2, "seconds": 60} in limits["requests"]
         assert limits["player"] == {
-            "tables": 200, "games": 200, "rulesets": 50, "tokens": 50, "disputes": 20,
-            "new_disputes": 10, "answers": 32 << 20,
+            "tables": 200,
+            "games": 200,
+            "rulesets": 50,
+            "tokens": 50,
+            "disputes": 20,
+            "new_disputes": 10,
+            "answers": 32 << 20,
         }
 
 

@@ -17,9 +17,7 @@ def game(ada: Person, bob: Person) -> str:
 
 
 def put(person: Person, game: str, seq: int, text: str, visibility: str = "me") -> Answer:
-    return person.call(
-        "PUT", f"{game}/notes/{seq}", json={"text": text, "visibility": visibility}
-    )
+    return person.call("PUT", f"{game}/notes/{seq}", json={"text": text, "visibility": visibility})
 
 
 def texts(person: Person, game: str) -> list[str]:

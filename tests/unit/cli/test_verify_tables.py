@@ -71,9 +71,7 @@ def fails(run: Run, folder: Path, *games: Lines) -> str:
     return str(check["reason"])
 
 
-DEALER_CHOSEN = (
-    "The dealer of a table’s first hand is drawn by lot, but here one was chosen."
-)
+DEALER_CHOSEN = "The dealer of a table’s first hand is drawn by lot, but here one was chosen."
 
 
 @pytest.mark.parametrize("prev_game", [None, ELSEWHERE])

@@ -19,9 +19,7 @@ CLOCK = {"turn_seconds": 30, "swap_seconds": 60}
 
 def silent_layout(*, stop: int | None = None) -> Forgery:
     """Return a game with a layout in which seat 1 never answers."""
-    plan = Plan(
-        name="silent layout", ruleset="shithead-layout", clock=CLOCK, silent=1, stop=stop
-    )
+    plan = Plan(name="silent layout", ruleset="shithead-layout", clock=CLOCK, silent=1, stop=stop)
     return Forgery(made_game(plan))
 
 
