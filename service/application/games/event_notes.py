@@ -62,6 +62,7 @@ class EventNotes:
     def of_game(self, caller: Caller, game: UUID) -> Sequence[Mapping[str, Any]]:
         """Return the notes that the caller may see, in the order of the events."""
         entry, reader = self._entry(caller, game)
+        self.games.access_log.note(entry, caller)
         shared = entry.record.sealed and self._takes_part(entry, reader)
         return self._json(self.directory.notes(game, reader=reader, shared=shared))
 

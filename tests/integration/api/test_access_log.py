@@ -22,7 +22,8 @@ WITHOUT_OTHER_HANDS = (
     *(f"{GAME}/replay?as=1", f"{GAME}/replay?as=public", f"{GAME}/transcript"),
     *(f"{GAME}/events?limit=2", f"{GAME}/receipt", f"{GAME}/audit", f"{GAME}/audit/readings"),
     *(f"{GAME}/audit/moves/0", f"{GAME}/audit/moves/{{bobs}}", f"{GAME}/audit/knowledge?seat=1"),
-    *(f"{GAME}/disputes", DISPUTE, TABLE, f"{TABLE}/keys", LISTED),
+    *(f"{GAME}/notes", f"{GAME}/disputes", DISPUTE, TABLE, f"{TABLE}/keys", LISTED),
+    *(f"{GAME}/picture.svg", f"{GAME}/picture.svg?at=3", f"{GAME}/picture.svg?as=1"),
     *("/v1/tables?mine=true", "/v1/games"),
 )
 """Calls that never show seat 1 the hand of another seat, so its reads are not recorded."""
@@ -38,6 +39,7 @@ SEALED = (
     *(f"{GAME}?as=all", f"{GAME}?as=0", f"{GAME}?at=3&as=all", f"{GAME}?at=3&as=0"),
     *(f"{GAME}/replay?as=all", f"{GAME}/replay?as=0", f"{GAME}/transcript?as=all"),
     *(f"{GAME}/transcript?as=0", f"{GAME}/audit/knowledge?seat=0"),
+    *(f"{GAME}/picture.svg?as=all", f"{GAME}/picture.svg?at=3&as=0"),
 )
 """Refused to seat 1 before the seal."""
 
@@ -140,9 +142,7 @@ def test_the_table_of_calls_is_complete(world: World) -> None:
 
     Pages use the same calls.
     """
-    known = {
-        call.format_map(_Wildcards()).partition("?")[0] for call in (*CALLS, *OWN_CARDS)
-    }
+    known = {call.format_map(_Wildcards()).partition("?")[0] for call in (*CALLS, *OWN_CARDS)}
     for rule in world.app.url_map.iter_rules():
         below = {"game_id", "table_id", "dispute_id"} & rule.arguments
         call = rule.rule.startswith("/v1/")

@@ -48,6 +48,9 @@ def played(world: World, ada: Person, bob: Person, visibility: str) -> Played:
     accusation = {"accused": None, "seq": 3, "charge": "wrong_deal", "statement": "It was not so."}
     assert ada.post(f"{game}/disputes", accusation).status_code == 201
     assert bob.post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
+    for person, seen_by in ((ada, "dispute"), (bob, "me")):
+        note = {"text": "Why this card?", "visibility": seen_by}
+        assert person.call("PUT", f"{game}/notes/3", json=note).status_code == 200
     process_outbox(world, UUID(table["game"]))
     invite = {"Shithead-Invite": table["invite"]} if "invite" in table else {}
     return UUID(table["game"]), invite
@@ -77,7 +80,8 @@ def reads_of(world: World, game: UUID, version: int) -> list[str]:
         *(f"{path}/evidence", f"{path}/evidence?profile=seat"),
         *(f"{path}/audit/moves/{seq}" for seq in (moves[0], moves[-1])),
         *(f"{path}/audit/cards/Th", f"{path}/audit/knowledge?seat=1"),
-        f"{path}/reasons?cards=Th",
+        *(f"{path}/notes", f"{path}/reasons?cards=Th"),
+        *(f"{path}/picture.svg", f"{path}/picture.svg?at=3&as=all"),
         *(f"{path}/disputes", f"/v1/disputes/{dispute}", f"{path}/audit/readings"),
     ]
     rules = [str(rule) for rule in world.app.url_map.iter_rules() if "GET" in (rule.methods or ())]
