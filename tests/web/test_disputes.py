@@ -155,6 +155,10 @@ def test_the_list_names_the_dispute_and_leads_to_it(
     page = page_of(visits, ada, "/disputes", size="phone")
     page.locator(f'a[href="/disputes/{dispute["id"]}"]').click()
     expect(page.locator("h1")).to_contain_text("Was the record of this hand changed?")
+    room = (
+        "one => one.getBoundingClientRect().bottom - one.lastChild.getBoundingClientRect().bottom"
+    )
+    assert page.locator(".now").evaluate(room) > 10, "the last point is not on the edge"
     expect(page.locator(".facts-list")).to_contain_text("the server")
 
 
