@@ -118,9 +118,11 @@ def test_the_lobby_shows_a_running_table_and_who_was_the_shithead(visits: Visits
     host, over = hand_of(visits, "lowest")
     host.post(f"/v1/games/{over}/moves", {"type": "forfeit"})
     _, running = hand_of(visits, "lowest", "greedy", "lowest")
-    page = visits.open("/")
+    page = visits.open("/", size="phone")
     table = page.locator("#running")
     expect(table.locator(".faces .avatar")).to_have_count(4)
+    below = "one => one.scrollHeight - one.clientHeight"
+    assert table.locator(".faces").evaluate(below) <= 0, "all four are shown"
     expect(table.get_by_role("link", name="Watch")).to_have_attribute("href", f"/play/{running}")
     lost = page.locator("#recent li", has=page.locator(f"[href='/replay/{over}']"))
     expect(lost.locator("strong")).to_have_text("Ada gave up and is the shithead")

@@ -294,10 +294,11 @@ async function showRunning() {
 /** @param {Api["GameView"]} view @param {Api["GameItem"]} game */
 function preview(view, game) {
   const who = view.turn === null ? "" : t("running.turn", { who: seatName(view.seats[view.turn]) });
+  const name = view.seats.length > 4 ? "unseen" : "name"; // there is room for two rows
   return [
     h("ul", { class: "faces" }, view.seats.slice(0, 8).map((seat) =>
       h("li", { class: view.turn === seat.seat ? "turn" : "" }, [
-        avatar(seat, game.seats[seat.seat].player), h("span", { class: "name", translate: "no" }, [seatName(seat)]), h("b", null, [seat.hand.count]),
+        avatar(seat, game.seats[seat.seat].player), h("span", { class: name, translate: "no" }, [seatName(seat)]), h("b", null, [seat.hand.count]),
       ]))),
     fanOf(view.pile.length ? view.pile.slice(-4) : [null]),
     h("p", { class: "small" }, [[nameOf(view.ruleset.id), who].filter(Boolean).join(" · ")]),
