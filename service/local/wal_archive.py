@@ -241,7 +241,9 @@ class WalArchive:
 
     def _take(self, checkpoint: str) -> tuple[subprocess.Popen[bytes], Path]:
         """Begin a base backup in a folder that gets its name once it is complete and verified."""
-        target = self._files.base / f"{datetime.now(UTC):{_TIME}}{_PARTIAL}"
+        while (complete := self._files.base / f"{datetime.now(UTC):{_TIME}}").exists():
+            time.sleep(0.1)  # until the second of the previous one is over
+        target = complete.with_name(complete.name + _PARTIAL)
         arguments: list[str | Path] = ["sh", self._server.binaries, target, checkpoint]
         child = start_child(
             ["/bin/sh", "-c", _TAKE, *arguments],
