@@ -48,7 +48,7 @@ def stops(draw: st.DrawFn) -> tuple[Played, int, int]:
 
 
 @pytest.mark.heavy
-@examples(25)
+@examples(15)
 @given(stop=stops())
 def test_a_view_does_not_depend_on_hidden_cards(stop: tuple[Played, int, int]) -> None:
     game, version, seed = stop
@@ -74,7 +74,7 @@ def test_views_of_every_ruleset_do_not_depend_on_hidden_cards(identity: str) -> 
             assert _sight(game, other, version, viewer) == _sight(game, game.deck, version, viewer)
 
 
-@examples(30)
+@examples(15)
 @given(stop=stops())
 def test_moves_and_bots_depend_only_on_what_a_seat_knows(stop: tuple[Played, int, int]) -> None:
     """Except at the opening, where moves show which seats qualify (rules.md, Windows)."""
