@@ -16,6 +16,12 @@ from tests.web.test_following import SET_HIDDEN
 pytestmark = pytest.mark.heavy
 
 OWN = "/v1/players/me/stream"
+FOLLOWING = """async (tabs) => {
+    const { held, pending } = await navigator.locks.query();
+    return [...held, ...pending].filter(({ name }) => name === 'shithead.notices').length === tabs;
+}"""
+"""Whether so many tabs read the stream or wait to do so; a later tab hears what follows."""
+
 COUNT = "addEventListener('notice', ({ detail }) => (window.told ??= []).push(detail.type))"
 
 
@@ -39,6 +45,7 @@ def test_one_tab_reads_the_stream_and_the_others_hear_it(visits: Visits) -> None
     first, second = context.new_page(), context.new_page()
     for page in (first, second):
         lobby(visits, page, player, asked)
+    wait_for(partial(first.evaluate, FOLLOWING, 2), seconds=20)
     game = open_table([host], ruleset="leeds", bots=("lowest",), window_seconds=0)
     for page in (first, second):
         heard = partial(page.evaluate, "(window.told ?? []).includes('hand_dealt')")
