@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -29,7 +28,7 @@ from service.local.supervisor_metrics import SupervisorMetrics
 from service.runtime.telemetry import SHARED_FOLDER, WAL_ARCHIVED
 from service.store.database import Database
 from service.store.public_log import PostgresWal
-from tests.alerts import RULES, firing, readings
+from tests.alerts import RULES, firing, need_promtool, readings
 from tests.faults.test_readiness import read_only
 from tests.running import wait_for
 from tests.worlds.api_world import make_world
@@ -99,8 +98,7 @@ def test_the_alert_of_a_part_fires_while_the_part_fails(
 
 
 def test_alerts_fire_and_stay_silent_as_promtool_expects() -> None:
-    if shutil.which("promtool") is None:
-        pytest.skip("not installed: promtool, of Debian's package prometheus")
+    need_promtool()
     for command in (("check", "rules", "alerts.yaml"), ("test", "rules", "alerts-test.yaml")):
         subprocess.run(["promtool", *command], cwd=RULES.parent, check=True)
 
@@ -163,11 +161,11 @@ def test_a_program_that_ends_again_and_again_raises_an_alert(tmp_path: Path) -> 
 
 def test_a_disk_that_is_nearly_full_raises_an_alert(tmp_path: Path) -> None:
     if os.getuid() != 0 or not sys.platform.startswith("linux"):
-        pytest.skip("a small disk needs root on Linux")
+        pytest.skip("a small disk needs root on Linux")  # mounting is a privilege
     folder, disk = make_folder(tmp_path / "measures"), make_folder(tmp_path / "disk")
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
     if subprocess.run(command, check=False, capture_output=True).returncode != 0:
-        pytest.skip("this system lets nothing be mounted")
+        pytest.skip("this system lets nothing be mounted")  # some containers
     try:
         metrics = SupervisorMetrics(folder, disk)
         metrics.measure_disk_due()
