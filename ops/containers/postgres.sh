@@ -3,6 +3,13 @@
 set -eu
 data=/var/lib/postgresql/data
 programs=$(dirname "$(ls /usr/lib/postgresql/*/bin/postgres | tail -n 1)")
+installed=$(basename "$(dirname "$programs")")
+if [ -s "$data/PG_VERSION" ] && [ "$(cat "$data/PG_VERSION")" != "$installed" ]; then
+    echo "$data was created by PostgreSQL $(cat "$data/PG_VERSION"), but $installed is installed:" \
+        "run the image with which it was created, or move it with shithead backup and restore" \
+        "(runbook, section 13)" >&2
+    exit 1
+fi
 if [ ! -s "$data/PG_VERSION" ]; then
     "$programs/initdb" -D "$data" -U postgres --auth-local=trust --auth-host=scram-sha-256 \
         --encoding=UTF8 --locale=C.UTF-8 --no-instructions

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
@@ -84,6 +85,38 @@ def test_every_pod_is_confined_and_has_probes_and_requests(name: str) -> None:
         assert container["args"][0] == "run"
         assert container["args"][1] in ROLES
         assert {"livenessProbe", "startupProbe"} <= container.keys()
+
+
+def test_a_pod_behind_a_service_answers_until_the_proxies_know_that_it_ends() -> None:
+    """A pod that stops at once refuses the requests that are still sent to it."""
+    services = {one["metadata"]["name"] for one in documents() if one["kind"] == "Service"}
+    assert len(services) > 1
+    for name in services:
+        pod = pods()[name]
+        word, seconds = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+        assert word == "sleep"
+        assert pod["terminationGracePeriodSeconds"] >= int(seconds) + 20
+
+
+@pytest.mark.parametrize(("made_by", "status"), [("17", 0), ("15", 1)])
+def test_postgresql_in_a_container_refuses_the_volume_of_another_major_version(
+    tmp_path: Path, made_by: str, status: int
+) -> None:
+    data, programs = tmp_path / "data", tmp_path / "lib/17/bin"
+    for folder in (data, programs):
+        folder.mkdir(parents=True)
+    (data / "PG_VERSION").write_text(f"{made_by}\n")
+    server = programs / "postgres"
+    server.write_text("#!/bin/sh\necho started\n")
+    server.chmod(0o700)
+    script = (OPS / "containers/postgres.sh").read_text()
+    script = script.replace("/var/lib/postgresql/data", str(data))
+    script = script.replace("/usr/lib/postgresql", str(tmp_path / "lib"))
+    done = subprocess.run(
+        ["/bin/sh", "-c", script], capture_output=True, text=True, check=False, timeout=20
+    )
+    assert (done.returncode, done.stdout) == (status, "" if status else "started\n")
+    assert ("was created by PostgreSQL 15, but 17 is installed" in done.stderr) == bool(status)
 
 
 def test_every_role_runs_in_the_cluster_and_in_compose() -> None:
