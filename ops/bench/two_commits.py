@@ -107,7 +107,8 @@ def _served(tree: Path) -> Iterator[tuple[int, dict[str, int]]]:
     )
     assert child.stdin is not None and child.stdout is not None
     try:
-        running = json.loads(child.stdout.readline())
+        # A checkout may print a note about the servers that it chooses first.
+        running = json.loads(next(line for line in child.stdout if line.startswith("{")))
         yield running["port"], running["roots"]
     finally:
         child.stdin.close()
