@@ -45,11 +45,12 @@ class NoticeSchema(Closed):
     """
     Something that concerns the caller; fetch the object at `id` for the rest.
 
-    `your_turn`: the caller may act in the game. `hand_dealt`, `hand_sealed`: a hand at a table of
-    the caller began or ended. `seat_taken`, `table_closed`: at such a table. `dispute_opened`: with
-    the caller as a side. `vote_opened`: the caller may vote or reveal. `period_ending`: a period in
-    which the caller may vote, reveal or appeal ends within a day. `referee_wanted`: a dispute about
-    a public game seeks referees. `game_moved`: a watched game has a new version.
+    `your_turn`: the caller may act in the game, or the deal waits for the caller's entropy.
+    `hand_dealt`, `hand_sealed`: a hand at a table of the caller began or ended. `seat_taken`,
+    `table_closed`: at such a table. `dispute_opened`: with the caller as a side. `vote_opened`: the
+    caller may vote or reveal. `period_ending`: a period in which the caller may vote, reveal or
+    appeal ends within a day. `referee_wanted`: a dispute about a public game seeks referees.
+    `game_moved`: a watched game has a new version.
     """
 
     type = Chosen(*NoticeType, **described("what happened, or is open"))

@@ -31,7 +31,7 @@ from service.application.ports import World
 from service.application.tables.record import TableRecord
 from service.domain.dispute import DisputeState
 from service.domain.dispute_rules import Act, acts_of, deadline
-from service.domain.legal import may_act
+from service.domain.legal import waits_for
 from service.domain.table import TableStatus
 from service.runtime.recent import Recent
 from service.shx.canonical import format_time
@@ -166,7 +166,7 @@ class Notices:
             return
         yield Notice(type=NoticeType.HAND_DEALT, id=game, version=1, table=table)
         seat = entry.seat_of(player)
-        if seat is not None and may_act(entry.record.game, seat):
+        if seat is not None and waits_for(entry.record.game, seat):
             yield Notice(type=NoticeType.YOUR_TURN, id=game, version=entry.version, table=table)
 
     def watched(self, entry: GameEntry, caller: Caller) -> Iterator[Notice]:

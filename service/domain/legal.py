@@ -19,8 +19,8 @@ from service.domain.commands import (
     TryStock,
 )
 from service.domain.effects import Acts
-from service.domain.events import AbortCause, GameAborted
-from service.domain.game import DOWN, PLAYING, SWAPPING, UP, Game, Status
+from service.domain.events import AbortCause, Entropy, GameAborted
+from service.domain.game import DOWN, PLAYING, SWAPPING, UP, EntropyState, Game, Status
 from service.domain.plays import (
     FIRST_COME,
     ONLY_FACE_DOWN,
@@ -58,6 +58,30 @@ def may_act(game: Game, seat: Seat) -> bool:
             return may_open(game, seat)
         return game.turn == seat or bool(follow_up_cards(game, seat))
     return game.status is SWAPPING and not game.seats[seat].ready
+
+
+def waits_for(game: Game, seat: Seat) -> bool:
+    """Return whether a seat may act now, or the deal waits for its entropy."""
+    return may_act(game, seat) or owes_entropy(game, seat)
+
+
+def owes_entropy(game: Game, seat: Seat) -> bool:
+    """
+    Return whether the deal waits for a step of a seat: its commitment, or its value.
+
+    A committed value is revealed after the last seat has committed (SHX/1, section 3).
+    """
+    if game.status is not Status.SHUFFLING:
+        return False
+    if game.seats[seat].entropy is not EntropyState.COMMITTED:
+        return game.seats[seat].entropy is EntropyState.WAITING
+    return not any(must_still_commit(game, other) for other in range(len(game.seats)))
+
+
+def must_still_commit(game: Game, seat: Seat) -> bool:
+    """Return whether a seat has yet to commit to its entropy."""
+    commits = game.setup.seats[seat].entropy is Entropy.COMMIT
+    return commits and game.seats[seat].entropy is EntropyState.WAITING
 
 
 def acting_seats(game: Game) -> tuple[Seat, ...]:

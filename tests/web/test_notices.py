@@ -22,6 +22,11 @@ FOLLOWING = """async (tabs) => {
 }"""
 """Whether so many tabs read the stream or wait to do so; a later tab hears what follows."""
 
+REGISTER = """async () => {
+    const { src } = document.querySelector("script[type=module][src*='lobby.js']");
+    await (await import(src.replace('lobby.js', 'player.js'))).ensurePlayer();
+}"""
+
 COUNT = "addEventListener('notice', ({ detail }) => (window.told ??= []).push(detail.type))"
 
 
@@ -61,3 +66,15 @@ def test_one_tab_reads_the_stream_and_the_others_hear_it(visits: Visits) -> None
     assert not first.title().startswith("● ")
     with second.expect_request(f"**{OWN}"):
         first.close()  # another tab leads then
+
+
+def test_a_player_registered_in_an_open_tab_is_followed_at_once_and_in_its_other_tabs(
+    visits: Visits,
+) -> None:
+    context = visits.visitor()
+    other, first = context.new_page(), context.new_page()
+    for page in (other, first):
+        page.goto("/")
+    assert first.evaluate(FOLLOWING, 0)
+    first.evaluate(REGISTER)
+    wait_for(partial(first.evaluate, FOLLOWING, 2), seconds=20)

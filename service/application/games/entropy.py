@@ -18,6 +18,7 @@ from service.domain.events import (
     GameAborted,
 )
 from service.domain.game import EntropyState, Game, Status
+from service.domain.legal import must_still_commit
 from service.shx.shuffle import client_commit
 
 
@@ -67,7 +68,7 @@ def missing_entropy(game: Game) -> GameAborted:
     """
     waiting = (EntropyState.WAITING, EntropyState.COMMITTED)
     silent = [s for s, seat in enumerate(game.seats) if seat.entropy in waiting]
-    committing = [s for s in silent if _must_still_commit(game, s)]
+    committing = [s for s in silent if must_still_commit(game, s)]
     first = (committing or silent)[0]
     return GameAborted(cause=AbortCause.NO_ENTROPY, seat=first)
 
@@ -87,7 +88,7 @@ def _revealed(entry: GameEntry, seat: Seat, value: str) -> EntropyRevealed:
     if game.seats[seat].entropy is EntropyState.REVEALED:
         raise Refusal("entropy-refused", "this seat has revealed its entropy already")
     if game.setup.seats[seat].entropy is Entropy.COMMIT:
-        if any(_must_still_commit(game, other) for other in range(len(game.seats))):
+        if any(must_still_commit(game, other) for other in range(len(game.seats))):
             raise Refusal("entropy-refused", "some seats have not committed yet")
         raw = bytes.fromhex(value)
         commit = entry.record.commitments.get(seat)
@@ -102,8 +103,3 @@ def _check_open(game: Game, seat: Seat) -> None:
         raise Refusal("entropy-refused", "the deck is already fixed")
     if game.setup.seats[seat].entropy is Entropy.NONE:
         raise Refusal("entropy-refused", "this seat contributes no entropy")
-
-
-def _must_still_commit(game: Game, seat: Seat) -> bool:
-    commits = game.setup.seats[seat].entropy is Entropy.COMMIT
-    return commits and game.seats[seat].entropy is EntropyState.WAITING

@@ -23,7 +23,7 @@ from service.application.signing import Receipts
 from service.application.tables.view import ruleset_json, table_json
 from service.domain.commands import Move, Seat
 from service.domain.game import Status
-from service.domain.legal import legal_moves, may_act
+from service.domain.legal import legal_moves, waits_for
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.captions import caption
 from service.replay.frames import frames_of, items_of, past_view, transcript_of
@@ -504,7 +504,7 @@ class Lists:
         if not own or row.status not in RUNNING:
             return False
         entry = self._game_cache.fresh(row.id)
-        return entry is not None and may_act(entry.record.game, own[0])
+        return entry is not None and waits_for(entry.record.game, own[0])
 
 
 def _digest(invite: str | None) -> bytes | None:

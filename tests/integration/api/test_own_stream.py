@@ -20,12 +20,20 @@ from tests.worlds.api_world import Answer, Person, World, make_world, problem_of
 
 STREAM = "/v1/players/me/stream"
 SSE, NDJSON = "text/event-stream", "application/x-ndjson"
+PERIODS = {
+    "referee_hands": 0,
+    "referee_account_seconds": 0,
+    "referee_seated_seconds": 0,
+    "vote_seconds": 3600,
+}
+"""Every player can be a referee, and a period to vote ends within a day."""
+
 OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
 
 
 @pytest.fixture
 def world(database_url: str, redis_url: str) -> Iterator[World]:
-    made = make_world(database_url, redis_url=redis_url)
+    made = make_world(database_url, redis_url=redis_url, **PERIODS)
     with through_asgi(made.app) as made.served:
         yield made
         made.served = None
@@ -313,6 +321,31 @@ def test_sides_and_referees_of_a_dispute_are_notified(
     assert snapshot(judge)["items"] == []
     for reader in (wanted, plain):
         reader.close()
+
+
+def test_referees_are_notified_when_they_may_vote_and_of_the_end_of_the_period(
+    world: World, ada: Person, bob: Person
+) -> None:
+    """The panel is full, and the period to vote is an hour; after its vote a referee has no act."""
+    table = ada.post("/v1/tables", OPEN).json["id"]
+    sit(bob, table)
+    game = f"/v1/games/{ada.get(f'/v1/tables/{table}').json['game']}"
+    ada.post(f"{game}/moves", {"type": "forfeit"})
+    accusation = {"accused": None, "seq": 0, "charge": "altered_log", "statement": "No."}
+    dispute = bob.post(f"{game}/disputes", accusation).json["id"]
+    judges = [world.person(f"Judge {number}") for number in range(3)]
+    reader = Reader(judges[0])
+    for judge in judges:
+        assert judge.post(f"/v1/disputes/{dispute}/referees").status_code == 201
+    opened = reader.until("vote_opened", id=dispute)
+    ending = reader.until("period_ending", id=dispute)
+    reader.close()
+    assert opened["ends_at"] is None
+    assert ending["ends_at"] == ada.get(f"/v1/disputes/{dispute}").json["deadline"]
+    assert set(kinds(snapshot(judges[1])["items"])) == {"vote_opened", "period_ending"}
+    answer = judges[1].post(f"/v1/disputes/{dispute}/votes", {"commit": "00" * 32})
+    assert answer.status_code == 201, answer.text
+    assert snapshot(judges[1])["items"] == []
 
 
 def test_events_are_sent_as_server_sent_events_too(ada: Person) -> None:

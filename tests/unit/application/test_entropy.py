@@ -7,12 +7,15 @@ from uuid import UUID
 import orjson
 import pytest
 
+from schemas.notices import NoticeType
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
 from service.application.games.schedule import ENTROPY_SECONDS
+from service.application.notices import Open, Wanted
 from service.bootstrap import Services
 from service.domain.events import Entropy
 from service.shx.shuffle import client_commit
+from service.store.games import GameFilter
 from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import assert_sound, open_game, person, types_of, version_of
 
@@ -119,3 +122,28 @@ def test_a_seat_without_entropy_at_the_deadline_aborts_the_set_up(
     last = orjson.loads(services.game_cache.lines(game)[-1])
     assert (last["type"], last["data"]["seat"]) == ("game_aborted", 1)
     assert refused(services, bob, game, value=VALUES[1]) == "game-over"
+
+
+def test_a_seat_is_notified_while_the_deal_waits_for_its_entropy(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """Ada commits and has nothing to do until Bob has; then both have to reveal."""
+    game = opened(services, ada, bob, Entropy.COMMIT)
+    assert turns(services, ada, game) == turns(services, bob, game) == [1]
+    give(services, ada, game, commit=commit_of(game, 0))
+    assert (turns(services, ada, game), turns(services, bob, game)) == ([], [2])
+    give(services, bob, game, commit=commit_of(game, 1))
+    assert turns(services, ada, game) == turns(services, bob, game) == [3]
+    give(services, ada, game, value=VALUES[0])
+    assert (turns(services, ada, game), turns(services, bob, game)) == ([], [4])
+
+
+def turns(services: Services, player: RegisteredPlayer, game: UUID) -> list[int]:
+    """Return the versions of `your_turn`, if the list of games states the same."""
+    caller = Caller(player=player.id)
+    found = services.notices.look(player.id, caller, Wanted(), Open()).notices
+    versions = [one.version for one in found if one.type is NoticeType.YOUR_TURN]
+    page = services.lists.games(caller, which=GameFilter(player=player.id), limit=9, cursor=None)
+    [shown] = [one for one in page[0] if one["id"] == str(game)]
+    assert shown["your_turn"] is bool(versions)
+    return versions

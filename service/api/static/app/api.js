@@ -40,6 +40,18 @@ export const identity = () => readJson(IDENTITY);
 export function setIdentity(player) {
   if (player) write(IDENTITY, JSON.stringify(player));
   else remove(IDENTITY);
+  dispatchEvent(new Event("identity"));
+}
+
+/** Call `act` once the player of this browser changes, in this tab or in another. @param {() => void} act */
+export function onceIdentified(act) {
+  const over = new AbortController();
+  const changed = (/** @type {Event} */ event) => {
+    if (event instanceof StorageEvent && event.key !== IDENTITY) return;
+    over.abort();
+    act();
+  };
+  for (const name of ["identity", "storage"]) addEventListener(name, changed, { signal: over.signal });
 }
 
 /** The invite of a private table, from the fragment of the page's address, which browsers do not send. */

@@ -7,7 +7,7 @@
  * tabs are hidden.
  */
 
-import { Problem, headers, identity, pause, problemOf } from "./api.js";
+import { Problem, headers, identity, onceIdentified, pause, problemOf } from "./api.js";
 import { chime } from "./sound.js";
 import { isSandboxed } from "./storage.js";
 
@@ -27,9 +27,10 @@ const held = new Map();
 let announced = ""; // the last turn that this tab announced
 let isMarked = false;
 
-/** Follow the notices in this tab; without Web Locks, or without a player, pages poll as before. */
+/** Follow the notices in this tab, once there is a player; without Web Locks pages poll as before. */
 export function followNotices() {
-  if (isSandboxed || !identity() || !navigator.locks || typeof BroadcastChannel === "undefined") return;
+  if (isSandboxed || !navigator.locks || typeof BroadcastChannel === "undefined") return;
+  if (!identity()) return onceIdentified(followNotices);
   const channel = new BroadcastChannel(LEADER);
   channel.onmessage = ({ data }) => tell(data);
   document.addEventListener("visibilitychange", seen);
