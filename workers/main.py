@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         check_start(settings)
     except CannotStart as error:
-        print(error, file=sys.stderr)
+        structlog.get_logger(words[0]).critical("cannot start", fault=str(error))
         return 1
     warn_of_redis(settings)
     show_life_of_program()
@@ -80,11 +80,12 @@ def work(settings: Settings, name: str = QUEUE) -> int:
     It reads a single queue, because RQ pops atomically from one queue only. While Redis is
     down, it retries: bots wait, and no move is lost.
     """
+    log = structlog.get_logger("worker")
     if settings.redis_url is None:
-        print("SHITHEAD_REDIS_URL is not set: a worker needs Redis", file=sys.stderr)
+        fault = "SHITHEAD_REDIS_URL is not set: a worker needs Redis"
+        log.critical("cannot start", fault=fault)
         return 1
     stopping = _stopped_by_signal()
-    log = structlog.get_logger("worker")
     if name in {QUEUE, SEARCH_QUEUE}:
         jobs.services()
     while not stopping.is_set():

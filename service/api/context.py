@@ -13,7 +13,7 @@ from schemas.strict_fields import SEAT_OR_WORD
 from service.api.audience import Audience
 from service.api.limits import LongGames, RateLimits
 from service.api.long_poll import Waiting
-from service.api.parsing import path_of, present_app, present_request
+from service.api.parsing import path_of, present_app, present_notes, present_request
 from service.api.stream_slots import StreamSlots
 from service.application.calls import Caller, RegisteredPlayer
 from service.application.errors import Refusal
@@ -90,6 +90,7 @@ def admit(read: RequestRead, *, deferred: bool = False) -> RegisteredPlayer | No
     if not (deferred and read.defer()):
         read.confirm()
     if read.player is not None:
+        present_notes().player = read.player.id
         context().rate_limits.count_player(read.player.id)
     return read.player
 

@@ -28,7 +28,7 @@ from service.api.operation import (
     blueprint,
     operation,
 )
-from service.api.parsing import caller_address
+from service.api.parsing import caller_address, present_notes
 from service.application.calls import Caller
 from service.store.games import GameFilter
 
@@ -39,8 +39,12 @@ MOVE_REFUSALS = ("not-found", "not-seated", "game-over")
 
 
 def _check_seat(caller: Caller, game_id: UUID) -> None:
-    """Raise Refusal `not-found` or `not-seated` before the body of a move is validated."""
-    services().moves.check_seat(caller, game_id)
+    """
+    Note the seat for the log line, before the body of a move is validated.
+
+    Raises Refusal `not-found` or `not-seated`.
+    """
+    present_notes().seat = services().moves.seat_of(caller, game_id)
 
 
 def hand_filters(query: Mapping[str, Any]) -> dict[str, Any]:

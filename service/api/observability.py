@@ -10,10 +10,12 @@ import time
 from collections.abc import Iterable
 from functools import cache
 from secrets import token_hex
+from typing import Any
 
 import prometheus_client
 import structlog
 from flask import Flask, Request, Response, g, request
+from flask.ctx import _AppCtxGlobals
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -167,13 +169,19 @@ def _log_request(
     status: int | str,
     problem: str | None,
 ) -> None:
-    """Log an answer: the template of its path, the ids in it, and the outcome."""
+    """
+    Log an answer: the template of its path, the ids in it, who sent it, and the outcome.
+
+    `status` is the one that the caller got. A refused attempt is the exception: its line names
+    neither the status nor player and seat, which the record hides until the seal as well.
+    """
     rule = present.url_rule.rule if present.url_rule else None
     level = log.info
     if response.status_code >= 500:
         level = log.error
     elif rule in _QUIET:
         level = log.debug
+    sender = {} if problem == REFUSED else _sender(present_notes())
     level(
         "request",
         method=present.method[:MAX_LOGGED],
@@ -182,7 +190,15 @@ def _log_request(
         status=status,
         problem=problem,
         milliseconds=None if seconds is None else round(seconds * 1e3, 1),
+        **sender,
     )
+
+
+def _sender(notes: _AppCtxGlobals) -> dict[str, Any]:
+    """Return the player of a request, if it had a token, and the seat of a move."""
+    player, seat = notes.get("player"), notes.get("seat")
+    found = {} if player is None else {"player": str(player)}
+    return found if seat is None else {**found, "seat": seat}
 
 
 MAX_LOGGED = 100

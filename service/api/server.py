@@ -14,6 +14,7 @@ import sys
 from granian.cli import entrypoint
 
 from service.runtime.heartbeat import watch_processes
+from service.runtime.telemetry import follow_log_file
 
 
 def main() -> None:
@@ -22,6 +23,7 @@ def main() -> None:
     if sys.platform.startswith("linux"):
         # Python 3.14 spawns by default; a spawned process would not have the pipe of the watch.
         multiprocessing.set_start_method("fork", force=True)
+    follow_log_file()  # each process that it forks follows the file by itself
     watch_processes(name, seconds=float(seconds))
     sys.argv = ["granian", *arguments]
     entrypoint()  # type: ignore[no-untyped-call] # the library has no type here

@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Callable
 
+import structlog
 from flask import Flask
 
 from service.api import pages
@@ -19,6 +20,9 @@ from service.api.connections import ConnectionLimit
 from service.api.context import Context, context
 from service.api.stream_server import StreamServer
 from service.runtime.heartbeat import show_life
+from service.startup_checks import CannotStart
+
+_log = structlog.get_logger("shithead.api")
 
 pages.loaded_assets()  # once, where the fork server imports this module for all API processes
 
@@ -33,7 +37,7 @@ def calls() -> Flask:
     would delay it for half a minute and be cut off, so they end at once instead.
     """
     show_life()
-    app = create_app()
+    app = _made(create_app)
     _on_stop(_started(app).waiting.end)
     return app
 
@@ -46,10 +50,21 @@ def streams() -> StreamServer:
     called later, in the loop.
     """
     show_life()
-    app = create_stream_app()
+    app = _made(create_stream_app)
     parts = _started(app)
     asyncio.get_event_loop().call_soon(_on_stop, parts.waiting.end)
     return StreamServer(app, parts.waiting, threads=parts.settings.stream_threads)
+
+
+def _made(create: Callable[[], Flask]) -> Flask:
+    """Return an application; the reason why there is none is logged, and ends the process."""
+    try:
+        return create()
+    except CannotStart as error:
+        _log.critical("cannot start", fault=str(error))
+    except Exception:  # noqa: BLE001 - logged: the server would print it as text
+        _log.critical("cannot start", exc_info=True)
+    raise SystemExit(1)
 
 
 def _started(app: Flask) -> Context:

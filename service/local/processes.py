@@ -27,7 +27,10 @@ from typing import Any, Protocol
 _PR_SET_PDEATHSIG = 1
 _SHORT_FOLDERS = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - folders made there are checked
 _LOG_LIMIT = 16 * 1024 * 1024  # bytes, at which a log is rotated
-_LOGS_KEPT = 3  # rotated copies, .log.1 the newest
+_LOGS_KEPT = 3  # rotated logs, .log.1 the newest
+_COPIED_LOGS = frozenset({"postgres.log", "archive.log"})
+"""Logs of programs that cannot be asked to open their file again."""
+
 _LOG_EVERY = 10.0  # seconds between two checks of the sizes of logs
 _SOCKET_PATH_LIMIT = 103  # bytes; macOS allows 104 with the final zero, Linux 108
 
@@ -250,16 +253,21 @@ class LogRotation:
             return
         self._due = time.monotonic() + _LOG_EVERY
         for log in self._folder.glob("*.log"):
-            rotate_log(log)
+            rotate_log(log, by_copy=log.name in _COPIED_LOGS)
 
 
-def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
+def rotate_log(
+    log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT, by_copy: bool = False
+) -> bool:
     """
-    Copy a log larger than `limit` bytes to `.log.1`, truncate it; return whether it was truncated.
+    Rename a log larger than `limit` bytes to `.log.1`; return whether it was rotated.
 
-    The writing program has the file open in append mode and continues in the empty file; a
-    line written between copy and truncation is lost. Older copies move to `.log.2` and so on, and
-    those beyond `kept` are deleted. On a full disk the log is truncated without a copy.
+    The writing program continues in the renamed file until it opens the log again
+    (`telemetry.follow_log_file`), so no line is lost. Older logs move to `.log.2` and so on, and
+    those beyond `kept` are deleted.
+
+    With `by_copy` the log is copied and truncated, for a program that keeps its file open: a line
+    written between both is lost. On a full disk it is truncated without a copy.
     """
     try:
         if log.stat().st_size <= limit:
@@ -269,6 +277,9 @@ def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) ->
         for newer, older in reversed(list(itertools.pairwise(copies))):
             if newer.exists():
                 newer.replace(older)
+        if not by_copy:
+            log.replace(copies[0])
+            return True
         try:
             shutil.copyfile(log, copies[0])
         except OSError:

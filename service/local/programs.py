@@ -41,7 +41,7 @@ from service.runtime.config import (
     variables_of,
 )
 from service.runtime.heartbeat import LIFE_PIPE, ROUNDS, NamedPipe
-from service.runtime.telemetry import SHARED_FOLDER
+from service.runtime.telemetry import LOG_FILE, SHARED_FOLDER
 from service.startup_checks import redis_fault
 from service.store.migrate import LaterSchema, finish, migrate, service_url
 
@@ -76,6 +76,7 @@ class Program:
 
     def start(self, *, log: Path, environment: Mapping[str, str], folder: Path) -> Child:
         """Start the program in its own session, with its output appended to the file `log`."""
+        environment = {**environment, LOG_FILE: str(log)}
         if can_fork(environment):
             rotate_log(log)
             return ForkedProgram(

@@ -485,6 +485,7 @@ class EmbeddedValkey:
             *(self._program, "--port", "0", "--unixsocket", self._sockets.folder / _VALKEY_SOCKET),
             *("--unixsocketperm", "700", "--dir", self._folder, "--save", "", "--appendonly", "no"),
             *("--daemonize", "no", "--databases", "16"),
+            *("--logfile", self._log),  # opened for each line, so it can be renamed
         ]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import json
 import os
 import select
 import signal
@@ -228,7 +229,8 @@ def _child(connection: socket.socket, work: Callable[[bytes], bytes]) -> None:
     except OSError:
         pass  # the requesting process has closed the connection
     except BaseException:  # noqa: BLE001 - logged: there is no caller to raise to
-        traceback.print_exc()
+        line = {"event": "a child process failed", "exception": traceback.format_exc()}
+        print(json.dumps(line), file=sys.stderr, flush=True)
     finally:
         os._exit(0)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import os
 import sys
 import threading
+import time
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -109,6 +112,41 @@ UNCOSIGNED = Gauge(
 """Labels are the witnesses of the settings, never values sent by callers."""
 
 
+LOG_FILE: Final = "LOG_FILE"
+"""The environment variable with the file to which a supervisor has directed the output."""
+
+REOPEN_SECONDS = 1.0
+"""Seconds between two checks whether that file was renamed."""
+
+
+def follow_log_file() -> None:
+    """
+    Direct the output to a new file whenever the log file was renamed; without effect elsewhere.
+
+    Until then lines are written to the renamed file, so none is lost. A signal would not do: each
+    program has its own handlers, and a process that hangs would never act on it.
+    """
+    if path := os.environ.get(LOG_FILE):
+        threading.Thread(target=_follow, args=(path,), name="log file", daemon=True).start()
+
+
+def _follow(path: str) -> None:
+    while True:
+        time.sleep(REOPEN_SECONDS)
+        with contextlib.suppress(OSError):  # as on a full disk: the next round tries again
+            _reopen(path)
+
+
+def _reopen(path: str) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        if os.path.samestat(os.stat(path), os.fstat(2)):
+            return
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+    for descriptor in (1, 2):
+        os.dup2(handle, descriptor)
+    os.close(handle)
+
+
 class _Lines:
     """Writes each log line whole to standard error; `structlog` calls it with the final line."""
 
@@ -184,6 +222,28 @@ def configure_logs(settings: Settings) -> None:
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level)
+    logging.captureWarnings(capture=True)
+    _log_uncaught()
+    follow_log_file()
+
+
+def _log_uncaught() -> None:
+    """Log an exception that ends a program or a thread as a line, like any other."""
+    log = structlog.get_logger("uncaught")
+
+    def of_program(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if issubclass(kind, Exception):
+            log.critical("the program ended", exc_info=(kind, error, trace))
+        else:
+            sys.__excepthook__(kind, error, trace)
+
+    def of_thread(ended: threading.ExceptHookArgs) -> None:
+        found = (ended.exc_type, ended.exc_value, ended.exc_traceback)
+        name = None if ended.thread is None else ended.thread.name
+        log.error("a thread ended", thread=name, exc_info=found)
+
+    sys.excepthook = of_program
+    threading.excepthook = of_thread
 
 
 def json_lines() -> logging.Formatter:

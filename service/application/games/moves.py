@@ -254,7 +254,7 @@ class Moves:
         `not-your-turn`, `rule-refused`, `limit-reached`, `rate-limited`, and those of
         `check_signature` and `Handler.handle`.
         """
-        seat = self._seated(caller, game)
+        seat = self.seat_of(caller, game)
         decision = partial(_played, seat=seat, body=body, expected=expected)
         try:
             return self._carried_out(caller, game, seat, decision, request, body.get("auth"))
@@ -270,7 +270,7 @@ class Moves:
 
         Raises Refusal `not-found`, `not-seated`, and those of `decision` and `Handler.handle`.
         """
-        return self._carried_out(caller, game, self._seated(caller, game), decision, request, None)
+        return self._carried_out(caller, game, self.seat_of(caller, game), decision, request, None)
 
     def abort(self, game: UUID) -> None:
         """
@@ -307,11 +307,8 @@ class Moves:
         self._changes.committed(change, wake=False)
         return change.after
 
-    def check_seat(self, caller: Caller, game: UUID) -> None:
-        """Raise Refusal `not-found` or `not-seated` if the caller has no seat in a game."""
-        self._seated(caller, game)
-
-    def _seated(self, caller: Caller, game: UUID) -> Seat:
+    def seat_of(self, caller: Caller, game: UUID) -> Seat:
+        """Return the seat of the caller; raises Refusal `not-found`, or `not-seated` without one."""
         found = _as_read(self._game_cache, game, caller.read, fresh=False)
         entry = visible(found, caller, self._game_cache.sits_or_judges)
         seat = entry.seat_of(caller.player)

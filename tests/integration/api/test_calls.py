@@ -287,6 +287,36 @@ def test_the_request_log_holds_no_secret(ada: Person) -> None:
     assert '"path": "/v1/tables"' in written
 
 
+def test_the_line_of_a_request_names_who_sent_it_and_the_outcome(ada: Person, bob: Person) -> None:
+    game = ada.game()
+    with structlog.testing.capture_logs() as lines:
+        ada.get("/v1/players/me")
+        ada.post(f"{game}/moves", {"type": "ready"}, headers={"If-Match": '"v999"'})
+        bob.post(f"{game}/moves", {"type": "ready"})
+        ada.post(f"{game}/moves", {"type": "forfeit"})
+    found = [(one["status"], one["problem"], one["player"], one.get("seat")) for one in lines]
+    assert found == [
+        (200, None, ada.id, None),
+        (412, "stale-version", ada.id, 0),
+        (403, "not-seated", bob.id, None),
+        (201, None, ada.id, 0),
+    ]
+
+
+@pytest.mark.parametrize("move", [{"type": "pass"}, {"type": "play", "cards": ["2c", "2d"]}])
+def test_the_line_of_a_refused_attempt_names_neither_its_player_nor_its_seat(
+    ada: Person, move: Any
+) -> None:
+    """The record hides attempts until the seal, and the operator may be a player of the hand."""
+    game = ada.game()
+    with structlog.testing.capture_logs() as lines:
+        ada.post(f"{game}/moves", move)
+    [line] = lines
+    assert (line["status"], line["problem"]) == ("4xx", "refused")
+    assert {"player", "seat"}.isdisjoint(line)
+    assert ada.id not in json.dumps(line, default=str)
+
+
 class AcceptingTrials:
     """Trials that accept every ruleset."""
 

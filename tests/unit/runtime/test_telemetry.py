@@ -1,11 +1,16 @@
-"""Logging: a line that cannot be written fails no request."""
+"""Logging: lines are JSON, rotation loses none, and one that cannot be written fails no request."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+from service.local.processes import rotate_log
+from service.runtime.telemetry import LOG_FILE
 
 PROGRAM = """
 import structlog
@@ -27,6 +32,31 @@ def test_a_full_disk_under_the_log_raises_nothing() -> None:
     assert process.stdout == b"served\n"
 
 
+FAILING = """
+import threading, warnings
+from service.runtime.config import Settings
+from service.runtime.telemetry import configure_logs
+
+configure_logs(Settings(database_url=""))
+warnings.warn("an old function")
+thread = threading.Thread(target=lambda: 1 / 0, name="relay")
+thread.start()
+thread.join()
+raise RuntimeError("two\\nlines")
+"""
+
+
+def test_warnings_and_uncaught_exceptions_are_json_too() -> None:
+    process = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, check=False)
+    warning, thread, program = map(json.loads, process.stderr.splitlines())
+    assert "an old function" in warning["event"]
+    assert (thread["event"], thread["thread"]) == ("a thread ended", "relay")
+    assert "ZeroDivisionError" in thread["exception"]
+    assert (program["event"], program["level"]) == ("the program ended", "critical")
+    assert "RuntimeError: two\nlines" in program["exception"]
+    assert process.returncode == 1
+
+
 WEB_SERVER = """
 import json, sys
 from granian.log import LogLevels, configure_logging, logger
@@ -41,3 +71,47 @@ def test_the_lines_of_the_web_server_are_json() -> None:
     line = json.loads(subprocess.run(words, capture_output=True, check=True).stdout)
     assert line["event"] == "Starting granian (main PID: 7)"
     assert (line["level"], line["logger"]) == ("info", "_granian")
+
+
+NUMBERED = """
+import itertools, os, sys, time
+import structlog
+from service.runtime import telemetry
+from service.runtime.config import Settings
+
+telemetry.REOPEN_SECONDS = 0.005
+child = os.fork()
+telemetry.configure_logs(Settings(database_url=""))
+log = structlog.get_logger("load")
+for number in itertools.count():
+    log.info("request", by="parent" if child else "child", number=number)
+    if number % 100 == 0:
+        time.sleep(0.002)
+        if os.path.exists(sys.argv[1]):
+            break
+if child:
+    os.waitpid(child, 0)
+"""
+
+ROTATIONS = 20
+
+
+def test_rotation_under_load_loses_no_line(tmp_path: Path) -> None:
+    """Each line has a number of its process; after many rotations none is missing."""
+    log, stop = tmp_path / "API.log", tmp_path / "stop"
+    words = [sys.executable, "-c", NUMBERED, str(stop)]
+    with log.open("ab") as output:
+        process = subprocess.Popen(words, stderr=output, env={**os.environ, LOG_FILE: str(log)})
+    rotations, end = 0, time.monotonic() + 30
+    while rotations < ROTATIONS and time.monotonic() < end:
+        assert process.poll() is None
+        rotations += rotate_log(log, limit=20_000, kept=2 * ROTATIONS)
+        time.sleep(0.005)
+    stop.touch()
+    process.wait(timeout=20)
+    assert rotations == ROTATIONS
+    lines = [json.loads(line) for file in tmp_path.glob("API.log*") for line in file.open("rb")]
+    for name in ("parent", "child"):
+        numbers = sorted(line["number"] for line in lines if line["by"] == name)
+        assert len(numbers) > ROTATIONS
+        assert numbers == list(range(len(numbers)))
