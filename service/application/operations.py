@@ -26,7 +26,7 @@ from service.shx.chain import head
 from service.shx.receipts import check_receipt, claimed_receipt
 from service.store.archive import Bundles
 from service.store.directory import Directory
-from service.store.operator import Owner, TrailEntry
+from service.store.operator import Owner, TrailEntry, TrailFilter
 
 ARCHIVED: Final = "archived"
 """The refusal code of a game that is archived already."""
@@ -309,9 +309,9 @@ class Operating:
         """
         self.recorded("answer", dispute, lambda: self.disputes.answer(dispute, text))
 
-    def trail(self, *, limit: int | None) -> Sequence[TrailEntry]:
+    def trail(self, which: TrailFilter, *, limit: int | None) -> Sequence[TrailEntry]:
         """Return the operator log, newest first; this read is recorded in it afterwards."""
-        return self.recorded("trail", None, lambda: self.owner.trail(limit=limit))
+        return self.recorded("trail", None, lambda: self.owner.trail(which, limit=limit))
 
     def _record(self, act: str, target: UUID | None, outcome: str) -> None:
         entry = TrailEntry(

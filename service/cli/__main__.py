@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "dataset": "service.cli.simulate",
     "dispute": "service.cli.dispute",
     "dump": "service.cli.dump",
+    "logs": "service.cli.logs",
     "migrate": "service.cli.run",
     "monitor": "service.cli.public_log",
     "play": "service.cli.play",
@@ -61,6 +62,7 @@ Try:
   shithead simulate --ruleset leeds    let bots play and count the results
   shithead dataset -o hands.ndjson     positions, moves and outcomes for machine learning
   shithead admin stuck                 list the games that have stopped
+  shithead logs --game ID              the log lines about a game, a request or a player
   shithead witness --log URL           watch a service, and detect changes to its past log
   shithead backup FILE                 back up the database while the service runs
   shithead recover ARCHIVE --data NEW  recover a lost database from its WAL archive

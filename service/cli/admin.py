@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from service.store.operator import TrailEntry
 
 _TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
+_TIME_FORMATS: Final = ("%Y-%m-%d", _TIME_FORMAT)
 
 STUCK: Final = 2
 """Exit status of `stuck` if it found games; 1 means refused or failed."""
@@ -216,7 +217,7 @@ def abort(options: AdminOptions, game: UUID) -> None:
 @click.argument("since", type=click.DateTime([_TIME_FORMAT]))
 @click.option(
     "--origin",
-    envvar="SHITHEADORIGIN",
+    envvar="SHITHEAD_ORIGIN",
     show_envvar=True,
     default=ORIGIN,
     show_default=True,
@@ -307,11 +308,46 @@ def stuck(options: AdminOptions, late: float) -> int:
     show_default=True,
     help="Maximum number of entries.",
 )
+@click.option("--by", metavar="NAME", help="Only the actions of this operator.")
+@click.option("--act", metavar="ACT", help="Only this action, such as abort or rename.")
+@click.option(
+    "--target", type=click.UUID, metavar="ID", help="Only actions on this player, table or game."
+)
+@click.option("--outcome", metavar="CODE", help="Only those with this outcome, such as done.")
+@click.option(
+    "--since",
+    type=click.DateTime(_TIME_FORMATS),
+    help="Only actions from this time on, in UTC: 2026-11-26 or 2026-11-26T02:15:07Z.",
+)
+@click.option("--until", type=click.DateTime(_TIME_FORMATS), help="Only actions before this time.")
 @click.pass_obj
-def trail(options: AdminOptions, limit: int) -> None:
-    """List the recorded actions of operators, newest first; reading the trail is recorded too."""
+def trail(
+    options: AdminOptions,
+    limit: int,
+    by: str | None,
+    act: str | None,
+    target: UUID | None,
+    outcome: str | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> None:
+    """
+    List the recorded actions of operators, newest first; reading the trail is recorded too.
+
+    The options restrict the list; an entry is listed if it fits all of them.
+    """
+    from service.store.operator import TrailFilter
+
+    which = TrailFilter(
+        operator=by,
+        act=act,
+        target=target,
+        outcome=outcome,
+        since=since and since.replace(tzinfo=UTC),
+        until=until and until.replace(tzinfo=UTC),
+    )
     with admin_session(options) as session:
-        found = session.operating.trail(limit=limit)
+        found = session.operating.trail(which, limit=limit)
     for entry in found:
         line = f"{entry.at:%F %T}  {entry.operator}  {entry.act}"
         options.print(_trail_json(entry), f"{line}  {entry.target or '-'}  {entry.outcome}")

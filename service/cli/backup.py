@@ -27,6 +27,7 @@ from service.cli.service_options import (
     key_file_of,
     missing_keys,
     read_keys,
+    restored_state,
     service_selection,
     write_keys,
 )
@@ -96,29 +97,11 @@ def backup(
 @click.command(short_help="Restore a backup into an empty database.")
 @click.argument("source", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @service_selection
-@click.option(
-    "--keys",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The backup of the keys; it becomes the key file if there is none.",
-)
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A known checkpoint of the public log, repeatable: the newest counts; see below.",
-)
+@restored_state
 @click.option(
     "--end-tokens",
     is_flag=True,
     help="Invalidate all tokens, also those replaced since the backup. Recovery codes stay.",
-)
-@click.option(
-    "--erasures",
-    envvar="SHITHEAD_ERASURES",
-    show_envvar=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The list of erased players.  [default: erased-players.txt beside the key file]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def restore(

@@ -18,6 +18,7 @@ from service.cli.service_options import (
     key_file_of,
     new_data_folder,
     read_keys,
+    restored_state,
 )
 
 if TYPE_CHECKING:
@@ -41,25 +42,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="The key file of the service.  [default: SHITHEAD_KEYS, or keys.json in --data]",
 )
-@click.option(
-    "--keys",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The copy of the keys; it becomes the key file if there is none.",
-)
-@click.option(
-    "--checkpoint",
-    "checkpoints",
-    multiple=True,
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="A known checkpoint of the public log, repeatable: the newest counts.",
-)
-@click.option(
-    "--erasures",
-    envvar="SHITHEAD_ERASURES",
-    show_envvar=True,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The list of erased players.  [default: erased-players.txt beside the key file]",
-)
+@restored_state
 @click.option(
     "--origin",
     envvar="SHITHEAD_ORIGIN",

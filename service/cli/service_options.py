@@ -46,6 +46,30 @@ def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:
     return url(data(key_file(command)))
 
 
+def restored_state(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that a restore takes beside the data: --keys, --checkpoint, --erasures."""
+    keys = click.option(
+        "--keys",
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="The backup of the keys; it becomes the key file if there is none.",
+    )
+    checkpoints = click.option(
+        "--checkpoint",
+        "checkpoints",
+        multiple=True,
+        type=click.Path(path_type=Path, exists=True, dir_okay=False),
+        help="A known checkpoint of the public log, repeatable: the newest counts; see below.",
+    )
+    erasures = click.option(
+        "--erasures",
+        envvar="SHITHEAD_ERASURES",
+        show_envvar=True,
+        type=click.Path(path_type=Path, dir_okay=False),
+        help="The list of erased players.  [default: erased-players.txt beside the key file]",
+    )
+    return keys(checkpoints(erasures(command)))
+
+
 def log_selection(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that select a public log and its keys: --log and --log-key."""
     url = click.option(

@@ -10,6 +10,7 @@ import threading
 import time
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 import orjson
@@ -139,7 +140,7 @@ def _follow(path: str) -> None:
 
 def _reopen(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
-        if os.path.samestat(os.stat(path), os.fstat(2)):
+        if os.path.samestat(Path(path).stat(), os.fstat(2)):
             return
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     for descriptor in (1, 2):

@@ -29,6 +29,18 @@ class TrailEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TrailFilter:
+    """The entries of the trail to list: those with these values; None: any."""
+
+    operator: str | None = None
+    act: str | None = None
+    target: UUID | None = None
+    outcome: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None  # exclusive
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LockedGame:
     """The state of a game that is locked until the transaction ends."""
 
@@ -53,11 +65,16 @@ class Owner:
             "note_act", entry.at, entry.operator, entry.act, entry.target, entry.outcome
         )
 
-    def trail(self, *, limit: int | None = None) -> Sequence[TrailEntry]:
-        """Return the trail, newest first."""
+    def trail(self, which: TrailFilter, *, limit: int | None = None) -> Sequence[TrailEntry]:
+        """Return entries of the trail, newest first."""
+        found = self._database.fetch(
+            "list_trail",
+            limit,
+            *(which.operator, which.act, which.target, which.outcome, which.since, which.until),
+        )
         return [
             TrailEntry(at=at, operator=operator, act=act, target=target, outcome=outcome)
-            for at, operator, act, target, outcome in self._database.fetch("list_trail", limit)
+            for at, operator, act, target, outcome in found
         ]
 
     def rename_player(self, player: UUID, name: str) -> bool:

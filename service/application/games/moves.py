@@ -308,7 +308,7 @@ class Moves:
         return change.after
 
     def seat_of(self, caller: Caller, game: UUID) -> Seat:
-        """Return the seat of the caller; raises Refusal `not-found`, or `not-seated` without one."""
+        """Return the caller's seat; raises Refusal `not-found`, or `not-seated` without one."""
         found = _as_read(self._game_cache, game, caller.read, fresh=False)
         entry = visible(found, caller, self._game_cache.sits_or_judges)
         seat = entry.seat_of(caller.player)

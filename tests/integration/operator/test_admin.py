@@ -207,6 +207,26 @@ def test_the_operator_log_names_the_operator_and_is_listed_newest_first(
     assert operator.admin("trail", name="\x1b[2J")[0] == 64
 
 
+@pytest.mark.parametrize(
+    ("words", "acts"),
+    [
+        (("--by", "Grace"), ["revoke-token"]),
+        (("--act", "rename", "--outcome", "done"), ["rename"]),
+        (("--act", "rename", "--outcome", "not-found"), []),
+        (("--since", "2000-01-01", "--until", "2000-01-02"), []),
+        (("--since", "2000-01-01T00:00:00Z"), ["rename", "revoke-token"]),
+    ],
+)
+def test_the_operator_log_is_listed_with_filters(
+    operator: Operator, ada: Person, words: tuple[str, ...], acts: list[str]
+) -> None:
+    operator.admin("revoke-token", ada.id, name="Grace")
+    operator.admin("rename", ada.id, "Ann", name="Linus")
+    both = (*words, "--target", ada.id)
+    assert [line.split()[3] for line in operator.done("trail", *both).splitlines()] == acts
+    assert operator.done("trail", *words, "--target", str(uuid4())) == ""
+
+
 def test_the_role_of_the_service_cannot_perform_operator_actions(
     operator: Operator, world: World, ada: Person
 ) -> None:
