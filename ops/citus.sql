@@ -12,6 +12,7 @@ BEGIN;
 SELECT create_reference_table('players');
 SELECT create_reference_table('tokens');
 SELECT create_reference_table('rulesets_custom');
+SELECT create_reference_table('blocks');
 
 -- Disputes: their keys are by dispute and by game, so that no single column is in all of them.
 SELECT create_reference_table('disputes');
@@ -98,6 +99,7 @@ BEGIN
 
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
+    DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;

@@ -1,8 +1,8 @@
-"""Schemas of players: registration, tokens and profiles."""
+"""Schemas of players: registration, tokens, profiles and blocks."""
 
 from __future__ import annotations
 
-from marshmallow import fields
+from marshmallow import Schema, fields
 
 from schemas.ratings import PlayerRatingSchema
 from schemas.strict_fields import (
@@ -13,6 +13,7 @@ from schemas.strict_fields import (
     PatternString,
     described,
     list_of,
+    page_of,
     time_field,
 )
 
@@ -78,6 +79,17 @@ class RecoveryCodeSchema(Closed):
     recovery = fields.String(
         **described("the code that replaces a lost token, shown only in this answer")
     )
+
+
+class BlockSchema(Closed):
+    """A player whom the caller blocks."""
+
+    player = fields.UUID(**described("the id of the player"))
+    name = fields.String(allow_none=True, **described("the player's name"))
+    at = time_field(**described("the time since when"))
+
+
+BlockPageSchema: type[Schema] = page_of(BlockSchema)
 
 
 class AccusationsSchema(Closed):

@@ -110,6 +110,10 @@ COMMENT ON TABLE notes IS
 COMMENT ON COLUMN notes.visibility IS
     'me: the author alone; dispute: also the seats of the game and the referees of its disputes';
 
+COMMENT ON TABLE blocks IS
+    'Players whom a player does not want beside them: no invitation or seek seats them together.';
+COMMENT ON COLUMN blocks.player IS 'who blocks, and alone may see it';
+
 COMMENT ON TABLE rulesets_custom IS
     'Custom rulesets. The id is the hash of the settings, so a row never changes.';
 COMMENT ON COLUMN rulesets_custom.owner IS 'player';

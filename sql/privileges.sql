@@ -39,7 +39,7 @@ REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
     players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, shuffled_decks, blind_choices, ratings, ratings_reached,
+    dispute_votes, notes, blocks, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
     game_rows, table_rows, unused_players, availability, write_probes, applied_migrations,
     applied_files
@@ -49,7 +49,7 @@ GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
     players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, shuffled_decks, blind_choices, ratings, ratings_reached,
+    dispute_votes, notes, blocks, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, availability, applied_migrations, applied_files
 TO shithead_service;
@@ -117,6 +117,10 @@ TO shithead_service;
 REVOKE ALL ON FUNCTION keep_note, delete_note FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION keep_note, delete_note TO shithead_service;
+
+REVOKE ALL ON FUNCTION keep_block, delete_block FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION keep_block, delete_block TO shithead_service;
 
 REVOKE ALL ON FUNCTION
     recover_account, renew_recovery, rename_by_token, erase_by_token

@@ -555,3 +555,13 @@ CREATE TABLE notes (
     CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
 );
 CREATE INDEX notes_by_author ON notes (author);
+
+-- Players whom a player does not want beside them: no invitation or seek seats them together.
+CREATE TABLE blocks (
+    player   uuid NOT NULL,      -- who blocks, and alone may see it
+    blocked  uuid NOT NULL,
+    at       timestamptz NOT NULL,
+    CONSTRAINT blocks_pkey PRIMARY KEY (player, blocked),
+    CONSTRAINT blocks_name_another CHECK (player <> blocked)
+);
+CREATE INDEX blocks_by_blocked ON blocks (blocked);

@@ -44,7 +44,8 @@ def inputs(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     for one in (*_valid(scene, method, rule), *_plain(scene, method, rule)):
         found = True
         yield one
-    if method in ("POST", "PATCH", "PUT") and rule != "/v1/verify":
+    takes_json = method in ("POST", "PATCH", "PUT") and "/blocks/" not in rule
+    if takes_json and rule != "/v1/verify":
         path = _path(scene, rule, game=scene.long)
         for name, body in _awkward():
             yield Input(name=name, path=path, body=(body, JSON))
@@ -158,6 +159,8 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     if method == "PUT" and rule == f"/v1/games/{GAME}/notes/<int:seq>":
         note = {"text": "é" * 1000, "visibility": "me"}
         yield _json("valid", _path(scene, rule, game=scene.long), note)
+    if method == "PUT" and rule == "/v1/players/me/blocks/<uuid:player_id>":
+        yield Input(name="valid", path=_path(scene, rule), caller="Bob")
     if method == "POST" and rule == "/v1/players/me/tokens":
         yield _json("valid", rule, {"name": "é" * 40, "scopes": ["read"]})
     if method == "PATCH" and rule == "/v1/players/me":

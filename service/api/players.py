@@ -1,4 +1,4 @@
-"""Player endpoints: registration, profiles, tokens, erasure."""
+"""Player endpoints: registration, profiles, recovery, blocks, erasure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from uuid import UUID
 from flask import Response
 
 from schemas.players import (
+    BlockPageSchema,
+    BlockSchema,
     NameChangeSchema,
     NothingSchema,
     OwnPlayerSchema,
@@ -22,11 +24,13 @@ from schemas.tokens import Scope
 from service.api.context import services
 from service.api.conventions.caching import private, shared
 from service.api.conventions.lifecycle import Deprecated
-from service.api.conventions.responses import json_response
+from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.application.tokens import TokenRequest
 
-players = blueprint("players", __name__, "Players: registration, profiles and recovery codes.")
+players = blueprint(
+    "players", __name__, "Players: registration, profiles, recovery codes and blocks."
+)
 
 
 @operation(
@@ -162,6 +166,58 @@ def recover(call: Call) -> Response:
     """
     token = services().players.recover(call.body["recovery"])
     return private(json_response({"token": token}, 201))
+
+
+BLOCKS = "/players/me/blocks"
+
+
+@operation(players, "GET", BLOCKS, answer=BlockPageSchema, token=Token.NEEDED)
+def list_blocks(call: Call) -> Response:
+    """
+    List the players whom the caller blocks, newest first.
+
+    Nobody else can read this list, and the blocked players are not notified.
+    """
+    return private(json_response(page(services().players.blocks(call.by), None)))
+
+
+@operation(
+    players,
+    "PUT",
+    f"{BLOCKS}/<uuid:player_id>",
+    answer=BlockSchema,
+    token=Token.NEEDED,
+    scope=Scope.ACCOUNT,
+    refuses=("not-found", "forbidden", "limit-reached"),
+)
+def block(call: Call, player_id: UUID) -> Response:
+    """
+    Block another player: no invitation and no seek seats the two together, whoever made it.
+
+    It does not end a game, and a seat that either takes at a table of their own choice stays
+    possible. Repeating it changes nothing.
+    """
+    return private(json_response(services().players.block(call.by, player_id)))
+
+
+@operation(
+    players,
+    "DELETE",
+    f"{BLOCKS}/<uuid:player_id>",
+    answer=None,
+    status=204,
+    token=Token.NEEDED,
+    scope=Scope.ACCOUNT,
+    refuses=("not-found",),
+)
+def unblock(call: Call, player_id: UUID) -> Response:
+    """
+    End the caller's block of a player.
+
+    A block of the caller by that player is not affected.
+    """
+    services().players.unblock(call.by, player_id)
+    return private(Response(status=204))
 
 
 @operation(

@@ -1,9 +1,10 @@
-"""Players: registration, tokens, recovery, public pages and erasure."""
+"""Players: registration, tokens, recovery, public pages, blocks and erasure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
@@ -12,6 +13,7 @@ from service.application.calls import RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
 from service.application.ports import Notifier, World
+from service.application.quotas import MAX_BLOCKS
 from service.application.tables.tables import Tables
 from service.shx.canonical import format_time
 from service.store.directory import Directory
@@ -123,6 +125,37 @@ class Players:
         if not self.directory.renew_recovery(token, digest(recovery)):
             raise _gone()
         return recovery
+
+    def blocks(self, player: RegisteredPlayer) -> list[dict[str, Any]]:
+        """Return the players whom a player blocks, newest first."""
+        return self._blocks_json(self.directory.blocks(player.id))
+
+    def block(self, player: RegisteredPlayer, other: UUID) -> dict[str, Any]:
+        """
+        Block another player, who is not notified; return the block. Safe to repeat.
+
+        Raises Refusal `not-found` for an unknown or erased player, `forbidden` for the caller's own
+        id; and at the quota `limit-reached`, through QuotaFull.
+        """
+        if other == player.id:
+            raise Refusal("forbidden", "you cannot block yourself")
+        row = self.directory.player(other)
+        if row is None or row.erased_at is not None:
+            raise not_found("player")
+        since = self.directory.block(player.id, other, at=self.world.now(), most=MAX_BLOCKS)
+        return self._blocks_json({other: since})[0]
+
+    def unblock(self, player: RegisteredPlayer, other: UUID) -> None:
+        """End a block; raises Refusal `not-found` if there is none."""
+        if not self.directory.unblock(player.id, other):
+            raise not_found("block")
+
+    def _blocks_json(self, blocks: Mapping[UUID, datetime]) -> list[dict[str, Any]]:
+        named = zip(blocks.items(), self.names.of(list(blocks)), strict=True)
+        return [
+            {"player": str(other), "name": name, "at": format_time(since)}
+            for (other, since), name in named
+        ]
 
     def erase(self, player: RegisteredPlayer, token: str | None) -> None:
         """

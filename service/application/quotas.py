@@ -29,6 +29,9 @@ MAX_RULESETS = 50
 MAX_TOKENS = 50
 """Maximum number of tokens of one player."""
 
+MAX_BLOCKS = 500
+"""Maximum number of other players whom one player blocks."""
+
 MAX_DISPUTES = 20
 """Maximum number of disputes of one accuser that are not final."""
 
@@ -49,6 +52,7 @@ _DETAILS = {
     QuotaKind.NEW_DISPUTES: "you have opened {most} disputes within a day, the maximum",
     QuotaKind.ANSWERS: "the answers to your idempotency keys have {most} bytes, the maximum",
     QuotaKind.NOTES: "this hand has 200 notes of yours, or 2,000 in all, the maximum: delete one",
+    QuotaKind.BLOCKS: "you block {most} players, the maximum: end one of the blocks first",
     QuotaKind.READINGS: "you have read too much of this private game within an hour",
 }
 
@@ -103,6 +107,7 @@ def maxima() -> dict[QuotaKind, int]:
         QuotaKind.DISPUTES: MAX_DISPUTES,
         QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
         QuotaKind.ANSWERS: MAX_ANSWER_BYTES,
+        QuotaKind.BLOCKS: MAX_BLOCKS,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from service.store.database import Repository
@@ -158,6 +158,30 @@ class PlayerRepository(Repository):
     def names(self, players: Collection[UUID]) -> Mapping[UUID, str]:
         """Return the names of many players; erased ones have none."""
         return dict(self._database.fetch("names_of", list(players))) if players else {}
+
+    def block(self, player: UUID, other: UUID, *, at: datetime, most: int) -> datetime:
+        """
+        Store that a player blocks another; return since when.
+
+        Raises PlayerErased if one of them was erased, QuotaFull if the player blocks `most` others.
+        """
+        return cast("datetime", self._write("keep_block", player, other, at, most))
+
+    def unblock(self, player: UUID, other: UUID) -> bool:
+        """End a player's block of another; return whether there was one."""
+        return bool(self._write("delete_block", player, other))
+
+    def blocks(self, player: UUID) -> Mapping[UUID, datetime]:
+        """Return the players whom a player blocks, and since when, newest first."""
+        return dict(self._database.fetch("blocks_of", player))
+
+    def blocks_among(self, players: Collection[UUID]) -> frozenset[tuple[UUID, UUID]]:
+        """
+        Return who of some players blocks whom of them.
+
+        No invitation and no seek seats such two together, whichever of them it was.
+        """
+        return frozenset(self._database.fetch("blocks_among", list(players)))
 
     def standing(self, player: UUID, *, public: bool = False) -> Standing:
         """

@@ -13,6 +13,20 @@ deleted_answers AS (
 deleted_tokens AS (
     DELETE FROM tokens k USING erasures e WHERE k.player_id = e.player_id
 ),
+deleted_notes AS (
+    DELETE FROM notes n USING erasures e WHERE n.author = e.player_id
+),
+deleted_blocks AS (
+    DELETE FROM blocks b USING erasures e WHERE e.player_id IN (b.player, b.blocked)
+),
+deleted_ratings AS (
+    DELETE FROM ratings r USING erasures e WHERE r.player_id = e.player_id
+),
+deleted_reasons AS (
+    UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
+    FROM dispute_referees r, erasures e
+    WHERE r.dispute_id = v.dispute_id AND r.referee = v.referee AND r.player_id = e.player_id
+),
 deleted_texts AS (
     UPDATE dispute_texts t SET words = NULL, salt = NULL
     FROM erasures e

@@ -226,6 +226,10 @@ def _people(recorder: Recorder) -> dict[str, Any]:
     ada["token"] = again["token"]
     recorder.done("PATCH", "/v1/players/me", {"name": "Ada"}, by=ada["token"])
     recorder.done("POST", "/v1/players/me/recovery", {}, by=ada["token"])
+    eve = f"/v1/players/me/blocks/{people['Eve']['id']}"
+    recorder.done("PUT", eve, by=ada["token"])
+    recorder.done("GET", "/v1/players/me/blocks", by=ada["token"])
+    recorder.done("DELETE", eve, by=ada["token"])
     gone = recorder.done("POST", "/v1/players", {"name": "Fay"})
     recorder.done("DELETE", "/v1/players/me", by=gone["token"])
     recorder.refused("unauthorized", "GET", "/v1/players/me", by=gone["token"])

@@ -312,3 +312,31 @@ def test_erased_players_are_listed_by_time(stores: Stores) -> None:
     ):
         found = directory.erased_players(since=since)
         assert [(one.player, one.at) for one in found] == expected
+
+
+def test_a_block_is_stored_once_and_ends(directory: Directory) -> None:
+    ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))
+    later = THEN + timedelta(hours=1)
+    assert directory.block(ann, bob, at=THEN, most=2) == THEN
+    assert directory.block(ann, bob, at=later, most=2) == THEN
+    assert directory.block(ann, eve, at=later, most=2) == later
+    assert list(directory.blocks(ann).items()) == [(eve, later), (bob, THEN)]
+    assert directory.blocks(bob) == {}
+    assert directory.blocks_among([bob, ann]) == {(ann, bob)}
+    assert directory.blocks_among([bob, eve]) == directory.blocks_among([]) == frozenset()
+    assert directory.unblock(ann, bob)
+    assert not directory.unblock(ann, bob)
+    assert directory.blocks_among([ann, bob, eve]) == {(ann, eve)}
+
+
+def test_blocks_are_limited_and_end_with_an_erasure(directory: Directory) -> None:
+    ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))
+    directory.block(ann, bob, at=THEN, most=1)
+    directory.block(eve, ann, at=THEN, most=1)
+    with pytest.raises(QuotaFull) as full:
+        directory.block(ann, eve, at=THEN, most=1)
+    assert full.value.kind is QuotaKind.BLOCKS
+    assert directory.erase(token_of(ann), THEN)
+    assert directory.blocks_among([ann, bob, eve]) == frozenset()
+    with pytest.raises(PlayerErased):
+        directory.block(bob, ann, at=THEN, most=1)

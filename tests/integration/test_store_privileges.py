@@ -25,7 +25,7 @@ TABLES = (
     "games",
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
-    *("notes", "shuffled_decks", "blind_choices", "trail", "ratings", "ratings_reached"),
+    *("notes", "blocks", "shuffled_decks", "blind_choices", "trail", "ratings", "ratings_reached"),
     *LOG_TABLES,
     *("availability", "write_probes", "applied_migrations", "applied_files"),
 )
@@ -166,6 +166,7 @@ WITH_A_STOLEN_CONNECTION = {
         *("claim_outbox", "purge_answers", "purge_refusals", "purge_players"),
     ),
     "writes or deletes a player's note": ("keep_note", "delete_note"),
+    "starts or ends a player's block of another": ("keep_block", "delete_block"),
 }
 """What a thief of the service's connection could do with each function (threat-model.md)."""
 

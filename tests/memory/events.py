@@ -263,7 +263,9 @@ class MemoryStore:
                     for (caller, _), (answer, _) in self._answers.items()
                     if caller == quota.player and not answer.sealed.startswith(b"log:")
                 )
-            case QuotaKind.RULESETS | QuotaKind.TOKENS | QuotaKind.READINGS | QuotaKind.NOTES:
+            case QuotaKind.RULESETS | QuotaKind.TOKENS | QuotaKind.READINGS:
+                raise ValueError("these are not stored in streams")
+            case QuotaKind.NOTES | QuotaKind.BLOCKS:
                 raise ValueError("these are not stored in streams")
 
     def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:
