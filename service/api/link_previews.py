@@ -34,6 +34,8 @@ class Preview:
 
     title: str = ""
     sentence: str = ""
+    players: tuple[str, ...] = ()
+    """The id of each seat's player, `-` without one; the faces of a page are made from it."""
     status: HTTPStatus = HTTPStatus.OK
 
     @property
@@ -86,7 +88,8 @@ def _game(identity: UUID) -> Preview:
         sentence = f"A hand with {seats} is being played; the record is public."
     elif seq is None:
         sentence = f"{sentence} The replay shows every event, with the rule behind it."
-    return Preview(title=title, sentence=sentence)
+    players = tuple("-" if player is None else str(player) for player in entry.players)
+    return Preview(title=title, sentence=sentence, players=players)
 
 
 def _event() -> int | None:

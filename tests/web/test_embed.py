@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
-from tests.client import register
+from tests.client import open_table, register
 from tests.running import Running
 from tests.web.browsing import Visits, faults_of
 
@@ -86,9 +86,29 @@ def test_a_public_hand_is_replayed_in_a_frame_of_another_site(
         visits.expect("CORS policy|Failed to load|no answer|Failed to fetch")
         for path in (f"/v1/games/{game}/moves", "/v1/players", "/v1/tables"):
             assert frame.evaluate(FORBIDDEN, visits.address + path) == "refused"
-        for path in ("/v1/players/me", "/v1/games", f"/v1/games/{game}/events"):
+        for path in ("/v1/players/me", "/v1/games", f"/v1/games/{game}/openings"):
             reads = "(path) => fetch(path).then((answer) => answer.status, () => 'refused')"
             assert frame.evaluate(reads, visits.address + path) == "refused"
+
+
+def test_a_frame_follows_a_hand_until_its_end(visits: Visits, service: Running) -> None:
+    """It shows the newest event, and after the seal what everybody held."""
+    ada, bob = register(service.port, "Ada"), register(service.port, "Bob")
+    game = open_table([ada, bob], ruleset="leeds")
+    page = visits.visitor().new_page()
+    with other_site(f'<iframe src="{visits.address}/embed/{game}" width="640"></iframe>') as other:
+        frame = framed(page, other)
+        expect(frame.locator("#source")).to_contain_text("still being played")
+        for player in (ada, bob):
+            player.post(f"/v1/games/{game}/moves", {"type": "ready"})
+        events = len(ada.get(f"/v1/games/{game}/events")["items"])
+        expect(frame.locator("#position")).to_have_text(f"{events - 1} / {events - 1}")
+        assert frame.locator("#felt .shown [data-card]").count() == 0
+        frame.get_by_role("button", name="One event back").click()
+        ada.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+        expect(frame.locator("#still")).to_be_empty()
+        expect(frame.locator("#position")).to_contain_text(f"{events - 2} / ")
+        assert frame.locator("#felt .shown [data-card]").count() > 3
 
 
 def test_a_private_hand_is_not_shown_in_a_frame(visits: Visits, service: Running) -> None:

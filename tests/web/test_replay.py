@@ -160,6 +160,20 @@ def test_an_event_is_shown_with_its_rule(visits: Visits, service: Running) -> No
     assert not rule.startswith("1-")  # the statement that decided, not one of all rulesets
 
 
+def test_the_whole_statement_of_the_rules_can_be_read_on_a_phone(visits: Visits) -> None:
+    page = opened(visits, LEEDS.game, "?version=60", size="phone")
+    statement = page.locator("#now .by")
+    hidden = "one => one.scrollHeight - one.clientHeight"
+    more = page.get_by_role("button", name="more", exact=True)
+    expect(more).to_be_visible()
+    assert statement.evaluate(hidden) > 10
+    more.click()
+    assert statement.evaluate(hidden) <= 0
+    expect(page.get_by_role("button", name="less", exact=True)).to_be_focused()
+    page.keyboard.press("Enter")
+    assert statement.evaluate(hidden) > 10
+
+
 def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -> None:
     page = opened(visits, LEEDS.game, "?version=60")
     page.locator(".pile .card").last.click()

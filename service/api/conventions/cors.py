@@ -24,9 +24,16 @@ PREFLIGHT_SECONDS = 600
 """How long a browser may cache the answer to a preflight request."""
 
 
-EMBEDDED = frozenset({"pages.embed", "assets.asset", "games.game", "replay.frames"})
+EMBEDDED = frozenset(
+    {
+        *("pages.embed", "assets.asset"),
+        *("games.game", "replay.frames", "stream.follow", "events.list_events"),
+    }
+)
 """
-What a page in a frame of another site needs: itself, files, and two reads of a public hand.
+What a page in a frame of another site needs: itself, files, and reads of a public hand.
+
+It follows the hand by the stream, and polls the events if a proxy holds streams back.
 
 Its sandbox has the origin `null`, so every page of every site may read them.
 """

@@ -21,6 +21,16 @@ def test_an_embedded_page_has_a_policy_of_its_own(world: World, ada: Person) -> 
     assert "data-game" in answer.text and "Set-Cookie" not in answer.headers
 
 
+def test_the_pages_of_a_hand_name_its_players_by_id_alone(world: World, ada: Person) -> None:
+    """The faces are made from the ids, so they are those of the table; a bot has none."""
+    game = ada.game()
+    shown = f'data-players="{ada.get("/v1/players/me").json["id"]} -"'
+    for page in ("/embed", "/replay"):
+        assert shown in world.get(game.replace("/v1/games", page)).text
+    private = ada.game(visibility="private").replace("/v1/games", "/replay")
+    assert "data-players" not in world.get(private).text
+
+
 def test_a_private_or_unknown_game_is_not_embedded(world: World, ada: Person) -> None:
     private = ada.game(visibility="private").replace("/v1/games", "/embed")
     unknown = "/embed/00000000-0000-4000-8000-000000000000"
@@ -34,7 +44,8 @@ def test_a_private_or_unknown_game_is_not_embedded(world: World, ada: Person) ->
 def test_every_origin_may_read_what_an_embedded_page_needs(world: World, ada: Person) -> None:
     game = ada.game()
     headers = {"Origin": "null"}
-    paths = (game, f"{game}/replay?as=public", game.replace("/v1/games", "/embed"))
+    reads = (game, f"{game}/replay?as=public", f"{game}/events", f"{game}/stream?after=1")
+    paths = (*reads, game.replace("/v1/games", "/embed"))
     for path in (*paths, loaded_assets().address("app/embed.js"), "/v1/games/nothing"):
         answer = world.get(path, headers=headers)
         expected = None if path.endswith("nothing") else "*"
@@ -65,7 +76,7 @@ def test_no_other_call_is_open_and_no_preflight_is_answered(world: World, ada: P
     asked = {"Origin": "null", "Access-Control-Request-Method": "POST"}
     for path in (game, f"{game}/replay", f"{game}/moves", "/v1/players"):
         assert ORIGIN not in world.client.options(path, headers=asked).headers, path
-    for path in (f"{game}/events", f"{game}/openings", "/v1/tables", "/v1/games", "/"):
+    for path in (f"{game}/openings", f"{game}/evidence", "/v1/tables", "/v1/games", "/"):
         assert ORIGIN not in world.get(path, headers={"Origin": "null"}).headers, path
     refused = world.client.post(f"{game}/moves", json={}, headers={"Origin": "null"})
     assert ORIGIN not in refused.headers

@@ -13,6 +13,9 @@ function hash(text) {
   return found;
 }
 
+/** @param {HTMLElement} root of a page about a hand @returns {(string | null)[]} the id of each seat's player; none if the page names no players */
+export const playersOf = ({ dataset }) => dataset.players?.split(" ").map((id) => (id === "-" ? null : id)) ?? [];
+
 /**
  * Return the picture of a seat's player, which is decoration beside the name.
  *

@@ -6,6 +6,7 @@
  */
 
 import { Problem, call, headers, idle, problemOf } from "./api.js";
+import { isSandboxed } from "./storage.js";
 
 /** Milliseconds without data after which a connection counts as lost; the server sends a comment every 15 s. */
 const SILENCE = 40_000;
@@ -29,7 +30,8 @@ class Mute extends Error {}
 /**
  * Yield the events of a game as they happen, from seq `after` until the seal.
  *
- * A lost connection is opened again from the next event (`Last-Event-ID`).
+ * A lost connection is opened again from the next event: `Last-Event-ID`, or `after` in a frame of another site, from
+ * which a browser sends no further headers without a preflight request.
  *
  * @param {string} game
  * @param {number} after
@@ -113,8 +115,8 @@ async function* connection(game, after, signal, onopen) {
   try {
     /** @type {Record<string, string>} */
     const more = { Accept: "text/event-stream" };
-    if (after > 0) more["Last-Event-ID"] = String(after - 1);
-    const answer = await fetch(`/v1/games/${game}/stream`, {
+    if (after > 0 && !isSandboxed) more["Last-Event-ID"] = String(after - 1);
+    const answer = await fetch(`/v1/games/${game}/stream${isSandboxed ? `?after=${after}` : ""}`, {
       headers: headers(more),
       signal: own.signal,
       credentials: "omit",

@@ -6,6 +6,7 @@
  */
 
 import { Problem, get } from "./api.js";
+import { playersOf } from "./avatars.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass } from "./board.js";
 import { caption, marked, recentActions, resultText, seatName } from "./captions.js";
 import { sorted, spelled } from "./cards.js";
@@ -33,6 +34,7 @@ const QUIET = 250; // milliseconds without a step before the address changes and
 
 const root = find("#replay");
 const id = root.dataset.game ?? "";
+const players = playersOf(root);
 
 /** The state of the page. */
 const page = {
@@ -44,6 +46,7 @@ const page = {
   /** @type {string | null} */ card: null,
   /** @type {Api["Custody"] | null} */ custody: null,
   /** Whether the decision is shown. */ why: false,
+  /** Whether statements of the rules are shown with all their lines. */ whole: false,
   /** Whether the knowledge of a seat is shown beside its decision. */ knows: false,
   /** @type {import("./timeline.js").Figures | null} */ figures: null,
 };
@@ -205,10 +208,10 @@ async function following() {
   const { signal } = leaving;
   for await (const event of live(id, last(), { signal })) {
     if (event.seq < last()) continue;
-    const newest = page.version === last();
+    const isNewest = (queue.isBehind() ? aim : page.version) === last();
     await load(last() + 1);
     rows();
-    if (newest) go(last(), true);
+    if (isNewest) go(last(), true);
     else show();
   }
   if (signal.aborted) return;
@@ -462,7 +465,7 @@ function board(view, events = null) {
   const size = sizeClass(others);
   const since = page.version - 3 * view.seats.length;
   const recent = events ?? page.frames.slice(Math.max(0, since), page.version).map((one) => one.event);
-  const scene = { view, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (page.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
+  const scene = { view, players, open: true, order: /** @type {Settings | undefined} */ (/** @type {any} */ (page.ruleset?.settings))?.order.low_to_high, did: (/** @type {number} */ seat) => recentActions(recent, seat) };
   const small = size === "crowd" || low.matches || (!wide.matches && others > (spacious.matches ? 5 : 3));
   const side = (/** @type {"left" | "top" | "right"} */ key) => h("ul", { class: `side ${key}` }, found[key].map((seat) => plaque(seat, scene, small)));
   root.dataset.others = String(others);
@@ -471,7 +474,7 @@ function board(view, events = null) {
   replace(find("#own"), h("ul", { class: "side" }, [plaque(view.seats[base], scene, low.matches || size === "crowd")]));
   const done = ["ended", "aborted"].includes(view.status);
   const end = done && !events ? [...page.frames].reverse().find((one) => one.event.type === "game_aborted")?.event : null;
-  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "") : middle(view, scene));
+  replace(find("#middle"), done ? outcome(view, view.result ? resultText(view.result, voice()) : end ? caption(end, voice()) : "", undefined, players) : middle(view, scene));
   mark(events ? events[events.length - 1] : frameAt(page.version).event);
 }
 
@@ -494,12 +497,29 @@ function now() {
   replace(
     find("#now"),
     h("p", { class: "what" }, [h("strong", null, marked(caption(event, voice()), page.game.seats.map(seatName))), h("span", { class: "quiet" }, [time])]),
-    h("div", { class: "by" }, statements(list.rulesOf(event.seq).slice(0, 1), panelContext())),
+    h("div", { class: "by" }, [...statements(list.rulesOf(event.seq).slice(0, 1), panelContext()), rest()]),
     h("div", { class: "about" }, [
       h("button", { id: "share", "data-key": "share", title: t("share"), onclick: share }, [svg("svg", { viewBox: "0 0 24 24", class: "icon", "aria-hidden": "true" }, [svg("path", { d: SHARE })]), h("span", null, [t("share")])]),
       h("button", { type: "button", id: "ask", "data-key": "ask", "aria-expanded": String(page.why), "aria-controls": "why", onclick: () => toggle(!page.why) }, [t("replay.why")]),
     ]),
   );
+  clip();
+}
+
+/** The button that shows the whole statement of the rules, or two lines of it again. */
+const rest = () =>
+  h("button", { class: "plain", id: "rest", "data-key": "rest", "aria-expanded": String(page.whole), onclick: () => {
+    page.whole = !page.whole;
+    now();
+  } }, [t(page.whole ? "replay.rule.less" : "replay.rule.more")]);
+
+/** Offer the rest of a statement that has more than two lines. */
+function clip() {
+  const by = document.querySelector("#now .by");
+  if (!by) return;
+  by.classList.remove("whole");
+  find("#rest").hidden = by.scrollHeight <= by.clientHeight + 2;
+  by.classList.toggle("whole", page.whole);
 }
 
 function panels() {
@@ -560,6 +580,7 @@ function report(problem) {
 document.addEventListener("keydown", tape.keys);
 document.addEventListener("keydown", close);
 for (const query of [wide, spacious, low]) query.addEventListener("change", () => page.frames.length && show());
+addEventListener("resize", () => document.getElementById("rest") && clip());
 addEventListener("pagehide", () => leaving.abort());
 addEventListener("pageshow", (event) => event.persisted && location.reload());
 await start("replay", "state", "refusals");
