@@ -7,6 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
+from schemas.events import read_fields
 from schemas.strict_fields import (
     MAX_VERSION,
     Boolean,
@@ -393,6 +394,7 @@ _EVENTS: Mapping[str, type[DisputeEvent]] = {
     "dispute_closed": DisputeClosed,
 }
 _TYPES = {event: name for name, event in _EVENTS.items()}
+read_fields(_TYPES)
 
 
 def dispute_type_of(event: DisputeEvent) -> str:

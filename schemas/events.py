@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, get_args, get_type_hints
 
 from msgspec import Struct, ValidationError, convert, to_builtins
+from msgspec.json import Decoder
 
 from service.domain.cards import Rank
 from service.domain.events import (
@@ -84,6 +85,17 @@ def type_of(event: Event) -> str:
     return _TYPES[type(event)]
 
 
+def read_fields(kinds: Iterable[type]) -> None:
+    """
+    Have msgspec read the fields of classes that `convert` returns, when their module is loaded.
+
+    It would do so at the first conversion, and a second thread that converts meanwhile would use
+    the unfinished list of fields: the process ends with a segmentation fault (msgspec 0.22).
+    """
+    for kind in kinds:
+        Decoder(kind)
+
+
 _WITH, _ALONG = "with", "along"
 """The name of a field in the record, and in Python, where the first is a keyword."""
 
@@ -148,3 +160,5 @@ _OPENINGS: Final[Mapping[type[Event], tuple[str, ...]]] = {
     for kind in _TYPES
 }
 """The attributes of each class that hold openings, alone or in tuples."""
+
+read_fields(kind for kind in _TYPES if kind is not GameCreated)  # which is not converted

@@ -7,6 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, ValidationError, fields, validate
 
+from schemas.events import read_fields
 from schemas.strict_fields import (
     Boolean,
     BoundedList,
@@ -352,6 +353,7 @@ _EVENTS: Mapping[str, type[TableEvent]] = {
     "table_closed": TableClosed,
 }
 _TYPES = {event: name for name, event in _EVENTS.items()}
+read_fields(_TYPES)
 
 
 def table_type_of(event: TableEvent) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
@@ -19,6 +22,8 @@ from service.domain.events import (
 )
 from service.shx.event_shapes import EVENT_TYPES, EVENTS
 from service.shx.validators import Schema
+
+ROOT = Path(__file__).resolve().parents[3]
 
 SECRET = {"seed", "deck", "refusals"}
 """Fields of a seal that the log publishes and the game does not need."""
@@ -75,3 +80,35 @@ def properties(kind: str) -> dict[str, Schema]:
     shape = EVENTS[kind]
     found: dict[str, Any] = shape.data(max(shape.versions)).schema["properties"]
     return found
+
+
+FIRST_READS = """
+import contextlib, sys
+from schemas import disputes, events, tables
+
+reads = []
+
+def watch(frame, what, _):
+    if what == "call" and frame.f_code.co_name == "get_class_annotations":
+        reads.append(frame)
+
+sys.setprofile(watch)
+for kinds, read in (
+    (events._CLASSES, lambda name: events.event_of(name, {"with": None}, None)),
+    (tables._EVENTS, lambda name: tables.table_event_of(name, {})),
+    (disputes._EVENTS, lambda name: disputes.dispute_event_of(name, {})),
+):
+    for name in kinds:
+        with contextlib.suppress(Exception):
+            read(name)
+sys.setprofile(None)
+print(len(reads))
+"""
+
+
+def test_the_fields_of_events_are_read_before_two_threads_can_need_them() -> None:
+    """msgspec lets a second thread use the unfinished list of fields, which ends the process."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_READS], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert int(done.stdout) == 0
