@@ -2,7 +2,7 @@
 Signs of life: a server kills those of its processes that hang, so that they are replaced.
 
 Processes that a web server forked inherit its pipe. The programs of `shithead up` are forks of
-another process, so they open a named pipe.
+another process, so they open a named pipe. systemd has a socket of its own.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import struct
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -100,6 +102,9 @@ class Heartbeat:
             self.round()
 
 
+_ALIVE: Final = b"READY=1\nWATCHDOG=1"
+"""The message to systemd, which counts silence only from the first one on."""
+
 LIFE_PIPE: Final = "LIFE_PIPE"
 """The environment variable with the path of the named pipe, and the seconds between two signs."""
 
@@ -119,17 +124,26 @@ class NamedPipe:
 
 
 def show_life_of_program() -> None:
-    """Show signs of life to `shithead up` from now on; without effect for another supervisor."""
+    """Show signs of life to `shithead up` or systemd; without effect for another supervisor."""
     path, _, interval = os.environ.get(LIFE_PIPE, "").rpartition(" ")
-    if not path:
-        return
-    handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+    if path:
+        handle = os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        _repeat(lambda: os.write(handle, _BEAT.pack(os.getpid())), seconds=float(interval))
+    address, limit = os.environ.get("NOTIFY_SOCKET"), os.environ.get("WATCHDOG_USEC")
+    if address and limit:  # sd_notify(3); a name that begins with @ is an abstract one
+        target = address.replace("@", "\0", 1) if address.startswith("@") else address
+        systemd = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+        _repeat(lambda: systemd.sendto(_ALIVE, target), seconds=int(limit) / 1e6 / ROUNDS)
+
+
+def _repeat(act: Callable[[], object], *, seconds: float) -> None:
+    """Call `act` again and again, in a thread."""
 
     def beat() -> None:
         while True:
             with contextlib.suppress(OSError):  # the supervisor hangs, or has ended
-                os.write(handle, _BEAT.pack(os.getpid()))
-            time.sleep(float(interval))
+                act()
+            time.sleep(seconds)
 
     threading.Thread(target=beat, name="heartbeat", daemon=True).start()
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from service.runtime.heartbeat import ROUNDS, Heartbeat
+from service.runtime.heartbeat import ROUNDS, Heartbeat, show_life_of_program
 from service.runtime.telemetry import RESTARTS
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs pidfds")
@@ -69,3 +71,18 @@ def test_a_process_that_ended_before_its_sign_was_read_is_not_watched(
     process.wait()
     heartbeat.round()
     assert heartbeat._processes == {}
+
+
+@pytest.mark.parametrize("is_abstract", [False, True])
+def test_a_program_shows_its_life_to_systemd(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_abstract: bool
+) -> None:
+    """systemd kills a unit with a watchdog that is silent for WATCHDOG_USEC."""
+    name = f"{'@' if is_abstract else ''}{tmp_path}/notify"
+    monkeypatch.setenv("NOTIFY_SOCKET", name)
+    monkeypatch.setenv("WATCHDOG_USEC", "30000000")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.settimeout(10)
+        systemd.bind(name.replace("@", "\0"))
+        show_life_of_program()
+        assert systemd.recv(100).split() == [b"READY=1", b"WATCHDOG=1"]
