@@ -60,6 +60,7 @@ class Process:
     environment: Mapping[str, str]
     log: Path
     child: subprocess.Popen[bytes] | None = field(default=None)
+    ended: list[str] = field(default_factory=list)  # how it ended, each time by itself
 
     @property
     def name(self) -> str:
@@ -77,8 +78,16 @@ class Process:
             command_of(self.kind), log=self.log, environment=self.environment
         )
 
+    def look(self) -> None:
+        """Note that the process has ended by itself, with the end of its log, if it has."""
+        if self.child is not None and (status := self.child.poll()) is not None:
+            tail = self.log.read_text(errors="replace")[-500:]
+            self.ended.append(f"{self.name} ended by itself with status {status}: {tail}")
+            self.child = None
+
     def kill(self) -> None:
         """End the process with SIGKILL, and everything on its machine."""
+        self.look()
         self.machine.crash()
         if self.child is not None:
             self.child.wait()
@@ -116,11 +125,9 @@ class Fleet:
         environment = dict(self._environment) | settings
         environment["SHITHEAD_LOG_CHECKPOINT"] = str(self._folder / f"{machine.name}.checkpoint")
         if clock:
-            environment |= {
-                "LD_PRELOAD": str(FAKETIME),
-                "FAKETIME": f"{clock:+.1f}s",
-                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
-            }
+            # The monotonic clock is moved as well: with FAKETIME_DONT_FAKE_MONOTONIC libfaketime
+            # makes `time.sleep` fail with EINVAL.
+            environment |= {"LD_PRELOAD": str(FAKETIME), "FAKETIME": f"{clock:+.1f}s"}
         process = Process(
             kind=kind,
             machine=machine,
@@ -141,7 +148,15 @@ class Fleet:
 
     def of(self, *kinds: str) -> list[Process]:
         """Return the running processes of these kinds."""
+        for each in self.processes:
+            each.look()
         return [one for one in self.processes if one.kind in kinds and one.child is not None]
+
+    def ended(self) -> list[str]:
+        """Return how processes ended that were not killed."""
+        for each in self.processes:
+            each.look()
+        return [how for one in self.processes for how in one.ended]
 
     def addresses(self, *kinds: str) -> tuple[Address, ...]:
         """Return the HTTP addresses of the running processes of these kinds."""

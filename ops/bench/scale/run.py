@@ -102,12 +102,17 @@ class ScaleRun:
         self.record("every hand has ended")
 
     def check(self, owner_url: str, fleet: Fleet, load: Load) -> None:
-        """Compare all acknowledged moves with the database and the public log."""
+        """
+        Compare all acknowledged moves with the database and the public log.
+
+        A process that ended by itself, and a job that failed, are findings.
+        """
         host, port = fleet.addresses("API")[0]
         self.report.readers = load.readers
         self.report.checked = check_all(
             owner_url, f"http://{host}:{port}", self.report.notes, load.readers
         )
+        self.report.checked.wrong += fleet.ended()
 
     def measure_moves_after(self, moment: float) -> None:
         """Wait until a move sent from now on is acknowledged; report the time since `moment`."""

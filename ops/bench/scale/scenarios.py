@@ -281,7 +281,7 @@ def restore(size: Size, logs: Path | None = None) -> Report:
 def _check_restored(run: ScaleRun, copy: Postgres, fleet: Fleet, point_at: float) -> None:
     """Run `shithead check`, and compare the moves acknowledged before the point with the copy."""
     checked, notes = run.report.checked, run.report.notes
-    checked.wrong += notes.wrong
+    checked.wrong += [*notes.wrong, *fleet.ended()]
     status, text = run.command("check", "--database-url", copy.url, "--deep", *fleet.paths)
     run.report.measured.append(("exit status of `shithead check --deep`", str(status)))
     run.report.measured.append(("its last line", f"`{text.strip().splitlines()[-1]}`"))

@@ -39,6 +39,7 @@ from service.domain.legal import default_opener, idle_end, legal_moves, may_act
 from service.runtime import tracing
 from service.runtime.telemetry import TURNS
 from service.runtime.tracing import Attribute, SpanName
+from service.shx.canonical import parse_time
 from service.store.events import StreamConflict
 from service.store.games import GameRepository
 
@@ -140,7 +141,9 @@ class Turns:
             after = self.moves.server_move(entry, self._chosen(entry, follow_up), rest=rest)
             _count(WakeKind.BOT.value)
             return after
-        if wake is None or wake.at > self.world.now():
+        # The last event has happened, also if its time is ahead of this machine's clock.
+        now = max(self.world.now(), parse_time(entry.record.at))
+        if wake is None or wake.at > now:
             self._postpone(entry, wake)
             return self._closed_if_idle(entry)
         done = self._due(entry, wake, rest)

@@ -1,4 +1,4 @@
-"""A server clock set back between two hands does not change their order in the log."""
+"""A server clock that is behind the log: set back, or that of another machine."""
 
 from __future__ import annotations
 
@@ -29,3 +29,16 @@ def test_the_next_hand_begins_no_earlier_than_the_last_one_ended(
     for report in verify_all(bundles, OutsideEvidence()):
         found = {finding.check: finding.result for finding in report.findings}
         assert found[Check.SEQUENCE] is Result.PASS
+
+
+def test_a_bot_moves_at_once_on_a_machine_whose_clock_is_behind_the_event_before(
+    deployment: MemoryDeployment,
+) -> None:
+    """An event that is stored has happened, so a bot does not wait until its time has come."""
+    services = deployment.process()
+    host = person(services)
+    game = open_game(services, host, ("me", {"bot": "lowest"}))
+    before = len(lines_of(services, game))
+    deployment.world.wait(-2.5)
+    services.turns.play_due_moves(game, before)
+    assert len(lines_of(services, game)) > before
