@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 from uuid import UUID
 
-from ops.bench.faults.calls import ChangeRequest, Notes
+from ops.bench.faults.calls import ChangeRequest, Notes, new_key
 from ops.bench.faults.checks import Checked, Logs, check_all, holds, stored
 from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
@@ -48,7 +48,8 @@ class Drilled:
     acknowledged: int = 0  # moves before the data folder was destroyed
     running: int = 0  # games that ran at that time
     lost: int = 0  # acknowledged moves that are missing afterwards
-    aborted: int = 0  # games that were ended for that
+    aborted: int = 0  # games that a receipt of a player ended for that
+    by_operator: int = 0  # games that went on until the operator handed in receipts
     seconds: float = 0.0  # from the loss to the first answer of `readyz`
     checked: Checked = field(default_factory=Checked)
 
@@ -59,7 +60,8 @@ class Drilled:
         after = f"ready again {self.seconds:.1f} s after the loss; {self.lost} moves missing"
         lines = [
             f"archive {kind}: {self.acknowledged} acknowledged moves, {self.running} running games",
-            f"{after}, {self.aborted} games aborted for them",
+            f"{after}, {self.aborted} games aborted by receipts of players",
+            f"{self.by_operator} more by the operator, after their players had moved on",
             *(f"  {count} {name}" for name, count in sorted(self.checked.counts.items())),
             *(f"WRONG: {one}" for one in self.checked.wrong),
         ]
@@ -80,6 +82,7 @@ class Drill:
         self._load = Load(
             self._notes, lambda: (("127.0.0.1", self._port),), tables=tables, seed=11, readers=0
         )
+        self._calls = self._load.calls(2)
         self.done = Drilled(lossless=lossless)
 
     @property
@@ -172,12 +175,13 @@ class Drill:
         _say(answer.stdout.strip())
 
     def _declared(self) -> None:
-        """Show the service the receipts of missing moves; check that each is explained."""
+        """Hand in the receipts of missing moves, as clients do; check that each is explained."""
         logs = stored(self._owner, Checked())
         with self._notes.lock:
             answered = [r for r in self._notes.requests if r.status == 201]
         lost = [request for request in answered if not holds(logs, request)]
         self.done.lost = len(lost)
+        self.done.aborted = sum(map(self._hand_in, lost))
         folder = self._folder / "receipts"
         folder.mkdir()
         for number, request in enumerate(lost):
@@ -185,10 +189,19 @@ class Drill:
             (folder / f"{number}.note").write_text(note)
         answer = self._command("admin", "--data", str(self._data), "--yes", "lost", str(folder))
         assert answer.returncode == 0, answer.stderr
-        self.done.aborted = answer.stdout.count("done: lost")
+        self.done.by_operator = answer.stdout.count("done: lost")
         self._check_explained(lost, stored(self._owner, Checked()))
         with self._notes.lock:
             self._notes.requests[:] = [r for r in self._notes.requests if r not in lost]
+
+    def _hand_in(self, request: ChangeRequest) -> bool:
+        """Hand in the receipt of a missing move as a player; return whether that ended the game."""
+        receipt, token = json.loads(request.body)["receipt"], self._notes.games[request.game]
+        path, body = f"/v1/games/{request.game}/receipts", {"receipt": receipt}
+        status, answer = self._calls.until_answered("POST", path, body, token, key=new_key())
+        if status not in (201, 409):
+            self._notes.wrong.append(f"the receipt of a missing move: {status} {answer!r}")
+        return status == 201
 
     def _check_explained(self, lost: list[ChangeRequest], logs: Logs) -> None:
         """Check that a receipt of a missing move still fails, beside the declaration."""

@@ -98,7 +98,7 @@ class DisputeWordsSchema(Closed):
 
 
 class ReceiptRequestSchema(Closed):
-    """A receipt of the disputed game, as the answer to a move or the game's receipt has it."""
+    """A receipt of the game, as the answer to a move or the game's receipt has it."""
 
     receipt = Text(
         shortest=1,

@@ -24,6 +24,7 @@ from service.application.games.entropy import EntropyCalls
 from service.application.games.event_notes import EventNotes
 from service.application.games.evidence import Evidence, Verifying
 from service.application.games.hands import Hands
+from service.application.games.lost_moves import LostMoves
 from service.application.games.moves import Moves
 from service.application.games.queries import Games, Lists
 from service.application.games.refused_moves import Refusals
@@ -151,7 +152,7 @@ class Services:
             names=names,
             access_log=access_log,
         )
-        self.log, self._log_store = PublicLog(log_store), log_store
+        self.log = PublicLog(log_store)
         self.idle = IdleGames(
             directory=directory, now=self.world.now, after=idle_after, clock_doubt=clock_doubt
         )
@@ -253,6 +254,12 @@ class Services:
         )
         self.key_changes = KeyChanges(store, directory, access_log)
         self.entropy = EntropyCalls(self.moves)
+        self.lost_moves = LostMoves(
+            game_cache=self.game_cache,
+            moves=self.moves,
+            server_keys=lambda: verifiers_of(keyring.present, origin),
+            restores=self.log.restores,
+        )
         self.evidence = Evidence(
             game_cache=self.game_cache,
             games=self.games,
@@ -364,8 +371,7 @@ class Services:
     def restores(self) -> list[str]:
         """Return the declarations of restores in the public log, signed with the present key."""
         signer = NoteSigner(name=self.origin, key=self.keyring.present.signing_key)
-        leaves = self._log_store.restores()
-        return [sign_note(leaf.data.decode(), [signer]).decode() for leaf in leaves]
+        return [sign_note(one.body, [signer]).decode() for one in self.log.restores()]
 
     @property
     def verifier(self) -> NoteVerifier:

@@ -161,6 +161,9 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
         yield _json("valid", _path(scene, rule, game=scene.long), note)
     if method == "PUT" and rule == "/v1/players/me/blocks/<uuid:player_id>":
         yield Input(name="valid", path=_path(scene, rule), caller="Bob")
+    if method == "POST" and rule == f"/v1/games/{GAME}/receipts":
+        note = {"receipt": scene.receipt}
+        yield _json(LONG, _path(scene, rule, game=scene.long), note)
     if method == "POST" and rule == "/v1/players/me/tokens":
         yield _json("valid", rule, {"name": "é" * 40, "scopes": ["read"]})
     if method == "PATCH" and rule == "/v1/players/me":

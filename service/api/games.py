@@ -8,6 +8,7 @@ from uuid import UUID
 
 from flask import Response
 
+from schemas.disputes import ReceiptRequestSchema
 from schemas.games import EntropyRequestSchema, GamePageSchema, GameQuery, GamesQuery, MovedSchema
 from schemas.moves import MoveSchema
 from schemas.players import NothingSchema
@@ -176,6 +177,36 @@ def entropy(call: Call, game_id: UUID) -> Response:
             commit=call.body.get("commit"),
             value=call.body.get("value"),
             request=call.repeat,
+        )
+    )
+
+
+@operation(
+    games,
+    "POST",
+    f"{GAME}/receipts",
+    body=ReceiptRequestSchema,
+    answer=MovedSchema,
+    status=201,
+    token=Token.NEEDED,
+    scope=Scope.PLAY,
+    repeats=Repeats.ANSWERED,
+    refuses=(*MOVE_REFUSALS, "not-lost"),
+    headers=(InviteHeaders,),
+    tagged=True,
+    admits=_check_seat,
+)
+def lost_move(call: Call, game_id: UUID) -> Response:
+    """
+    Hand in the receipt of a move that was lost in a declared restore: the game is aborted.
+
+    The declarations are in `restores` of `/v1/keys`. The receipt must be signed with a key of this
+    server and belong to this game, else 422 `invalid-body` at `/receipt`. It ends nothing if the
+    game has its move, or once the caller's seat has moved after the restore.
+    """
+    return change_response(
+        services().lost_moves.hand_in(
+            call.caller, game_id, call.body["receipt"], request=call.repeat
         )
     )
 

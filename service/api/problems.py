@@ -130,6 +130,12 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "`detail` names the limit and what has to end first: a table, hand or dispute of the "
         "caller. Waiting alone does not help. The limits are in `x-limits` of the API document.",
     ),
+    "not-lost": _type(
+        HTTPStatus.CONFLICT,
+        "No restore lost this move",
+        "The game has the move of this receipt, or no declared restore explains that it lacks it, "
+        "or the caller has moved in this game since that restore.",
+    ),
     "unknown-version": _type(
         HTTPStatus.CONFLICT,
         "There was never such a version",

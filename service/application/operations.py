@@ -14,6 +14,7 @@ from service.application.disputes.disputes import Disputes
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache
 from service.application.games.evidence import Evidence
+from service.application.games.lost_moves import LostMoves
 from service.application.games.moves import Moves
 from service.application.players import Players
 from service.application.ports import World
@@ -22,7 +23,6 @@ from service.application.tables.tables import Tables
 from service.keys import Keyring, KeyringError
 from service.shx.bundle import NotABundle, read_bundle
 from service.shx.canonical import sha256
-from service.shx.chain import head
 from service.shx.receipts import check_receipt, claimed_receipt
 from service.store.archive import Bundles
 from service.store.directory import Directory
@@ -180,7 +180,7 @@ class Operating:
     disputes: Disputes
     moves: Moves
     keyring: Keyring
-    restores: Callable[[], Sequence[object]]  # declared ones
+    lost_moves: LostMoves
     world: World
 
     def recorded(self, act: str, target: UUID | None, work: Callable[[], _Done]) -> _Done:
@@ -263,20 +263,17 @@ class Operating:
         """
         Abort a running game that lost moves in a restore, as a receipt of this server proves.
 
-        Returns the game. Raises Refusal: `not-found` without the game or a declared restore,
-        `not-lost` if the game has the move, `game-over`, or as `abort`; RecordError if no key of
-        this server signed the note as a receipt.
+        Returns the game. Raises Refusal: `not-found`, `not-lost` if the game has the move or no
+        declared restore explains that it lacks it, `game-over`, or as `abort`; RecordError if no
+        key of this server signed the note as a receipt.
         """
         origin = claimed_receipt(note).origin
         receipt = check_receipt(note, verifiers_of(self.keyring, origin))
 
         def work() -> None:
-            entry = self.game_cache.fresh(receipt.game)
-            if entry is None or not self.restores():
-                raise not_found("game" if entry is None else "declaration of a restore")
-            lines = self.game_cache.lines(receipt.game)
-            if receipt.seq < len(lines) and head(lines[receipt.seq]) == receipt.head:
-                raise Refusal("not-lost", f"game {receipt.game} has the move of this receipt")
+            if self.game_cache.fresh(receipt.game) is None:
+                raise not_found("game")
+            self.lost_moves.check(receipt)
             self.moves.abort(receipt.game)
 
         self.recorded("lost", receipt.game, work)

@@ -1,15 +1,19 @@
-"""Signing keys of the server: receipts, published keys and retirements."""
+"""Signing keys of the server: receipts issued and handed in, published keys, retirements."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from collections.abc import Sequence
 from datetime import datetime
+from uuid import UUID
 
+from service.application.errors import invalid
 from service.application.games.record import GameRecord
 from service.keys import Keyring, Keys
+from service.shx.canonical import RecordError
 from service.shx.keys import retire
-from service.shx.receipts import issue_receipt
-from service.shx.tlog.notes import NoteSigner, NoteVerifier
+from service.shx.receipts import Receipt, check_receipt, issue_receipt
+from service.shx.tlog.notes import NoteSigner, NoteVerifier, from_text_field, only_signed_by
 
 
 class Receipts:
@@ -91,3 +95,21 @@ def verifiers_of(keyring: Keyring, origin: str) -> tuple[NoteVerifier, ...]:
 
 def _text(data: bytes) -> str:
     return b64encode(data).decode("ascii")
+
+
+def handed_in(text: str, game: UUID, keys: Sequence[NoteVerifier]) -> tuple[bytes, Receipt]:
+    """
+    Return a receipt of a game that a request has, with the signatures of this server alone.
+
+    Signatures by other keys are removed, because their text cannot be checked. Raises Refusal
+    `invalid-body` if none of the keys signed it as a receipt of this game.
+    """
+    try:
+        note = only_signed_by(from_text_field(f"{text.rstrip()}\n".encode()), keys)
+        receipt = check_receipt(note, keys)
+    except RecordError as error:
+        fault = "this server did not sign this receipt"
+        raise invalid("/receipt", f"{fault}: {error.detail}") from None
+    if receipt.game != game:
+        raise invalid("/receipt", f"this is a receipt of another game, {receipt.game}")
+    return note, receipt

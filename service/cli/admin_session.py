@@ -198,6 +198,6 @@ def _operating(services: Services, owner: Owner, operator: str, keys: Keyring) -
         disputes=services.disputes,
         moves=services.moves,
         keyring=keys,
-        restores=services.restores,
+        lost_moves=services.lost_moves,
         world=services.world,
     )

@@ -300,6 +300,9 @@ def _save_contradiction(hand: Hand) -> None:
         click.echo(f"saved: {hand.keep_contradiction()} has the events shown now")
     except (NotAnswered, Refused) as error:
         click.echo(printable(f"the events shown now could not be fetched: {error}"))
+        return
+    if hand.hand_in_lost():
+        click.echo("the server lost your move in a restore that it declared, and aborted the hand")
 
 
 def _chooser(rule: str | None, hand: Hand) -> Chooser:

@@ -251,6 +251,23 @@ class Hand:
         write_private(path, b"".join(line + b"\n" for line in lines))
         return path
 
+    def hand_in_lost(self) -> bool:
+        """
+        Hand in the newest receipt after Contradicted; return whether that ended the hand.
+
+        It does only if the server has declared a restore that lost the move. Raises
+        NotAnswered.
+        """
+        stored = self.seen.receipts()
+        if not stored:
+            return False
+        body = {"receipt": stored[-1].read_text(encoding="utf-8")}
+        try:
+            self.player.api.post(f"{self._path}/receipts", body)
+        except Refused:
+            return False
+        return True
+
     def _set_up_in_time(self, view: GameView) -> bool:
         """Return whether the set-up changed: entropy was sent, or was refused as too late."""
         try:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final, Protocol
 from uuid import UUID
 
+from service.shx.restores import Restore, restore_in
 from service.shx.tlog.notes import MAX_SIGNATURES
 from service.shx.tlog.tiles import Tile, TiledTree, write_entries
 from service.shx.tlog.tree import TlogProof
@@ -36,6 +37,11 @@ class PublicLog:
         if tile.level is None:
             return write_entries(self._store.entries(tile))
         return self._store.hashes(tile)
+
+    def restores(self) -> list[Restore]:
+        """Return the declared restores, oldest first; also those of leaves not yet published."""
+        leaves = self._store.restores()
+        return [restore_in(leaf.data, leaf.index) for leaf in leaves]
 
     def proof(self, game: UUID, *, version: int | None = None) -> bytes | None:
         """

@@ -99,6 +99,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/tables/{table_id}/games": {},
     "POST /v1/games/{game_id}/moves": {"type": "ready"},
     "POST /v1/games/{game_id}/entropy": {"value": "00" * 32},
+    "POST /v1/games/{game_id}/receipts": {"receipt": "no receipt"},
     "POST /v1/games/{game_id}/back": {},
     "PUT /v1/games/{game_id}/notes/{seq}": {"text": "Look.", "visibility": "dispute"},
     "POST /v1/games/{game_id}/what-if": {"at": 1, "as": "all", "moves": [], "then": None},

@@ -30,7 +30,8 @@ from service.keys import Keyring
 from service.runtime.config import Settings
 from service.shx.canonical import format_time
 from service.shx.moves import intent, sign_intent, sign_key_change
-from service.shx.receipts import vote_commitment
+from service.shx.receipts import issue_receipt, vote_commitment
+from service.shx.tlog.notes import NoteSigner
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.postgres_events import PostgresStore
@@ -459,8 +460,22 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     recorder.done("GET", "/v1/disputes?limit=1", by=ada)
 
 
+def _lost_move(recorder: Recorder, by: str) -> None:
+    """Hand in a receipt whose move the game has, and one of a move that a restore lost."""
+    table = recorder.done("POST", "/v1/tables", PLAIN, by=by, keep=False)
+    game, services = f"/v1/games/{table['game']}", recorder.services
+    kept = recorder.call("GET", f"{game}/receipt", by=by, keep=False).text
+    services.sequencer.declare(services.world.now())
+    recorder.refused("not-lost", "POST", f"{game}/receipts", {"receipt": kept}, by=by)
+    signer = NoteSigner(name=ORIGIN, key=services.keyring.present.signing_key)
+    seq = recorder.call("GET", game, by=by, keep=False).json["version"]
+    lost = issue_receipt(signer, game=UUID(table["game"]), seq=seq, head=bytes(32)).decode()
+    recorder.done("POST", f"{game}/receipts", {"receipt": lost}, by=by)
+
+
 def _further_problems(recorder: Recorder, people: dict[str, Any]) -> None:
     eve = people["Eve"]["token"]
+    _lost_move(recorder, eve)
     many = {"ruleset": "shithead", "seats": ["me", *[{"bot": "lowest"}] * 7]}
     recorder.refused("cannot-deal", "POST", "/v1/tables", many, by=eve)
     key = {"Idempotency_Key": "table-1"}

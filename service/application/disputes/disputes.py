@@ -23,6 +23,7 @@ from service.application.games.cache import GameCache
 from service.application.games.queries import Games, cursor_of
 from service.application.ports import World
 from service.application.quotas import work
+from service.application.signing import handed_in
 from service.domain.dispute import DisputeEvent, DisputeState, Party, Vote
 from service.domain.dispute_rules import (
     Candidate,
@@ -39,9 +40,9 @@ from service.domain.dispute_rules import (
     reveal_vote,
     side_of,
 )
-from service.shx.canonical import RecordError, format_time
-from service.shx.receipts import check_receipt, vote_commitment
-from service.shx.tlog.notes import NoteVerifier, from_text_field, only_signed_by
+from service.shx.canonical import format_time
+from service.shx.receipts import vote_commitment
+from service.shx.tlog.notes import NoteVerifier
 from service.store.directory import Directory
 from service.store.events import EventStore
 from service.store.summaries import ListName
@@ -167,7 +168,7 @@ class Disputes:
             dispute = record.dispute
             side = side_of(dispute, str(call.player.id))
             give_receipt(dispute, side, "")  # raises first if this side may not
-            note = self._signed_receipt(receipt, record)
+            note = handed_in(receipt, record.game, tuple(self.server_keys()))[0].decode()
             if any(one.note == note for one in dispute.receipts):
                 raise invalid("/receipt", "this receipt was handed in before")
             return give_receipt(dispute, side, note), {}
@@ -175,19 +176,6 @@ class Disputes:
         answer = self.commands.change(call, step)
         self.request_findings(call.dispute)
         return answer
-
-    def _signed_receipt(self, text: str, record: DisputeRecord) -> str:
-        """Return a receipt of the disputed game, with the signatures of this server alone."""
-        keys = tuple(self.server_keys())
-        try:
-            note = only_signed_by(from_text_field(f"{text.rstrip()}\n".encode()), keys)
-            receipt = check_receipt(note, keys)
-        except RecordError as error:
-            fault = "this server did not sign this receipt"
-            raise invalid("/receipt", f"{fault}: {error.detail}") from None
-        if receipt.game != record.game:
-            raise invalid("/receipt", f"this is a receipt of another game, {receipt.game}")
-        return note.decode()
 
     def answer(self, identity: UUID, text: str) -> None:
         """Add the operator's statement to a dispute against the server."""

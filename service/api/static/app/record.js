@@ -32,6 +32,24 @@ async function fetchKeys() {
   return readKeys(keys);
 }
 
+/**
+ * Hand in the newest receipt of a game whose log lacks its move.
+ *
+ * @param {string} game
+ * @returns {Promise<boolean>} whether the game was aborted, because a declared restore lost the move
+ */
+export async function handInLost(game) {
+  const receipt = receiptsOf(game).pop();
+  if (!receipt) return false;
+  try {
+    await post(`/v1/games/${game}/receipts`, { receipt });
+    return true;
+  } catch (problem) {
+    if (problem instanceof Problem) return false;
+    throw problem;
+  }
+}
+
 /** @param {string} receipt @returns {Promise<boolean | null>} whether a key of the server signed a receipt; null without an answer. Throws NoEd25519. */
 async function signedByServer(receipt) {
   const note = parseNote(utf8(receipt));

@@ -16,7 +16,7 @@ import { followNotices, showing } from "./notices.js";
 import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
 import { askToSave, checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { receiptsOf, storeReceipt } from "./receipts.js";
-import { Chain, contribute, entropyMode, fetchReceipt } from "./record.js";
+import { Chain, contribute, entropyMode, fetchReceipt, handInLost } from "./record.js";
 import { offerSettings } from "./settings.js";
 import { sound } from "./sound.js";
 import { rehide, stage, timeOf } from "./stage.js";
@@ -90,7 +90,19 @@ async function openGame(id) {
   createPage();
   render();
   act.entropy();
-  follow(id, signal).catch(report);
+  follow(id, signal).catch((problem) => (problem instanceof Problem && problem.status === 409 ? endIfLost(problem) : report(problem)));
+  if (receiptsOf(id).some((note) => Number(note.split("\n")[1]) > view.version)) await endIfLost();
+}
+
+/**
+ * After the server showed less than before: if it declared a restore, the hand ends and is shown again.
+ *
+ * @param {Problem} [problem] shown if the hand goes on
+ */
+async function endIfLost(problem) {
+  const { id, as } = game.view;
+  if (typeof as === "number" && !over() && (await handInLost(id))) await openGame(id);
+  else if (problem) report(problem);
 }
 
 /** @param {string} id @param {AbortSignal} signal */
@@ -637,7 +649,10 @@ const showConnection = () => document.getElementById("notices") && showNotices()
 function warn({ kind, seq }) {
   const text = t(`warn.${kind}`, { n: seq });
   if (kind === "no_ed25519") game.unchecked = text;
-  else game.warnings.push(text);
+  else {
+    game.warnings.push(text);
+    if (kind === "chain" || kind === "receipt") endIfLost().catch(report);
+  }
   showConnection();
 }
 
