@@ -156,14 +156,14 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
         yield Input(name="25 disputes, 249 referees each", path=f"{path}?limit=200")
     if method == "GET" and rule == f"/v1/games/{GAME}/evidence":
         yield Input(name="25 disputes", path=_path(scene, rule, game=scene.accused))
-    if method == "PUT" and rule == f"/v1/games/{GAME}/notes/<int:seq>":
-        note = {"text": "é" * 1000, "visibility": "me"}
-        yield _json("valid", _path(scene, rule, game=scene.long), note)
+    on_long: dict[tuple[str, str], Any] = {
+        ("PUT", f"/v1/games/{GAME}/notes/<int:seq>"): {"text": "é" * 1000, "visibility": "me"},
+        ("POST", f"/v1/games/{GAME}/receipts"): {"receipt": scene.receipt},
+    }
+    if (method, rule) in on_long:
+        yield _json("valid", _path(scene, rule, game=scene.long), on_long[method, rule])
     if method == "PUT" and rule == "/v1/players/me/blocks/<uuid:player_id>":
         yield Input(name="valid", path=_path(scene, rule), caller="Bob")
-    if method == "POST" and rule == f"/v1/games/{GAME}/receipts":
-        note = {"receipt": scene.receipt}
-        yield _json(LONG, _path(scene, rule, game=scene.long), note)
     if method == "POST" and rule == "/v1/players/me/tokens":
         yield _json("valid", rule, {"name": "é" * 40, "scopes": ["read"]})
     if method == "PATCH" and rule == "/v1/players/me":
