@@ -19,7 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
 from ops.bench.page import print_or_write
 from ops.bench.services import durable_postgres, unlimited_service
@@ -38,7 +38,7 @@ CONNECTION: Final = {
     "downloadThroughput": 1.6e6 / 8,  # bytes a second
     "uploadThroughput": 1.6e6 / 8,
 }
-SIZE: Final = {"width": 390, "height": 844}
+SIZE: Final[ViewportSize] = {"width": 390, "height": 844}
 
 WATCH: Final = """(selector) => {
     globalThis.shift = 0;

@@ -10,7 +10,8 @@ from functools import cache
 from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, cast
+from posixpath import dirname, join, normpath
+from typing import Any, Final, cast
 from uuid import UUID
 
 import orjson
@@ -22,6 +23,7 @@ from markupsafe import Markup, escape
 from service.api import link_previews
 from service.api.context import services
 from service.api.conventions.caching import immutable, private, revalidated, shared
+from service.api.conventions.compression import packed
 from service.api.conventions.etags import conditional
 from service.api.conventions.security_headers import EMBED_POLICY, PAGE_POLICY, SCRIPT_POLICY
 from service.api.link_previews import Preview
@@ -108,15 +110,6 @@ def _module_of(check: Check) -> str:
 
 
 VERIFIER_WORKER = "verifier/worker.js"
-
-VERIFIER_MODULES = tuple(
-    f"verifier/{name}.js"
-    for name in (
-        *("bundle", "bytes", "canonical", "cards", "custody", "deck", "integrity", "log", "notes"),
-        *("outside", "rulesets", "shapes", "signatures", "verify"),
-    )
-)
-"""Scripts that the page /verify loads, and that its service worker stores in the browser."""
 
 pages = Blueprint("pages", __name__, template_folder="templates")
 
@@ -284,8 +277,7 @@ def how_to_verify() -> Response:
 @pages.get("/verify")
 def verify_page() -> Response:
     """Verify a game in the browser; once the browser has stored it, the page needs no server."""
-    modules = ("app/receipts.js", "app/captions.js", "app/cards.js", *VERIFIER_MODULES)
-    return html_page("verify.html", policy=SCRIPT_POLICY, modules=modules)
+    return html_page("verify.html", policy=SCRIPT_POLICY)
 
 
 @pages.get("/robots.txt")
@@ -502,13 +494,45 @@ def guard_texts() -> str:
     return orjson.dumps(texts).decode()
 
 
+_IMPORTED: Final = re.compile(r'^(?:import|export)\b[^;"]*?\bfrom "(\.[^"]+)";', re.MULTILINE)
+_STARTED: Final = re.compile(r"\bawait start\(([^()]*)\)")
+
+
+@cache
+def modules_of(script: str) -> tuple[str, ...]:
+    """
+    Return the modules that a script imports, directly or not, and that a page requests with it.
+
+    A browser finds the imports of a module after it has arrived: each level would cost a round
+    trip. Modules that are imported while the page runs are not among them.
+    """
+    found: dict[str, None] = {}
+    todo = [script]
+    while todo:
+        name = todo.pop(0)
+        imported = _IMPORTED.findall(loaded_assets().files[name].decode())
+        new = {normpath(join(dirname(name), path)): None for path in imported}
+        todo += new.keys() - found.keys()
+        found |= new
+    return tuple(found)
+
+
+@cache
+def parts_of(script: str) -> str:
+    """Return the folders of texts that a script starts with; `guard.js` requests them."""
+    calls = _STARTED.findall(loaded_assets().files[script].decode())
+    return " ".join(re.findall(r'"(\w+)"', " ".join(calls)))
+
+
 def register_assets(app: Flask) -> None:
-    """Serve the files; templates get `asset`, `t`, `word`, `plain`, `guard_texts` and `mark`."""
+    """Serve the files; templates get `asset`, `t`, `word`, `plain`, `guard_texts` and the like."""
     app.add_template_global(lambda path: loaded_assets().address(path), "asset")
     app.add_template_global(translatable, "t")
     app.add_template_global(word, "word")
     app.add_template_global(lambda key: escape(strings()[key]), "plain")
     app.add_template_global(guard_texts, "guard_texts")
+    app.add_template_global(modules_of, "modules_of")
+    app.add_template_global(parts_of, "parts_of")
     app.add_template_global(mark, "mark")
     app.register_blueprint(assets)
 
@@ -527,7 +551,10 @@ def asset(build: str, path: str) -> Response:
     if content is None or not (is_present or path in OF_ANY_BUILD):
         raise not_found("file")
     response = Response(content, content_type=CONTENT_TYPES[Path(path).suffix])
-    return immutable(response, public=True) if is_present else revalidated(response)
+    if not is_present:
+        return revalidated(response)
+    packed(response, content)
+    return immutable(response, public=True)
 
 
 @assets.get("/style.css")

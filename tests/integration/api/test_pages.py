@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import posixpath
 import re
@@ -10,6 +11,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from service.api.docs import SPECIFICATION, SPECIFIED
 from service.api.pages import (
@@ -113,6 +115,33 @@ def test_scripts_and_styles_are_cached_under_the_hash_of_their_content(world: Wo
 def test_files_are_served_as_they_are_written(world: World) -> None:
     for name in ("app/cards.js", "app/table.css", "app/strings/ja.json"):
         assert world.get(loaded_assets().address(name)).data == (FOLDER / name).read_bytes()
+
+
+def test_a_page_requests_all_modules_that_its_script_imports_at_once(world: World) -> None:
+    """Else each level of imports would cost a round trip; what is imported later is left out."""
+    page = Page(world.get("/").text)
+    requested = {link.partition("/app/")[2] for link in page.links if "/app/" in link}
+    assert {"lobby.js", "notices.js", "worded.js", "names.js"} <= requested
+    assert any(link.endswith("/verifier/cards.js") for link in page.links)
+    assert "what_if.js" not in {link.rsplit("/", 1)[1] for link in Page(_replay(world)).links}
+    assert 'data-parts="replay state refusals"' in _replay(world)
+
+
+def _replay(world: World) -> str:
+    return world.get(f"/replay/{ANY_ID}").text
+
+
+@pytest.mark.parametrize("encoding", ["zstd", "gzip"])
+def test_files_are_compressed_as_well_as_their_encoding_can(world: World, encoding: str) -> None:
+    address = loaded_assets().address("app/table.css")
+    answer = world.client.get(address, headers={"Accept-Encoding": encoding})
+    content = (FOLDER / "app/table.css").read_bytes()
+    assert answer.headers["Content-Encoding"] == encoding
+    assert "Accept-Encoding" in answer.headers["Vary"]
+    fast = zstandard.compress(content, 3) if encoding == "zstd" else gzip.compress(content, 5)
+    assert len(answer.data) < len(fast)
+    unpacked = zstandard.decompress if encoding == "zstd" else gzip.decompress
+    assert unpacked(answer.data) == content
 
 
 def test_no_module_is_served_under_the_address_of_another_build(world: World) -> None:

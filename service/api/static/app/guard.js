@@ -46,6 +46,20 @@
     return texts[language()][key];
   }
 
+  /** Request the texts of the page now: the modules that load them have not arrived yet. */
+  function requestTexts() {
+    var parts = ((script && script.getAttribute("data-parts")) || "").split(" ");
+    var folder = script instanceof HTMLScriptElement ? script.src.replace("guard.js", "strings/") : "";
+    [""].concat(parts[0] ? parts : []).forEach(function (part) {
+      var link = document.createElement("link");
+      link.rel = "preload";
+      link.as = "fetch";
+      link.crossOrigin = "anonymous";
+      link.href = folder + (part ? part + "/" : "") + language() + ".json";
+      document.head.appendChild(link);
+    });
+  }
+
   /** Show a sentence, with a button that loads the page again. @param {string} sentence @param {boolean} again */
   function show(sentence, again) {
     var main = document.querySelector("main");
@@ -125,6 +139,7 @@
   addEventListener("unhandledrejection", function (event) {
     stop(event.reason, event.reason && event.reason.stack);
   });
+  requestTexts();
   addEventListener("file-missing", fail);
   addEventListener("page-started", function () {
     hasStarted = true;
