@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 import orjson
 
-from service.public_log.http_client import CallFailed, call
 from service.runtime.addresses import is_web_address
+from service.runtime.http_client import CallFailed, call
 from service.shx.canonical import RecordError
 from service.shx.keys import KeyList, followed, read_key_list
 from service.shx.tlog.notes import NoteVerifier

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from service.public_log.http_client import CallFailed, Reply, call
+from service.runtime.http_client import CallFailed, Reply, call
 from service.shx.canonical import RecordError, sha256
 from service.shx.tlog.checkpoint import (
     CosignatureVerifier,

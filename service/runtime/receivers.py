@@ -1,0 +1,213 @@
+"""
+HTTP requests to addresses that players chose, sent to the very address that was checked.
+
+A name is looked up once for each request. Every address that it leads to has to be public, and the
+connection is opened to one of these, so that a name that changes between check and use leads
+nowhere else. TLS still verifies the name, and `Host` still states it.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as LateError
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import Any, Final
+from urllib.error import URLError
+from urllib.parse import urlsplit
+
+from service.runtime.http_client import CallFailed, Reply, Route, call
+
+SECONDS: Final = 5.0
+"""Time limit for a whole request, from the lookup of the name to the end of the answer."""
+
+MAX_ANSWER: Final = 16 << 10
+"""Maximum number of bytes of an answer, without its head."""
+
+MAX_URL: Final = 500
+
+MAX_LOOKUPS: Final = 32
+"""Lookups at a time; one that the system does not end in time still occupies its thread."""
+
+_ATTEMPTS: Final = 3  # addresses of one name that are tried
+_TRANSLATED: Final = (IPv6Network("64:ff9b::/96"), IPv6Network("2002::/16"))
+"""Addresses that a gateway translates to an IPv4 address, which can be a private one."""
+
+Address = IPv4Address | IPv6Address
+
+Resolve = Callable[[str], Sequence[str]]
+"""Returns the addresses of a name; raises OSError if there are none."""
+
+
+class Fault(StrEnum):
+    """Why a receiver did not accept a request."""
+
+    ADDRESS = "address"  # the name leads to no public address
+    CONNECTION = "connection"  # refused, or lost before the end of the answer
+    CERTIFICATE = "certificate"
+    LATE = "late"  # no complete answer in time
+    ANSWER = "answer"  # too long, or not HTTP
+    REDIRECT = "redirect"
+    STATUS = "status"  # another one than 2xx
+    GONE = "gone"  # 410: the receiver wants nothing more
+    ECHO = "echo"  # the answer to a ping is not its challenge
+    SECRET = "secret"  # noqa: S105 - no key decrypts the secret, so nothing can be signed
+
+
+class NotDelivered(Exception):
+    """A receiver did not accept a request."""
+
+    def __init__(self, fault: Fault, status: int | None = None) -> None:
+        super().__init__(fault)
+        self.fault = fault
+        self.status = status
+
+
+def addresses_of(name: str) -> Sequence[str]:
+    """Return the addresses of a name, as the system looks them up; raises OSError."""
+    found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def url_fault(url: str, *, loopback: bool) -> str | None:
+    """
+    Return why an address cannot be that of a receiver, None if it may be.
+
+    It is `https`; with `loopback` also `http`, for trials on one machine. Whether its name leads
+    to a public address is checked with each request.
+    """
+    if len(url) > MAX_URL or not url.isascii() or not url.isprintable() or " " in url:
+        return f"is not an address of at most {MAX_URL} printable ASCII characters"
+    try:
+        parts = urlsplit(url)
+        port, host = parts.port, parts.hostname
+    except ValueError:
+        return "is not an address"
+    if parts.scheme != "https" and not (loopback and parts.scheme == "http"):
+        return "does not begin with https://"
+    if not host or "%" in host:
+        return "names no host"
+    if parts.username is not None or parts.password is not None or "#" in url:
+        return "has a user, a password or a fragment"
+    if port is not None and port != 443 and not 1024 <= port <= 65535:
+        return "has a port that is neither 443 nor above 1023"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receivers:
+    """
+    Sends requests to receivers.
+
+    `resolve` is the only place at which a name becomes an address; tests replace it. `loopback`
+    admits receivers on this machine, for trials.
+    """
+
+    loopback: bool = False
+    resolve: Resolve = addresses_of
+    trust: ssl.SSLContext | None = None
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+        """Return the answer 2xx to a POST; raises NotDelivered for anything else."""
+        end = time.monotonic() + SECONDS
+        host = urlsplit(url).hostname or ""
+        addresses = self._checked(host, url, end)
+        route = Route(connect=_connecting(addresses), trust=self.trust or _system_trust())
+        left = max(0.1, end - time.monotonic())
+        try:
+            reply = call(
+                url, seconds=left, most=MAX_ANSWER, data=body, headers=headers, route=route
+            )
+        except CallFailed as failed:
+            raise NotDelivered(_fault_of(failed.cause)) from None
+        if 200 <= reply.status < 300:
+            return reply
+        raise NotDelivered(_fault_of_status(reply.status), reply.status)
+
+    def _checked(self, host: str, url: str, end: float) -> Sequence[str]:
+        """Return the addresses of a host if all are permitted; raises NotDelivered."""
+        try:
+            looking = _LOOKUPS.submit(self.resolve, host)
+            found = looking.result(timeout=max(0.1, end - time.monotonic()))
+        except LateError:
+            looking.cancel()
+            raise NotDelivered(Fault.LATE) from None
+        except (OSError, UnicodeError):
+            raise NotDelivered(Fault.ADDRESS) from None
+        local_only = url.startswith("http:")
+        if not found or not all(self._permits(one, local_only=local_only) for one in found):
+            raise NotDelivered(Fault.ADDRESS)
+        return found[:_ATTEMPTS]
+
+    def _permits(self, text: str, *, local_only: bool) -> bool:
+        try:
+            address = ip_address(text)
+        except ValueError:  # with a zone, as of a link
+            return False
+        if self.loopback and address.is_loopback:
+            return True
+        return not local_only and is_public(address)
+
+
+@cache
+def _system_trust() -> ssl.SSLContext:
+    """Return the certificates of the system, which take 20 ms to read."""
+    return ssl.create_default_context()
+
+
+_LOOKUPS: Final = ThreadPoolExecutor(MAX_LOOKUPS, thread_name_prefix="lookup")
+
+
+def is_public(address: Address) -> bool:
+    """
+    Return whether an address belongs to a machine of the public Internet.
+
+    >>> is_public(ip_address("9.9.9.9")), is_public(ip_address("169.254.169.254"))
+    (True, False)
+    >>> is_public(ip_address("::ffff:10.0.0.1")), is_public(ip_address("64:ff9b::a00:1"))
+    (False, False)
+    """
+    if isinstance(address, IPv6Address):
+        if address.ipv4_mapped is not None:
+            return is_public(address.ipv4_mapped)
+        if any(address in network for network in _TRANSLATED):
+            return False
+    return address.is_global and not address.is_multicast and not address.is_reserved
+
+
+def _connecting(addresses: Sequence[str]) -> Callable[..., socket.socket]:
+    """Return a function that connects to one of these addresses, whatever name it is given."""
+
+    def connect(place: tuple[str, int], *args: Any, **more: Any) -> socket.socket:
+        fault: OSError = ConnectionError()
+        for address in addresses:
+            try:
+                return socket.create_connection((address, place[1]), *args, **more)
+            except OSError as error:
+                fault = error
+        raise fault
+
+    return connect
+
+
+def _fault_of(cause: Exception | None) -> Fault:
+    if cause is None or isinstance(cause, TimeoutError):
+        return Fault.LATE
+    reason = cause.reason if isinstance(cause, URLError) else cause
+    if isinstance(reason, TimeoutError):
+        return Fault.LATE
+    if isinstance(reason, ssl.SSLError):
+        return Fault.CERTIFICATE
+    return Fault.CONNECTION if isinstance(reason, OSError) else Fault.ANSWER
+
+
+def _fault_of_status(status: int) -> Fault:
+    if status == 410:
+        return Fault.GONE
+    return Fault.REDIRECT if 300 <= status < 400 else Fault.STATUS

@@ -1,0 +1,210 @@
+"""Requests to receivers: addresses that are refused, and receivers that do not behave."""
+
+from __future__ import annotations
+
+import ssl
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from service.runtime import receivers as module
+from service.runtime.receivers import Fault, NotDelivered, Receivers, is_public, url_fault
+from tests.receivers import Receiver, receiver
+
+EVENT = b'{"type":"your_turn"}'
+NAME = "hook.test"
+
+
+@pytest.fixture
+def local() -> Iterator[Receiver]:
+    with receiver() as made:
+        yield made
+
+
+def fault_of(receivers: Receivers, url: str) -> tuple[Fault, int | None]:
+    with pytest.raises(NotDelivered) as refused:
+        receivers.post(url, EVENT, {})
+    return refused.value.fault, refused.value.status
+
+
+def names(*answers: Sequence[str]) -> Callable[[str], Sequence[str]]:
+    """Return a resolver that gives one answer after another, then fails the test."""
+    left = list(answers)
+
+    def resolve(name: str) -> Sequence[str]:
+        assert name == NAME
+        return left.pop(0)
+
+    return resolve
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "169.254.169.254", "0.0.0.0"),
+        *("100.64.0.1", "192.0.2.1", "224.0.0.1", "255.255.255.255", "240.0.0.1"),
+        *("::1", "::", "fe80::1", "fc00::1", "ff02::1", "2001:db8::1"),
+        *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"),
+    ],
+)
+def test_addresses_that_are_not_of_the_public_internet_are_refused(text: str) -> None:
+    assert not is_public(ip_address(text))
+    receivers = Receivers(resolve=names([text], ["9.9.9.9", text]))
+    url = f"https://{NAME}/"
+    assert fault_of(receivers, url) == (Fault.ADDRESS, None)
+    assert fault_of(receivers, url) == (Fault.ADDRESS, None), "one of several is enough"
+
+
+@pytest.mark.parametrize("text", ["9.9.9.9", "2620:fe::fe"])
+def test_public_addresses_are_permitted(text: str) -> None:
+    assert is_public(ip_address(text))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "http://a.example/",
+            "ftp://a.example/",
+            "https://",
+            "https:///x",
+            "https://a@b.example/",
+        ),
+        *("https://a.example:22/", "https://a.example/#x", "https://a.example:0/", "javascript:1"),
+        *(
+            "https://a.example/ x",
+            "https://ä.example/",
+            "https://[fe80::1%25eth0]/",
+            "https://[x]/",
+        ),
+        "https://a.example/" + "x" * 500,
+    ],
+)
+def test_an_address_of_another_form_is_refused(url: str) -> None:
+    assert url_fault(url, loopback=False) is not None
+
+
+def test_an_address_over_http_is_for_trials_on_this_machine_alone() -> None:
+    assert url_fault("https://a.example:8443/x?y=1", loopback=False) is None
+    assert url_fault("http://127.0.0.1:8000/", loopback=True) is None
+    public = Receivers(loopback=True, resolve=names(["9.9.9.9"]))
+    assert fault_of(public, f"http://{NAME}/") == (Fault.ADDRESS, None)
+    assert fault_of(Receivers(), "https://127.0.0.1:9/") == (Fault.ADDRESS, None)
+
+
+def test_a_name_that_changes_between_check_and_use_leads_nowhere_else(local: Receiver) -> None:
+    """The name is looked up once; the system, asked for it again, would know no such name."""
+    receivers = Receivers(loopback=True, resolve=names(["127.0.0.1"], ["10.0.0.1"]))
+    url = f"http://{NAME}:{local.port}/hook"
+    assert receivers.post(url, EVENT, {"webhook-id": "1"}).status == 200
+    [(headers, body)] = local.got
+    assert (headers["host"], headers["webhook-id"]) == (f"{NAME}:{local.port}", "1")
+    assert body == EVENT
+    assert fault_of(receivers, url) == (Fault.ADDRESS, None), "it changes before the next use"
+    assert len(local.got) == 1
+
+
+def test_the_next_address_of_a_name_is_tried_if_one_refuses(local: Receiver) -> None:
+    receivers = Receivers(loopback=True, resolve=names(["127.0.0.2", "127.0.0.1"]))
+    assert receivers.post(f"http://{NAME}:{local.port}/", EVENT, {}).status == 200
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault", "status"),
+    [
+        (500, Fault.STATUS, 500),
+        (404, Fault.STATUS, 404),
+        (410, Fault.GONE, 410),
+        ("redirect", Fault.REDIRECT, 307),
+        ("long", Fault.ANSWER, None),
+        ("hang", Fault.LATE, None),
+        ("drip", Fault.LATE, None),
+    ],
+)
+def test_a_receiver_that_does_not_accept_a_request_is_named_by_its_fault(
+    local: Receiver,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: int | str,
+    fault: Fault,
+    status: int | None,
+) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.5)
+    local.answers.append(answer)
+    begun = time.monotonic()
+    assert fault_of(Receivers(loopback=True), local.url) == (fault, status)
+    assert time.monotonic() - begun < 2
+    assert len(local.got) == 1, "a redirect is not followed"
+
+
+def test_a_head_without_end_is_cut_off(local: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("service.runtime.http_client.HEAD_BYTES", -(16 << 10) + 20)
+    assert fault_of(Receivers(loopback=True), local.url) == (Fault.ANSWER, None)
+
+
+def test_a_lookup_that_hangs_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SECONDS", 0.2)
+
+    def hang(_name: str) -> Sequence[str]:
+        time.sleep(1)
+        return []
+
+    begun = time.monotonic()
+    assert fault_of(Receivers(resolve=hang), "https://a.example/") == (Fault.LATE, None)
+    assert time.monotonic() - begun < 0.8
+
+
+def test_nobody_listens_or_no_such_name() -> None:
+    closed = Receivers(loopback=True, resolve=names(["127.0.0.1"]))
+    assert fault_of(closed, f"http://{NAME}:9/") == (Fault.CONNECTION, None)
+    unknown = Receivers(resolve=lambda _name: (_ for _ in ()).throw(OSError()))
+    assert fault_of(unknown, "https://a.example/") == (Fault.ADDRESS, None)
+
+
+def test_tls_verifies_the_name_at_the_checked_address(tmp_path: Path) -> None:
+    certificate, trust = certified(NAME, tmp_path)
+    with receiver(trust=certificate) as made:
+        receivers = Receivers(loopback=True, resolve=lambda _name: ["127.0.0.1"], trust=trust)
+        assert receivers.post(f"https://{NAME}:{made.port}/", EVENT, {}).status == 200
+        assert made.got[0][0]["host"] == f"{NAME}:{made.port}"
+        other = f"https://other.test:{made.port}/"
+        assert fault_of(receivers, other) == (Fault.CERTIFICATE, None)
+        untrusted = Receivers(loopback=True, resolve=lambda _name: ["127.0.0.1"])
+        assert fault_of(untrusted, f"https://{NAME}:{made.port}/") == (Fault.CERTIFICATE, None)
+    assert len(made.got) == 1
+
+
+def certified(name: str, folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """Return the contexts of a server with a certificate of its own, and of a client of it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = made.public_bytes(serialization.Encoding.PEM)
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    file = folder / "server.pem"
+    file.write_bytes(pem + private)
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    server.load_cert_chain(file)
+    return server, ssl.create_default_context(cadata=pem.decode())
