@@ -185,7 +185,12 @@ def _run(
     sys.argv = [module, *arguments]
     setproctitle.setproctitle(" ".join(["python", "-m", *sys.argv]))
     sys.modules.pop(module, None)  # it runs as `__main__`, a second time after its import
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+    except Exception as error:  # noqa: BLE001 - logged, and the end of the program
+        # `multiprocessing` would print it as text; the program has configured its log.
+        sys.excepthook(type(error), error, error.__traceback__)
+        raise SystemExit(1) from None
 
 
 def end_with_parent() -> None:

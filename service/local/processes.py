@@ -8,6 +8,7 @@ import errno
 import hashlib
 import importlib.util
 import itertools
+import json
 import os
 import pwd
 import shutil
@@ -347,12 +348,23 @@ def kill_group(child: Child) -> None:
 
 
 def log_tail(log: Path, lines: int = 5) -> str:
-    """Return the last lines of a log, indented, for an error message."""
+    """Return the last lines of a log as text, indented, for an error message."""
     try:
         text = log.read_text(errors="replace")
     except OSError:
         return ""
-    return "\n".join(f"  {line}" for line in text.splitlines()[-lines:])
+    shown = [part for line in text.splitlines()[-lines:] for part in _in_words(line)]
+    return "\n".join(f"  {line}" for line in shown[-lines:])
+
+
+def _in_words(line: str) -> list[str]:
+    """Return a line of JSON as lines of text: the event, and its fault or trace."""
+    try:
+        fields = dict(json.loads(line))
+    except (ValueError, TypeError):
+        return [line]
+    more = [str(fields[name]) for name in ("fault", "error", "exception") if fields.get(name)]
+    return ": ".join([str(fields.get("event", line)), *more]).splitlines()
 
 
 _CLONE_NEWUSER = 0x10000000

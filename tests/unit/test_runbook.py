@@ -29,16 +29,18 @@ COMMANDS = (
     "python ",
     "SELECT ",
 )
-TOOLS = ("pgrep ", "tail ", "date ", "proxy_request_buffering ")
+TOOLS = ("pgrep ", "ps ", "kill ", "tail ", "date ", "proxy_request_buffering ")
 
 OF_OTHER_PROGRAMS = {
     "could not connect to Redis instance",
     "could not extend file",
+    "could not write to file",
+    "can't start new thread",
     "No space left on device",
     "prepared statement",
     "does not exist",
 }
-"""Parts of messages of RQ and PostgreSQL."""
+"""Parts of messages of RQ, PostgreSQL and Python."""
 
 LEAST_LITERAL = 4
 """Characters of a message that count as written in the code; shorter matches are by chance."""

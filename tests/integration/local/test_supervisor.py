@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.local import programs
+from service.local.processes import log_tail
 from service.local.programs import Program, StartError, Supervisor, program_of
 from service.runtime.config import LogFormat, Settings
 from service.runtime.telemetry import SHARED_FOLDER
@@ -98,3 +99,21 @@ def test_the_web_server_logs_json_if_the_service_does() -> None:
         settings = Settings(database_url="", log_format=chosen)
         words = program_of(settings, "api").arguments
         assert ("--log-config" in words) is (chosen is LogFormat.JSON)
+
+
+def test_the_end_of_a_log_is_shown_in_words(tmp_path: Path) -> None:
+    """Otherwise the reason of a failed start would be one long line of JSON."""
+    log = tmp_path / "relay.log"
+    lines = [
+        "2026-11-27 02:00:00 UTC FATAL:  as PostgreSQL writes",
+        '{"event":"cannot start","fault":"the keys cannot be used","level":"critical"}',
+        '{"event":"the program ended","exception":"Traceback:\\n  line 1\\nMemoryError"}',
+    ]
+    log.write_text("\n".join([*lines, ""]))
+    assert log_tail(log).splitlines() == [
+        "  2026-11-27 02:00:00 UTC FATAL:  as PostgreSQL writes",
+        "  cannot start: the keys cannot be used",
+        "  the program ended: Traceback:",
+        "    line 1",
+        "  MemoryError",
+    ]
