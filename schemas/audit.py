@@ -61,6 +61,14 @@ def values_field(*, or_null: bool = False) -> fields.Dict:
     )
 
 
+class SentenceSchema(Closed):
+    """A sentence: its code, the values in it, and its English text."""
+
+    code = code_field()
+    values = values_field()
+    text = fields.String(**described("the sentence in English"))
+
+
 class NotLegalSchema(Closed):
     """A card that no legal move uses, although its zone is the one to play from, and why."""
 

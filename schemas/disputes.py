@@ -7,6 +7,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
+from schemas.audit import SentenceSchema
 from schemas.events import read_fields
 from schemas.strict_fields import (
     MAX_VERSION,
@@ -183,6 +184,7 @@ class FindingSchema(Closed):
         **described("what the finding means, in short sentences without technical terms")
     )
     text = fields.String(**described("the finding with all that is known about it"))
+    more = list_of(SentenceSchema, "the sentences that `text` has beyond `plain`")
     rule = fields.String(
         allow_none=True, **described("the statement of the ruleset that decides it, or null")
     )

@@ -78,6 +78,12 @@ class FaultSchema(Closed):
         **described("a JSON pointer into the body, or the name of a parameter or header"),
     )
     message = fields.String(**described("what is wrong with the value"))
+    code = fields.String(
+        **about("the code of the sentence in `message`; a fault of the schema has none")
+    )
+    values = fields.Dict(
+        keys=fields.String(), **about("the values in this sentence by name; seats from 0")
+    )
 
 
 class ProblemSchema(Closed):
@@ -91,9 +97,9 @@ class ProblemSchema(Closed):
     status = Integer(low=400, high=599, **described("the HTTP status"))
     detail = fields.String(**described("why this request was refused, and what would be accepted"))
     instance = fields.String(**described("the path of the request"))
-    code = fields.String(**about("the code of the sentence in `detail`, if it has one"))
+    code = fields.String(**described("the code of the sentence in `detail`, in `strings/`"))
     values = fields.Dict(
-        keys=fields.String(), **about("the values in this sentence by name; seats from 0")
+        keys=fields.String(), **described("the values in this sentence by name; seats from 0")
     )
     errors = fields.List(
         fields.Nested(FaultSchema),

@@ -24,6 +24,7 @@ from schemas.settings import Tree
 from service.application.errors import Refusal
 from service.application.ports import GameVersion
 from service.application.quotas import Slots
+from service.replay.sentences import said
 from service.runtime import tracing
 from service.runtime.addresses import sentinels_of, uses_sentinel
 from service.runtime.tracing import Attribute, SpanName
@@ -443,7 +444,7 @@ def _awaited(client: redis.Redis, trial: str) -> bytes | str:
         if outcome is not None:
             return outcome
         time.sleep(POLL_SECONDS)
-    detail = "the trial hands are still being played: repeat the request in a moment"
+    detail = said("request.trial_running")
     raise Refusal("unavailable", detail, retry_after=5)
 
 
@@ -452,19 +453,17 @@ def _outcome(trial: str) -> str:
 
 
 def _no_worker() -> Refusal:
-    return Refusal("unavailable", "no worker is available to play trial hands: try again later")
+    return Refusal("unavailable", said("request.no_worker"))
 
 
 def _too_many() -> Refusal:
-    detail = f"the limit of {MAX_TRIALS} rulesets in trial is reached: try again later"
-    return Refusal("unavailable", detail, retry_after=10)
+    return Refusal("unavailable", said("limit.trials", n=MAX_TRIALS), retry_after=10)
 
 
 def _share_taken() -> Refusal:
-    detail = f"{MAX_TRIALS_OF_ADDRESS} rulesets from your address are in trial, the maximum"
+    detail = said("limit.trials_of_address", n=MAX_TRIALS_OF_ADDRESS)
     return Refusal("rate-limited", detail, retry_after=5)
 
 
 def _one_at_a_time() -> Refusal:
-    detail = "another ruleset of yours is in trial: one ruleset per player at a time"
-    return Refusal("rate-limited", detail, retry_after=5)
+    return Refusal("rate-limited", said("limit.trial_of_player"), retry_after=5)

@@ -377,67 +377,65 @@ def test_the_top_level_has_only_the_agreed_names() -> None:
 _SPEAKING = ("verify", "audit", "replay", "application", "domain")
 _WORDS = re.compile(r"[A-Za-z]{2,}[ ,:;]+[A-Za-z]{2,}")
 _BUILT_IN_CODE = {
-    "audit/text.py": "labels and columns of the answer of `shithead audit`",
+    "audit/statistics.py": "names of measures in the answers of the API",
     "replay/deck.py": "SVG",
     "replay/picture.py": "SVG",
-    "verify/dump.py": "faults of a dump, with the path of the file; not in the catalogue yet",
-    "verify/file_work.py": "faults of the command line, with the path of the file",
-    "verify/files.py": "faults of the command line, with the path of the file",
-    "verify/report.py": "a command to type",
-    "application/operations.py": "messages for the operator",
-    "application/dumps.py": "messages for the operator",
-    "application/tokens.py": "faults of a request, for the author of a client",
-    "application/notices.py": "a row that is missing",
-    "application/games/audits.py": "faults of a request, for the author of a client",
-    "application/games/what_if.py": "faults of a request, for the author of a client",
-    "application/games/cache.py": "a row that is missing",
-    "application/games/evidence.py": "messages for the operator",
-    "application/signing.py": "faults of a request, for the author of a client",
-    "application/errors.py": "faults of a request, for the author of a client",
-    "application/games/queries.py": "faults of a request, for the author of a client",
-    "application/tables/record.py": "faults of a request, for the author of a client",
-    "application/disputes/commands.py": "faults of a request, for the author of a client",
-    "application/disputes/findings.py": "the name of a receipt",
-    "application/games/moves.py": "a limit, and a message for the operator",
-    "application/games/uploads.py": "a fault of the service",
-    "application/statistics.py": "an entry of the access log",
+    "verify/stored_findings.py": "parts of the texts that earlier releases stored",
 }
-"""The modules that may put words and values together, each with its reason."""
+"""The modules that may have words of their own, each with its reason."""
 
 
-def test_no_sentence_for_people_is_put_together_in_the_code() -> None:
+def test_no_sentence_for_people_stands_in_the_code() -> None:
     """It is made from a code and values; what an exception says to programmers is no such text."""
-    found = set()
-    for folder in _SPEAKING:
-        for path in sorted((ROOT / "service" / folder).rglob("*.py")):
-            tree = ast.parse(path.read_text("utf-8"))
-            raised = {
-                part
-                for node in ast.walk(tree)
-                if isinstance(node, ast.Raise | ast.Call) and _is_an_error(node)
-                for part in ast.walk(node)
-            }
-            texts = [node for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)]
-            if any(_has_words(text) for text in texts if text not in raised):
-                found.add(str(path.relative_to(ROOT / "service")))
+    found = {
+        str(path.relative_to(ROOT / "service"))
+        for folder in _SPEAKING
+        for path in sorted((ROOT / "service" / folder).rglob("*.py"))
+        if any(_WORDS.search(text) for text in _texts_for_people(path))
+    }
     assert found == set(_BUILT_IN_CODE)
 
 
-def _is_an_error(node: ast.Raise | ast.Call) -> bool:
-    """Return whether a node raises or makes an exception of Python, or one that is logged."""
-    made = node.exc if isinstance(node, ast.Raise) else node
-    name = made.func if isinstance(made, ast.Call) else None
-    if isinstance(name, ast.Attribute) and name.attr == "__init__":
+_REFUSING = {"Refusal", "invalid", "fault", "invalid_body", "malformed", "not_found", "problem"}
+"""The functions and classes that answer a caller who is refused."""
+
+
+def test_a_refusal_has_a_code_instead_of_words() -> None:
+    """Also where the refusal is not made in the layers above: in the API, in the queue."""
+    found = {
+        (name, part.value)
+        for name, path in modules().items()
+        for call in ast.walk(tree_of(path))
+        if isinstance(call, ast.Call) and getattr(call.func, "id", None) in _REFUSING
+        for part in ast.walk(call)
+        if isinstance(part, ast.Constant) and _WORDS.search(str(part.value))
+    }
+    assert found == set()
+
+
+def _texts_for_people(path: Path) -> Iterator[str]:
+    """Yield the strings of a module, and parts of f-strings, except those for programmers."""
+    tree = tree_of(path)
+    left_out = {
+        part for node in ast.walk(tree) if _is_for_programmers(node) for part in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in left_out:
+            yield node.value
+
+
+def _is_for_programmers(node: ast.AST) -> bool:
+    """Return whether a node is a docstring, an exception of Python, or writes to the log."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
         return True
-    return isinstance(name, ast.Name) and name.id in _FOR_PROGRAMMERS
+    made = node.func if isinstance(node, ast.Call) else None
+    if isinstance(made, ast.Attribute):
+        return made.attr == "__init__" or ast.unparse(made.value) in ("_log", "log", "logging")
+    return isinstance(made, ast.Name) and made.id in _FOR_PROGRAMMERS
 
 
 _FOR_PROGRAMMERS = {
-    *("ValueError", "LookupError", "KeyError", "TypeError", "RuntimeError"),
-    *("InvalidHistory", "StreamArchived", "NotArchived", "UnknownEvent"),
+    *("ValueError", "LookupError", "KeyError", "TypeError", "RuntimeError", "StoreError"),
+    *("InvalidHistory", "StreamArchived", "NotArchived", "UnknownEvent", "Contradiction"),
+    "RecordError",  # the technical text of a parser
 }
-
-
-def _has_words(text: ast.JoinedStr) -> bool:
-    parts = [str(part.value) for part in text.values if isinstance(part, ast.Constant)]
-    return any(_WORDS.search(part) for part in parts)

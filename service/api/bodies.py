@@ -14,6 +14,7 @@ from typing import IO, Any
 from service.api.parsing import counted_address
 from service.application.errors import Refusal
 from service.application.quotas import Slots
+from service.replay.sentences import said
 
 GRACE_SECONDS = 0.5
 """Seconds after which a body needs one of the slots for slow bodies."""
@@ -174,8 +175,7 @@ class _Body(io.RawIOBase):
                 return read.data
             raise Refusal(
                 "unavailable",
-                f"the body arrives too slowly: it may take {self._seconds:g} s, and one more for "
-                f"each {BYTES_A_SECOND >> 10} KiB",
+                said("limit.slow_body", n=f"{self._seconds:g}", size=BYTES_A_SECOND >> 10),
                 retry_after=1,
             )
         except Refusal:
@@ -186,8 +186,7 @@ class _Body(io.RawIOBase):
 
     def _take(self, slots: Slots) -> None:
         if not slots.acquire(self._address):
-            detail = "too many request bodies are arriving at the same time"
-            raise Refusal("unavailable", detail, retry_after=1)
+            raise Refusal("unavailable", said("limit.bodies"), retry_after=1)
         self._held.append((slots, self._address))
 
 

@@ -20,6 +20,7 @@ from service.application.errors import Refusal
 from service.application.quotas import Slots
 from service.application.request import RequestRead
 from service.bootstrap import Services
+from service.replay.sentences import said
 from service.runtime.config import Settings
 
 _NAME = "shithead"
@@ -72,7 +73,7 @@ def bearer_token() -> str | None:
         return None
     match = _BEARER.fullmatch(header)
     if match is None:
-        raise Refusal("unauthorized", "the Authorization header must be: Bearer <token>")
+        raise Refusal("unauthorized", said("request.bearer"))
     return match[1]
 
 
@@ -98,9 +99,7 @@ def admit(read: RequestRead, *, deferred: bool = False) -> RegisteredPlayer | No
 def required(known: Known | None) -> Known:
     """Return the player, or the token; raises `unauthorized` for an anonymous caller."""
     if known is None:
-        raise Refusal(
-            "unauthorized", "this operation needs a token: send Authorization: Bearer <token>"
-        )
+        raise Refusal("unauthorized", said("request.token_needed"))
     return known
 
 

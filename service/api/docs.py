@@ -176,7 +176,7 @@ def register(app: Flask, document: Document) -> None:
     @docs.get("/problems/<code>")
     def problem_page(code: str) -> Response:
         if code not in PROBLEMS:
-            raise not_found("problem type")
+            raise not_found("problem_type")
         kind = PROBLEMS[code]
         calls = document.operations_refusing(code)
         example = recorded()["problems"][code]

@@ -48,6 +48,7 @@ from service.api.parsing import malformed
 from service.application.calls import Caller
 from service.application.errors import check_known
 from service.application.games.entry import GameEntry
+from service.replay.sentences import said
 from service.runtime import tracing
 
 events = blueprint("events", __name__, "The log of a game: stored events, openings and receipts.")
@@ -415,5 +416,5 @@ def _first_seq(after: int) -> int:
     if not known:  # a browser sends none before the first event
         return after
     if not re.fullmatch(EVENT_ID, known):
-        raise malformed("is no seq of an event", "Last-Event-ID")
+        raise malformed(said("request.no_seq"), "Last-Event-ID")
     return int(known) + 1

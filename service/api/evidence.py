@@ -24,6 +24,7 @@ from service.api.parsing import caller_address, check_encoding, copy_body, malfo
 from service.application.errors import Refusal, invalid, not_found
 from service.application.games.uploads import Upload
 from service.application.quotas import Slots
+from service.replay.sentences import said
 from service.shx.tlog.notes import from_text_field
 from service.shx.tlog.tiles import parse_tile
 
@@ -182,9 +183,7 @@ def _slot(slots: Slots) -> Iterator[None]:
     """Hold a slot for the caller's address; raises `unavailable` if none is free."""
     with slots.slot(caller_address()) as free:
         if not free:
-            raise Refusal(
-                "unavailable", "too many logs are being verified at the same time", retry_after=5
-            )
+            raise Refusal("unavailable", said("limit.uploads"), retry_after=5)
         yield
 
 
@@ -195,9 +194,7 @@ def _disk_space() -> Iterator[None]:
         yield
     except OSError as error:
         logging.getLogger("shithead.api").error("an upload cannot be stored: %s", error.strerror)
-        raise Refusal(
-            "unavailable", "the server has no space for the upload", retry_after=60
-        ) from None
+        raise Refusal("unavailable", said("limit.space"), retry_after=60) from None
 
 
 def _received(file: IO[bytes]) -> list[Part] | None:
@@ -207,10 +204,8 @@ def _received(file: IO[bytes]) -> list[Part] | None:
         copy_body(file)
         return None
     if request.mimetype != MULTIPART:
-        raise Refusal(
-            "unsupported-media-type",
-            f"send the evidence as {ZIP}, {NDJSON}, {OCTETS} or {MULTIPART}",
-        )
+        types = (ZIP, NDJSON, OCTETS, MULTIPART)
+        raise Refusal("unsupported-media-type", said("request.upload_types", types=types))
     check_encoding()
     boundary = request.mimetype_params.get("boundary", "")
     return receive_parts(request.stream, boundary.encode(), file, most)
@@ -227,7 +222,7 @@ def _verified(upload: Upload) -> object:
 def _single(raw: bytes) -> Upload:
     """Return an upload that is a single file."""
     if not raw:
-        raise malformed("the body is empty: send a bundle or a log")
+        raise malformed(said("request.empty_upload"))
     return Upload(data=raw)
 
 
@@ -256,14 +251,14 @@ def _parts(received: list[Part], file: IO[bytes]) -> dict[str, list[bytes]]:
     """Return the parts by name; raises `invalid-body` for an unknown, missing or repeated one."""
     unknown = {part.name for part in received} - set(PARTS)
     if unknown:
-        raise invalid(f"/{min(unknown)}", f"is not a known part; known are {', '.join(PARTS)}")
+        raise invalid(f"/{min(unknown)}", said("request.unknown_part", names=tuple(PARTS)))
     parts: dict[str, list[bytes]] = {name: [] for name in PARTS}
     for part in received:
         parts[part.name].append(part.read(file))
     if len(parts["file"]) != 1:
-        raise invalid("/file", "is required exactly once")
+        raise invalid("/file", said("request.once"))
     if len(parts["proof"]) > 1:
-        raise invalid("/proof", "is allowed at most once")
+        raise invalid("/proof", said("request.at_most_once"))
     return parts
 
 
@@ -284,7 +279,7 @@ def _ascii(name: str, values: list[bytes]) -> list[str]:
     try:
         return [value.decode("ascii").strip() for value in values]
     except UnicodeDecodeError:
-        raise invalid(f"/{name}", "is not a key: it has characters outside ASCII") from None
+        raise invalid(f"/{name}", said("request.no_ascii_key")) from None
 
 
 log = blueprint(
@@ -312,7 +307,7 @@ def checkpoint(_call: Call) -> Response:
     """
     found = services().log.checkpoint()
     if found is None:
-        raise not_found("checkpoint yet")
+        raise not_found("checkpoint")
     return shared(text_response(found), seconds=CHECKPOINT_SECONDS)
 
 
@@ -334,7 +329,7 @@ def proof(call: Call) -> Response:
     """
     found = services().log.proof(call.query["game"])
     if found is None:
-        raise not_found("leaf in the public log")
+        raise not_found("leaf")
     return shared(text_response(found))
 
 

@@ -24,6 +24,7 @@ from service.api.conventions.media_types import EVENT_STREAM
 from service.api.parsing import caller_address
 from service.application.calls import Caller
 from service.application.errors import Refusal
+from service.replay.sentences import said
 from service.store.events import QuotaFull, StoreUnavailable, StreamArchived
 
 COMMENT_SECONDS: Final = 15.0
@@ -165,7 +166,7 @@ def slot_for_stream(instead: str) -> str:
     """
     slot = context().streams.acquire(caller_address())
     if slot is None:
-        detail = f"too many streams at once: poll {instead} instead"
+        detail = said("limit.streams.poll", path=instead)
         raise Refusal("unavailable", detail, retry_after=5)
     return slot
 

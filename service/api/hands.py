@@ -22,6 +22,7 @@ from service.api.parsing import caller_address
 from service.api.problems import PROBLEMS
 from service.application.calls import Caller
 from service.application.errors import Refusal
+from service.replay.sentences import said
 from service.store.games import GameFilter
 
 _log = structlog.get_logger("api")
@@ -70,7 +71,7 @@ def pack_hands(call: Call, player_id: UUID) -> Response:
     the bytes of `GET /v1/games/{id}/evidence`. A tar file without its end was cut off.
     """
     if player_id != call.by.id:
-        raise Refusal("forbidden", "the bundles in bulk are for the player of these hands only")
+        raise Refusal("forbidden", said("request.bulk"))
     response = _sent(call, player_id, services().hands.bundles, TAR)
     response.headers["Content-Disposition"] = f'attachment; filename="hands-{player_id}.tar"'
     return response
@@ -92,7 +93,7 @@ def _sent(call: Call, player: UUID, read: Read, media_type: str) -> Response:
     parts = context()
     slot = parts.streams.acquire(caller_address())
     if slot is None:
-        raise Refusal("unavailable", "too many streams at once", retry_after=5)
+        raise Refusal("unavailable", said("limit.streams"), retry_after=5)
     release = partial(parts.streams.release, slot)  # does nothing the second time
     try:
         which = GameFilter(player=player, **hand_filters(call.query))

@@ -21,6 +21,7 @@ from service.api.parsing import caller_address, present_notes, present_request
 from service.application.errors import Refusal
 from service.application.quotas import Slots, maxima
 from service.job_queue import client_of, giving_up_after
+from service.replay.sentences import Sentence, said
 from service.runtime.addresses import uses_sentinel
 from service.runtime.config import Settings
 
@@ -97,8 +98,7 @@ class RateLimits:
         if not self._enabled or endpoint in UNLIMITED:
             return
         address = caller_address()
-        detail = "too many requests from this address"
-        self._count_call("address", f"address {address}", self._per_address, detail)
+        self._count_call("address", f"address {address}", self._per_address, "limit.address")
         limit = ENDPOINT_LIMITS.get(endpoint)
         if limit is not None:
             self._count_endpoint(endpoint, address, limit)
@@ -111,27 +111,26 @@ class RateLimits:
         its address and creates no counter.
         """
         if self._enabled:
-            detail = "too many requests of this player"
-            self._count_call("player", player.int, self._per_player, detail)
+            self._count_call("player", player.int, self._per_player, "limit.player")
 
-    def count_work(self, key: str, limit: int, cost: int, detail: str) -> None:
+    def count_work(self, key: str, limit: int, cost: int, code: str) -> None:
         """Count `cost` units of work for a key; raises `rate-limited` above `limit` a minute."""
         if self._enabled:
             left, seconds = self._windows.hit(f"work {key}", limit, cost)
             if left < 0:
-                raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
+                raise _rate_limited(said(code, n=limit), seconds)
 
-    def _count_call(self, policy: str, key: Key, limit: int, detail: str) -> None:
-        _checked((policy, limit, *self._windows.hit(key, limit)), detail)
+    def _count_call(self, policy: str, key: Key, limit: int, code: str) -> None:
+        _checked((policy, limit, *self._windows.hit(key, limit)), code)
 
     def _count_endpoint(self, endpoint: str, address: str, limit: int) -> None:
-        detail = "too many calls of this operation from this address"
+        code = "limit.operation"
         with self._redis_slots.slot(address) as free:
-            if free and self._count_in_redis(endpoint, address, limit, detail):
+            if free and self._count_in_redis(endpoint, address, limit, code):
                 return
-        self._count_call("operation", f"{endpoint} {address}", limit, detail)
+        self._count_call("operation", f"{endpoint} {address}", limit, code)
 
-    def _count_in_redis(self, endpoint: str, address: str, limit: int, detail: str) -> bool:
+    def _count_in_redis(self, endpoint: str, address: str, limit: int, code: str) -> bool:
         """Return whether Redis counted the request; raises `rate-limited` above the limit."""
         if self._redis is None or time.monotonic() < self._redis_after:
             return False
@@ -143,7 +142,7 @@ class RateLimits:
             self._redis_after = time.monotonic() + REDIS_RETRY_SECONDS
             return False
         left = stats.remaining if is_free else -1
-        _checked(("operation", limit, left, stats.reset_time - time.time()), detail)
+        _checked(("operation", limit, left, stats.reset_time - time.time()), code)
         return True
 
 
@@ -155,12 +154,12 @@ The rest is negative above the limit. A plain tuple, because every request makes
 """
 
 
-def _checked(window: Window, detail: str) -> None:
+def _checked(window: Window, code: str) -> None:
     """Note a limit that counted the request, for its answer; raises `rate-limited` above it."""
     notes, (_, limit, left, seconds) = present_notes(), window
     notes.limits = (*notes.get("limits", ()), window)
     if left < 0:
-        raise _rate_limited(f"{detail}: {limit} a minute are allowed", seconds)
+        raise _rate_limited(said(code, n=limit), seconds)
 
 
 def register(app: Flask, rate_limits: RateLimits) -> None:
@@ -217,7 +216,7 @@ def limits_of(endpoint: str, *, has_player: bool) -> dict[str, Any]:
     return found
 
 
-def _rate_limited(detail: str, seconds: float) -> Refusal:
+def _rate_limited(detail: Sentence, seconds: float) -> Refusal:
     return Refusal("rate-limited", detail, retry_after=max(1, math.ceil(seconds)))
 
 
@@ -278,13 +277,12 @@ class LongGames:
             self._count(str(player), cost)
         with self.slots.slot(address) as free:
             if not free:
-                detail = "too many very long games are being processed at the same time"
+                detail = said("limit.long_games.at_once")
                 raise Refusal("unavailable", detail, retry_after=2)
             yield
 
     def _count(self, key: str, events: int) -> None:
-        detail = "too many events of very long games were requested"
-        self._rate_limits.count_work(key, EVENTS_A_MINUTE, events, detail)
+        self._rate_limits.count_work(key, EVENTS_A_MINUTE, events, "limit.long_games")
 
 
 class RequestWork:

@@ -18,6 +18,7 @@ from werkzeug.sansio.multipart import (
 )
 
 from service.application.errors import Refusal
+from service.replay.sentences import said
 
 MAX_PARTS: Final = 1000
 MAX_HEADER_BYTES: Final = 1 << 18
@@ -57,8 +58,7 @@ def receive_parts(stream: IO[bytes], boundary: bytes, file: IO[bytes], most: int
         for event in _events(stream, MultipartDecoder(boundary, most + CHUNK_BYTES)):
             if isinstance(event, (Field, File)):
                 if len(parts) == MAX_PARTS:
-                    detail = f"there are more than {MAX_PARTS} parts"
-                    raise Refusal("too-large", f"{detail}; the newest receipt proves the most")
+                    raise Refusal("too-large", said("limit.parts", n=MAX_PARTS))
                 parts.append(Part(event.name or "", file.tell()))
             elif isinstance(event, Data):
                 parts[-1].size += file.write(event.data)
@@ -84,8 +84,7 @@ def _events(stream: IO[bytes], decoder: MultipartDecoder) -> Iterator[Event]:
             waiting = len(decoder.buffer) if decoder.state in _BEFORE_CONTENT else 0
             # The buffer may have a chunk of content behind the headers.
             if max(headers, waiting - CHUNK_BYTES) > MAX_HEADER_BYTES:
-                detail = f"the headers of the parts exceed {MAX_HEADER_BYTES} bytes"
-                raise Refusal("too-large", detail)
+                raise Refusal("too-large", said("limit.part_headers", n=MAX_HEADER_BYTES))
             if isinstance(event, NeedData):
                 break
             yield event

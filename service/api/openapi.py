@@ -27,6 +27,7 @@ from service.api.conventions.media_types import JSON
 from service.api.problems import PROBLEMS
 from service.application.errors import Refusal
 from service.application.quotas import Slots
+from service.replay.sentences import said
 from service.runtime.version import VERSION
 
 Json = dict[str, Any]
@@ -264,7 +265,7 @@ class Document:
             return self._generated
         with self._first.slot("") as free:
             if not free:
-                raise Refusal("unavailable", "the API document is being generated", retry_after=1)
+                raise Refusal("unavailable", said("request.document_busy"), retry_after=1)
             return self._generate()
 
     def _generate(self) -> Json:

@@ -61,9 +61,10 @@ from service.api.parsing import (
     query_values,
 )
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
-from service.application.errors import Refusal, invalid_body
+from service.application.errors import Fault, Refusal, first_of, invalid_body
 from service.application.quotas import limited_by
 from service.application.request import RequestRead
+from service.replay.sentences import said
 from service.store.replica import from_replica
 
 EVENT_ID = r"^[0-9]{1,9}$"
@@ -308,11 +309,11 @@ def operation(
     return decorate
 
 
-def query_refusal(errors: Iterable[Mapping[str, str]]) -> Refusal:
+def query_refusal(errors: Iterable[Fault]) -> Refusal:
     """Return the refusal of a query; its errors name parameters instead of JSON pointers."""
     by_parameter = [{**error, "at": error["at"].removeprefix("/")} for error in errors]
-    detail = "; ".join(f"{error['at']}: {error['message']}" for error in by_parameter)
-    return Refusal("malformed", f"invalid query: {detail}", errors=by_parameter)
+    detail = said("request.query", what=first_of(by_parameter))
+    return Refusal("malformed", detail, errors=by_parameter)
 
 
 def _first_read(
@@ -344,7 +345,7 @@ def _admit(read: RequestRead, scope: Scope | None, *, deferred: bool) -> None:
         read.confirm()  # an ended token is reported first
     raise Refusal(
         "missing-scope",
-        f"this token lacks the scope `{scope}`, which the operation needs",
+        said("request.scope", scope=scope.value),
         scope=scope.value,
     )
 

@@ -40,6 +40,7 @@ from service.api.parsing import caller_address, malformed
 from service.application.calls import Caller
 from service.application.games.entry import GameEntry
 from service.application.notices import Notice, Open, Sent, Wanted, open_at, position_of
+from service.replay.sentences import said
 
 own_stream = blueprint("own_stream", __name__, "What concerns the caller, as it happens.")
 
@@ -80,7 +81,7 @@ def follow_own(call: Call) -> Response:
     query, parts = call.query, context()
     wanted = Wanted(watched=query["watch"], referee=query["referee"])
     if call.media_type != JSON and (query["wait"] is not None or query["after"] is not None):
-        raise malformed("is for answers in application/json", "wait")
+        raise malformed(said("request.json_only"), "wait")
     parts.services.notices.check(call.caller, wanted)
     if call.media_type == JSON:
         return private(json_response(_polled(call, parts, wanted)))
@@ -97,7 +98,7 @@ def _polled(call: Call, parts: Context, wanted: Wanted) -> dict[str, Any]:
     try:
         known = open_at(after)
     except ValueError:
-        raise malformed("is not the `next` of an earlier answer", "after") from None
+        raise malformed(said("request.no_next"), "after") from None
 
     def look() -> tuple[str, dict[str, Any]]:
         found = notices.look(call.by.id, call.caller, wanted, known)

@@ -363,7 +363,7 @@ def source(package: str, file: str) -> Response:
     """Show a source file of the verifier."""
     text = sources().get(package, {}).get(file)
     if text is None:
-        raise not_found("source file")
+        raise not_found("source_file")
     return revalidated(Response(text, content_type="text/plain; charset=utf-8"))
 
 

@@ -15,21 +15,26 @@ from urllib.parse import parse_qsl
 from flask import Flask, Request, current_app, g, request
 from flask.ctx import _AppCtxGlobals
 
-from service.application.errors import Refusal, invalid_body
+from service.application.errors import Refusal, fault, invalid
+from service.replay.sentences import Sentence, said
 from service.shx.canonical import MAX_INTEGER
 
 MAX_DEPTH = 32
 """Maximum nesting depth of a body; the schemas of the API need eight levels."""
 
+MAX_PARAMETERS = 50
+"""Maximum number of parameters of a query."""
+
 MAX_NAMES = 500
 """Maximum number of names in an object, because each unknown name is reported."""
 
 
-def malformed(detail: str, at: str | None = None) -> Refusal:
+def malformed(what: Sentence, at: str | None = None) -> Refusal:
     """Return the refusal of a malformed request; `at` names the parameter or header."""
     if at is None:
-        return Refusal("malformed", detail)
-    return Refusal("malformed", f"{at} {detail}", errors=[{"at": at, "message": detail}])
+        return Refusal("malformed", what)
+    detail = said("request.parameter", at=at, fault=what)
+    return Refusal("malformed", detail, errors=[fault(at, what)])
 
 
 def _behind(proxy: Any) -> Callable[[], Any]:
@@ -164,7 +169,7 @@ def copy_body(file: IO[bytes]) -> None:
 def check_encoding() -> None:
     """Raise `unsupported-media-type` for a compressed body."""
     if present_request().environ.get("HTTP_CONTENT_ENCODING") not in (None, "", "identity"):
-        raise Refusal("unsupported-media-type", "send the body without Content-Encoding")
+        raise Refusal("unsupported-media-type", said("request.encoded_body"))
 
 
 def _check_size(size: int) -> None:
@@ -174,9 +179,7 @@ def _check_size(size: int) -> None:
         return
     limit = present.max_content_length
     if limit is not None and size >= limit:
-        raise Refusal(
-            "too-large", f"the body is larger than {limit} bytes, the limit of this operation"
-        )
+        raise Refusal("too-large", said("limit.body", n=limit))
 
 
 def json_body(*, required: bool) -> Any:
@@ -190,7 +193,7 @@ def json_body(*, required: bool) -> Any:
         return {}
     _check_json_type()
     if not raw:
-        raise malformed("the body is empty: send a JSON object")
+        raise malformed(said("request.empty_body"))
     return parse_json(raw)
 
 
@@ -210,15 +213,13 @@ def parse_json(raw: bytes) -> Any:
         if text.count("[") + text.count("{") > MAX_DEPTH:
             _refuse_depth(value)
     except UnicodeDecodeError:
-        raise malformed("the body is not UTF-8") from None
+        raise malformed(said("request.body_not_utf8")) from None
     except UnicodeEncodeError:
-        raise malformed(
-            "the body has an escape that encodes no character (a lone surrogate)"
-        ) from None
+        raise malformed(said("request.surrogate")) from None
     except RecursionError:
-        raise malformed(f"the body is nested more than {MAX_DEPTH} levels deep") from None
+        raise malformed(said("request.nested", n=MAX_DEPTH)) from None
     except ValueError as error:
-        raise malformed(f"the body is not JSON: {error}") from None
+        raise malformed(said("request.not_json", reason=str(error))) from None
     if "\\u0000" in text:
         _refuse_nul(value)
     return value
@@ -236,18 +237,16 @@ def query_values() -> dict[str, str]:
             request.query_string.decode("ascii"),
             keep_blank_values=True,
             errors="strict",
-            max_num_fields=50,
+            max_num_fields=MAX_PARAMETERS,
         )
     except (UnicodeDecodeError, ValueError):
-        raise malformed(
-            "the query is not percent-encoded UTF-8, or has more than 50 parameters"
-        ) from None
+        raise malformed(said("request.query_encoding", n=MAX_PARAMETERS)) from None
     values: dict[str, str] = {}
     for name, value in pairs:
         if name in values:
-            raise malformed("is repeated in the query", name)
+            raise malformed(said("request.repeated"), name)
         if "\x00" in value or "\x00" in name:
-            raise malformed("contains a NUL character", name.replace("\x00", ""))
+            raise malformed(said("request.nul"), name.replace("\x00", ""))
         values[name] = value
     return values
 
@@ -258,7 +257,7 @@ def _check_json_type() -> None:
         return
     charset = present.mimetype_params.get("charset", "utf-8").lower()
     if present.mimetype != "application/json" or charset not in ("utf-8", "utf8"):
-        raise Refusal("unsupported-media-type", "send the body as application/json, in UTF-8")
+        raise Refusal("unsupported-media-type", said("request.json_type"))
 
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
@@ -308,8 +307,7 @@ def _refuse_depth(value: Any) -> None:
 
 def _refuse_nul(value: Any, at: str = "") -> None:
     if isinstance(value, str) and "\x00" in value:
-        errors = [{"at": at, "message": "contains a NUL character"}]
-        raise invalid_body(errors)
+        raise invalid(at, said("request.nul"))
     if isinstance(value, Mapping):
         for name, inner in value.items():
             _refuse_nul(name, at)

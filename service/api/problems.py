@@ -20,6 +20,7 @@ from service.api.conventions.media_types import JSON
 from service.api.conventions.security_headers import PAGE_POLICY
 from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import quota_refused
+from service.replay.sentences import Sentence, said
 from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
@@ -320,7 +321,7 @@ def _refused(refusal: Refusal) -> Response:
 
 
 def _unavailable(_error: StoreUnavailable) -> Response:
-    return problem("unavailable", "the database does not answer")
+    return _refused(Refusal("unavailable", said("request.no_database")))
 
 
 def _unreadable(error: StreamArchived | InvalidHistory) -> Response:
@@ -328,9 +329,9 @@ def _unreadable(error: StreamArchived | InvalidHistory) -> Response:
     log = logging.getLogger("shithead.api")
     if isinstance(error, StreamArchived):
         log.error("an archived game cannot be read: %s", error)
-        return problem("unavailable", "this game is archived and its bundle is missing")
+        return _refused(Refusal("unavailable", said("request.archived")))
     log.error("a stored game cannot be read: %s", error)
-    return problem("unavailable", "the stored record of this game is inconsistent")
+    return _refused(Refusal("unavailable", said("request.unreadable_game")))
 
 
 def _quota_full(error: QuotaFull) -> Response:
@@ -343,12 +344,12 @@ def _of_system(error: OSError) -> Response:
     if error.errno not in (errno.EMFILE, errno.ENFILE):
         return _unforeseen(error)
     logging.getLogger("shithead.api").error("no file descriptor is free: %s", error.strerror)
-    return problem("unavailable", "the service has too many open files and connections")
+    return _refused(Refusal("unavailable", said("request.no_files")))
 
 
 def _erased(_error: PlayerErased) -> Response:
     """Answer for a player who was erased during the request: as for an unknown token."""
-    return problem("unauthorized", "unknown or expired token")
+    return _refused(Refusal("unauthorized", said("request.unknown_token")))
 
 
 def _of_http(error: HTTPException) -> Response:
@@ -360,17 +361,21 @@ def _of_http(error: HTTPException) -> Response:
         return _unforeseen(error)
     if code == "not-found" and (page := _without_slash()) is not None:
         return page
-    detail = _DETAILS.get(code) or error.description or PROBLEMS[code].title
-    if code == "not-found":
-        detail = _malformed_id() or detail
-    if code == "too-large" and request.max_content_length is not None:
-        limit = request.max_content_length
-        detail = f"the body is larger than {limit} bytes, the limit of this operation"
-    response = problem(code, detail)
+    response = _refused(Refusal(code, _detail_of_http(code, error)))
     valid = getattr(error, "valid_methods", None)
     if valid:
         response.headers["Allow"] = ", ".join(sorted(valid))
     return response
+
+
+def _detail_of_http(code: str, error: HTTPException) -> Sentence:
+    if code == "not-found":
+        return _malformed_id() or said("request.no_address")
+    if code == "method-not-allowed":
+        return said("request.no_method")
+    if code == "too-large" and request.max_content_length is not None:
+        return said("limit.body", n=request.max_content_length)
+    return said("request.http", reason=error.description or PROBLEMS[code].title)
 
 
 def _without_slash() -> Response | None:
@@ -386,7 +391,7 @@ def _without_slash() -> Response | None:
     return cast("Response", redirect(f"{path}?{query}" if query else path, code=308))
 
 
-def _malformed_id() -> str | None:
+def _malformed_id() -> Sentence | None:
     """Return a detail about an id in the path that is not a UUID; None if no route fits."""
     parts = request.path.split("/")
     for rule in current_app.url_map.iter_rules():
@@ -399,18 +404,13 @@ def _malformed_id() -> str | None:
         for segment, part in pairs:
             if segment.startswith("<uuid:") and not _UUID.fullmatch(part):
                 name = segment.removeprefix("<uuid:").removesuffix("_id>")
-                return f"{part[:_SHOWN]!r} is not the id of a {name}: ids are UUIDs"
+                return said("request.no_id", text=repr(part[:_SHOWN]), what=name)
     return None
 
 
 _UUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 _SHOWN = 40
 """Characters of a path that a detail repeats."""
-
-_DETAILS: Mapping[str, str] = {
-    "not-found": "nothing exists at this address; /docs lists all operations",
-    "method-not-allowed": "the method is not supported at this address; Allow names those that are",
-}
 
 
 def _unforeseen(error: Exception) -> Response:
@@ -419,5 +419,6 @@ def _unforeseen(error: Exception) -> Response:
     # Flask wraps an error that a function registered with `after_request` raises.
     cause = getattr(error, "original_exception", None) or error
     logging.getLogger("shithead.api").error("a request failed", exc_info=cause)
-    detail = "internal error; the operator finds it in the log by the X-Request-ID"
-    return _answer("about:blank", "Internal Server Error", 500, detail, {})
+    why = said("request.internal")
+    members = {"code": why.code, "values": {}}
+    return _answer("about:blank", "Internal Server Error", 500, why.text, members)

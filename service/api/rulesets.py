@@ -24,6 +24,7 @@ from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.api.parsing import caller_address
 from service.application.errors import invalid
 from service.bots.registry import bots as registered
+from service.replay.sentences import said
 
 bots = blueprint("bots", __name__, "Bots that can take a seat.")
 
@@ -42,7 +43,7 @@ def list_bots(call: Call) -> Response:
     ]
     names = list(registered())
     if cursor is not None and cursor not in names:
-        raise invalid("/cursor", "is not a cursor of this list: use `next` of the previous page")
+        raise invalid("/cursor", said("request.previous_cursor"))
     start = 0 if cursor is None else names.index(cursor) + 1
     end = start + limit
     next_ = names[end - 1] if end < len(names) else None

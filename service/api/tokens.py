@@ -20,6 +20,7 @@ from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
 from service.application.errors import invalid
 from service.application.tokens import TokenRequest
+from service.replay.sentences import said
 from service.shx.canonical import RecordError, parse_time
 
 tokens = blueprint("tokens", __name__, "Tokens: several a player, each with scopes and an end.")
@@ -109,4 +110,4 @@ def _moment(text: str) -> datetime:
     try:
         return parse_time(text)
     except RecordError:
-        raise invalid("/ends_at", "is not a time") from None
+        raise invalid("/ends_at", said("request.no_time")) from None

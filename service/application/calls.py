@@ -13,6 +13,7 @@ from msgspec import Struct
 from schemas.tokens import ALL_SCOPES
 from service.application.games.entry import GameEntry
 from service.domain.commands import Seat
+from service.replay.sentences import sentence
 
 
 class RegisteredPlayer(Struct, frozen=True, kw_only=True):
@@ -49,7 +50,9 @@ class Caller(Struct, frozen=True, kw_only=True):
 
     player: UUID | None = None
     invite: str | None = None
-    what: Callable[[], str] = lambda: "the game"  # names the data requested, for the access log
+    what: Callable[[], str] = lambda: sentence(
+        "access.game"
+    )  # names the data requested, for the access log
     read: ReadOnce | None = None
 
 

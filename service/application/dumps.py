@@ -13,6 +13,7 @@ from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache
 from service.application.games.refused_moves import Refusals
 from service.public_log.log import LogStore, SignedHead
+from service.replay.sentences import said
 from service.runtime.atomic_files import PUBLIC, whole_file, write_whole
 from service.shx.bundle import PROOF, write_bundle
 from service.shx.canonical import sha256
@@ -71,7 +72,7 @@ class Dumps:
             count, last = count + 1, hand.leaf
         head = self.log.early_head(last) if count else None
         if head is None:
-            raise not_found(f"public hand of {month} in a signed checkpoint")
+            raise not_found("hands", month=month)
         folder.mkdir(parents=True, exist_ok=True)
         proofs = _Proofs(head, self.log)
         with _Writer(folder) as writer:
@@ -98,7 +99,7 @@ class Dumps:
         """Return the public bundle of a hand with a proof, and without files about disputes."""
         entry = self.game_cache.fresh(hand.game)
         if entry is None:
-            raise Refusal("unavailable", f"game {hand.game} cannot be read")
+            raise Refusal("unavailable", said("operator.unreadable", game=str(hand.game)))
         lines = self.game_cache.lines(hand.game, limit=entry.record.version)
         files = {**self.refusals.file(entry.record), PROOF: proof}
         return write_bundle(lines, files=files)

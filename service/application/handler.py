@@ -14,6 +14,7 @@ from service.application.calls import Answered, Idempotency, MadeMove, ReadOnce
 from service.application.errors import Refusal
 from service.application.quotas import of_answers, quota_refused
 from service.application.streams import Versioned
+from service.replay.sentences import said
 from service.store.events import (
     AnswerConflict,
     Commit,
@@ -151,7 +152,7 @@ class Handler:
             except (QuotaFull, AnswerConflict) as error:
                 return self._first_answer(command, _refusal_of(error), read=None)
             except TokenEnded:
-                raise Refusal("unauthorized", "unknown or expired token") from None
+                raise Refusal("unauthorized", said("request.unknown_token")) from None
             except StoreError as error:
                 if not isinstance(error, command.retried):
                     raise
@@ -165,7 +166,7 @@ class Handler:
                 if accepted.commit is not NO_CHANGE:
                     command.committed(accepted.made)
                 return accepted.answer
-        busy = Refusal("unavailable", "too many changes at once, try again")
+        busy = Refusal("unavailable", said("request.busy"))
         return self._first_answer(command, busy, read=None)
 
     def _unchanged(
@@ -222,4 +223,4 @@ class Handler:
 def _refusal_of(error: QuotaFull | AnswerConflict) -> Refusal:
     if isinstance(error, QuotaFull):
         return quota_refused(error.kind)
-    return Refusal("unavailable", "the first answer has expired, try again")
+    return Refusal("unavailable", said("request.answer_expired"))

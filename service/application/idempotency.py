@@ -19,6 +19,7 @@ from service.application.signing import Receipts
 from service.domain.cards import in_code_order
 from service.domain.legal import legal_moves
 from service.keys import Keys
+from service.replay.sentences import said
 from service.store.events import EventStore, StoredAnswer
 
 Json = dict[str, Any]
@@ -103,7 +104,7 @@ class Answers:
         if found is None:
             return None
         if found.body_hash != request.body_hash:
-            raise Refusal("idempotency-conflict", "this Idempotency-Key was used with another body")
+            raise Refusal("idempotency-conflict", said("request.key_reused"))
         if found.sealed.startswith(_REBUILT):
             return self._rebuilt(_move_of_row(found.sealed))
         key_id, _, sealed = found.sealed.partition(b":")
@@ -147,7 +148,7 @@ class Answers:
         """
         entry = self.game_cache.past(move.game, move.version)
         if entry is None:
-            raise Refusal("unavailable", "the events of the first answer are not in the log")
+            raise Refusal("unavailable", said("request.answer_gone"))
         after = replace(entry, returned_seats=frozenset(move.back))
         count = move.version - move.before
         lines = self.game_cache.lines(move.game, after=move.before, limit=count)

@@ -323,6 +323,6 @@ def open_at(position: str | None) -> Open:
     data = urlsafe_b64decode(position + "=" * (-len(position) % 4))
     count, rest = data[0], data[_DIGEST:]
     if len(rest) % 16 or count * 16 > len(rest):
-        raise ValueError("is not the `next` of an earlier answer")
+        raise ValueError("no position")
     ids = [UUID(bytes=rest[place : place + 16]) for place in range(0, len(rest), 16)]
     return Open(tables=frozenset(ids[:count]), games=frozenset(ids[count:]))

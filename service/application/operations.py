@@ -21,6 +21,7 @@ from service.application.ports import World
 from service.application.signing import verifiers_of
 from service.application.tables.tables import Tables
 from service.keys import Keyring, KeyringError
+from service.replay.sentences import said
 from service.shx.bundle import NotABundle, read_bundle
 from service.shx.canonical import sha256
 from service.shx.receipts import check_receipt, claimed_receipt
@@ -93,25 +94,25 @@ class Archiving:
         if locked is None:
             raise not_found("game")
         if locked.archived:
-            raise Refusal(ARCHIVED, f"game {game} is archived already")
+            raise Refusal(ARCHIVED, said("operator.archived", game=str(game)))
         if not locked.over:
-            raise Refusal("hand-running", f"game {game} is being played")
+            raise Refusal("hand-running", said("operator.running", game=str(game)))
         if locked.outbox_pending:
-            detail = f"game {game} has pending notifications: retry in a minute"
-            raise Refusal("notifications-pending", detail)
+            pending = said("operator.notifications", game=str(game))
+            raise Refusal("notifications-pending", pending)
         entry = self.game_cache.fresh(game)
         if entry is None:
             raise not_found("game")
         try:
             data = self.evidence.public(entry)
         except NotABundle as error:
-            raise Refusal("too-large", f"game {game} does not fit into a bundle: {error}") from None
+            detail = said("operator.too_large", game=str(game), reason=str(error))
+            raise Refusal("too-large", detail) from None
         except KeyringError as error:
-            raise Refusal(
-                "unavailable", f"the refused attempts of game {game} cannot be read: {error}"
-            ) from None
+            detail = said("operator.unreadable_refusals", game=str(game), reason=str(error))
+            raise Refusal("unavailable", detail) from None
         if read_bundle(data).lines != self.game_cache.lines(game):
-            raise Refusal("unavailable", f"the bundle of game {game} differs from its log")
+            raise Refusal("unavailable", said("operator.other_bundle", game=str(game)))
         path = self.bundles.keep(game, data)
         self.owner.archive(game, sha256(data))
         return ArchivedGame(id=game, path=path, size=len(data))
@@ -140,11 +141,11 @@ class StuckGame:
 
 
 _DUE = {
-    "bot": "a bot has the turn and has not moved: are workers and the sweeper running?",
-    "time_out": "a seat is past its deadline: are workers and the sweeper running?",
-    "entropy": "a seat's entropy is overdue: are workers and the sweeper running?",
+    "bot": "stuck.bot",
+    "time_out": "stuck.time_out",
+    "entropy": "stuck.entropy",
 }
-"""Why an overdue game is stuck, by the kind of its wake-up."""
+"""The sentence on why an overdue game is stuck, by the kind of its wake-up."""
 
 
 def stuck_games(directory: Directory, keyring: Keyring, *, before: datetime) -> Sequence[StuckGame]:
@@ -159,7 +160,7 @@ def stuck_games(directory: Directory, keyring: Keyring, *, before: datetime) -> 
             id=row.id,
             version=row.version,
             since=row.at,
-            why=_DUE.get(row.kind, "its wake-up is overdue"),
+            why=said(_DUE.get(row.kind, "stuck.overdue")).text,
         )
         for row in directory.due_games(now=before, limit=MAX_STUCK)
         if row.id not in known
@@ -323,5 +324,5 @@ class Operating:
 
 def _lost(key_id: str | None) -> str:
     if key_id is None:
-        return "its seed is lost: the game can neither continue nor end"
-    return f"its seed needs key {key_id}, which is not in the key file: restore that key"
+        return said("stuck.no_seed").text
+    return said("stuck.key", key=key_id).text

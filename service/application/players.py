@@ -15,6 +15,7 @@ from service.application.games.cache import GameCache, Names
 from service.application.ports import Notifier, World
 from service.application.quotas import MAX_BLOCKS
 from service.application.tables.tables import Tables
+from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import HandRunning
@@ -98,7 +99,7 @@ class Players:
         token = token_urlsafe(TOKEN_BYTES)
         player = self.directory.recover(recovery, digest(token))
         if player is None:
-            raise Refusal("unauthorized", "unknown recovery code")
+            raise Refusal("unauthorized", said("request.unknown_recovery"))
         self.notifier.player_changed(player)
         return token
 
@@ -138,7 +139,7 @@ class Players:
         id; and at the quota `limit-reached`, through QuotaFull.
         """
         if other == player.id:
-            raise Refusal("forbidden", "you cannot block yourself")
+            raise Refusal("forbidden", said("request.block_self"))
         row = self.directory.player(other)
         if row is None or row.erased_at is not None:
             raise not_found("player")
@@ -193,8 +194,8 @@ class Players:
 
 
 def _gone() -> Refusal:
-    return Refusal("unauthorized", "unknown or expired token")
+    return Refusal("unauthorized", said("request.unknown_token"))
 
 
 def _hand_running() -> Refusal:
-    return Refusal("hand-running", "a hand is being played: finish or forfeit it first")
+    return Refusal("hand-running", said("request.finish_first"))

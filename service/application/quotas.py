@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from datetime import datetime, timedelta
@@ -14,6 +14,7 @@ from uuid import UUID
 from service.application.errors import Refusal
 from service.domain.commands import Seat
 from service.domain.game import Game
+from service.replay.sentences import said
 from service.store.directory import PlayerRepository
 from service.store.events import Quota, QuotaKind
 
@@ -38,24 +39,16 @@ MAX_DISPUTES = 20
 MAX_NEW_DISPUTES = 10
 """Maximum number of disputes opened by one player within a day."""
 
+MAX_NOTES = 200
+"""Maximum number of notes of one player on a hand; `keep_note.sql` counts them."""
+
+MAX_NOTES_OF_GAME = 2000
+"""Maximum number of notes of all players on a hand; `keep_note.sql` counts them."""
+
 NEW_FOR = timedelta(days=1)
 
 MAX_ANSWER_BYTES = 32 << 20
 """Maximum size of the stored answers to one caller; they are deleted after a day or later."""
-
-_DETAILS = {
-    QuotaKind.TABLES: "you host {most} open tables, the maximum: close one first",
-    QuotaKind.GAMES: "you play in {most} running hands, the maximum: finish one first",
-    QuotaKind.RULESETS: "you have {most} rulesets of your own, the maximum: use one of them",
-    QuotaKind.TOKENS: "you have {most} tokens, the maximum: end one of them first",
-    QuotaKind.DISPUTES: "you have {most} open disputes, the maximum: wait for a final ruling",
-    QuotaKind.NEW_DISPUTES: "you have opened {most} disputes within a day, the maximum",
-    QuotaKind.ANSWERS: "the answers to your idempotency keys have {most} bytes, the maximum",
-    QuotaKind.NOTES: "this hand has 200 notes of yours, or 2,000 in all, the maximum: delete one",
-    QuotaKind.BLOCKS: "you block {most} players, the maximum: end one of the blocks first",
-    QuotaKind.READINGS: "you have read too much of this private game within an hour",
-}
-
 
 _LASTING = {
     QuotaKind.NEW_DISPUTES: NEW_FOR,
@@ -63,6 +56,11 @@ _LASTING = {
     QuotaKind.READINGS: timedelta(hours=1),
 }
 """The quotas that waiting lifts, and after how long at the latest."""
+
+_VALUES: Mapping[QuotaKind, Mapping[str, int]] = {
+    QuotaKind.NOTES: {"own": MAX_NOTES, "most": MAX_NOTES_OF_GAME},
+}
+"""The numbers of the quotas that have more than one maximum."""
 
 
 def of_tables(player: UUID) -> Quota:
@@ -91,7 +89,8 @@ def of_disputes(player: UUID, now: datetime) -> tuple[Quota, ...]:
 
 def quota_refused(kind: QuotaKind) -> Refusal:
     """Return the refusal for a quota that is used up; some end by waiting."""
-    detail = _DETAILS[kind].format(most=maxima().get(kind))
+    values = {"most": maxima()[kind]} if kind in maxima() else _VALUES.get(kind, {})
+    detail = said(f"quota.{kind}", **values)
     if kind in _LASTING:
         return Refusal("rate-limited", detail, retry_after=int(_LASTING[kind].total_seconds()))
     return Refusal("limit-reached", detail)

@@ -9,8 +9,9 @@ from uuid import UUID
 
 from service.application.errors import not_found
 from service.application.rulesets import Rulebook
-from service.audit.ratings import CANNOT_TELL, FinishedHand, Rating, Standings, bot_id
+from service.audit.ratings import FinishedHand, Rating, Standings, bot_id
 from service.public_log.log import LogStore
+from service.replay.sentences import said
 from service.store.directory import Directory
 from service.store.logged_hands import LoggedHand
 from service.store.ratings import RatingRow, RatingsReached
@@ -112,7 +113,7 @@ class Ratings:
                 }
                 for number, row in enumerate(rows[:limit], 1)
             ],
-            "cannot_tell": CANNOT_TELL,
+            "cannot_tell": said("about.ratings").text,
             "next": after + limit if len(rows) > limit else None,
         }
 

@@ -12,6 +12,7 @@ from service.application.errors import Refusal
 from service.application.games.cache import GameCache, Names
 from service.application.games.entry import GameEntry
 from service.application.idempotency import Answers
+from service.replay.sentences import said
 from service.runtime.recent import Recent
 from service.store.events import StoreError
 from service.store.lookups import FoundPlayer, Lookup, LookupResult, Lookups
@@ -126,7 +127,7 @@ class RequestRead:
         self.player = None if found is None else _player_of(found)
         self._reads.remember(self.token, self.player)
         if found is None:
-            raise Refusal("unauthorized", "unknown or expired token")
+            raise Refusal("unauthorized", said("request.unknown_token"))
         if found.is_first_use:
             self._reads.note_use(self.token)
 

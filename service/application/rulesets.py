@@ -17,6 +17,7 @@ from service.application.errors import Refusal, invalid, not_found
 from service.application.handler import Accepted, Attempt, Handler, NewStream, StreamCommand
 from service.application.ports import World
 from service.application.quotas import work
+from service.replay.sentences import said
 from service.rulesets.catalogue import Definition, KnownByName, catalogue, known_by_name
 from service.rulesets.custom import RulesetRefused, custom_definition, custom_of
 from service.rulesets.labels import differences, differs_from_base
@@ -75,7 +76,8 @@ class Rulemaking:
             made = custom_definition(root, name, own, changes)
         except RulesetRefused as error:
             reasons = [{"at": _within(at), "message": message} for at, message in error.reasons]
-            raise Refusal("ruleset-refused", reasons[0]["message"], errors=reasons) from None
+            detail = said("request.ruleset_refused", reason=reasons[0]["message"])
+            raise Refusal("ruleset-refused", detail, errors=reasons) from None
 
         command = MakeRuleset(
             player=player.id,
@@ -104,7 +106,7 @@ class Rulemaking:
             raise quotas.quota_refused(QuotaKind.RULESETS)
         refusal = self.trials.refusal(made.tree, player.id, address)
         if refusal is not None:
-            raise Refusal("ruleset-refused", refusal)
+            raise Refusal("ruleset-refused", said("request.ruleset_refused", reason=refusal))
         document = orjson.dumps({"base": root.id, "settings": made.tree}).decode()
         self.directory.save_ruleset(
             CustomRuleset(
@@ -191,7 +193,7 @@ class RulesetPages:
         fixed = [*catalogue(), *known_by_name()]
         is_custom = cursor is not None and cursor not in fixed
         if is_custom and self._rulebook.find(cursor or "") is None:
-            raise invalid("/cursor", "is not a cursor of this list")
+            raise invalid("/cursor", said("request.no_cursor"))
         start = 0 if cursor is None else len(fixed) if is_custom else fixed.index(cursor) + 1
         ids = fixed[start : start + limit + 1]
         if len(ids) <= limit:
@@ -334,8 +336,8 @@ class Rulebook:
         if found is not None:
             return found
         if identity in known_by_name():
-            raise Refusal("ruleset-refused", "this ruleset is known by name only, without rules")
-        raise invalid(at, "there is no ruleset of this name: GET /v1/rulesets lists them")
+            raise Refusal("ruleset-refused", said("request.name_only"))
+        raise invalid(at, said("request.unknown_ruleset"))
 
     def text(self, identity: str, rule: str) -> str:
         """

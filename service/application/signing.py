@@ -10,6 +10,7 @@ from uuid import UUID
 from service.application.errors import invalid
 from service.application.games.record import GameRecord
 from service.keys import Keyring, Keys
+from service.replay.sentences import said
 from service.shx.canonical import RecordError
 from service.shx.keys import retire
 from service.shx.receipts import Receipt, check_receipt, issue_receipt
@@ -108,8 +109,8 @@ def handed_in(text: str, game: UUID, keys: Sequence[NoteVerifier]) -> tuple[byte
         note = only_signed_by(from_text_field(f"{text.rstrip()}\n".encode()), keys)
         receipt = check_receipt(note, keys)
     except RecordError as error:
-        fault = "this server did not sign this receipt"
-        raise invalid("/receipt", f"{fault}: {error.detail}") from None
+        fault = said("request.foreign_receipt", reason=error.detail)
+        raise invalid("/receipt", fault) from None
     if receipt.game != game:
-        raise invalid("/receipt", f"this is a receipt of another game, {receipt.game}")
+        raise invalid("/receipt", said("request.receipt_of_other", game=str(receipt.game)))
     return note, receipt

@@ -27,6 +27,7 @@ from service.audit.statistics import (
 )
 from service.domain.game import Status
 from service.replay.history import decode_log, sealed_deck
+from service.replay.sentences import said
 from service.shx.canonical import parse_time
 from service.store.disputes import (
     STATISTICS_TOPIC,
@@ -44,23 +45,6 @@ KEPT_SECONDS = 10.0
 BATCH = 2000
 LATE = timedelta(hours=1)
 """Games counted later than this after their end appear only after a restart."""
-
-OF_SHUFFLES = (
-    "These figures do not show who did what, nor whether a single deck was fair: each game's "
-    "own audit shows that its deck was fixed before play. A small p means that a result at "
-    "least as extreme is that rare by chance; among many figures a few are small by chance, "
-    "and one in a hundred lies outside low and high. The cards that people were dealt are "
-    "luck, neither merit nor fault. With few games there are no figures."
-)
-
-OF_CHOICES = (
-    "This value does not show how a player could know a card, and does not prove cheating. An "
-    "e-value grows if the cards chosen blind fit more often than by chance among the face-down "
-    "cards; one honest player in a thousand ever reaches the threshold, no matter how often "
-    "it is read. A small value does not prove honesty: there may be too few choices, or a "
-    "player may look at cards without gaining from it. Choices by bots or by the clock are "
-    "left out."
-)
 
 
 class Statistics:
@@ -113,7 +97,7 @@ class Statistics:
         if last is None:
             with self._first.slot("") as free:
                 if not free:
-                    raise Refusal("unavailable", "the statistics are being computed", retry_after=1)
+                    raise Refusal("unavailable", said("request.statistics_busy"), retry_after=1)
                 with self._lock:
                     return self._newest()
         if not self._lock.acquire(blocking=False):
@@ -137,7 +121,7 @@ class Statistics:
         return {
             "n": finished,
             "measures": [asdict(measure) for measure in measures],
-            "cannot_tell": OF_SHUFFLES,
+            "cannot_tell": said("about.shuffles").text,
         }
 
     def blind_choices(self, caller: RegisteredPlayer, player: UUID) -> dict[str, Any]:
@@ -150,9 +134,8 @@ class Statistics:
         if caller.id != player:
             judged = self._directory.games_judged(caller.id, player)
             if not judged:
-                detail = "only the player and referees of disputes against the player may read this"
-                raise Refusal("forbidden", detail)
-            what = f"the statistics of blind choices of {player}"
+                raise Refusal("forbidden", said("request.own_statistics"))
+            what = said("access.choices", player=str(player)).text
             self._access_log.note_person(judged, Caller(player=caller.id, what=lambda: what))
         choices = [_choice(row) for row in self._directory.blind_choices(player)]
         return {
@@ -161,7 +144,7 @@ class Statistics:
             "e_value": e_value(choices),
             "threshold": THRESHOLD,
             "false_alarm": FALSE_ALARM,
-            "cannot_tell": OF_CHOICES,
+            "cannot_tell": said("about.choices").text,
         }
 
     def _read_new(self) -> None:

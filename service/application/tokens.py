@@ -15,6 +15,7 @@ from service.application.errors import Refusal, invalid, not_found
 from service.application.players import TOKEN_BYTES
 from service.application.ports import Notifier, World
 from service.application.quotas import MAX_TOKENS
+from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory, StoredToken
 from service.store.events import TokenEnded
@@ -66,12 +67,12 @@ class Tokens:
         scopes = own.scopes if wanted.scopes is None else tuple(wanted.scopes)
         missing = sorted(set(scopes) - set(own.scopes), key=_ORDER.__getitem__)
         if missing:
-            raise invalid("/scopes", f"the token of the request lacks {', '.join(missing)}")
+            raise invalid("/scopes", said("request.scopes", scopes=tuple(missing)))
         if wanted.ends_at is not None and wanted.ends_at <= now:
-            raise invalid("/ends_at", "is not in the future")
+            raise invalid("/ends_at", said("request.past"))
         if own.ends_at is not None and (wanted.ends_at or own.ends_at) > own.ends_at:
             last = format_time(own.ends_at)
-            raise invalid("/ends_at", f"is after {last}, when the token of the request ends")
+            raise invalid("/ends_at", said("request.after_token", time=last))
         token = token_urlsafe(TOKEN_BYTES)
         made = StoredToken(
             id=self.world.identity(),
@@ -127,4 +128,4 @@ def _json(token: StoredToken, own: StoredToken) -> dict[str, Any]:
 
 
 def _ended() -> Refusal:
-    return Refusal("unauthorized", "unknown or expired token")
+    return Refusal("unauthorized", said("request.unknown_token"))

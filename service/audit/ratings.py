@@ -14,12 +14,6 @@ PROVISIONAL_HANDS: Final = 10
 DIGITS: Final = 4
 """Decimals of published numbers."""
 
-CANNOT_TELL: Final = (
-    "A rating does not show whether friends at one table helped each other, or whether one person"
-    " played under several names. The players of a hand are the testimony of the operator."
-)
-"""The limits of every rating, which are shown with it."""
-
 MODEL: Final = PlackettLuce()
 """The model with the default parameters of OpenSkill: mu 25, sigma 25/3."""
 

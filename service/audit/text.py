@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from schemas.views import Json
 from service.domain.cards import HIDDEN
+from service.replay.sentences import said, sentence
 
 WIDTH: Final = 100
 Row = TypeVar("Row")
@@ -71,39 +72,47 @@ def decision_answer(
     """
     sections: list[AnswerSection] = []
     if found["saw"] is not None:
-        sections.append(AnswerSection(title="saw", rows=tuple(_saw(found["saw"], found["seat"]))))
+        sections.append(
+            AnswerSection(
+                title=sentence("audit.saw"), rows=tuple(_saw(found["saw"], found["seat"]))
+            )
+        )
     if unknown is not None and found["saw"] is not None and found["legal"] is None:
-        text = ("unknown: they depend on the hand, which is hidden",)
-        sections.append(AnswerSection(title="legal", rows=(text,)))
-    sections += _section("legal", found["legal"], _legal)
-    sections += _section("not legal", found["not_legal"], _not_legal)
+        row = (sentence("audit.unknown_moves"),)
+        sections.append(AnswerSection(title=sentence("audit.legal"), rows=(row,)))
+    sections += _section("audit.legal", found["legal"], _legal)
+    sections += _section("audit.not_legal", found["not_legal"], _not_legal)
     if found["did"] is not None:
-        sections.append(AnswerSection(title="did", rows=((move_text(found["did"]),),), inline=True))
-    sections += _section("failed checks", against, _objection)
-    sections += _section("responsible", responsible, lambda text: (text,))
-    sections += _section("followed", found["effects"], _effect)
+        move = ((move_text(found["did"]),),)
+        sections.append(AnswerSection(title=sentence("audit.did"), rows=move, inline=True))
+    sections += _section("audit.failed", against, _objection)
+    sections += _section("audit.responsible", responsible, lambda text: (text,))
+    sections += _section("audit.followed", found["effects"], _effect)
     unproven = found.get("unproven")
-    sections += _section(
-        "refused before", found["refused"], _refused, f"unproven: {unproven}" if unproven else ""
-    )
+    note = sentence("audit.unproven", {"reason": unproven}) if unproven else ""
+    sections += _section("audit.refused", found["refused"], _refused, note)
     cited = [objection.rule for objection in against if objection.rule]
     cited += [rule for line in _cited(found) for rule in line]
     sections.append(
-        AnswerSection(title="statements", rows=tuple(_statements(cited, rule_text)), wrapped=True)
+        AnswerSection(
+            title=sentence("audit.statements"),
+            rows=tuple(_statements(cited, rule_text)),
+            wrapped=True,
+        )
     )
     return AuditAnswer(heading=_heading(found), unknown=unknown, sections=tuple(sections))
 
 
 def custody_answer(found: Json, *, unknown: str | None = None) -> AuditAnswer:
     """Return the path of a card, a row for each stretch in one place."""
-    place = "an unknown position" if found["p"] is None else f"position {found['p']}"
+    place = "audit.custody.unknown" if found["p"] is None else "audit.custody"
     rows = [
-        (f"{part['from_seq']}–{part['to_seq']}", _zone(part), f"seen by {_seers(part['seen_by'])}")
+        (f"{part['from_seq']}–{part['to_seq']}", _zone(part), _seers(part["seen_by"]))
         for part in found["path"]
     ]
-    nothing = ("nothing about it is public yet",)
+    nothing = (sentence("audit.not_public"),)
     return AuditAnswer(
-        heading=f"custody of {found['card']}, {place} of the deck",
+        heading=sentence(place, {"name": found["card"], "p": found["p"]}),
         unknown=unknown,
         sections=(AnswerSection(title="", rows=tuple(rows) or (nothing,)),),
     )
@@ -112,18 +121,24 @@ def custody_answer(found: Json, *, unknown: str | None = None) -> AuditAnswer:
 def knowledge_answer(found: Json, *, unknown: str | None = None) -> AuditAnswer:
     """Return the cards that a seat could know, a row each."""
     rows = [
-        (line["card"], _zone(line), f"since seq {line['since_seq']}", _BY[line["by"]])
+        (
+            line["card"],
+            _zone(line),
+            sentence("audit.since", {"at": line["since_seq"]}),
+            sentence(f"audit.by.{line['by']}"),
+        )
         for line in found["cards"]
     ]
-    unseen = " ".join(found["unseen"]) or "none"
-    title = "unseen" if unknown is None else "unseen, or not known to have been seen"
+    unseen = " ".join(found["unseen"]) or sentence("audit.none")
+    title = "audit.unseen" if unknown is None else "audit.unseen.unknown"
+    asked = {"seat": found["seat"], "version": found["version"]}
     return AuditAnswer(
-        heading=f"what seat {found['seat']} could know at version {found['version']}",
+        heading=sentence("audit.knowledge", asked),
         unknown=unknown,
         sections=(
             AnswerSection(title="", rows=tuple(rows)),
             AnswerSection(
-                title=f"{title} ({len(found['unseen'])})", rows=((unseen,),), wrapped=True
+                title=sentence(title, {"n": len(found["unseen"])}), rows=((unseen,),), wrapped=True
             ),
         ),
     )
@@ -191,52 +206,63 @@ def move_text(move: Json) -> str:
     """Return a move in the words of a player."""
     match move["type"]:
         case "play":
-            return f"play {' '.join(move['cards'])}"
+            return sentence("audit.move.play", {"codes": " ".join(move["cards"])})
         case "play_blind":
-            return f"turn slot {move['slot']}"
+            return sentence("audit.move.play_blind", {"slot": move["slot"]})
         case "pick_up":
-            along = f" with {' '.join(move['with'])}" if move.get("with") else ""
-            return f"pick up{along}"
+            along = " ".join(move.get("with") or ())
+            code = "audit.move.pick_up.with" if along else "audit.move.pick_up"
+            return sentence(code, {"codes": along})
         case "swap":
-            return f"swap {' '.join(move['up'])} for {' '.join(move['hand'])}"
+            values = {"up": " ".join(move["up"]), "held": " ".join(move["hand"])}
+            return sentence("audit.move.swap", values)
         case "lay":
-            return f"lay {' '.join('+'.join(stack) or '-' for stack in move['stacks'])}"
+            stacks = " ".join("+".join(stack) or "-" for stack in move["stacks"])
+            return sentence("audit.move.lay", {"codes": stacks})
         case other:
             return str(other).replace("_", " ")
 
 
-_BY: Final = {
-    "own": "its own",
-    "drawn": "drawn by it",
-    "table": "lay face up",
-    "pile": "lay on the pile",
-    "shown": "was shown to all",
-}
-
-
 def _heading(found: Json) -> str:
     first, last = found["first"], found["last"]
-    where = f"seq {first}" if first == last else f"seq {first}–{last}"
-    who = "the server" if found["seat"] is None else f"seat {found['seat']}"
-    late = ", its time was up" if found["timed_out"] else ""
-    took = "" if found["milliseconds"] is None else f", after {found['milliseconds']} ms"
-    return f"{where}, {found['at']}: {who}{late}{took}"
+    code = "audit.at" if first == last else "audit.at.several"
+    seat, took = found["seat"], found["milliseconds"]
+    return sentence(
+        "audit.heading",
+        {
+            "where": said(code, at=first, to=last),
+            "time": found["at"],
+            "mover": said("audit.server") if seat is None else said("value.seat", n=seat),
+            "late": said("audit.late") if found["timed_out"] else "",
+            "took": "" if took is None else said("audit.took", n=took),
+        },
+    )
 
 
 def _saw(view: Json, seat: int) -> Iterator[tuple[str, ...]]:
     own = view["seats"][seat]
     asks = view["demand"]["kind"].replace("_", " ")
     rank = f" {view['demand']['rank']}" if view["demand"]["rank"] else ""
-    yield "stock   ", f"{view['stock']} cards, {len(view['burned'])} burned"
-    yield "pile    ", f"{' '.join(view['pile']) or '-'}  (asks for {asks}{rank})"
-    yield "hand    ", " ".join(_held(own["hand"])) or "-"
+    stock = {"n": view["stock"], "burned": len(view["burned"])}
+    pile = {"pile": " ".join(view["pile"]) or "-", "kind": asks, "rank": rank}
+    yield _label("audit.stock"), sentence("audit.stock.is", stock)
+    yield _label("audit.pile"), sentence("audit.pile.is", pile)
+    yield _label("audit.hand"), " ".join(_held(own["hand"])) or "-"
     for other in view["seats"]:
         up = " ".join("+".join(stack) or "-" for stack in other["up"]) or "-"
         down = " ".join("##" if there else "-" for there in other["down"]) or "-"
-        held = f"{other['hand']['count']} in hand"
         known = " ".join(other["hand"]["known"])
-        more = f", of these {known}" if known and other["seat"] != seat else ""
-        yield f"seat {other['seat']}", f"up {up} | down {down} | {held}{more}"
+        code = "audit.held.known" if known and other["seat"] != seat else "audit.held"
+        parts = (
+            sentence("audit.up", {"codes": up}),
+            sentence("audit.down", {"codes": down}),
+            sentence(code, {"n": other["hand"]["count"], "codes": known}),
+        )
+        yield sentence("value.seat", {"n": other["seat"]}), " | ".join(parts)
+
+
+def _label(code: str) -> str:
+    return f"{sentence(code):<8}"
 
 
 def _held(hand: Json) -> list[str]:
@@ -248,12 +274,14 @@ def _held(hand: Json) -> list[str]:
 
 
 def _section(
-    title: str, rows: Sequence[Row] | None, of: Callable[[Row], tuple[str, ...]], note: str = ""
+    code: str, rows: Sequence[Row] | None, of: Callable[[Row], tuple[str, ...]], note: str = ""
 ) -> list[AnswerSection]:
-    """Return a section, none if it would be empty."""
+    """Return a section with the title of a code, none if it would be empty."""
     if not rows and not note:
         return []
-    return [AnswerSection(title=title, rows=tuple(of(row) for row in rows or ()), note=note)]
+    return [
+        AnswerSection(title=sentence(code), rows=tuple(of(row) for row in rows or ()), note=note)
+    ]
 
 
 def _legal(row: Json) -> tuple[str, ...]:
@@ -287,20 +315,21 @@ def _statements(cited: Iterable[str], rule_text: RuleText) -> Iterator[tuple[str
     for rule in dict.fromkeys(cited):
         yield (
             f"{rule:<14}",
-            rule_text(rule) or "(a statement of a ruleset that is not available here)",
+            rule_text(rule) or sentence("audit.unknown_statement"),
         )
 
 
 def _zone(row: Json) -> str:
-    slot = "" if row.get("slot") is None else f", slot {row['slot']}"
-    whose = "" if row["seat"] is None else f" of seat {row['seat']}"
-    return f"{row['zone']}{whose}{slot}"
+    if row["seat"] is None:
+        return str(row["zone"])
+    code = "audit.zone.of" if row.get("slot") is None else "audit.zone.slot"
+    return sentence(code, {"zone": row["zone"], "seat": row["seat"], "slot": row.get("slot")})
 
 
 def _seers(seen_by: str | list[int]) -> str:
-    if seen_by == "all":
-        return "all"
-    return " ".join(f"seat {seat}" for seat in seen_by) or "nobody"
+    if isinstance(seen_by, str):
+        return sentence("audit.seen_by.all")
+    return sentence("audit.seen_by", {"seats": seen_by}) if seen_by else sentence("audit.nobody")
 
 
 def _columns(rows: Sequence[tuple[str, ...]], *, wrapped: bool) -> Iterator[str]:

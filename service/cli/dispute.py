@@ -33,6 +33,7 @@ from service.client.player import Player
 from service.client.player_files import write_private
 from service.client.signing import head
 from service.domain.words import duration
+from service.replay.sentences import sentence
 from service.shx.canonical import RecordError
 from service.shx.receipts import claimed_receipt, vote_commitment
 
@@ -510,7 +511,7 @@ def _no_vote(court: _DisputeClient, found: Dispute, opinion: str | None) -> str 
         return None if opinion is not None else how
     if you["referee"] is None:
         offer = f"; to offer yourself: {court.command('judge', found['id'])}"
-        return f"you are not a referee of this dispute{offer if 'judge' in you['may'] else ''}"
+        return f"{sentence('panel.no_referee')}{offer if 'judge' in you['may'] else ''}"
     return _no_vote_of(found["referees"][you["referee"]], found, state)
 
 
@@ -518,9 +519,8 @@ def _no_vote_of(own: Mapping[str, Any], found: Dispute, state: str) -> str:
     """Return why a referee can neither vote nor reveal a vote now."""
     ends = f" The voting ends on {when(found['deadline'])}." if state == "voting" else ""
     if own["state"] == "recused":
-        refused = f"the {own['refused_by']} refused you as a referee"
-        late = "you left the panel because you did not vote, or did not reveal your vote, in time"
-        return refused if own["refused_by"] else late
+        side = own["refused_by"]
+        return sentence(f"panel.refused_by.{side}" if side else "panel.left_panel")
     if own["state"] == "revealed":
         return f"you have voted, and your vote is revealed. State of the dispute: {STATES[state]}."
     if own["state"] == "committed":

@@ -147,7 +147,7 @@ class Recording:
             return None
         first = self.failed[0]
         rule = f" [{first.rule}]" if first.rule else ""
-        more = f" {first.others}" if first.further else ""
+        more = "" if first.others is None else f" {first.others.text}"
         return f"{self.wording}. {first.check}: {first.reason}{rule}{more}"
 
     @property

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from service.cli.verify import progress_bar
+from service.replay.sentences import said
 from service.runtime.plain_errors import why
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) ->
 
     Exit status: 0 computed, 1 a dump is damaged, with the reason.
     """
-    from service.audit.ratings import CANNOT_TELL, Standings
+    from service.audit.ratings import Standings
     from service.shx.bundle import NotABundle
     from service.shx.canonical import RecordError
     from service.shx.dumps import read_manifest
@@ -76,7 +77,7 @@ def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) ->
         return 0
     for one in wanted:
         _print(standings, one)
-    click.echo(CANNOT_TELL)
+    click.echo(said("about.ratings").text)
     return 0
 
 

@@ -17,7 +17,7 @@ ENGLISH: Final = "en"
 LANGUAGES: Final = ("en", "sv", "ja")
 
 _FOLDER: Final = Path(__file__).parents[1] / "api" / "static" / "app" / "strings"
-_PARTS: Final = ("", "verify/", "report/", "refusals/")
+_PARTS: Final = ("", "verify/", "findings/", "report/", "refusals/")
 """The folders of the pages' texts that have sentences of the program; "" has those of all pages."""
 
 SeatName = Callable[[int], str]
@@ -41,7 +41,11 @@ class Sentence:
         return sentence(self.code, self.values, Voice(seat_name=seat_name))
 
 
-Value = int | str | Sentence | Sequence[int | str | Sentence] | None
+Stored = Mapping[str, Any]
+"""A sentence as `values_json` returns it: its code and its values."""
+
+_One = int | str | Sentence | Stored
+Value = _One | Sequence[_One] | None
 Values = Mapping[str, Value]
 
 
@@ -58,6 +62,11 @@ class Voice:
 PLAIN: Final = Voice()
 
 
+def said(code: str, **values: Value) -> Sentence:
+    """Return the sentence with a code and values."""
+    return Sentence(code=code, values=values)
+
+
 def reason_of(refused: CommandRefused | DisputeRefused) -> Sentence:
     """Return why the rules refuse a command, or a call on a dispute."""
     return Sentence(code=refused.reason, values=refused.values)
@@ -67,8 +76,9 @@ def sentence(code: str, values: Values | None = None, voice: Voice = PLAIN) -> s
     """
     Return the text with a code and its values; in English if the language lacks it.
 
-    If a text has two forms, separated by `|`, the first is for the value 1 of `n`, and the second
-    for other numbers. The name of a value decides how it is shown: SEATS, CARDS, EVENTS and ANY.
+    If a text has two forms, separated by `|`, the first is for a number that is 1, and the second
+    for others; COUNTS are the names of this number. The name of a value decides how it is shown:
+    SEATS, CARDS, EVENTS and ANY.
     A seat at the beginning has a capital letter, but the name of a person stays as it is.
 
     Raises KeyError for an unknown code.
@@ -107,7 +117,9 @@ def values_json(values: Values) -> dict[str, Any]:
     def shown(value: Value) -> Any:
         if isinstance(value, Sentence):
             return {"code": value.code, "values": values_json(value.values)}
-        return value if value is None or isinstance(value, int | str) else [*map(shown, value)]
+        if value is None or isinstance(value, int | str | Mapping):
+            return value
+        return [*map(shown, value)]
 
     return {name: shown(value) for name, value in values.items()}
 
@@ -150,8 +162,11 @@ RANKS: Final = ("ranked",)
 EVENTS: Final = ("event",)
 """The names of values that are types of events."""
 
-ANY: Final = ("claims",)
+ANY: Final = ("claims", "charges", "types")
 """The names of values that are alternatives, with "or" before the last of them."""
+
+COUNTS: Final = ("n", "count", "found")
+"""The names of the number that decides the form of a text; the first that its sentence has."""
 
 _ALL: Final = (*SEATS, *CARDS, "checks")
 """The names of values that are lists, with "and" before the last of them."""
@@ -164,10 +179,15 @@ def _filled(code: str, values: Values, voice: Voice) -> tuple[str, str | None]:
     if code not in catalogue(voice.language):
         voice = replace(voice, language=ENGLISH)
     one, *others = catalogue(voice.language)[code].split("|")
-    form = others[0] if others and values.get("n") != 1 else one
+    form = others[0] if others and _number(values) != 1 else one
     text = _NAME.sub(lambda found: _shown(found[1], values.get(found[1]), voice), form)
     first = _NAME.match(form)
     return text, None if first is None else first[1]
+
+
+def _number(values: Values) -> Value:
+    """Return the number that decides the form of a text."""
+    return next((values[name] for name in COUNTS if name in values), None)
 
 
 def _shown(name: str, value: Value, voice: Voice) -> str:
@@ -177,17 +197,20 @@ def _shown(name: str, value: Value, voice: Voice) -> str:
     if name in EVENTS:
         known = f"happens.{value}" in catalogue()
         return _own(f"happens.{value}" if known else "happens.other", voice.language)
-    several = [value] if isinstance(value, int | str | Sentence) else value
+    several = [value] if isinstance(value, int | str | Sentence | Mapping) else value
     words = [_one(name, one, voice) for one in several]
     if name in CARDS and voice.codes:
         return " ".join(words)
     if len(words) < 2 or name not in (*ANY, *_ALL):
         return ", ".join(words)
     form = _own("value.or" if name in ANY else "value.and", voice.language)
-    return form.replace("{most}", ", ".join(words[:-1])).replace("{last}", words[-1])
+    comma = _own("value.comma", voice.language)
+    return form.replace("{most}", comma.join(words[:-1])).replace("{last}", words[-1])
 
 
-def _one(name: str, value: int | str | Sentence, voice: Voice) -> str:
+def _one(name: str, value: _One, voice: Voice) -> str:
+    if isinstance(value, Mapping):
+        return _filled(value["code"], value["values"], voice)[0]
     if isinstance(value, Sentence):
         return _filled(value.code, value.values, voice)[0]
     if name in SEATS:

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TextIO
 
+from service.replay.sentences import Value, said, sentence
 from service.runtime.plain_errors import why
 from service.runtime.worker_processes import WorkerProcesses
 from service.shx.bundle import PROOF, Bundle, NotABundle, read_bundle
@@ -80,34 +81,42 @@ def main_verify_dump(
         checkpoint = _read(folder / CHECKPOINT)
         index = _hash_of(folder / INDEX)
     except (RecordError, OSError) as error:
-        print(f"shithead verify: {folder} is no whole dump: {why(error)}", file=errors)
+        fault = said("dump.not_whole", folder=str(folder), reason=why(error))
+        print(sentence("input.complaint", {"fault": fault}), file=errors)
         return NOT_A_BUNDLE
-    hands = f"{manifest.hands} hands of {manifest.month}, {manifest.tree_size} leaves"
     try:
         signed, lacking = _check_tree(folder, manifest, checkpoint, options, older)
         if index != manifest.index:
-            raise _Fault(f"{INDEX}: changed: its hash is not that of {MANIFEST}")
+            raise _Fault("dump.other_index", file=INDEX, manifest=MANIFEST)
     except _Fault as fault:
-        out.write(printable(f"{hands}: 1 fault; the first: {fault}") + f"\n{TESTIMONY}\n")
+        out.write(f"{_summary(manifest, [str(fault)])}\n{TESTIMONY}\n")
         return FAILED
     faults: list[str] = []
     with WorkerProcesses(options.jobs, __name__) as processes:
         found = processes.results(_check, _packed(folder, manifest, checkpoint))
         for text in filter(None, progress(found, manifest.hands)):
             faults.append(text)
-            out.write(printable(f"fail     {text}") + "\n")
+            out.write(printable(sentence("dump.fails", {"fault": text})) + "\n")
             if len(faults) == MAX_FAULTS:
                 break
-    summary = "every bundle is intact, and none is missing or foreign."
-    if faults:
-        count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        summary = f"{count}; the first: {faults[0]}."
-    out.write(printable(" ".join([f"{hands}: {summary}", signed, *lacking])) + f"\n{TESTIMONY}\n")
+    summary = " ".join([f"{_summary(manifest, faults)}.", printable(signed), *lacking])
+    out.write(f"{summary}\n{TESTIMONY}\n")
     return FAILED if faults else MISSING if lacking else PASSED
 
 
+def _summary(manifest: DumpManifest, faults: Sequence[str]) -> str:
+    """Return the size of a dump, and the number of its faults with the first of them."""
+    month, leaves = manifest.month, manifest.tree_size
+    hands = said("dump.hands", n=manifest.hands, month=month, leaves=leaves)
+    found = said("dump.faults", n=len(faults), fault=faults[0]) if faults else said("dump.intact")
+    return printable(sentence("dump.summary", {"hands": hands, "what": found}))
+
+
 class _Fault(Exception):
-    """A fault of a dump that makes further checks useless; the text names the file."""
+    """A fault of a dump that makes further checks useless; the sentence names the file."""
+
+    def __init__(self, code: str, **values: Value) -> None:
+        super().__init__(sentence(code, values))
 
 
 def _check_tree(
@@ -125,16 +134,16 @@ def _check_tree(
     """
     checkpoint, signed = _opened(note, CHECKPOINT, options)
     if (checkpoint.origin, checkpoint.size) != (manifest.origin, manifest.tree_size):
-        raise _Fault(f"{CHECKPOINT}: foreign: it is not the one that {MANIFEST} names")
+        raise _Fault("dump.other_checkpoint", file=CHECKPOINT, manifest=MANIFEST)
     _check_tiles(folder, checkpoint)
     tree = TiledTree(checkpoint.size, partial(_tile, folder))
     for path in older:
         try:
             before, _ = _opened(_read(path), str(path), options)
         except OSError as error:
-            raise _Fault(f"{why(error)}") from None
+            raise _Fault("dump.reason", reason=why(error)) from None
         if before.origin != checkpoint.origin or before.size > checkpoint.size:
-            raise _Fault(f"{path}: of another log, or newer than the dump")
+            raise _Fault("dump.other_log", file=str(path))
         if not proves_consistency(
             old_size=before.size,
             old_root=before.root,
@@ -142,7 +151,7 @@ def _check_tree(
             root_hash=checkpoint.root,
             proof=tree.consistency_proof(before.size),
         ):
-            raise _Fault(f"{path}: the tree of the dump does not continue its tree: two histories")
+            raise _Fault("dump.two_histories", file=str(path))
     return signed, tuple(_lacking(note, options))
 
 
@@ -151,11 +160,11 @@ def _opened(note: bytes, name: str, options: VerifyOptions) -> tuple[Checkpoint,
     try:
         if not options.keys.server:
             checkpoint = parse_checkpoint(parse_note(note).text)
-            return checkpoint, "The signature of the checkpoint was not checked: no --server-key."
+            return checkpoint, sentence("dump.unchecked")
         checkpoint, _, signers = open_checkpoint(note, options.keys.server)
     except RecordError as error:
-        raise _Fault(f"{name}: {error.detail}") from None
-    return checkpoint, f"The checkpoint is signed by {signers[0].name}."
+        raise _Fault("dump.file", file=name, reason=error.detail) from None
+    return checkpoint, sentence("dump.signed", {"name": signers[0].name})
 
 
 def _lacking(note: bytes, options: VerifyOptions) -> Iterator[str]:
@@ -166,10 +175,10 @@ def _lacking(note: bytes, options: VerifyOptions) -> Iterator[str]:
     try:
         found = cosignatures(parse_note(note), witnesses)
     except RecordError as error:
-        raise _Fault(f"{CHECKPOINT}: {error.detail}") from None
+        raise _Fault("dump.file", file=CHECKPOINT, reason=error.detail) from None
     wanted = len(set(witnesses)) if options.quorum is None else options.quorum
     if not witnesses or len(found) < wanted:
-        yield f"{len(found)} witnesses of --witness-key cosigned it, {max(1, wanted)} are needed."
+        yield sentence("dump.cosigned", {"found": len(found), "needed": max(1, wanted)})
 
 
 def _check_tiles(folder: Path, checkpoint: Checkpoint) -> None:
@@ -190,13 +199,13 @@ def _check_tiles(folder: Path, checkpoint: Checkpoint) -> None:
             row = checkpoint.size >> 8 * level
             _compare(folder, Tile(level=level, index=row // WIDTH, width=len(waiting)), waiting)
     if edge.root != checkpoint.root:
-        raise _Fault("tile/0: changed: the tiles are not those of the checkpoint")
+        raise _Fault("dump.other_tiles")
 
 
 def _compare(folder: Path, tile: Tile, expected: list[bytes]) -> None:
     """Raise _Fault unless a tile has these hashes; forget them."""
     if _tile(folder, tile) != b"".join(expected):
-        raise _Fault(f"{tile.path}: changed: it does not follow from the tiles below it")
+        raise _Fault("dump.other_tile", file=tile.path)
     expected.clear()
 
 
@@ -204,9 +213,9 @@ def _tile(folder: Path, tile: Tile) -> bytes:
     try:
         data = _read(folder / tile.path)
     except OSError as error:
-        raise _Fault(f"{tile.path}: removed, or cannot be read: {why(error)}") from None
+        raise _Fault("dump.no_tile", file=tile.path, reason=why(error)) from None
     if len(data) != 32 * tile.width:
-        raise _Fault(f"{tile.path}: changed: it has not {tile.width} hashes")
+        raise _Fault("dump.tile_size", file=tile.path, n=tile.width)
     return data
 
 
@@ -215,17 +224,18 @@ def _packed(folder: Path, manifest: DumpManifest, note: bytes) -> Iterator[_Pack
     named = {tar.name for tar in manifest.tars}
     for path in sorted(folder.glob("hands-*.tar")):
         if path.name not in named:
-            yield f"{path.name}: foreign: {MANIFEST} does not name this file"
+            yield sentence("dump.foreign_tar", {"file": path.name, "manifest": MANIFEST})
     index = _Index(folder)
     try:
         for tar in manifest.tars:
             yield from _of_tar(folder, tar, index, note)
         while (left := index.next()) is not None:
-            yield f"{left.name}: removed: no tar file of the dump has it"
+            yield sentence("dump.in_no_tar", {"hand": left.name})
     except RecordError as error:
         yield error.detail
     if index.count != manifest.hands:
-        yield f"{INDEX}: {index.count} hands, and {MANIFEST} states {manifest.hands}"
+        values: dict[str, Value] = {"file": INDEX, "manifest": MANIFEST, "expected": manifest.hands}
+        yield sentence("dump.count", {**values, "n": index.count})
 
 
 class _Index:
@@ -266,22 +276,23 @@ def _of_tar(folder: Path, tar: TarFile, index: _Index, note: bytes) -> Iterator[
                 while (hand := index.peek()) and hand.name != one.name:
                     if hand.tar != tar.name or not index.names_later(one.name):
                         break
-                    yield f"{hand.name}: removed from {tar.name}"
+                    yield sentence("dump.removed", {"hand": hand.name, "file": tar.name})
                     index.next()
+                named = {"hand": one.name, "file": tar.name}
                 if hand is None or hand.name != one.name or hand.tar != tar.name:
-                    yield f"{one.name} in {tar.name}: foreign: the index does not name it there"
+                    yield sentence("dump.foreign_hand", named)
                     continue
                 index.next()
                 if (one.size, one.at) != (hand.size, int(hand.sealed_at.timestamp())):
-                    yield f"{one.name} in {tar.name}: changed: its size or time is another"
+                    yield sentence("dump.other_size", named)
                     continue
                 yield _Packed(
                     tar=path, offset=one.offset, size=one.size, hand=hand, checkpoint=note
                 )
     except (NotATarFile, OSError) as error:
-        yield f"{tar.name}: changed, removed or damaged: {why(error)}"
+        yield sentence("dump.unreadable_tar", {"file": tar.name, "reason": why(error)})
     while (left := index.peek()) and left.tar == tar.name:
-        yield f"{left.name}: removed from {tar.name}"
+        yield sentence("dump.removed", {"hand": left.name, "file": tar.name})
         index.next()
 
 
@@ -290,7 +301,10 @@ def _check(packed: _Packed | str) -> str | None:
     if isinstance(packed, str):
         return packed
     fault = _fault_of(packed)
-    return None if fault is None else f"{packed.hand.name} in {packed.tar.name}: {fault}"
+    if fault is None:
+        return None
+    values = {"hand": packed.hand.name, "file": packed.tar.name, "fault": fault}
+    return sentence("dump.hand", values)
 
 
 def _fault_of(packed: _Packed) -> str | None:
@@ -298,18 +312,18 @@ def _fault_of(packed: _Packed) -> str | None:
         file.seek(packed.offset)
         data = file.read(packed.size)
     if sha256(data).hex() != packed.hand.sha256:
-        return "changed: its hash is not that of the index"
+        return sentence("dump.other_hash")
     try:
         bundle = read_bundle(data)
     except NotABundle as error:
-        return f"no bundle: {error}"
+        return sentence("dump.no_bundle", {"reason": str(error)})
     if bundle.profile != "public" or any(name.startswith("dispute/") for name in bundle.files):
-        return "foreign: not a public bundle without files about disputes"
+        return sentence("dump.not_public")
     log = Log(bundle.lines)
     if not log.begins or log.game != packed.hand.game or bundle.game != packed.hand.game:
-        return "foreign: the bundle is of another game than the index states"
+        return sentence("dump.other_game")
     if len(packed.hand.players) != log.seats:
-        return "the index names another number of seats"
+        return sentence("dump.other_seats")
     return _fault_of_proof(packed, bundle, log) or _fault_of_log(bundle, log)
 
 
@@ -318,14 +332,14 @@ def _fault_of_proof(packed: _Packed, bundle: Bundle, log: Log) -> str | None:
     try:
         proof = parse_proof(bundle.files.get(PROOF, b""))
     except RecordError as error:
-        return f"foreign: no proof of the public log: {error.detail}"
+        return sentence("dump.no_proof", {"reason": error.detail})
     if proof.checkpoint != packed.checkpoint:
-        return "foreign: its proof leads to another checkpoint"
+        return sentence("dump.proof_of_other")
     if proof.index != packed.hand.leaf:
-        return "its proof is of another leaf than the index states"
+        return sentence("dump.other_leaf")
     size = b"\n%d\n" % len(log.heads)
     if proof.extra is None or size not in proof.extra or log.seal is None:
-        return "it is not sealed, or its leaf is not that of its last event"
+        return sentence("dump.unsealed")
     return None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from service.replay.sentences import Sentence, said
 from service.shx.bundle import Bundle
 from service.shx.canonical import RecordError, parse_time
 from service.shx.curve import key_fault
@@ -22,8 +23,6 @@ KEY_BYTES: Final = 32
 MAX_CHANGES: Final = 100
 _SEAT: Final = re.compile("0|[1-9][0-9]?")
 _LISTED: Final = frozenset({"id", "name", "public", "from", "to", "signed_by_previous"})
-_KEYS_ARE: Final = "a key is name+id+key, or a saved answer of /v1/keys"
-_NO_KEYS: Final = "neither name+id+key nor an answer of /v1/keys"
 
 
 class BadEvidence(Exception):
@@ -31,13 +30,18 @@ class BadEvidence(Exception):
     A piece of evidence that cannot be read.
 
     `field` is the field of an upload to the API: `key`, `seat_key` or `key_change`; the command
-    line names its option instead. `detail` is the reason.
+    line names its option instead. `what` is the reason, and `detail` its text.
     """
 
-    def __init__(self, field: str, detail: str) -> None:
-        super().__init__(detail)
+    def __init__(self, field: str, what: Sentence) -> None:
+        super().__init__(what.text)
         self.field = field
-        self.detail = detail
+        self.what = what
+        self.detail = what.text
+
+
+Name = str | Sentence
+"""The name of a receipt: that of its file, or a sentence on its origin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,7 @@ class OutsideEvidence:
     """Evidence from other sources than the bundle: only this raises a level above L1."""
 
     receipts: tuple[bytes, ...] = ()
-    files: Mapping[bytes, str] = field(default_factory=dict)  # the file name of each receipt
+    files: Mapping[bytes, Name] = field(default_factory=dict)  # of each receipt its file, or a name
     server_keys: tuple[NoteVerifier, ...] = ()
     listed: tuple[ListedKey, ...] = ()  # the server keys with known dates
     restores: tuple[bytes, ...] = ()  # signed declarations of restores
@@ -125,8 +129,7 @@ def parse_keys(texts: Iterable[str]) -> PublicKeys:
                 else:
                     server.append(parse_verifier(word))
     except RecordError as error:
-        wanted = "" if error.detail == _NO_KEYS else f"; {_KEYS_ARE}"
-        raise BadEvidence("key", f"{error.detail}{wanted}") from None
+        raise BadEvidence("key", said("request.key", reason=error.detail)) from None
     return PublicKeys(
         server=tuple(server),
         listed=tuple(listed),
@@ -150,10 +153,9 @@ def parse_seat_keys(words: Iterable[str]) -> dict[int, str]:
         raw = decode_base64(key)
         valid = raw is not None and len(raw) == KEY_BYTES
         if not _SEAT.fullmatch(seat) or not valid or int(seat) in keys:
-            wanted = "is not SEAT=KEY with a key of 32 bytes in base64, or repeats a seat"
-            raise BadEvidence("seat_key", wanted)
+            raise BadEvidence("seat_key", said("request.seat_key"))
         if fault := key_fault(b64decode(key)):
-            raise BadEvidence("seat_key", f"is {fault}")
+            raise BadEvidence("seat_key", said("request.weak_key", reason=fault))
         keys[int(seat)] = key
     return keys
 
@@ -169,12 +171,18 @@ def parse_key_changes(files: Iterable[bytes]) -> tuple[KeyChange, ...]:
         try:
             changes += read_key_changes(data, most=MAX_CHANGES - len(changes))
         except RecordError as error:
-            raise BadEvidence("key_change", error.detail) from None
+            raise BadEvidence(
+                "key_change", said("request.key_change", reason=error.detail)
+            ) from None
     return changes
 
 
 def _saved(text: str) -> list[ListedKey | NoteVerifier]:
-    """Return the keys of a saved answer of `/v1/keys`, with their dates if it has them."""
+    """
+    Return the keys of a saved answer of `/v1/keys`, with their dates if it has them.
+
+    Raises RecordError for a malformed key, BadEvidence for another text.
+    """
     try:
         items = json.loads(text, parse_constant=_no_number)["items"]
         keys = [_saved_key(item) for item in items] if isinstance(items, list) else []
@@ -183,7 +191,7 @@ def _saved(text: str) -> list[ListedKey | NoteVerifier]:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         keys = []
     if not keys:
-        raise RecordError("bad_keys", _NO_KEYS)
+        raise BadEvidence("key", said("request.no_key"))
     return keys
 
 

@@ -10,12 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from service.replay.sentences import sentence
 from service.runtime.plain_errors import why
 from service.shx.archives import MAX_ENTRIES, MAX_INFLATED, write_zip
 from service.shx.bundle import MANIFEST, Bundle, NotABundle, read_log
 from service.shx.canonical import RecordError
 from service.shx.chain import head
-from service.verify.evidence import OutsideEvidence
+from service.verify.evidence import Name, OutsideEvidence
 from service.verify.log import Log
 from service.verify.log_summary import LogSummary, summary_of_log
 from service.verify.report import Report
@@ -95,7 +96,8 @@ def bundle_of(path: Path) -> Bundle:
     try:
         return read_log(data)
     except NotABundle as error:
-        raise NotABundle(f"{path}: {error}") from None
+        fault = sentence("input.fault", {"file": str(path), "fault": str(error)})
+        raise NotABundle(fault) from None
 
 
 def contents(path: Path) -> bytes:
@@ -109,14 +111,14 @@ def contents(path: Path) -> bytes:
     with path.open("rb") as file:
         data = file.read(MAX_FILE + 1)
     if len(data) > MAX_FILE:
-        raise NotABundle(f"{path}: more than {MAX_FILE} bytes")
+        raise NotABundle(sentence("input.large", {"file": str(path), "n": MAX_FILE}))
     return data
 
 
 def _packed(folder: Path) -> bytes:
     """Return an archive with the files of an unpacked bundle, in a folder of their own."""
     if not (folder / MANIFEST).is_file():
-        raise NotABundle(f"{folder} is a folder: name the file in it")
+        raise NotABundle(sentence("input.folder", {"file": str(folder)}))
     files: dict[str, bytes] = {}
     left = MAX_INFLATED
     for path in folder.rglob("*"):
@@ -124,12 +126,13 @@ def _packed(folder: Path) -> bytes:
             continue
         name = path.relative_to(folder).as_posix()
         if path.is_symlink() or not path.is_file() or not name.isascii():
-            raise NotABundle(f"{path}: not a file that a bundle may contain")
+            raise NotABundle(sentence("input.foreign", {"file": str(path)}))
         with path.open("rb") as file:
             files[f"unpacked/{name}"] = content = file.read(left + 1)
         left -= len(content)
         if left < 0 or len(files) > MAX_ENTRIES:
-            raise NotABundle(f"{folder}: more than {MAX_INFLATED} bytes or {MAX_ENTRIES} files")
+            limits = {"n": MAX_INFLATED, "most": MAX_ENTRIES}
+            raise NotABundle(sentence("input.large_folder", {"file": str(folder), **limits}))
     return write_zip(files)
 
 
@@ -139,7 +142,7 @@ def own_evidence(
     proof: bytes | None,
 ) -> OutsideEvidence:
     """Return the evidence for one file: its receipts with their file names, and its proof."""
-    files: Mapping[bytes, str] = {n: outside.files[n] for n in notes if n in outside.files}
+    files: Mapping[bytes, Name] = {n: outside.files[n] for n in notes if n in outside.files}
     return replace(outside, receipts=tuple(notes), files=files, proof=proof)
 
 

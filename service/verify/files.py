@@ -112,7 +112,7 @@ def main_verify(
         with WorkerProcesses(options.jobs, verify_file.__module__) as processes:
             return run.verify(processes, outside, proofs)
     except (NotABundle, RecordError, OSError) as error:
-        print(f"shithead verify: {why(error)}", file=errors)
+        print(sentence("input.complaint", {"fault": why(error)}), file=errors)
         return NOT_A_BUNDLE
 
 
@@ -205,12 +205,12 @@ class _Run:
             page.writelines(html_parts(reports))
 
     def _print_summary(self) -> None:
-        words = {PASSED: "passed", FAILED: "failed", MISSING: "lack evidence"}
-        words[NOT_A_BUNDLE] = "cannot be read"
-        parts = [f"{len(self.paths)} files: {self.counts[PASSED]} passed"]
+        codes = {FAILED: "input.failed", MISSING: "input.missing", NOT_A_BUNDLE: "input.unreadable"}
+        files = {"n": len(self.paths), "passed": self.counts[PASSED]}
+        parts = [sentence("input.count", files)]
         parts += [
-            f"{self.counts[status]} {words[status]} (the first: {self.first[status]})"
-            for status in (FAILED, MISSING, NOT_A_BUNDLE)
+            sentence(code, {"n": self.counts[status], "file": self.first[status]})
+            for status, code in codes.items()
             if self.counts[status]
         ]
         limits = f"; {sentence('result.alone')}" if self.unbacked else ""
@@ -224,7 +224,7 @@ class _Run:
         (self.out or sys.stdout).write(text)
 
     def _complain(self, fault: str) -> None:
-        print(f"shithead verify: {fault}", file=self.errors)
+        print(sentence("input.complaint", {"fault": fault}), file=self.errors)
 
 
 def _tasks(
@@ -354,7 +354,7 @@ def _notes(paths: Sequence[Path]) -> Iterator[Path]:
             continue
         notes = sorted(path.glob(f"*{NOTE}"))
         if not notes:
-            raise NotABundle(f"{path}: a folder without receipts (*{NOTE})")
+            raise NotABundle(sentence("input.no_receipts", {"file": str(path), "suffix": NOTE}))
         yield from notes
 
 
@@ -364,5 +364,6 @@ def _changes(paths: Sequence[Path]) -> tuple[KeyChange, ...]:
         try:
             found += parse_key_changes([contents(path)])
         except BadEvidence as error:
-            raise NotABundle(f"{path}: {error.detail}") from None
+            fault = sentence("input.fault", {"file": str(path), "fault": error.what})
+            raise NotABundle(fault) from None
     return found

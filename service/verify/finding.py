@@ -132,25 +132,33 @@ class Finding:
         return f"[{self.rule}]" if self.rule else ""
 
     @property
-    def others(self) -> str | None:
-        """Return in words how many further failures there are, and at which events."""
+    def others(self) -> Sentence | None:
+        """Return how many further failures there are, and at which events."""
         if not self.further:
             return None
         found = (one.seq for one in self.further if one.seq is not None)
         seqs = list(dict.fromkeys(found))
         values: dict[str, Value] = {"n": len(self.further)}
         if not seqs:
-            return sentence("report.others", values)
+            return Sentence(code="report.others", values=values)
         values["seqs"] = tuple(map(str, seqs[:MAX_SEQS]))
         if len(seqs) > MAX_SEQS:
-            return sentence("report.others.many", {**values, "beyond": len(seqs) - MAX_SEQS})
-        return sentence("report.others.at", values)
+            values["beyond"] = len(seqs) - MAX_SEQS
+            return Sentence(code="report.others.many", values=values)
+        return Sentence(code="report.others.at", values=values)
+
+    @property
+    def more(self) -> tuple[Sentence, ...]:
+        """Return what is known beyond the reason: notes on it, further failures, and remarks."""
+        others = () if self.others is None else (self.others,)
+        return (*self.notes, *others, *self.remarks)
 
     @property
     def text(self) -> str | None:
         """Return the reason, the number of further failures, and the remarks."""
         remarks = (f"{sentence('report.remark')}: {one.text}" for one in self.remarks)
-        return " ".join(filter(None, (self.reason, self.others, *remarks))) or None
+        others = None if self.others is None else self.others.text
+        return " ".join(filter(None, (self.reason, others, *remarks))) or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from service.domain.cards import ordered_deck
 from service.domain.events import Event
 from service.domain.ruleset import Ruleset
 from service.replay.history import MoveKind, NotAMove, RecordedMove, every_move, moves_of
-from service.replay.sentences import Sentence
+from service.replay.sentences import Sentence, sentence
 from service.rulesets.catalogue import OptionError, catalogue, custom_ruleset, read_ruleset
 from service.shx.canonical import RecordError, custom_ruleset_id
 from service.shx.chain import decode_event, head
@@ -262,7 +262,7 @@ def _whole(events: Sequence[Mapping[str, Any]]) -> int:
 
 def _likely(line: bytes) -> str:
     """Return the likely cause of an unreadable line, '' if none is known."""
-    return " (it ends with a carriage return, which some text editors add)" * (line.endswith(b"\r"))
+    return f" ({sentence('input.carriage_return')})" if line.endswith(b"\r") else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from service.replay.sentences import Sentence, Values
+from service.replay.sentences import Sentence, Values, said
 from service.shx.canonical import RecordError, parse_time
 from service.shx.keys import ListedKey
 from service.shx.receipts import Receipt, check_receipt, claimed_receipt
 from service.shx.restores import open_restore
 from service.shx.tlog.notes import NoteVerifier, open_note, parse_note
+from service.verify.evidence import Name
 from service.verify.finding import Answer, EvidenceWeight, Failed, Position, missing
 from service.verify.log import Log
 
@@ -111,16 +112,21 @@ class Notes:
 
     supplied: Sequence[bytes]
     bundled: Sequence[bytes] = ()
-    files: Mapping[bytes, str] | None = None  # the names of the files they came from
+    files: Mapping[bytes, Name] | None = None  # the names of the files they came from
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Readable:
     """A receipt that could be read, with the keys from outside that signed it."""
 
-    name: str
+    name: Name
     receipt: Receipt
     signers: tuple[NoteVerifier, ...]
+
+    @property
+    def label(self) -> str:
+        """Return its name as text."""
+        return self.name if isinstance(self.name, str) else self.name.text
 
 
 def check_receipts(log: Log, notes: Notes, trust: Trust, position: Position) -> Answer:
@@ -164,7 +170,7 @@ def receipt_game(note: bytes) -> str | None:
 
 def _read_all(
     notes: Sequence[bytes],
-    files: Mapping[bytes, str] | None,
+    files: Mapping[bytes, Name] | None,
     keys: Sequence[NoteVerifier],
     position: Position,
     *,
@@ -177,7 +183,7 @@ def _read_all(
     """
     held = []
     for note in notes:
-        name = (files or {}).get(note, "a receipt of the bundle" if claimed else "a receipt")
+        name = (files or {}).get(note, said("receipts.of_bundle" if claimed else "receipts.one"))
         try:
             known = _named(note, keys) if claimed else keys
             held.append(_read(name, note, known))
@@ -191,7 +197,7 @@ def _read_all(
     return held
 
 
-def _read(name: str, note: bytes, keys: Sequence[NoteVerifier]) -> _Readable:
+def _read(name: Name, note: bytes, keys: Sequence[NoteVerifier]) -> _Readable:
     if not keys:
         receipt = claimed_receipt(note)
         return _Readable(name=name, receipt=receipt, signers=())
@@ -217,7 +223,7 @@ def _contradicting(
     """Return the receipts that contradict the log, and note each with the last one that agrees."""
     against = []
     agreed: int | None = None
-    for held in sorted(receipts, key=lambda held: (held.receipt.seq, held.name)):
+    for held in sorted(receipts, key=lambda held: (held.receipt.seq, held.label)):
         if held.receipt.game != log.game:
             notes = (_file(held.name), Sentence(code="receipts.nothing"))
             weight, game = EvidenceWeight.NOTHING, str(held.receipt.game)
@@ -273,7 +279,7 @@ def _possible_authors(log: Log, held: _Readable, both: Sequence[int]) -> Iterato
         yield Sentence(code="receipts.if_operator")
 
 
-def _file(name: str) -> Sentence:
+def _file(name: Name) -> Sentence:
     return Sentence(code="receipts.file", values={"name": name})
 
 

@@ -66,8 +66,9 @@ def report_line(report: Report, *, name: str) -> str:
 
 def failure_text(failed: Finding) -> str:
     """Return the check of a failed finding, its event, its reason and the rule, as one line."""
-    where = "" if failed.seq is None else f" at seq {failed.seq}"
-    return f"{failed.check} fails{where}: {failed.reason or ''} {failed.cited}".rstrip()
+    place = "place.of" if failed.seq is None else "place.at"
+    where = sentence(place, {"check": failed.check.value, "at": failed.seq})
+    return f"{where}: {failed.reason or ''} {failed.cited}".rstrip()
 
 
 def _explanations(report: Report, name: str) -> Iterator[str]:
@@ -77,7 +78,7 @@ def _explanations(report: Report, name: str) -> Iterator[str]:
         yield _labelled("report.happened", one.text, values)
         if one.move:
             code = "report.see.evidence" if report.outside else "report.see"
-            command = f"shithead audit {printable(name)} --move {one.seq}"
+            command = sentence("report.command", {"file": printable(name), "at": one.seq})
             yield f"  {_labelled(code, command)}"
 
 
@@ -89,7 +90,7 @@ def _line(finding: Finding) -> str:
 def _found(finding: Finding) -> str:
     """Return what a check found, with the event, the statement and the further failures."""
     where = "" if finding.seq is None else f"seq {finding.seq}:"
-    further = finding.others if finding.further else None
+    further = None if finding.others is None else finding.others.text
     return " ".join(filter(None, (where, finding.reason, finding.cited, further)))
 
 
@@ -351,7 +352,7 @@ def _levels(report: Report) -> Iterator[tuple[bool, str, str]]:
 
 def _found_by(finding: Finding) -> str:
     """Return what a check found, as one line; an overlong reason is cut before what follows it."""
-    further = finding.others if finding.further else None
+    further = None if finding.others is None else finding.others.text
     return " ".join(filter(None, (_short(_found(replace(finding, further=()))), further)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from service.replay.sentences import sentence, values_json
+from service.replay.sentences import coded, sentence, values_json
 from service.verify.clauses import shortened
 from service.verify.finding import Check, Finding, fails, passes
 
@@ -24,6 +24,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "code": finding.code or f"passes.{finding.check}",
         "values": values_json(finding.values),
         "text": finding.text or passes(finding.check),
+        "more": [coded(one) for one in finding.more],
         "rule": finding.rule,
     }
 

@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from service.api.problems import PROBLEMS
+from service.replay.sentences import sentence
 from tests.contract.recorded_examples import FILE, record
 from tests.worlds.api_world import make_world
 
@@ -84,6 +85,7 @@ def test_every_problem_type_has_a_valid_example(document: dict[str, Any]) -> Non
         value = shared[f"problem-{code}"]["value"]
         assert value["type"] == f"/problems/{code}"
         assert value["status"] == kind.status.value
+        assert value["detail"] == sentence(value["code"], value["values"])
         assert [error.message for error in valid.iter_errors(value)] == [], code
     referred = {
         reference["$ref"].rpartition("/")[2]

@@ -14,6 +14,7 @@ from service.application.calls import Caller, Idempotency
 from service.application.errors import Refusal
 from service.application.quotas import limited_by
 from service.bootstrap import Services
+from service.replay.sentences import said
 from service.store.games import GameFilter
 from tests.worlds.fake_world import Deployment, entry_of, legal, lines_of, open_game, person, post
 
@@ -100,7 +101,7 @@ def test_a_cached_history_is_not_folded_again(deployment: Deployment) -> None:
 
 def too_much(events: int) -> AbstractContextManager[None]:
     """Refuse all work, as if no slot were free."""
-    raise Refusal("unavailable", f"{events} events are too much")
+    raise Refusal("unavailable", said("limit.long_games", n=events))
 
 
 def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(
@@ -120,7 +121,7 @@ def test_a_caller_over_the_limit_is_refused_before_any_event_is_folded(
         lambda: services.auditing.move(caller, game, 1),
         lambda: services.verifying.audit(caller, game),
     ):
-        with pytest.raises(Refusal, match="too much"), limited_by(too_much):
+        with pytest.raises(Refusal, match="too many"), limited_by(too_much):
             read()
     with limited_by(too_much):
         assert orjson.loads(services.games.view(caller, game)[0])["version"]

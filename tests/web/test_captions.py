@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from schemas.events import event_of
 from service.replay.captions import caption
-from service.replay.sentences import sentence
+from service.replay.sentences import Voice, begun, sentence
 from service.rulesets.catalogue import read_ruleset
 from tests.tamper import LOGS, sample_lines
+from tests.unit.verify.test_sentences import FINDINGS, REFUSALS, VERIFY, values_of
 from tests.web.browsing import Visits
 
 CAPTIONS = """async (events) => {
@@ -31,3 +34,29 @@ def test_an_event_has_the_same_sentence_on_the_pages_and_in_the_api(visits: Visi
     assert not [text for text in shown if "–" in text]
     expected = [sentence(one.code, one.values) for one, _ in every]
     assert [f"{text[0].upper()}{text[1:]}" for text in shown] == expected
+
+
+WORDED = """async (sentences) => {
+    const script = document.querySelector("script[type=module]").src;
+    const part = (name) => import(script.replace("lobby.js", name));
+    const [{ need }, { worded }] = [await part("i18n.js"), await part("worded.js")];
+    for (const folder of ["verify", "findings", "refusals"]) await need(folder);
+    const who = (seat) => `<${seat.toFixed()}>`;
+    return sentences.map(([code, values]) => worded({ code, values }, who));
+}"""
+
+
+@pytest.mark.parametrize("language", ["en", "sv", "ja"])
+def test_a_sentence_is_the_same_on_the_pages_and_in_the_api(visits: Visits, language: str) -> None:
+    """Of every finding and refusal, with one and with several of what it counts."""
+    said = [
+        (code, {**values_of(text), **dict.fromkeys(("n", "count", "found"), number)})
+        for number in (1, 2)
+        for code, text in {**VERIFY, **FINDINGS, **REFUSALS}.items()
+    ]
+    page = visits.page("desktop")
+    page.add_init_script(f"localStorage.setItem('shithead.language', '{language}')")
+    page.goto("/")
+    shown = page.evaluate(WORDED, said)
+    voice = Voice(language=language, seat_name="<{}>".format)
+    assert shown == [begun(sentence(code, values, voice)) for code, values in said]

@@ -291,6 +291,41 @@ def test_a_finding_is_a_plain_sentence_with_its_check_below(
     assert faults_of(page) == []
 
 
+def test_all_sentences_of_a_finding_are_in_the_language_of_the_reader(
+    visits: Visits, hand: tuple[list[Client], str]
+) -> None:
+    """With names and cards in words; one of an earlier release has its English text only."""
+    (ada, bob), game = hand
+    accusation = {"accused": None, "seq": 3, "charge": "altered_log", "statement": "A gap."}
+    dispute = bob.post(f"/v1/games/{game}/disputes", accusation)
+    held = {"code": "custody.held", "values": {"seat": 1, "holder": 0, "card": "Kh"}, "text": "…"}
+    refusal = {"code": "refused.must_play", "values": {}}
+    found: dict[str, Any] = {"result": "fail", "seq": 3, "rule": None, "plain": "…", "text": "…"}
+    findings = [
+        found | {"check": "custody", "code": "custody.not_held", "values": held["values"]},
+        found | {"check": "legality", "code": "legality.refused", "values": {"refusal": refusal}},
+        found | {"check": "chain", "code": None, "values": {}, "plain": "Cut.", "text": "Cut. [1]"},
+    ]
+    shown = [{**one, "more": [held] * (one["check"] == "custody")} for one in findings]
+    page = page_of(visits, ada, "/rules")
+    page.route(
+        f"**/v1/disputes/{dispute['id']}",
+        lambda route: route.fulfill(json={**dispute, "findings": shown}),
+    )
+    page.evaluate("localStorage.setItem('shithead.language', 'sv')")
+    page.goto(f"/disputes/{dispute['id']}")
+    expect(page.locator(".row.fail")).to_have_count(3)
+    texts = page.locator(".row.fail").all_inner_texts()
+    assert "Bob spelade hjärter kung, men höll det inte" in texts[0]
+    assert "Bob höll inte hjärter kung: Ada höll det." in texts[0]
+    assert "Reglerna förbjuder detta: den som kan spela måste spela." in texts[1]
+    assert page.locator(".row.fail").nth(2).locator("[lang=en]").all_inner_texts() == [
+        "Cut.",
+        "[1]",
+    ]
+    assert faults_of(page) == []
+
+
 def test_a_dispute_is_opened_with_the_keyboard_alone(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:

@@ -9,6 +9,7 @@ from flask import Response
 
 from service.api.conventions.responses import JsonResponse
 from service.api.parsing import malformed, present_request
+from service.replay.sentences import said
 
 _TAG = r'(?:W/)?"[\x21\x23-\x7e\x80-\xff]*"'
 
@@ -42,7 +43,7 @@ def expected_versions() -> tuple[int, ...] | None:
     if header is None or header.strip() == "*":
         return None
     if not _TAGS.fullmatch(header):
-        raise malformed('is no ETag: send "v<version>", in quotes', "If-Match")
+        raise malformed(said("request.no_etag"), "If-Match")
     return tuple(int(version) for version in _VERSION_TAG.findall(header))
 
 

@@ -12,6 +12,7 @@ from service.api.conventions.etags import versioned
 from service.api.conventions.responses import json_response
 from service.api.parsing import body_bytes, malformed, path_of, present_request
 from service.application.calls import Answered, Idempotency
+from service.replay.sentences import said
 
 IDEMPOTENCY_KEY = r"^[\x21-\x7e]{1,255}$"
 
@@ -23,9 +24,9 @@ def idempotency_key(*, allowed: bool) -> str | None:
     if key is None:
         return None
     if not allowed:
-        raise malformed("is not accepted by operations that answer with a token", name)
+        raise malformed(said("request.no_idempotency"), name)
     if not re.fullmatch(IDEMPOTENCY_KEY, key):
-        raise malformed("must be 1 to 255 visible ASCII characters", name)
+        raise malformed(said("request.idempotency_key"), name)
     return key
 
 

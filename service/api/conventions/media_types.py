@@ -7,6 +7,7 @@ from werkzeug.datastructures import MIMEAccept
 
 from service.api.parsing import present_request
 from service.application.errors import Refusal
+from service.replay.sentences import said
 
 JSON = "application/json"
 
@@ -33,5 +34,5 @@ def negotiated_type(produces: tuple[str, ...]) -> str:
     plain = MIMEAccept([(kind.partition(";")[0], q) for kind, q in request.accept_mimetypes])
     best = plain.best_match(produces, default="")
     if not best:
-        raise Refusal("not-acceptable", f"this is available as {' or '.join(produces)}")
+        raise Refusal("not-acceptable", said("request.media_types", types=produces))
     return best

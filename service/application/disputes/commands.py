@@ -45,7 +45,7 @@ from service.domain.events import BlindFailed, PilePickedUp, StockFailed
 from service.domain.table import HandDisputed
 from service.keys import Keys
 from service.replay.history import RecordedEvent, RecordedMove, decode_line, move_around
-from service.replay.sentences import reason_of
+from service.replay.sentences import reason_of, said
 from service.rulesets.statements import cited
 from service.shx.canonical import format_time, sha256
 from service.shx.chain import head
@@ -361,20 +361,21 @@ class DisputeOpening:
         """Return the accused move; raises Refusal for an invalid accusation."""
         seat, accused = entry.seat_of(player.id), accusation.accused
         if seat is None:
-            raise Refusal("not-seated", "only seats of the game can open a dispute")
+            raise Refusal("not-seated", said("request.opens_dispute"))
         if accused is None and accusation.charge not in CHARGES_AGAINST_SERVER:
-            charges = " or ".join(CHARGES_AGAINST_SERVER)
-            raise invalid("/accused", f"the server (null) can be accused of {charges} only")
+            charges = tuple(CHARGES_AGAINST_SERVER)
+            raise invalid("/accused", said("request.server_charges", charges=charges))
         if accused is not None and (accused >= len(entry.players) or accused == seat):
-            raise invalid("/accused", "there is no other seat with this number")
+            raise invalid("/accused", said("request.no_other_seat"))
         if not 0 <= accusation.seq < entry.record.version:
             last = entry.record.version - 1
-            raise invalid("/seq", f"there is no such event in the game, the last one is {last}")
+            raise invalid("/seq", said("request.last_event", last=last))
         lines = self.game_cache.lines(entry.record.identity, limit=entry.record.version)
         move = move_around(lines, accusation.seq)
         if accused is not None and move.seat != accused:
-            made = "the server" if move.seat is None else f"seat {move.seat}"
-            raise invalid("/seq", f"this event belongs to a move of {made}, not of seat {accused}")
+            if move.seat is None:
+                raise invalid("/seq", said("request.event_of_server", due=accused))
+            raise invalid("/seq", said("request.event_of_seat", seat=move.seat, due=accused))
         if accusation.charge is Charge.FALSE_PICK_UP:
             _refuse_unless_pick_up(entry, decode_line(lines[move.action]))
         self._check_quota(player)
@@ -391,7 +392,7 @@ class DisputeOpening:
             elif opened.move == move.first or move.first <= opened.seq <= move.last:
                 raise Refusal(
                     "dispute-open",
-                    "a dispute about this move and charge is open already",
+                    said("request.dispute_open"),
                     id=str(identity),
                 )
 
@@ -437,11 +438,7 @@ def _refuse_unless_pick_up(entry: GameEntry, action: RecordedEvent) -> None:
     if isinstance(action.event, (PilePickedUp, BlindFailed, StockFailed)):
         return
     [rule] = cited(entry.record.game.ruleset, ("turn.obligation",))
-    raise invalid(
-        "/seq",
-        f"the move at event {action.seq} does not take the pile, and `false_pick_up` is about "
-        f"taking it ({rule} of the rules); name a move that does, or charge `illegal_move`",
-    )
+    raise invalid("/seq", said("request.no_pick_up", at=action.seq, rule=rule))
 
 
 def barred_players(store: EventStore, entry: GameEntry) -> tuple[str, ...]:

@@ -40,6 +40,7 @@ from service.domain.dispute_rules import (
     reveal_vote,
     side_of,
 )
+from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.shx.receipts import vote_commitment
 from service.shx.tlog.notes import NoteVerifier
@@ -170,7 +171,7 @@ class Disputes:
             give_receipt(dispute, side, "")  # raises first if this side may not
             note = handed_in(receipt, record.game, tuple(self.server_keys()))[0].decode()
             if any(one.note == note for one in dispute.receipts):
-                raise invalid("/receipt", "this receipt was handed in before")
+                raise invalid("/receipt", said("request.receipt_again"))
             return give_receipt(dispute, side, note), {}
 
         answer = self.commands.change(call, step)
@@ -253,7 +254,7 @@ class Disputes:
             referee = record.dispute.referees[number]
             made = vote_commitment(call.dispute, number, vote, bytes.fromhex(salt))
             if made.hex() != referee.commit:
-                raise invalid("/salt", "this vote and salt do not match your commitment")
+                raise invalid("/salt", said("request.other_vote"))
             _refuse_without_reason(record, vote, reason)
             if reason is None:
                 return reveal_vote(record.dispute, player, vote, salt), {}
@@ -288,5 +289,4 @@ class Disputes:
 def _refuse_without_reason(record: DisputeRecord, vote: Vote, reason: str | None) -> None:
     """Raise Refusal `invalid-body` if a vote needs a reason and has none."""
     if reason is None and needs_reason(record.dispute, vote):
-        fault = "the findings say that the rules allow this move: state why it is cheating"
-        raise invalid("/reason", fault)
+        raise invalid("/reason", said("request.vote_reason"))

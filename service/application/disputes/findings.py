@@ -51,7 +51,7 @@ from service.replay.history import (
     move_around,
     move_behind,
 )
-from service.replay.sentences import Sentence, values_json
+from service.replay.sentences import Sentence, coded, said, values_json
 from service.rulesets.statements import Rules, cited, rules_allowing, rules_behind
 from service.shx.bundle import PROOF, Bundle
 from service.shx.canonical import canonical, format_time, sha256
@@ -96,15 +96,22 @@ def findings_on(
     return found if about is None else [about, *found]
 
 
-def _on_event(seq: int, result: Result, about: Sentence, rule: str | None = None) -> dict[str, Any]:
-    """Return a finding on the disputed move."""
+def _on_event(
+    seq: int,
+    result: Result,
+    about: Sentence,
+    rule: str | None = None,
+    more: Sequence[Sentence] = (),
+) -> dict[str, Any]:
+    """Return a finding on the disputed move; `more` is what is known beyond it."""
     return {
         "check": ON_THE_MOVE,
         "result": result.value,
         "seq": seq,
         "code": about.code,
         "values": values_json(about.values),
-        "text": about.text,
+        "text": " ".join(one.text for one in (about, *more)),
+        "more": [coded(one) for one in more],
         "rule": rule,
     }
 
@@ -129,7 +136,8 @@ def _on_move(
     if here:
         _, one = min(here, key=lambda found: found[1].seq != seq)
         about = Sentence(code=one.code, values=one.values)
-        return {**_on_event(seq, Result.FAIL, about, one.rule), "text": one.reason}
+        found = _on_event(seq, Result.FAIL, about, one.rule, one.notes)
+        return {**found, "text": one.reason}
     earlier = [f for f in failed if f.seq is None or f.seq < seq]
     if earlier:
         checks = tuple(finding.check.value for finding in earlier)
@@ -143,8 +151,7 @@ def _on_move(
         return None
     about = Sentence(code="move.allowed", values={"rules": rules})
     basis = Sentence(code="move.all_cards" if report.sealed else "move.public_only")
-    found = _on_event(seq, Result.PASS, about, rules[0] if rules else None)
-    return {**found, "text": f"{about.text} {basis.text}"}
+    return _on_event(seq, Result.PASS, about, rules[0] if rules else None, [basis])
 
 
 def _is_allowed(findings: Sequence[Mapping[str, Any]]) -> bool:
@@ -380,10 +387,10 @@ class ProcessDispute(StreamCommand[DisputeRecord, None]):
         self.jobs.notifier.dispute_moved(self.dispute)
 
 
-def receipt_names(dispute: Dispute) -> tuple[str, ...]:
+def receipt_names(dispute: Dispute) -> tuple[Sentence, ...]:
     """Return names for the receipts of a dispute, such as `receipt 1 of the accuser`."""
     numbered = enumerate(dispute.receipts, start=1)
-    return tuple(f"receipt {number} of the {receipt.side}" for number, receipt in numbered)
+    return tuple(said(f"receipts.of.{receipt.side}", n=number) for number, receipt in numbered)
 
 
 def _judged_version(dispute: Dispute, entry: GameEntry) -> int:

@@ -25,7 +25,7 @@ from service.domain.commands import Seat, UnknownCard
 from service.domain.game import Game, Status
 from service.domain.view import ALL, Viewer
 from service.replay.history import History
-from service.replay.sentences import coded, reason_of
+from service.replay.sentences import coded, reason_of, said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.summaries import ListName
@@ -62,7 +62,7 @@ class Auditing:
         if seq >= entry.record.version:
             raise not_found("event")
         if with_opinion and not entry.record.sealed:
-            raise Refusal("sealed", "a bot's opinion of a move is shown after the seal")
+            raise Refusal("sealed", said("request.sealed.opinion"))
         history, viewer = self._history(entry, caller)
         with work(listing(history.games[max(seq - 1, 0)])):
             found = decision(
@@ -88,17 +88,15 @@ class Auditing:
         entry = self.games.entry(caller, game)
         seat = entry.seat_of(caller.player)
         if seat is None:
-            raise Refusal("not-seated", "only a seat of the game can ask about its cards")
+            raise Refusal("not-seated", said("request.own_cards"))
         seen = self._history(entry, caller)[0].games[-1]
         _check_on_turn(seen, seat)
         state = seen.seats[seat]
         if not set(cards) <= {*state.hand, *state.up_cards}:
-            raise Refusal(
-                "forbidden", "a seat asks about cards of its own hand and its face-up cards only"
-            )
+            raise Refusal("forbidden", said("request.asked_cards"))
         with work(1):
             refused = why_not(seen, seat, tuple(cards))
-        rules, said = refused or ((), None)
+        rules, why = refused or ((), None)
         return {
             "game": str(game),
             "version": seen.version,
@@ -106,8 +104,8 @@ class Auditing:
             "cards": list(cards),
             "legal": refused is None,
             "rules": list(rules),
-            **coded(said),
-            "text": "" if said is None else said.text,
+            **coded(why),
+            "text": "" if why is None else why.text,
         }
 
     def card(self, caller: Caller, game: UUID, card: str) -> dict[str, Any]:
@@ -140,13 +138,13 @@ class Auditing:
         own = entry.seat_of(caller.player)
         asked = own if seat is None else seat
         if asked is None:
-            raise invalid("/seat", "is required: you have no seat in this game")
+            raise invalid("/seat", said("request.seat_required"))
         if asked >= len(entry.players):
-            raise invalid("/seat", f"there is no seat {asked}")
+            raise invalid("/seat", said("request.no_seat", seat=asked))
         version = entry.record.version if at is None else at
         self.games.check_range(entry, version, version)
         if not entry.record.sealed and asked != own:
-            raise Refusal("sealed", "the knowledge of another seat is shown after the seal")
+            raise Refusal("sealed", said("request.sealed.knowledge"))
         history, _ = self._history(entry, caller)
         self.access_log.note(entry, caller, asked)
         new = max(0, version - events_known(history, asked))
@@ -167,9 +165,7 @@ class Auditing:
         seated = entry.seat_of(caller.player) is not None
         judges = caller.player is not None and self.directory.judges(caller.player, game=game)
         if not seated and not judges:
-            raise Refusal(
-                "not-seated", "only seats of the game and its referees may read its access log"
-            )
+            raise Refusal("not-seated", said("request.access_log"))
         page = self.directory.readings(
             game, cursor=cursor_of(cursor, ListName.READINGS), limit=limit
         )
@@ -192,10 +188,10 @@ class Auditing:
 def _check_on_turn(game: Game, seat: Seat) -> None:
     """Raise Refusal unless the seat is on turn, or may be the first to open."""
     if game.status in (Status.ENDED, Status.ABORTED):
-        raise Refusal("game-over", "the hand is over")
+        raise Refusal("game-over", said("refused.over"))
     opens = game.first_turn and game.turn is None
     if game.status is not Status.PLAYING or not (opens or game.turn == seat):
-        raise Refusal("not-your-turn", "a seat asks about its cards on its own turn only")
+        raise Refusal("not-your-turn", said("request.asked_on_turn"))
 
 
 def _opinion(found: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -213,5 +209,5 @@ def _opinion(found: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str,
         "bot": BOT,
         "worlds": formed.worlds,
         "moves": [asdict(judgement) for judgement in formed.moves],
-        "wording": "A bot's opinion, not evidence: computed from what the seat could see then.",
+        "wording": said("about.opinion").text,
     }

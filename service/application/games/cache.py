@@ -309,7 +309,7 @@ EVENTS_PER_UNIT = 20
 class FullView(Enum):
     """Marks the history with every card that the server knows; its views must be masked."""
 
-    ALL_KNOWN = "all known"
+    ALL_KNOWN = "all_known"
 
 
 class Histories:

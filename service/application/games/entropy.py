@@ -19,6 +19,7 @@ from service.domain.events import (
 )
 from service.domain.game import EntropyState, Game, Status
 from service.domain.legal import must_still_commit
+from service.replay.sentences import said
 from service.shx.shuffle import client_commit
 
 
@@ -49,9 +50,9 @@ class EntropyCalls:
         def decision(entry: GameEntry) -> tuple[Event, ...]:
             seat = entry.seat_of(caller.player)
             if seat is None:
-                raise Refusal("not-seated", "you do not sit in this game")
+                raise Refusal("not-seated", said("request.not_seated"))
             if entry.record.sealed:
-                raise Refusal("game-over", "the game is over")
+                raise Refusal("game-over", said("refused.over"))
             if value is not None:
                 return (_revealed(entry, seat, value),)
             return (_committed(entry.record.game, seat, commit or ""),)
@@ -76,9 +77,9 @@ def missing_entropy(game: Game) -> GameAborted:
 def _committed(game: Game, seat: Seat, commit: str) -> EntropyCommitted:
     _check_open(game, seat)
     if game.setup.seats[seat].entropy is not Entropy.COMMIT:
-        raise Refusal("entropy-refused", "this seat does not commit to its entropy")
+        raise Refusal("entropy-refused", said("request.no_commitment"))
     if game.seats[seat].entropy is not EntropyState.WAITING:
-        raise Refusal("entropy-refused", "this seat has committed to its entropy already")
+        raise Refusal("entropy-refused", said("request.committed"))
     return EntropyCommitted(seat=seat, commit=commit)
 
 
@@ -86,20 +87,19 @@ def _revealed(entry: GameEntry, seat: Seat, value: str) -> EntropyRevealed:
     game = entry.record.game
     _check_open(game, seat)
     if game.seats[seat].entropy is EntropyState.REVEALED:
-        raise Refusal("entropy-refused", "this seat has revealed its entropy already")
+        raise Refusal("entropy-refused", said("request.revealed"))
     if game.setup.seats[seat].entropy is Entropy.COMMIT:
         if any(must_still_commit(game, other) for other in range(len(game.seats))):
-            raise Refusal("entropy-refused", "some seats have not committed yet")
+            raise Refusal("entropy-refused", said("request.others_commit"))
         raw = bytes.fromhex(value)
         commit = entry.record.commitments.get(seat)
         if client_commit(entry.record.identity, seat, raw).hex() != commit:
-            reason = "the value does not match the commitment, which is C_i of SHX/1, section 3"
-            raise Refusal("entropy-refused", reason)
+            raise Refusal("entropy-refused", said("request.other_value"))
     return EntropyRevealed(seat=seat, value=value)
 
 
 def _check_open(game: Game, seat: Seat) -> None:
     if game.status is not Status.SHUFFLING:
-        raise Refusal("entropy-refused", "the deck is already fixed")
+        raise Refusal("entropy-refused", said("request.deck_fixed"))
     if game.setup.seats[seat].entropy is Entropy.NONE:
-        raise Refusal("entropy-refused", "this seat contributes no entropy")
+        raise Refusal("entropy-refused", said("request.no_entropy"))

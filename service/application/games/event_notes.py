@@ -13,6 +13,7 @@ from service.application.games.cache import Names
 from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
 from service.application.ports import World
+from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.games import EventNote
@@ -44,9 +45,9 @@ class EventNotes:
             raise not_found("event")
         if visibility == DISPUTE:
             if not entry.record.sealed:
-                raise Refusal("sealed", "before the seal a note is for its author alone")
+                raise Refusal("sealed", said("request.sealed.notes"))
             if not self._takes_part(entry, author):
-                raise Refusal("not-seated", "only seats and referees write notes for others")
+                raise Refusal("not-seated", said("request.notes_of_others"))
         note = EventNote(
             author=author, seq=seq, text=text, visibility=visibility, at=self.world.now()
         )
@@ -69,7 +70,7 @@ class EventNotes:
     def _entry(self, caller: Caller, game: UUID) -> tuple[GameEntry, UUID]:
         entry = self.games.entry(caller, game)
         if caller.player is None:
-            raise Refusal("unauthorized", "notes belong to a player: send a token")
+            raise Refusal("unauthorized", said("request.notes_token"))
         return entry, caller.player
 
     def _takes_part(self, entry: GameEntry, player: UUID) -> bool:

@@ -19,6 +19,7 @@ from service.application.games.uploads import Upload, Work, audit_of, request_of
 from service.application.quotas import work
 from service.domain.view import ALL
 from service.public_log.log import PublicLog
+from service.replay.sentences import said
 from service.runtime.recent import Recent
 from service.shx.bundle import OPENINGS, PROOF, Bundle, write_bundle
 from service.shx.canonical import canonical
@@ -54,7 +55,7 @@ class Evidence:
         if profile == "seat":
             seat = entry.seat_of(caller.player)
             if seat is None:
-                raise Refusal("not-seated", "you do not sit in this game")
+                raise Refusal("not-seated", said("request.not_seated"))
             if not entry.record.sealed:
                 files[OPENINGS] = canonical(self.games.seat_openings(entry, seat))
         self.access_log.note(entry, caller, ALL if entry.record.sealed else None)
@@ -70,8 +71,8 @@ class Evidence:
         """
         record = entry.record
         if not self.refusals.is_complete(record):
-            detail = f"the refused attempts of game {record.identity} are not those of its seal"
-            raise Refusal("unavailable", f"{detail}: see shithead check --deep")
+            detail = said("operator.other_refusals", game=str(record.identity))
+            raise Refusal("unavailable", detail)
         lines = self.game_cache.lines(record.identity, limit=record.version)
         return write_bundle(lines, files=self._files(entry))
 

@@ -21,7 +21,7 @@ from service.application.calls import (
     ReadOnce,
     any_version,
 )
-from service.application.errors import Refusal, not_found, stale
+from service.application.errors import Refusal, fault, not_found, stale
 from service.application.games.cache import GameCache, Names
 from service.application.games.commits import Change, commit_of
 from service.application.games.entry import GameEntry
@@ -50,7 +50,7 @@ from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
 from service.domain.legal import along_choices, legal_moves
 from service.keys import KeyringError
-from service.replay.sentences import Sentence, reason_of
+from service.replay.sentences import Sentence, reason_of, said
 from service.runtime.telemetry import CONFLICTS, MOVES
 from service.shx.canonical import format_time
 from service.store.events import EventStore, StoreError, StreamConflict
@@ -194,14 +194,15 @@ class AbortGame(StreamCommand[GameEntry, Change]):
         try:
             return loaded(self.game_cache, self.game, None, fresh=True)
         except KeyringError as error:
-            raise Refusal("unavailable", f"its seed cannot be decrypted: {error}") from None
+            detail = said("operator.unreadable_seed", reason=str(error))
+            raise Refusal("unavailable", detail) from None
 
     def decide(self, entry: GameEntry) -> Accepted[Change]:
         """Return the abort; raises Refusal `game-over`, or `unavailable` without a seed."""
         if entry.record.sealed:
             raise Refusal("game-over", OVER)
         if entry.record.seed is None:
-            raise Refusal("unavailable", "its seed is lost, and the game cannot end without it")
+            raise Refusal("unavailable", said("operator.no_seed"))
         change = self.changes.of(entry, (GameAborted(cause=AbortCause.OPERATOR, seat=None),))
         return Accepted(answer=Answered(body=b""), commit=commit_of(change), made=change)
 
@@ -313,7 +314,7 @@ class Moves:
         entry = visible(found, caller, self._game_cache.sits_or_judges)
         seat = entry.seat_of(caller.player)
         if seat is None:
-            raise Refusal("not-seated", "you do not sit in this game")
+            raise Refusal("not-seated", said("request.not_seated"))
         return seat
 
     def _carried_out(
@@ -418,8 +419,7 @@ def _checked(record: GameRecord, seat: Seat, body: Mapping[str, Any], expected: 
     ):
         raise stale("game", record.version, versions)
     if isinstance(move, Swap) and record.swaps.get(seat, 0) >= MAX_SWAPS:
-        detail = f"a seat can exchange cards {MAX_SWAPS} times in a hand: send `ready`"
-        raise Refusal("limit-reached", detail)
+        raise Refusal("limit-reached", said("request.swaps", n=MAX_SWAPS))
     return move
 
 
@@ -443,8 +443,8 @@ def _completed(record: GameRecord, body: Mapping[str, Any], seat: Seat) -> Move:
         if choices and choices != [()]:
             raise Refusal(
                 "invalid-body",
-                "name the face-up cards to take with the pile",
-                errors=[{"at": "/with", "message": "is missing"}],
+                said("request.with_missing"),
+                errors=[fault("/with", said("request.missing"))],
             )
         move["with"] = []
     return move_of(move, seat)

@@ -29,7 +29,7 @@ from service.replay.captions import caption
 from service.replay.frames import frames_of, items_of, past_view, transcript_of
 from service.replay.history import History, Step, decode_line
 from service.replay.picture import SPELLED, picture
-from service.replay.sentences import prose
+from service.replay.sentences import prose, said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
@@ -116,7 +116,7 @@ def cursor_of(text: str | None, name: ListName) -> Cursor | None:
     try:
         return Cursor.decode(text, name)
     except ValueError:
-        raise invalid("/cursor", "is not a cursor of this list") from None
+        raise invalid("/cursor", said("request.no_cursor")) from None
 
 
 MAX_FRAMES = 1000
@@ -332,9 +332,9 @@ class Games:
             return None
         seats = {str(seat): seat for seat in range(len(entry.players))}
         if viewer != ALL and viewer not in seats:
-            raise invalid("/as", "must be public, all, or a seat of the game")
+            raise invalid("/as", said("request.view"))
         if not entry.record.sealed and seats.get(viewer, ALL) != own:
-            raise Refusal("sealed", "the views of other seats are shown after the seal")
+            raise Refusal("sealed", said("request.sealed.views"))
         return ALL if viewer == ALL else seats[viewer]
 
     def check_range(
@@ -348,9 +348,10 @@ class Games:
         version = entry.record.version
         for value, name in zip((first, last), named, strict=True):
             if not 1 <= value <= version:
-                raise invalid(name, f"must be a version from 1 to {version}")
+                raise invalid(name, said("request.version_range", most=version))
         if first > last:
-            raise invalid(named[0], f"must not be greater than `{named[1].removeprefix('/')}`")
+            other = named[1].removeprefix("/")
+            raise invalid(named[0], said("request.not_greater", name=other))
 
 
 def _steps(history: History, first: int, last: int) -> Iterator[tuple[int, Step]]:
@@ -403,7 +404,7 @@ class Lists:
         another list, and for a result that needs a player if `which` names none.
         """
         if which.result in OF_A_PLAYER and which.player is None:
-            raise invalid("/result", f"{which.result} is a result of a player: name one as player")
+            raise invalid("/result", said("request.result_of_player", result=which.result))
         if which.table is not None:
             self._refuse_unseen(which.table, caller)
         page = self._directory.list_games(

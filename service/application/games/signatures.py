@@ -11,6 +11,7 @@ from service.application.errors import Refusal, stale
 from service.application.games.record import GameRecord
 from service.domain.commands import Forfeit, Move, Seat
 from service.domain.game import Status
+from service.replay.sentences import said
 from service.shx.canonical import RecordError
 from service.shx.moves import (
     check_auth,
@@ -30,20 +31,22 @@ def check_signature(
     key = record.game.setup.seats[seat].key
     if key is None:
         if auth is not None:
-            raise Refusal("bad-signature", "this seat has no key")
+            raise Refusal("bad-signature", said("request.keyless"))
         return
     if auth is None:
-        raise Refusal("signature-required", "this seat signs its moves")
+        raise Refusal("signature-required", said("request.signs"))
     try:
         check_auth(auth, "/auth")
     except RecordError as error:
-        raise Refusal("bad-signature", error.detail) from None
+        raise Refusal(
+            "bad-signature", said("request.unreadable_intent", reason=error.detail)
+        ) from None
     intent = auth["intent"]
     _check_intent(record, seat, move, intent)
     if not intent_is_signed(b64decode(key), auth):
-        raise Refusal("bad-signature", "the signature is not by this seat's key")
+        raise Refusal("bad-signature", said("request.other_key"))
     if intent["nonce"] in record.nonces:
-        raise Refusal("nonce-reused", "this nonce was used in this game")
+        raise Refusal("nonce-reused", said("request.nonce_used"))
     seen = intent["seen"]["seq"]
     if not is_current(record, seat, move, seen_seq=seen):
         raise stale("game", record.version, (seen + 1,))
@@ -51,12 +54,12 @@ def check_signature(
 
 def _check_intent(record: GameRecord, seat: Seat, move: Move, intent: Mapping[str, Any]) -> None:
     if intent["game"] != str(record.identity) or intent["seat"] != seat:
-        raise Refusal("bad-signature", "the intent is for another game or seat")
+        raise Refusal("bad-signature", said("request.other_game"))
     if intent["move"] != move_json(move):
-        raise Refusal("bad-signature", "the intent is for another move")
+        raise Refusal("bad-signature", said("request.other_move"))
     seen = intent["seen"]
     if seen["seq"] < record.version and seen["head"] != record.heads[seen["seq"]].hex():
-        raise Refusal("bad-signature", "the head that was seen is not in this log")
+        raise Refusal("bad-signature", said("request.other_head"))
 
 
 def is_current(record: GameRecord, seat: Seat, move: Move, *, seen_seq: int) -> bool:

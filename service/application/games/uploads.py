@@ -12,6 +12,7 @@ from typing import Any
 import orjson
 
 from service.application.errors import Refusal, invalid
+from service.replay.sentences import Sentence, said
 from service.runtime.fork_server import ChildEnded, ForkServer, HungUp, OutOfTime
 from service.shx.bundle import NotABundle, read_log
 from service.shx.canonical import RecordError
@@ -47,7 +48,8 @@ class Upload:
         try:
             bundle = read_log(self.data)
         except (NotABundle, RecordError) as error:
-            raise Refusal("not-a-bundle", str(error)) from None
+            detail = said("request.not_a_record", reason=str(error))
+            raise Refusal("not-a-bundle", detail) from None
         try:
             evidence = parse_evidence(
                 receipts=self.receipts,
@@ -57,7 +59,7 @@ class Upload:
                 proof=self.proof,
             )
         except BadEvidence as error:
-            raise invalid(f"/{error.field}", error.detail) from None
+            raise invalid(f"/{error.field}", error.what) from None
         return audit_object(verify_bundle(bundle, evidence))
 
 
@@ -99,14 +101,15 @@ def answer(request: bytes) -> bytes:
     try:
         return orjson.dumps({"audit": upload_of(request).audit()})
     except Refusal as refusal:
-        return orjson.dumps({"refusal": [refusal.code, refusal.detail, refusal.extra]})
+        return orjson.dumps({"refusal": [refusal.code, refusal.extra]})
 
 
 def audit_of(answered: bytes) -> dict[str, Any]:
     """Return the audit object of an answer; raises the Refusal in it."""
     found: Mapping[str, Any] = orjson.loads(answered)
     if "refusal" in found:
-        code, detail, extra = found["refusal"]
+        code, extra = found["refusal"]
+        detail = Sentence(code=extra["code"], values=extra["values"])
         raise Refusal(code, detail, **extra)
     audit: dict[str, Any] = found["audit"]
     return audit
@@ -144,15 +147,12 @@ def within(seconds: int) -> Work:
         try:
             return verifier().run(request, seconds=seconds, callers=callers)
         except OutOfTime:
-            detail = (
-                f"the verification took more than the limit of {seconds} seconds; "
-                "`shithead verify` checks the same file without a limit"
-            )
+            detail = said("request.verifying_long", n=seconds)
         except HungUp:
-            detail = "the caller hung up before the answer"
+            detail = said("request.hung_up")
         except ChildEnded:
             _log.error("the verification of an upload crashed")
-            detail = "the verification crashed; `shithead verify` checks the same file"
+            detail = said("request.verifying_crashed")
         raise Refusal("unavailable", detail, retry_after=AGAIN_AFTER) from None
 
     return work

@@ -28,7 +28,7 @@ from service.domain.legal import acting_seats, legal_moves
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.frames import frames_of
 from service.replay.history import Known, Step
-from service.replay.sentences import reason_of
+from service.replay.sentences import reason_of, said
 from service.replay.what_if import IllegalMove, LineMove, line_from, line_steps
 
 LINE_WORK: Final = 1000
@@ -36,11 +36,6 @@ LINE_WORK: Final = 1000
 
 MAX_SECONDS: Final = 0.25
 """Processor time after which bots make no further move; the reader may send the moves back."""
-
-_WORDING: Final = (
-    "Hypothetical: these moves were not made. They are computed with the real deck; what the "
-    "players would have done is unknown, and a bot saw only the cards of its seat."
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +74,7 @@ class WhatIf:
     def _sealed(self, caller: Caller, game: UUID) -> GameEntry:
         entry = self.games.entry(caller, game)
         if not entry.record.sealed:
-            raise Refusal("sealed", "other lines of a hand are computed after the seal")
+            raise Refusal("sealed", said("request.sealed.lines"))
         return entry
 
     def _line(
@@ -100,7 +95,7 @@ class WhatIf:
 
     def _refusal(self, record: GameRecord, illegal: IllegalMove) -> Refusal:
         refused, move = illegal.refused, illegal.move
-        detail = f"/moves/{illegal.number}: {reason_of(refused).text}"
+        detail = said("request.line_move", n=illegal.number, what=reason_of(refused))
         if not isinstance(refused, RuleRefused):
             return Refusal(refused.code, detail)
         return Refusal(
@@ -130,7 +125,7 @@ class Line:
         return {
             "game": str(self.record.identity),
             "hypothetical": True,
-            "wording": _WORDING,
+            "wording": said("about.lines").text,
             "at": self.begin.game.version,
             "moves": [
                 {
@@ -167,7 +162,7 @@ class Line:
 def _move_of(number: int, one: Mapping[str, Any], entry: GameEntry) -> Move:
     """Return a move of the line; raises Refusal for a seat that the game does not have."""
     if one["seat"] >= len(entry.players):
-        raise invalid(f"/moves/{number}/seat", f"there is no seat {one['seat']}")
+        raise invalid(f"/moves/{number}/seat", said("request.no_seat", seat=one["seat"]))
     return move_of(one["move"], one["seat"])
 
 

@@ -31,6 +31,7 @@ from service.application.tables.record import (
 from service.application.tables.view import table_json
 from service.domain.table import SeatLeft, Table, TableEvent, TableStatus
 from service.keys import Keys
+from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import Commit, EventStore, PlayerErased, StreamAppend, StreamConflict
@@ -238,7 +239,7 @@ class DealHand(AtTable):
         changes, player = self.changes, self.by
         row = visible_table(changes.directory.table(record.identity), self.caller)
         if player.id != row.host and record.table.seat_of(str(player.id)) is None:
-            raise Refusal("not-seated", "only the host and the seats of a table can deal")
+            raise Refusal("not-seated", said("request.deals"))
         check_ready_to_deal(record.table)
         check_game_quota(changes.directory, player.id)
         dealt = changes.hand(record)
@@ -258,10 +259,10 @@ def check_ready_to_deal(table: Table) -> None:
     """
     match table.status:
         case TableStatus.PLAYING:
-            raise Refusal("hand-running", "a hand is being played")
+            raise Refusal("hand-running", said("request.hand_running"))
         case TableStatus.OPEN:
-            raise Refusal("table-not-full", "there are open seats")
+            raise Refusal("table-not-full", said("request.seats_open"))
         case TableStatus.CLOSED:
-            raise Refusal("forbidden", "the table is closed")
+            raise Refusal("forbidden", said("request.table_closed"))
         case TableStatus.BETWEEN:
             return

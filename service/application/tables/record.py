@@ -25,6 +25,7 @@ from service.domain.table import (
     evolve_table,
     fold_table,
 )
+from service.replay.sentences import said
 from service.rulesets.catalogue import Definition, OptionError
 from service.store.events import StreamKind
 from service.store.summaries import NewTableSummary, SeatSummary, TableSummary
@@ -152,7 +153,7 @@ def opened_by(host: UUID, request: TableRequest, definition: Definition) -> Tabl
 
 def _seats(host: UUID, request: TableRequest) -> list[TableSeat]:
     if sum(seat == "me" for seat in request.seats) > 1:
-        raise invalid("/seats", "you can take one seat only")
+        raise invalid("/seats", said("request.one_seat"))
     return [_seat(host, request, n, seat) for n, seat in enumerate(request.seats)]
 
 
@@ -165,18 +166,19 @@ def _seat(host: UUID, request: TableRequest, number: int, seat: Any) -> TableSea
         )
     name = seat["bot"]
     if name not in bots():
-        raise invalid(
-            f"/seats/{number}/bot", "there is no bot of this name: GET /v1/bots lists them"
-        )
+        raise invalid(f"/seats/{number}/bot", said("request.unknown_bot"))
     return TableSeat(kind=SeatKind.BOT, bot=name)
 
 
 def _check_deal(ruleset: Ruleset, seats: int) -> None:
     if not ruleset.seats_min <= seats <= ruleset.seats_max:
         least, most = ruleset.seats_min, ruleset.seats_max
-        range_ = f"{least} seats" if least == most else f"{least} to {most} seats"
-        raise Refusal("cannot-deal", f"{ruleset.id} is for {range_}")
+        if least == most:
+            raise Refusal("cannot-deal", said("request.for_seats", ruleset=ruleset.id, n=most))
+        several = said("request.for_seats.range", ruleset=ruleset.id, least=least, most=most)
+        raise Refusal("cannot-deal", several)
     decks, jokers, partial = deck_of(ruleset, seats)
     cards, needed = 52 * decks + 4 * len(partial) + jokers, cards_dealt(ruleset, seats)
     if cards < needed:
-        raise Refusal("cannot-deal", f"the deal needs {needed} cards, the decks have {cards}")
+        detail = said("request.too_few_cards", needed=needed, found=cards)
+        raise Refusal("cannot-deal", detail)

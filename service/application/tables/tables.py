@@ -47,6 +47,7 @@ from service.domain.table import (
     TableEvent,
     TableStatus,
 )
+from service.replay.sentences import said
 from service.shx.moves import key_change_is_signed
 from service.store.directory import Directory
 from service.store.events import (
@@ -65,14 +66,14 @@ def seat_taken(
     if the seat is not free or the player sits at the table already.
     """
     if table.status is TableStatus.CLOSED:
-        raise Refusal("forbidden", "the table is closed")
+        raise Refusal("forbidden", said("request.table_closed"))
     if seat is not None and not 0 <= seat < len(table.seats):
-        raise invalid("/seat", "the table has no such seat")
+        raise invalid("/seat", said("request.no_such_seat"))
     if table.seat_of(str(player.id)) is not None:
-        raise Refusal("seat-taken", "you sit at this table already")
+        raise Refusal("seat-taken", said("request.seated_already"))
     free = [n for n, s in enumerate(table.seats) if s.kind is SeatKind.OPEN]
     if not free or (seat is not None and seat not in free):
-        raise Refusal("seat-taken", "the seat is not free")
+        raise Refusal("seat-taken", said("request.seat_taken"))
     taken = free[0] if seat is None else seat
     return SeatTaken(seat=taken, player=str(player.id), entropy=entropy, key=key)
 
@@ -109,7 +110,7 @@ def changed_seat(
             )
         )
         if not signed:
-            raise Refusal("bad-signature", "the new key is not signed by the old one")
+            raise Refusal("bad-signature", said("request.key_unsigned"))
     return [SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig)]
 
 
@@ -130,7 +131,7 @@ def table_closed(table: Table, expected: Expected = any_version) -> Sequence[Tab
 def _own_seat(table: Table, player: RegisteredPlayer) -> Seat:
     seat = table.seat_of(str(player.id))
     if seat is None:
-        raise Refusal("not-seated", "you do not sit at this table")
+        raise Refusal("not-seated", said("request.not_at_table"))
     check_not_playing(table)
     return seat
 
@@ -138,7 +139,7 @@ def _own_seat(table: Table, player: RegisteredPlayer) -> Seat:
 def check_not_playing(table: Table) -> None:
     """Raise Refusal `hand-running` during a hand."""
     if table.status is TableStatus.PLAYING:
-        raise Refusal("hand-running", "a hand is being played")
+        raise Refusal("hand-running", said("request.hand_running"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +232,7 @@ class Tables:
         """
         row = visible_table(self.directory.table(identity), caller)
         if row.host != player.id:
-            raise Refusal("forbidden", "only the host can close a table")
+            raise Refusal("forbidden", said("request.host_closes"))
         self._change(caller, player, identity, lambda r: table_closed(r.table, expected))
 
     def shut(self, identity: UUID) -> None:
@@ -363,9 +364,9 @@ class TakeBack(StreamCommand[GameEntry, None]):
         """Write the return to the game's row, and return the seat's view; raises Refusal."""
         seat = entry.seat_of(self.caller.player)
         if seat is None:
-            raise Refusal("not-seated", "you do not sit in this game")
+            raise Refusal("not-seated", said("request.not_seated"))
         if entry.record.sealed:
-            raise Refusal("game-over", "the game is over")
+            raise Refusal("game-over", said("refused.over"))
         comes_back = stands_in(entry.record.game, seat, back=entry.returned_seats)
         if comes_back:
             entry = replace(entry, returned_seats=entry.returned_seats | {seat})

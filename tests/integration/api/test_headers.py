@@ -53,8 +53,8 @@ def test_if_match_says_whether_a_version_is_past_or_never_was(ada: Person) -> No
     assert ada.post(moves, READY).status_code == 201
     for tag, part in (
         ('"v2"', "the game has moved on"),
-        ('"v9999"', "this game never had version 9999"),
-        ('"v0"', "this game never had version 0"),
+        ('"v9999"', "the game never had version 9999"),
+        ('"v0"', "the game never had version 0"),
         ('"other"', "If-Match names no version"),
     ):
         refused = ada.post(moves, READY, headers={"If-Match": tag})
@@ -62,7 +62,7 @@ def test_if_match_says_whether_a_version_is_past_or_never_was(ada: Person) -> No
         assert part in refused.json["detail"]
         assert str(refused.json["version"]) in refused.json["detail"]
     refused = ada.call("DELETE", table, headers={"If-Match": '"v9999"'})
-    assert "this table never had version 9999" in refused.json["detail"]
+    assert "the table never had version 9999" in refused.json["detail"]
 
 
 def test_an_etag_names_one_answer_and_not_a_version(world: World, ada: Person) -> None:

@@ -87,5 +87,5 @@ def test_every_script_and_style_belongs_to_a_page() -> None:
     used = set().union(*(loaded_with(one, lang) for one in scripts() for lang in LANGUAGES))
     assert {"verifier/custody.js", "app/opinion.js", "app/strings/replay/ja.json"} <= used
     for_node = {f"verifier/{name}.js" for name in ("cli", "levels", "seat_keys", "sequence")}
-    by_programs = {*for_node, *(f"app/strings/report/{lang}.json" for lang in LANGUAGES)}
+    by_programs = {*for_node, "app/strings/report/en.json"}
     assert set(loaded_assets().files) - used == {*by_programs, *WORKERS}

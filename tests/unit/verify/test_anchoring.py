@@ -188,7 +188,8 @@ def test_every_contradicting_receipt_is_named() -> None:
     finding = finding_of(
         OutsideEvidence(receipts=(receipt(30), *notes), server_keys=(SERVER.verifier,))
     )
-    assert (finding.seq, finding.others) == (40, "2 more, at event 50, 60.")
+    assert finding.others is not None
+    assert (finding.seq, finding.others.text) == (40, "2 more, at event 50, 60.")
     assert (finding.code, finding.values) == ("receipts.head_after", {"at": 30})
 
 

@@ -107,7 +107,8 @@ def test_every_illegal_move_is_named_with_its_own_rule() -> None:
         forgery.data(seq)["cause"] = "set" if forgery.data(seq)["cause"] == "rank" else "rank"
     legality = finding(report_on(forgery.lines()), Check.LEGALITY)
     assert [legality.seq, *(one.seq for one in legality.further)] == burns
-    assert legality.others == f"2 more, at event {burns[1]}, {burns[2]}."
+    assert legality.others is not None
+    assert legality.others.text == f"2 more, at event {burns[1]}, {burns[2]}."
     assert all(one.rule for one in legality.further)
 
 
@@ -136,7 +137,8 @@ def test_all_invalid_lines_are_counted() -> None:
     named = ", ".join(map(str, range(1, MAX_SEQS + 1)))
     beyond = len(lines) - 1 - MAX_SEQS
     first = f"{len(lines) - 1} more, at event {named}"
-    assert unreadable.others == f"{first} and {beyond} other events."
+    assert unreadable.others is not None
+    assert unreadable.others.text == f"{first} and {beyond} other events."
 
 
 def test_a_gap_in_the_numbers_is_one_failure() -> None:

@@ -60,7 +60,7 @@ def test_each_of_many_files_has_a_line_and_the_last_line_counts_them(
     assert errors.startswith(f"shithead verify: {odd}: neither a ZIP archive nor a log")
     assert last.startswith(
         f"{NUMBER + 1} files: {NUMBER - 2} passed, 1 failed (the first: {forged}), "
-        f"1 lack evidence (the first: {cut}), 1 cannot be read (the first: {odd})"
+        f"1 lacks evidence (the first: {cut}), 1 cannot be read (the first: {odd})"
     )
     assert run([*files[2:], files[2], files[3]])[0] == 0, "a copy counts as the same log"
 

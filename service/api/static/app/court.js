@@ -3,7 +3,6 @@
 import { hex, taggedHash, uint, unhex, uuidBytes } from "../verifier/bytes.js";
 import { Problem, get, identity, post, randomHex } from "./api.js";
 import { caption, seatName } from "./captions.js";
-import { brief } from "./cards.js";
 import { announce, find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
@@ -39,11 +38,6 @@ const who = (/** @type {number | null} */ seat) => (seat === null ? t("court.ser
 const side = (/** @type {"accuser" | "accused"} */ name) => `${t(`side.${name}`)} (${who(name === "accuser" ? court.dispute.by : court.dispute.accused)})`;
 const may = (/** @type {NonNullable<Api["Dispute"]["you"]>["may"][number]} */ act) => Boolean(court.dispute.you?.may.includes(act));
 
-/** Replace the seats in a text of the verifier by names, and the cards by symbols. @param {string} text */
-const withNames = (text) => text
-  .replace(/\bseat (\d+)/gi, (found, seat) => (court.game.seats[seat] ? who(Number(seat)) : found))
-  .replace(/\b[2-9TJQKA][cdhs]\b/g, brief);
-
 /** A duration in whole units, the largest unit possible: "3 days". @param {number} seconds */
 function durationText(seconds) {
   const size = [86400, 3600, 60].find((one) => seconds >= one) ?? 1;
@@ -58,7 +52,7 @@ async function attempt(work) {
     await work();
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    const more = (problem.body.errors ?? []).map((error) => `${error.at}: ${error.message}`).filter((text) => text !== problem.message);
+    const more = (problem.body.errors ?? []).slice(1).map((error) => `${error.at}: ${worded(error) ?? error.message}`); // the message has the first
     const other = problem.body.id ? h("a", { href: `/disputes/${problem.body.id}` }, [t("court.other")]) : null;
     replace(find("#fault"), [problem.message, ...more].join(" "), " ", other);
     find("#fault").scrollIntoView({ block: "nearest" });
@@ -330,23 +324,32 @@ function ruling(dispute) {
   );
 }
 
-/** @param {Api["Finding"]} finding @returns {string} what its text states beyond its first sentence */
-const beyond = ({ plain, text }) => (text.startsWith(plain) ? text.slice(plain.length).trim() : text);
+/**
+ * What is known of a finding beyond its first sentence. One of an earlier release has its English text only.
+ *
+ * @param {Api["Finding"]} finding
+ */
+function beyond({ code, values, plain, text, more }) {
+  if (!code) return text.startsWith(plain) ? english(text.slice(plain.length).trim()) : english(text);
+  const technical = values["detail"] ? [h("code", { class: "code", translate: "no" }, [values["detail"]]), " "] : null;
+  return [technical, more.map((one) => [inWords(one, one.text), " "])];
+}
+
+const english = (/** @type {string} */ text) => (text ? h("span", { lang: "en" }, [text]) : null);
+/** @param {{code: string | null, values: Record<string, any>}} said @param {string} text in English */
+const inWords = (said, text) => worded(said, who) ?? english(text);
 
 /** @param {Api["Dispute"]} dispute */
 function findings(dispute) {
   const rules = `/rules/${court.game.ruleset.id}`;
-  const first = (/** @type {Api["Finding"]} */ one) => {
-    const text = worded(one, who);
-    return h("strong", { lang: text ? null : "en" }, [`${SIGNS[one.result]} ${text ?? withNames(one.plain)}`]);
-  };
   const rows = (/** @type {Api["Finding"][]} */ some) => h("ul", { class: "rows" }, some.map((one) => h("li", { class: `row ${one.result}` }, [
     h("span", { class: "what" }, [
-      first(one),
+      h("strong", null, [`${SIGNS[one.result]} `, inWords(one, one.plain)]),
       h("span", { class: "quiet" }, [
-        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, beyond(one) ? [" · ", h("span", { lang: "en" }, [withNames(beyond(one))]), " "] : " ",
+        t(`check.${one.check}`), one.seq === null ? "" : ` · ${t("court.at", { n: one.seq })}`, " ",
         one.rule ? h("a", { href: `${rules}#${one.rule}` }, [one.rule]) : null,
       ]),
+      h("span", null, [beyond(one)]),
     ]),
   ])));
   const isMain = (/** @type {Api["Finding"]} */ one) => one.seq !== null || one.result === "fail"; // on an event, or a failure
@@ -476,7 +479,7 @@ async function openDispute() {
 }
 
 const game = query.get("game");
-await start("court", "verify", "state");
+await start("court", "verify", "findings", "refusals", "state");
 await checkPlayer();
 showAccount();
 try {

@@ -55,8 +55,8 @@ export function need(part) {
 /**
  * Return a text with its values filled in; a missing value becomes a dash.
  *
- * If a text has two forms, separated by `|`, the first is for the value 1 of `n`, and the second for
- * other numbers. Languages without a plural have one form.
+ * If a text has two forms, separated by `|`, the first is for a number that is 1, and the second for
+ * others; the number is `n`, else `count`, else `found`. Languages without a plural have one form.
  *
  * @param {string} key
  * @param {Record<string, any>} [values]
@@ -65,7 +65,7 @@ export function t(key, values = {}) {
   const found = strings[key];
   if (found === undefined) throw new Error(`no text ${key}`);
   const forms = found.split("|");
-  const form = forms.length > 1 && values.n !== 1 ? forms[1] : forms[0];
+  const form = forms.length > 1 && (values.n ?? values.count ?? values.found) !== 1 ? forms[1] : forms[0];
   return form.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? "–"));
 }
 

@@ -12,6 +12,7 @@ import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
 import { offerSettings } from "./settings.js";
 import { read, write } from "./storage.js";
+import { worded } from "./worded.js";
 
 const KNOWN = "shithead.known-ruleset";
 const FIRST_BOT = "greedy"; // the default: stronger bots think longer
@@ -32,7 +33,7 @@ async function attempt(event, work) {
     await work();
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    const more = (problem.body.errors ?? []).map((error) => `${error.at}: ${error.message}`);
+    const more = (problem.body.errors ?? []).slice(1).map((error) => `${error.at}: ${worded(error) ?? error.message}`); // the message has the first
     find("#fault").textContent = [problem.message, ...more].join(" ");
     find("#fault").scrollIntoView({ block: "nearest" });
   } finally {

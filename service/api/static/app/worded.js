@@ -1,11 +1,15 @@
 /** Sentences of the server in the reader's language: made from their codes and values. */
 
 import { spelled } from "./cards.js";
-import { has, listed, t } from "./i18n.js";
+import { either, has, listed, t } from "./i18n.js";
 
 /** Names of values that are seats, and of those that are cards, as in the server's `sentences.py`. */
 const SEATS = /^(?:seats?|dealer|due|holder|taker)$/;
 const CARDS = /^(?:cards?|fitting|actual)$/;
+/** Names of cards before which their sentences have an article, if their language has any. */
+const BARE = /^(?:card|fitting|actual)$/;
+/** Names of values that are alternatives. */
+const ANY = /^(?:claims|charges|types)$/;
 
 const UNITS = /** @type {[number, string][]} */ ([[86_400, "day"], [3_600, "hour"], [60, "minute"], [1, "second"]]);
 
@@ -20,6 +24,33 @@ const numbered = (/** @type {number} */ seat) => t("seat.number", { n: seat + 1 
 /** @param {string} rank @returns {string} with its article, if the language has any */
 const ranked = (rank) => t(has(`ask.rank.${rank}`) ? `ask.rank.${rank}` : "ask.rank", { rank: t(`rank.${rank}`) });
 
+const happens = (/** @type {string} */ kind) => t(has(`happens.${kind}`) ? `happens.${kind}` : "happens.other");
+
+/**
+ * Return a value as its sentence shows it; its name decides how.
+ *
+ * @param {string} name @param {any} value @param {(seat: number) => string} who
+ */
+function shown(name, value, who) {
+  if (Array.isArray(value)) {
+    const words = value.map((one) => shown(name, one, who));
+    if (ANY.test(name)) return either(words);
+    return SEATS.test(name) || CARDS.test(name) || name === "checks" ? listed(words) : words.join(", ");
+  }
+  if (value?.code) return has(value.code) ? filled(value, who) : "…";
+  if (value === null || value === undefined) return value;
+  if (SEATS.test(name)) return who(value);
+  if (CARDS.test(name)) return BARE.test(name) ? spelled(value) : t("card.the", { card: spelled(value) });
+  if (name === "ranked") return ranked(value);
+  if (name === "event") return happens(value);
+  if (/age$/.test(name)) return span(value);
+  return /^(?:state|why)$/.test(name) ? t(value) : value;
+}
+
+/** @param {{code?: any, values?: any}} said @param {(seat: number) => string} who */
+const filled = ({ code, values }, who) =>
+  t(code, Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [name, shown(name, value, who)])));
+
 /**
  * Return a sentence of the server in words; null without a code, or if the page has no text for it.
  *
@@ -27,15 +58,8 @@ const ranked = (rank) => t(has(`ask.rank.${rank}`) ? `ask.rank.${rank}` : "ask.r
  * @param {(seat: number) => string} [who] the name of a seat
  * @returns {string | null}
  */
-export function worded({ code, values }, who = numbered) {
-  if (!code || !has(code)) return null;
-  const shown = Object.entries(values ?? {}).map(([name, value]) => {
-    /** @type {((one: any) => string) | null} */
-    const nameOf = SEATS.test(name) ? who : CARDS.test(name) ? spelled : name === "ranked" ? ranked : /age$/.test(name) ? span : /^(?:state|why)$/.test(name) ? t : null;
-    if (value?.code) return [name, worded(value, who)];
-    if (!nameOf || value === null) return [name, value];
-    return [name, Array.isArray(value) ? listed(value.map(nameOf)) : nameOf(value)];
-  });
-  const text = t(code, Object.fromEntries(shown));
+export function worded(said, who = numbered) {
+  if (!said.code || !has(said.code)) return null;
+  const text = filled(said, who);
   return `${text[0].toUpperCase()}${text.slice(1)}`;
 }
