@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any, Final, cast
 
 from flask import Blueprint, Flask, Request, Response
@@ -45,7 +46,7 @@ from service.bootstrap import Services, services_from
 from service.job_queue import client_of, giving_up_after
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.rulesets.statements import model
-from service.runtime.config import Settings, settings_from
+from service.runtime.config import NO_PATH, Settings, settings_from
 from service.runtime.readiness import ReadyState
 from service.runtime.telemetry import configure_logs, configure_traces
 from service.startup_checks import check_start, warn_of_redis
@@ -301,7 +302,11 @@ def _wrap(app: Application, settings: Settings, shares: ThreadShares) -> None:
 
 
 class _Forwarded:
-    """WSGI middleware that sets the address of the caller as the trusted proxies saw it."""
+    """
+    WSGI middleware that sets the address of the caller as the trusted proxies saw it.
+
+    Requests to a path below which a proxy serves this service are refused.
+    """
 
     def __init__(self, app: WsgiApplication, proxies: int) -> None:
         self._app = app
@@ -309,12 +314,21 @@ class _Forwarded:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request; an empty address counts as one that cannot be read."""
+        if environ.get("HTTP_X_FORWARDED_PREFIX", "").strip("/ "):
+            return _misdirected(start_response)
         header = environ.get("HTTP_X_FORWARDED_FOR")
         if header is not None:
             seen = forwarded_address(header, self._proxies)
             if seen is not None:
                 environ["REMOTE_ADDR"] = seen
         return self._app(environ, start_response)
+
+
+def _misdirected(start_response: StartResponse) -> Iterable[bytes]:
+    """Answer a request whose address a proxy has below a path: links would lead out of it."""
+    body = problems.unlisted(HTTPStatus.MISDIRECTED_REQUEST, NO_PATH)
+    start_response("421 Misdirected Request", [("Content-Type", problems.MEDIA_TYPE)])
+    return [body]
 
 
 def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:

@@ -283,6 +283,12 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
     return response
 
 
+def unlisted(status: HTTPStatus, detail: str) -> bytes:
+    """Return the body of a problem without a page of its own, outside of a request of Flask."""
+    members = {"type": "about:blank", "title": status.phrase, "status": int(status)}
+    return orjson.dumps({**members, "detail": detail})
+
+
 def _is_for_a_person() -> bool:
     """Return whether a browser requests a page; its errors are HTML instead of JSON."""
     if request.path.startswith("/v1/") or request.method not in ("GET", "HEAD"):

@@ -18,7 +18,11 @@ ERASURES = "erased-players.txt"
 CONNECTIONS = 4096
 """Connections that an API process accepts, idle ones included; further ones wait."""
 
+NO_PATH = "the service needs a host name of its own, and cannot be served below a path of one"
+"""The refusal of an address such as https://host/cards (ops/decisions/0095)."""
+
 _PREFIX = "SHITHEAD_"
+_PATH_OF_SERVER = "GRANIAN_URL_PATH_PREFIX"
 _ORIGIN = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)*")
 _CORS_ORIGIN = re.compile(r"https?://([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])(:[0-9]{1,5})?")
 _WITNESS = re.compile(
@@ -325,6 +329,8 @@ def settings_from(environment: Mapping[str, str] = os.environ) -> Settings:
     named = len([one for one in found.get("witnesses", "").split(",") if one.strip()])
     if found.get("witness_quorum", 0) > named:
         faults.append(f"{variable('witness_quorum')} is greater than the {named} witnesses")
+    if environment.get(_PATH_OF_SERVER, "").strip("/ "):
+        faults.append(f"{_PATH_OF_SERVER} is set: {NO_PATH}")
     faults += _unknown(environment)
     if faults:
         raise ConfigError("\n".join(faults))

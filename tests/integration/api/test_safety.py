@@ -120,6 +120,20 @@ def test_over_https_answers_have_strict_transport_security(database_url: str) ->
         world.services.close()
 
 
+def test_below_a_path_of_a_trusted_proxy_every_request_is_refused_with_the_reason(
+    database_url: str,
+) -> None:
+    """Pages and links begin at `/`, and a browser keeps tokens by host name."""
+    for trusted, status in ((1, 421), (0, 200)):
+        world = make_world(database_url, trusted_proxies=trusted)
+        for path in ("/", "/v1/bots"):
+            answer = world.get(path, headers={"X-Forwarded-Prefix": "/cards/"})
+            assert answer.status_code == status, path
+            assert trusted == 0 or "host name of its own" in answer.json["detail"]
+            assert world.get(path, headers={"X-Forwarded-Prefix": "/"}).status_code == 200
+        world.services.close()
+
+
 def test_an_invite_is_compared_in_constant_time(
     ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
