@@ -97,8 +97,8 @@ def _keep_pools() -> None:
     def key_of(database: Database) -> _Key:
         return (
             database._url,
-            database._size,
-            database._connection_seconds,
+            database.size,
+            database.connection_seconds,
             vars(database._connection_class)["statement_seconds"],
             database._prepared,
         )

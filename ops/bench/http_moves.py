@@ -331,12 +331,12 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=8.0, help="of each measurement")
     parser.add_argument("--threads", type=int, default=_default_of("api_threads"))
     parser.add_argument("--processes", type=int, default=_default_of("api_processes"))
+    parser.add_argument("--clients", type=int, default=CLIENTS, help="with --against")
     parser.add_argument("--against", metavar="REF", help="measure this commit and the checkout")
     options = parser.parse_args()
     if options.against:
-        for line in two_commits.compare(
-            options.against, partial(_rate, seconds=options.seconds), rounds=options.rounds
-        ):
+        rate = partial(_rate, clients=options.clients, seconds=options.seconds)
+        for line in two_commits.compare(options.against, rate, rounds=options.rounds):
             print(line, flush=True)
         return
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
@@ -361,8 +361,8 @@ def main() -> None:
             print(line, flush=True)
 
 
-def _rate(port: int, roots: Mapping[str, int], *, seconds: float) -> Figures:
-    return ComparedService(name="ours", port=port, roots=roots).measure(seconds, CLIENTS)
+def _rate(port: int, roots: Mapping[str, int], *, clients: int, seconds: float) -> Figures:
+    return ComparedService(name="ours", port=port, roots=roots).measure(seconds, clients)
 
 
 def _default_of(name: str) -> Any:

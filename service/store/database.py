@@ -145,8 +145,8 @@ class Database:
         prepared: bool = True,
     ) -> None:
         self._url = url
-        self._size = size
-        self._connection_seconds = connection_seconds
+        self.size = size
+        self.connection_seconds = connection_seconds
         self._connection_class = type(
             "_Connection", (_Connection,), {"statement_seconds": statement_seconds}
         )
@@ -196,10 +196,10 @@ class Database:
             with self._connection() as connection:
                 return connection.rows(query(name), values)
         except PoolTimeout as error:
-            self._mark_slow()
+            self.mark_slow()
             raise NotSent("no connection to the database") from error
         except _Overdue as error:
-            self._mark_slow()
+            self.mark_slow()
             raise TooSlow("the database took too long") from error
         except (psycopg.OperationalError, psycopg.InterfaceError, psycopg.InternalError) as error:
             # InternalError: for example, the server has become a read-only replica.
@@ -244,7 +244,8 @@ class Database:
         if pool is not None:
             pool.close()
 
-    def _mark_slow(self) -> None:
+    def mark_slow(self) -> None:
+        """Let few calls wait for a while, because one has waited in vain."""
         self._slow_until = time.monotonic() + SLOW_SECONDS
         DATABASE_SLOW.set_to_current_time()
 
@@ -255,16 +256,24 @@ class Database:
 
     def _acquired(self, pool: ConnectionPool[_Connection]) -> _Connection:
         """Return a connection of the pool; raises NotSent if too many calls wait for one."""
+        self.begin_to_wait()
+        try:
+            return _live_connection(pool, self.connection_seconds, attempts=self.size + 1)
+        finally:
+            self.end_to_wait()
+
+    def begin_to_wait(self) -> None:
+        """Count a call that waits, until `end_to_wait`; raises NotSent if too many do."""
         with self._waiting_lock:
             slow = time.monotonic() < self._slow_until
             if self._waiting >= (self._queue if slow else self._most_waiting):
                 raise NotSent("too many calls wait for the database")
             self._waiting += 1
-        try:
-            return _live_connection(pool, self._connection_seconds, attempts=self._size + 1)
-        finally:
-            with self._waiting_lock:
-                self._waiting -= 1
+
+    def end_to_wait(self) -> None:
+        """Count a call no more that waited."""
+        with self._waiting_lock:
+            self._waiting -= 1
 
     def _pool(self) -> ConnectionPool[_Connection]:
         if self._open_pool is None:
@@ -281,15 +290,15 @@ class Database:
                 "autocommit": True,
                 "prepare_threshold": 1 if self._prepared else None,
                 "cursor_factory": psycopg.RawCursor,
-                "connect_timeout": max(2, round(self._connection_seconds)),
+                "connect_timeout": max(2, round(self.connection_seconds)),
                 "application_name": "shithead",
             },
             min_size=1,
-            max_size=self._size,
-            timeout=self._connection_seconds,
+            max_size=self.size,
+            timeout=self.connection_seconds,
             # The next call tries again: a database that comes back is found at once, and not
             # after the longest pause of a back-off.
-            reconnect_timeout=self._connection_seconds,
+            reconnect_timeout=self.connection_seconds,
             open=True,
         )
 

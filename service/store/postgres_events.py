@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NoReturn, cast
 from uuid import UUID
@@ -36,6 +36,7 @@ from service.store.events import (
     StreamSlice,
     TokenEnded,
 )
+from service.store.grouped_moves import GroupedMoves, Returned
 from service.store.summaries import (
     DisputeSummary,
     EndColumns,
@@ -220,6 +221,7 @@ class PostgresStore:
 
     def __init__(self, database: Database, bundles: Bundles | None = None) -> None:
         self._database = database
+        self._moves = GroupedMoves(database)
         self._bundles = bundles or Bundles(None)
 
     def commit(self, commit: Commit) -> None:
@@ -247,9 +249,9 @@ class PostgresStore:
         """Write a commit; `move` has the arguments of `append_game_move`, if it is a move."""
         try:
             if move is None:
-                returned = self._append("append_events", encode_commit(commit))
+                returned = _repeated(self._append_events, encode_commit(commit))
             else:
-                returned = self._append("append_game_move", *move)
+                returned = _repeated(self._moves.append, *move)
         except (NotSent, TooSlow):
             raise
         except StoreUnavailable:
@@ -321,16 +323,9 @@ class PostgresStore:
             raise StoreError(f"events of stream {stream} are missing")
         return bundle
 
-    def _append(self, name: str, *arguments: object) -> dict[str, Any] | None:
-        """Return the refusal of a commit by the database, None if it was written."""
-        for _ in range(_TRIES - 1):
-            with contextlib.suppress(*TRANSACTION_CONFLICTS):
-                return self._appended(name, *arguments)
-        return self._appended(name, *arguments)
-
-    def _appended(self, name: str, *arguments: object) -> dict[str, Any] | None:
-        [(returned,)] = self._database.change(name, *arguments)
-        return cast("dict[str, Any] | None", returned)
+    def _append_events(self, command: str) -> Returned:
+        [(returned,)] = self._database.change("append_events", command)
+        return cast("Returned", returned)
 
     def _was_written(self, commit: Commit) -> bool:
         """
@@ -349,6 +344,14 @@ class PostgresStore:
         except StoreUnavailable:
             return False
         return bool(rows) and rows[0][0] == first.events[0]
+
+
+def _repeated(write: Callable[..., Returned], *arguments: object) -> Returned:
+    """Return what `write` returns; it is called again after conflicts of transactions."""
+    for _ in range(_TRIES - 1):
+        with contextlib.suppress(*TRANSACTION_CONFLICTS):
+            return write(*arguments)
+    return write(*arguments)
 
 
 def _described(commit: Commit, *, is_move: bool) -> dict[Attribute, Value]:
