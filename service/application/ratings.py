@@ -58,7 +58,7 @@ class Ratings:
         end = min(size, stored.leaves + LEAVES)
         if end <= stored.leaves:
             return False
-        hands = [_finished(h) for h in self._directory.logged_hands(stored.leaves, end)]
+        hands = [finished_hand(h) for h in self._directory.logged_hands(stored.leaves, end)]
         standings, changed = Standings(), dict[tuple[str, str], Rating]()
         counted = [hand for hand in hands if hand.is_rated]
         wanted = {(h.ruleset, who) for h in counted for who in h.seats if who is not None}
@@ -77,7 +77,7 @@ class Ratings:
         first = anew.reached.leaves
         end = min(size, first + LEAVES)
         for hand in self._directory.logged_hands(first, end):
-            anew.standings.add(_finished(hand))
+            anew.standings.add(finished_hand(hand))
         anew.reached = replace(anew.reached, leaves=end)
         if end < max(size, stored.leaves):
             return True
@@ -127,7 +127,8 @@ def _changed(one: RatingsReached, other: RatingsReached) -> bool:
     return (one.erased, one.rulings) != (other.erased, other.rulings)
 
 
-def _finished(hand: LoggedHand) -> FinishedHand:
+def finished_hand(hand: LoggedHand) -> FinishedHand:
+    """Return a logged hand as ratings count it."""
     seats: Sequence[str | None] = [
         bot_id(seat.bot) if seat.bot is not None else str(seat.player) if seat.player else None
         for seat in hand.seats

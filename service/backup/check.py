@@ -20,6 +20,7 @@ from service.application.tables.record import TABLES, table_summary
 from service.backup.check_attached import (
     attached_to_dispute,
     choices_of_game,
+    differing_ratings,
     disputes_of_table,
     refusals_of_game,
 )
@@ -212,16 +213,13 @@ class LogCheck:
         for level, position, made in added:
             if level and self._database.fetch("check_hash", level, position) != [(made,)]:
                 where = f"tile level {level}, position {position}"
-                faults.append(
-                    Fault(where=where, check="tile", reason="it does not match its leaves")
-                )
+                reason = "it does not match its leaves"
+                faults.append(Fault(where=where, check="tile", reason=reason))
         return replace(progress, edge=edge).with_faults(*faults)
 
-    def _head(
-        self, progress: Progress, size: int, root: bytes, note: bytes | None
-    ) -> Iterator[Fault]:
+    def _head(self, found: Progress, size: int, root: bytes, note: bytes | None) -> Iterator[Fault]:
         where = f"head of {size} leaves"
-        if size != progress.edge.size or root != progress.edge.root:
+        if size != found.edge.size or root != found.edge.root:
             yield Fault(where=where, check="root", reason="it does not match its leaves")
         if note is None:
             return
@@ -232,7 +230,7 @@ class LogCheck:
         except RecordError as error:
             yield Fault(where=where, check="signature", reason=error.detail)
             return
-        if (signed.size, signed.root) != (progress.edge.size, progress.edge.root):
+        if (signed.size, signed.root) != (found.edge.size, found.edge.root):
             yield Fault(where=where, check="signature", reason="the signed tree is a different one")
 
     def _end(self, progress: Progress) -> Iterator[Fault]:
@@ -595,4 +593,7 @@ def whole_check(
     for step in check_streams(database, store, progress, keyring, refusals_after=refusals_after):
         yield (progress := step)
     progress = progress.with_faults(*_missing_streams(database, progress.faults))
-    yield from LogCheck(database, store, keys).run(progress)
+    for step in LogCheck(database, store, keys).run(progress):
+        yield (progress := step)
+    wrong = differing_ratings(database) if progress.deep else ()
+    yield progress.with_faults(*(Fault(where=w, check="row", reason=r) for w, r in wrong))

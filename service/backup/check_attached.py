@@ -1,7 +1,8 @@
-"""Deep check of data beside streams: of disputes, blind choices, and refused attempts."""
+"""Deep check of data beside streams: of disputes, blind choices, refused attempts, and ratings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Final
@@ -13,7 +14,9 @@ from service.application.disputes.files import findings_associated
 from service.application.disputes.record import DISPUTES
 from service.application.games.record import load
 from service.application.games.refused_moves import opened
+from service.application.ratings import finished_hand
 from service.application.statistics import statistics_input
+from service.audit.ratings import Standings
 from service.domain.dispute import Dispute
 from service.keys import KeyringError, Keys
 from service.shx.canonical import format_time, parse_time, sha256
@@ -162,3 +165,37 @@ def refusals_of_game(
         return
     if sealed not in (None, found):
         yield f"{found.count} refused attempts are stored, not those that the seal names"
+
+
+_DIGITS: Final = 1e-9
+"""The relative difference of ratings that another machine may compute."""
+
+
+def differing_ratings(database: Database) -> Iterator[tuple[str, str]]:
+    """
+    Yield the ruleset and the reason of each stored rating that does not follow from the log.
+
+    All hands of the log are counted again. Nothing is compared after an erasure or a final ruling
+    until the ratings are computed anew, also if it happens meanwhile.
+    """
+    [(leaves, is_current, stored)] = database.fetch("check_ratings")
+    counted = Standings()
+    for hands in Directory(database).all_logged_hands(leaves if is_current else 0):
+        for hand in hands:
+            counted.add(finished_hand(hand))
+    if not is_current or not database.fetch("check_ratings")[0][1]:
+        return
+    expected = {
+        (ruleset, who): (rating.mu, rating.sigma, rating.hands)
+        for ruleset in counted.rulesets
+        for who, rating in counted.of(ruleset)
+    }
+    found = {(ruleset, who): tuple(numbers) for ruleset, who, *numbers in stored}
+    for ruleset, who in sorted(expected.keys() | found.keys()):
+        one, other = found.get((ruleset, who)), expected.get((ruleset, who))
+        if one is None or other is None or not all(map(_same, one, other)):
+            yield f"ruleset {ruleset}", f"the rating of {who} is {one}; by the log it is {other}"
+
+
+def _same(one: float, other: float) -> bool:
+    return math.isclose(one, other, rel_tol=_DIGITS)

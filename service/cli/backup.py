@@ -370,7 +370,8 @@ def check(
       row                a summary has another version than its stream; with --deep:
                          or differs from the state that its events lead to, or the
                          statements, evidence or findings of a dispute, or the blind
-                         choices of a game, are not those of its stream
+                         choices of a game, are not those of its stream, or a rating
+                         is not that to which the hands of the public log lead
       bundle             the bundle of an archived game is missing or has another hash
       refusals           with --deep: the stored refused attempts of a game are not those
                          named by its seal, cannot be decrypted with the keys, or are

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import psycopg
 import pytest
 
 from service.application import ratings
+from service.backup.check import Progress, whole_check
 from service.cli.__main__ import run
+from service.store.database import Database
 from tests.worlds.api_world import Person, World, problem_of
 
 MONTH = f"{datetime.now(UTC):%Y-%m}"
@@ -99,6 +102,31 @@ def test_the_command_computes_the_numbers_of_the_service_from_a_dump_alone(
     profile = world.get(f"/v1/players/{ada.id}").json["ratings"]
     assert [one["ruleset"] for one in profile] == ["leeds", "shithead"]
     assert profile[1]["rating"] == items[0]["rating"]
+
+
+def test_the_deep_check_names_a_rating_that_the_log_does_not_lead_to(
+    world: World, ada: Person, bob: Person, database_url: str
+) -> None:
+    won(ada, bob)
+    won(bob, ada, ruleset="leeds")
+    rate(world)
+
+    def faults() -> list[tuple[str, str]]:
+        with closing(Database(database_url, size=2)) as database:
+            *_, last = whole_check(database, None, None, Progress(deep=True))
+        return [(fault.where, fault.check) for fault in last.faults]
+
+    assert faults() == []
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        changed = "UPDATE ratings SET mu = mu + 0.001 WHERE ruleset_id = 'leeds' AND player_id = %s"
+        assert owner.execute(changed, [ada.id]).rowcount == 1
+        assert faults() == [("ruleset leeds", "row")]
+        owner.execute("DELETE FROM ratings WHERE ruleset_id = 'shithead'")
+        assert faults() == [("ruleset leeds", "row"), *[("ruleset shithead", "row")] * 2]
+    assert bob.call("DELETE", "/v1/players/me").status_code == 204
+    assert faults() == []  # they are computed anew
+    rate(world)
+    assert faults() == []
 
 
 def test_an_erasure_and_a_final_ruling_change_the_ratings_as_in_the_next_dump(
