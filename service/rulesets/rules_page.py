@@ -61,6 +61,8 @@ class RulesPage:
     id: str
     name: str
     origin: str
+    file: str  # of the source, in the corpus
+    numbered: str  # the note that lists all statements
     notes: tuple[str, ...]
     seats: str
     options: tuple[str, ...]
@@ -75,12 +77,14 @@ class RulesPage:
 
 def rules_page(ruleset: Definition | KnownByName) -> RulesPage:
     """Return the rules page of a ruleset; for one known only by name, a page that states so."""
-    origin = f"After: {ruleset.source['title']} ({ruleset.source['file']})."
+    origin, file = f"After: {ruleset.source['title']}", ruleset.source["file"]
     if isinstance(ruleset, KnownByName):
         return RulesPage(
             id=ruleset.id,
             name=ruleset.name,
             origin=origin,
+            file=file,
+            numbered="",
             notes=(ruleset.text, "It can be played once its rules are written as a ruleset."),
             seats="",
             options=(),
@@ -92,6 +96,8 @@ def rules_page(ruleset: Definition | KnownByName) -> RulesPage:
         id=ruleset.id,
         name=ruleset.name,
         origin=origin,
+        file=file,
+        numbered=_numbered(ruleset),
         notes=tuple(_notes(ruleset)),
         seats=_seats(players["min"], players["max"]),
         options=tuple(_option(option) for option in ruleset.options.values()),
@@ -107,7 +113,7 @@ def as_text(page: RulesPage, *, common: bool = True) -> str:
     Without `common`, the statements that all rulesets share are left out.
     """
     lines = [f"{page.name}  [{page.id}]", "=" * len(f"{page.name}  [{page.id}]"), ""]
-    heads = (page.origin, *page.notes, page.seats, *page.options)
+    heads = (f"{page.origin} ({page.file}).", *page.notes, page.seats, *page.options)
     for sentence in filter(None, heads):
         lines += textwrap.wrap(sentence, WIDTH, break_on_hyphens=False)
     for section in page.sections:
@@ -137,12 +143,16 @@ def _notes(ruleset: Definition) -> list[str]:
     notes = [RECONSTRUCTION] if ruleset.reconstruction else []
     if ruleset.id.startswith("custom-") and ruleset.base:
         notes.append(f"A custom ruleset, based on {definition(ruleset.base).name}. {MADE_HERE}")
-    own = dict.fromkeys(s.id for s in ruleset.statements)
-    if own:
-        notes.append("It has the statements " + ", ".join(own) + ".")
+    if ruleset.statements:
+        notes.append(_numbered(ruleset))
     if any(s.reading for s in ruleset.statements):
         notes.append(READINGS)
     return notes
+
+
+def _numbered(ruleset: Definition) -> str:
+    own = dict.fromkeys(s.id for s in ruleset.statements)
+    return "It has the statements " + ", ".join(own) + "."
 
 
 def _seats(fewest: int, most: int) -> str:

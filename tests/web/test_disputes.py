@@ -452,7 +452,7 @@ def test_the_ratings_are_a_table_with_what_they_cannot_tell(
     page.goto("/ratings")
     rows = page.locator("#ratings tbody tr")
     expect(rows).to_have_count(2)
-    expect(rows.first).to_contain_text("22.5000")
+    expect(rows.first).to_contain_text("22.5")
     expect(rows.first.locator("strong")).to_have_text("Ada")
     expect(rows.nth(1)).to_contain_text("greedy (bot)")
     expect(rows.nth(1)).to_contain_text("9, provisional")

@@ -315,7 +315,9 @@ const fanOf = (cards) =>
 
 async function showLists() {
   if (document.hidden) return;
-  await Promise.all([showTables(), showOwn(), showRecent()]);
+  await Promise.all([showTables(), showOwn(), showRecent()]).finally(() => {
+    for (const section of document.querySelectorAll(".filling")) section.classList.remove("filling"); // all at once, so nothing moves
+  });
 }
 
 await start("lobby");
@@ -327,6 +329,12 @@ rulesets.addEventListener("change", () => {
   offerSeats();
   describe();
 });
+const asked = new URLSearchParams(location.search).get("ruleset"); // a link of a rules page
+if (asked && [...rulesets.options].some((option) => option.value === asked)) {
+  rulesets.value = asked;
+  find("#more").setAttribute("open", "");
+  find("#more").scrollIntoView();
+}
 seats.addEventListener("change", offerBots);
 botCount.addEventListener("change", offerBots);
 offerSeats();

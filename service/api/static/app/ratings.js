@@ -5,7 +5,8 @@ import { find, h, replace } from "./dom.js";
 import { language, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
 
-const DIGITS = 4;
+/** Digits behind the point: a rating of a few hands is uncertain by whole numbers. */
+const DIGITS = 1;
 const number = (/** @type {number} */ value) =>
   new Intl.NumberFormat(language, { minimumFractionDigits: DIGITS, maximumFractionDigits: DIGITS }).format(value);
 
@@ -56,4 +57,4 @@ select.addEventListener("change", () => {
   history.replaceState(null, "", `?ruleset=${encodeURIComponent(select.value)}`);
   void show(select.value);
 });
-await show(select.value);
+await show(select.value).finally(() => find(".filling").classList.remove("filling"));

@@ -5,7 +5,7 @@ import { t } from "./i18n.js";
 import { isSounding, setSound } from "./sound.js";
 import { PACES, pace, setPace } from "./story.js";
 
-const narrow = matchMedia("(max-width: 47.99rem)");
+const narrow = matchMedia("(max-width: 59.99rem)");
 
 /** Add the button to the bar of the page. @param {() => void} onpace called after another pace was chosen */
 export function offerSettings(onpace) {

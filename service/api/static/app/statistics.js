@@ -1,7 +1,7 @@
 /** The page of statistics: shuffles, blind choices, and the hands of a player. */
 
 import { Problem, get, identity } from "./api.js";
-import { seatName } from "./captions.js";
+import { resultText, seatName } from "./captions.js";
 import { find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
@@ -105,8 +105,9 @@ async function newest() {
 async function hands() {
   const shown = sample(ranges([{ label: t("hands.label"), low: 0, high: 1, value: 0.6, note: t("sample.in") }], t("sample.words")));
   if (!player) return [quiet(t("hands.nobody")), play(), shown];
-  /** @type {[Api["Player"] & {tables?: string[]}, Finished[]]} */
-  const [profile, games] = await Promise.all([get(`/v1/players/${player}`), newest()]);
+  /** @type {[Api["Player"] & {tables?: string[]}, Finished[], {items: {id: string, name: string}[]}]} */
+  const [profile, games, rulesets] = await Promise.all([get(`/v1/players/${player}`), newest(), get("/v1/rulesets?limit=200")]);
+  const names = new Map(rulesets.items.map((one) => [one.id, one.name]));
   const ended = /** @type {Ended[]} */ (games.filter((game) => game.result.shithead !== null));
   const last = ended.filter((game) => game.seats[game.result.shithead].player === profile.id).length;
   const { mean, low, high } = expected(ended);
@@ -120,7 +121,7 @@ async function hands() {
     ended.length ? null : shown,
     h("p", null, [ended.length ? words : t("hands.none")]),
     h("p", null, [h("strong", null, [t("bag.title")]), ` ${await bags(profile)}`]),
-    games.length ? h("ul", { class: "rows" }, games.slice(0, SHOWN).map((game) => row(game, profile.id))) : null,
+    games.length ? h("ul", { class: "rows" }, games.slice(0, SHOWN).map((game) => row(game, names))) : null,
   ];
 }
 
@@ -132,15 +133,13 @@ async function bags(profile) {
   return worn.length ? t("bag.worn", { n: worn.length }) : t("bag.none");
 }
 
-/** @param {Finished} game @param {string} id of the player */
-function row(game, id) {
-  const { shithead } = game.result;
-  const state = shithead === null ? t("recent.over") : t("result.shithead", { seat: seatName(game.seats[shithead]) });
-  const lost = shithead !== null && game.seats[shithead].player === id;
+/** @param {Finished} game @param {Map<string, string>} names of the rulesets */
+function row(game, names) {
+  const { id } = game.ruleset;
   return h("li", { class: "row" }, [
     h("span", { class: "what" }, [
-      h("strong", null, [`${game.ruleset.id}${lost ? ` · ${t("hands.lost")}` : ""}`]),
-      h("span", { class: "quiet" }, [`${state} · ${moment(game.created_at)}`]),
+      h("strong", null, [resultText(game.result, { who: (seat) => seatName(game.seats[seat]) })]),
+      h("span", { class: "quiet" }, [`${names.get(id) ?? id} · ${moment(game.created_at)}`]),
     ]),
     h("span", { class: "buttons" }, [
       h("a", { class: "button", href: `/replay/${game.id}` }, [t("act.replay")]),

@@ -369,8 +369,9 @@ async function store(addresses) {
 const addresses = await start("verify");
 document.title = t("page.title");
 listen();
-find("#app").hidden = false;
 const requested = new URLSearchParams(location.search).get("game");
+find("#result").hidden = !requested; // its place is kept, so nothing moves when it arrives
+find("#app").hidden = false;
 if (requested) {
   find("#game").value = requested;
   fetchRequested();
