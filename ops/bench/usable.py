@@ -28,7 +28,7 @@ from tests.client import Client, open_table, play_on, register
 from tests.web.browsing import FLAGS, chromium_program
 
 PAGE = Path(__file__).parent / "results" / "usable.md"
-RUNS: Final = 7
+RUNS: Final = 5
 LIMIT: Final = 1.5
 """Seconds within which a page is to be usable."""
 

@@ -34,6 +34,8 @@ class Preview:
 
     title: str = ""
     sentence: str = ""
+    rules: str = ""
+    """The name of the ruleset of a hand, for titles in the reader's language."""
     players: tuple[str, ...] = ()
     """The id of each seat's player, `-` without one; the faces of a page are made from it."""
     status: HTTPStatus = HTTPStatus.OK
@@ -82,14 +84,15 @@ def _game(identity: UUID) -> Preview:
     game = entry.record.game
     seq = _event()
     sentence = games.sentence(entry, seq)
-    title = f"Shithead: hand {game.setup.hand}, {_rules(game.ruleset.id)}"
+    rules = _rules(game.ruleset.id)
+    title = f"Shithead: hand {game.setup.hand}, {rules}"
     if sentence is None:
         seats = counted(len(game.seats), "seat")
         sentence = f"A hand with {seats} is being played; the record is public."
     elif seq is None:
         sentence = f"{sentence} The replay shows every event, with the rule behind it."
     players = tuple("-" if player is None else str(player) for player in entry.players)
-    return Preview(title=title, sentence=sentence, players=players)
+    return Preview(title=title, sentence=sentence, rules=rules, players=players)
 
 
 def _event() -> int | None:

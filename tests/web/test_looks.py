@@ -35,6 +35,13 @@ def hand_of(visits: Visits, *bots: str) -> tuple[Client, str]:
     return host, game
 
 
+def waiting_table(visits: Visits) -> str:
+    """Return a table that waits for a player."""
+    host = Client(port=int(visits.address.rpartition(":")[2]))
+    host.token = host.call("POST", "/v1/players", {"name": "Ada"}).json["token"]
+    return str(host.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", "open"]})["id"])
+
+
 def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
     _, game = hand_of(visits, "lowest", "lowest")
     paths = (
@@ -45,6 +52,9 @@ def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
         "/disputes",
         "/verify",
         "/statistics",
+        "/ratings",
+        f"/verify?game={game}",
+        f"/tables/{waiting_table(visits)}",
     )
     for size in tuple(SIZES)[:: stride(3)]:
         context = visits.visitor(size, drawn=True)
@@ -84,6 +94,12 @@ def test_no_page_with_scripts_shows_our_english_in_another_language(
         page.locator("#recent li, .seat, h1, main h2").first.wait_for(state="attached")
         page.locator(".filling").first.wait_for(state="detached")
         assert ours & set(page.evaluate(SHOWN)) == set(), path
+    visits.expect("404")
+    for path in ("/ratings", "/statistics", "/disputes", f"/tables/{game}"):
+        page.goto(path)
+        page.locator(".loading, .filling").first.wait_for(state="detached")
+        title = page.title().removeprefix("Shithead: ")
+        assert title in set(other.values()), (path, title)
 
 
 def test_axe_finds_nothing_on_a_page_of_rules(visits: Visits) -> None:

@@ -128,7 +128,7 @@ def test_a_page_requests_all_modules_that_its_script_imports_at_once(world: Worl
 
 
 def _replay(world: World) -> str:
-    return world.get(f"/replay/{ANY_ID}").text
+    return str(world.get(f"/replay/{ANY_ID}").text)
 
 
 @pytest.mark.parametrize("encoding", ["zstd", "gzip"])

@@ -244,7 +244,9 @@ async function follow() {
 /** Draw the dispute; a text that the reader is typing, and a chosen vote, are retained. @param {Api["Dispute"]} dispute */
 function show(dispute) {
   court.dispute = dispute;
-  find("h1").textContent = t(`question.${dispute.charge}`, { who: who(dispute.accused) });
+  const question = t(`question.${dispute.charge}`, { who: who(dispute.accused) });
+  find("h1").textContent = question;
+  document.title = `Shithead: ${question}`;
   const draft = document.querySelector("textarea")?.value ?? "";
   const opened = [...document.querySelectorAll("details[open] > summary")].map((one) => one.getAttribute("data-key"));
   const vote = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
@@ -480,6 +482,7 @@ async function openDispute() {
 
 const game = query.get("game");
 await start("court", "verify", "findings", "refusals", "state");
+document.title = `Shithead: ${find("h1").textContent}`;
 await checkPlayer();
 showAccount();
 try {

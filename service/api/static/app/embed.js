@@ -113,6 +113,7 @@ function viewer() {
 
 async function open() {
   page.game = await get(`/v1/games/${id}`);
+  document.title = `Shithead: ${t("table.title", { ruleset: root.dataset.rules, n: page.game.hand })}`;
   await load();
   createPage();
   const begin = page.frames.findIndex(({ view }) => view.status !== "shuffling") + 1;

@@ -4,7 +4,7 @@ import { Problem, get, identity, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { resultText, seatName } from "./captions.js";
 import { find, h, replace } from "./dom.js";
-import { listed, moment, start, t } from "./i18n.js";
+import { has, listed, moment, start, t } from "./i18n.js";
 import { followNotices } from "./notices.js";
 import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
@@ -188,7 +188,7 @@ async function offerStrengths() {
   for (const select of /** @type {HTMLSelectElement[]} */ ([find("#strength"), find("#tile-bot")])) {
     select.replaceChildren(...items.map((bot) => {
       const option = new Option(`${bot.name} ${"●".repeat(bot.strength)}`, bot.name, bot.name === first, bot.name === first);
-      option.title = bot.description;
+      option.title = has(`bot.${bot.name}`) ? t(`bot.${bot.name}`) : bot.description;
       return option;
     }));
     select.disabled = false;

@@ -44,6 +44,7 @@ async function show(ruleset) {
 }
 
 await start("court");
+document.title = `Shithead: ${t("ratings.title")}`;
 await checkPlayer();
 showAccount();
 const { items } = await get("/v1/rulesets?limit=200");

@@ -50,10 +50,12 @@ function missing(subject) {
 }
 
 /** @param {string} heading @param {any[]} words @param {any[]} actions */
-const shown = (heading, words, actions) =>
-  h("section", { class: "state", role: "alert" }, [
+const shown = (heading, words, actions) => {
+  document.title = `Shithead: ${heading}`;
+  return h("section", { class: "state", role: "alert" }, [
     h("p", { class: "suits", "aria-hidden": "true" }, ["♠ ", h("b", null, ["♥ ♦"]), " ♣"]),
     h(document.querySelector("main h1") ? "h2" : "h1", null, [heading]),
     ...words,
     h("p", { class: "buttons" }, actions),
   ]);
+};

@@ -723,9 +723,11 @@ function waitingRoom(signal) {
   };
   const copied = h("span", { class: "quiet" });
   root.className = "waiting";
+  const title = t("wait.title", { ruleset: game.ruleset.name });
+  document.title = `Shithead: ${title}`;
   replace(
     root,
-    h("h1", null, [t("wait.title", { ruleset: game.ruleset.name })]),
+    h("h1", null, [title]),
     h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
     h("ul", { class: "places" }, table.seats.map((seat) =>
       h("li", { class: seat.kind === "open" ? "quiet" : "" }, [seat.kind === "open" ? null : avatar(seat, seat.player), h("span", { translate: "no" }, [seatName(seat)]), seat.seat === table.as ? ` (${t("you")})` : ""]),
