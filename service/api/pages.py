@@ -27,9 +27,9 @@ from service.api.conventions.compression import packed
 from service.api.conventions.etags import conditional
 from service.api.conventions.security_headers import EMBED_POLICY, PAGE_POLICY, SCRIPT_POLICY
 from service.api.link_previews import Preview
-from service.api.problems import LANGUAGES
 from service.application.errors import not_found
 from service.replay.deck import drawings
+from service.replay.sentences import LANGUAGES
 from service.rulesets.catalogue import Definition, Statement, definition, known_by_name
 from service.rulesets.labels import differs_from_base
 from service.rulesets.rules_page import COMMON_TITLE, rules_page

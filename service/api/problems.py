@@ -20,13 +20,11 @@ from service.api.conventions.media_types import JSON
 from service.api.conventions.security_headers import PAGE_POLICY
 from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import quota_refused
-from service.replay.sentences import Sentence, said
+from service.replay.sentences import ENGLISH, LANGUAGES, Sentence, Voice, said, sentence
 from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
 HTML = "text/html"
-LANGUAGES = ("en", "sv", "ja")
-"""The languages of the page of a problem; the first one if the browser prefers none of them."""
 
 RETRY_AFTER = 2
 """Default seconds of Retry-After."""
@@ -296,8 +294,9 @@ def _is_for_a_person() -> bool:
     return request.accept_mimetypes.best_match((MEDIA_TYPE, JSON, HTML)) == HTML
 
 
-def _page(title: str, status: int, detail: str) -> Response:
-    language = request.accept_languages.best_match(LANGUAGES)
+def _page(title: str, status: int, members: Mapping[str, Any]) -> Response:
+    language = request.accept_languages.best_match(LANGUAGES) or ENGLISH
+    detail = sentence(members["code"], members["values"], Voice(language=language))
     values = {"title": title, "status": status, "detail": detail, "language": language}
     text = render_template("error.html", **values)
     response = Response(text, status=status, content_type=f"{HTML}; charset=utf-8")
@@ -317,7 +316,7 @@ def _answer(
         **members,
     }
     if _is_for_a_person():
-        return private(_page(title, status, detail))
+        return private(_page(title, status, members))
     # A problem can depend on what the caller may see, so no cache stores it.
     return private(Response(orjson.dumps(body), status=status, content_type=MEDIA_TYPE))
 

@@ -126,19 +126,20 @@ def test_a_page_is_sent_without_a_preview_if_the_database_does_not_answer(
 
 
 @pytest.mark.parametrize(
-    ("accepted", "language", "heading"),
+    ("accepted", "language", "heading", "reason"),
     [
-        ("sv-SE,sv;q=0.9,en;q=0.5", "sv", "Här finns ingen sida"),
-        ("ja", "ja", "ここにページはありません"),
-        ("fr", "en", "There is no page here"),
+        ("sv-SE,sv;q=0.9,en;q=0.5", "sv", "Här finns ingen sida", "Det finns inget på den här"),
+        ("ja", "ja", "ここにページはありません", "このアドレスには何もありません"),
+        ("fr", "en", "There is no page here", "Nothing exists at this address"),
     ],
 )
 def test_a_missing_page_is_explained_in_the_language_of_the_browser(
-    world: World, accepted: str, language: str, heading: str
+    world: World, accepted: str, language: str, heading: str, reason: str
 ) -> None:
     answer = world.get("/no-such-page", headers={"Accept": BROWSER, "Accept-Language": accepted})
     assert (answer.status_code, answer.mimetype) == (404, "text/html")
     assert f'<html lang="{language}">' in answer.text and f"<h1>{heading}</h1>" in answer.text
+    assert reason in answer.text
     assert '<a href="/rules">' in answer.text and '<a href="/disputes">' in answer.text
 
 

@@ -54,6 +54,7 @@ async function attempt(work) {
     if (!(problem instanceof Problem)) throw problem;
     const more = (problem.body.errors ?? []).slice(1).map((error) => `${error.at}: ${worded(error) ?? error.message}`); // the message has the first
     const other = problem.body.id ? h("a", { href: `/disputes/${problem.body.id}` }, [t("court.other")]) : null;
+    find("#fault").lang = problem.lang ?? language;
     replace(find("#fault"), [problem.message, ...more].join(" "), " ", other);
     find("#fault").scrollIntoView({ block: "nearest" });
   }

@@ -146,7 +146,7 @@ await start("replay", "state");
 try {
   if (id) await open();
 } catch (problem) {
-  const { status, message } = /** @type {{status?: number, message: string}} */ (problem);
+  const { status, message, lang } = /** @type {{status?: number, message: string, lang?: string | null}} */ (problem);
   if (status === undefined) throw problem;
-  replace(root, problemState({ status, message }, "hand"));
+  replace(root, problemState({ status, message, lang }, "hand"));
 }

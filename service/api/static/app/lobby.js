@@ -34,6 +34,7 @@ async function attempt(event, work) {
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     const more = (problem.body.errors ?? []).slice(1).map((error) => `${error.at}: ${worded(error) ?? error.message}`); // the message has the first
+    find("#fault").lang = problem.lang ?? document.documentElement.lang;
     find("#fault").textContent = [problem.message, ...more].join(" ");
     find("#fault").scrollIntoView({ block: "nearest" });
   } finally {

@@ -112,7 +112,7 @@ export function askToSave() {
 
 /** Show why this browser has lost its player, and how to continue. @param {import("./api.js").Identity} former */
 function showLost({ name, recovery: code }) {
-  const fault = h("p", { class: "fault", role: "alert", lang: "en" });
+  const fault = h("p", { class: "fault", role: "alert" });
   const close = () => {
     write(FORMER, JSON.stringify({ name, recovery: code }));
     notice.remove();
@@ -202,6 +202,7 @@ async function attempt(fault, work) {
     await work();
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
+    fault.lang = problem.lang ?? document.documentElement.lang;
     fault.textContent = problem.message;
   }
 }

@@ -573,7 +573,7 @@ function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
   if (!(problem instanceof Problem)) throw problem;
   const place = document.getElementById("complaint");
-  if (place) replace(place, h("p", { class: "notice warning", role: "alert", lang: "en" }, [problem.message]));
+  if (place) replace(place, h("p", { class: "notice warning", role: "alert", lang: problem.lang }, [problem.message]));
   else replace(root, problemState(problem, "hand"));
 }
 

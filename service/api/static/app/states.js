@@ -20,10 +20,10 @@ const link = (href, key, kind = "") => h("a", { class: `button ${kind}`, href },
  *
  * A page without a connection loads itself again when the browser is online.
  *
- * @param {{status: number, message: string}} problem
+ * @param {{status: number, message: string, lang?: string | null}} problem
  * @param {Subject} subject
  */
-export function problemState({ status, message }, subject) {
+export function problemState({ status, message, lang = null }, subject) {
   if (status === 404) return missing(subject);
   const isOffline = status === 0;
   if (isOffline) addEventListener("online", () => location.reload(), { once: true });
@@ -32,7 +32,7 @@ export function problemState({ status, message }, subject) {
     t(isOffline ? "state.offline" : isTemporary ? "state.later" : "state.refused"),
     [
       h("p", null, [t(isOffline ? "state.offline.why" : isTemporary ? "state.later.why" : "state.refused.why")]),
-      isOffline ? null : h("p", { class: "quiet", lang: "en" }, [message]),
+      isOffline ? null : h("p", { class: "quiet", lang }, [message]),
     ],
     [isTemporary ? again() : null, link("/", "act.lobby", isTemporary ? "" : "main")],
   );

@@ -29,7 +29,7 @@ async function fill(selector, work) {
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     const isUnknown = problem.status === 404 && player !== "me";
-    replace(find(selector), isUnknown ? h("p", { class: "notice" }, [t("hands.unknown")]) : h("p", { class: "notice", lang: "en" }, [problem.message]), isUnknown ? h("p", null, [h("a", { href: "/statistics" }, [t("hands.own")])]) : null);
+    replace(find(selector), isUnknown ? h("p", { class: "notice" }, [t("hands.unknown")]) : h("p", { class: "notice", lang: problem.lang }, [problem.message]), isUnknown ? h("p", null, [h("a", { href: "/statistics" }, [t("hands.own")])]) : null);
   }
 }
 

@@ -29,7 +29,7 @@ const happens = (/** @type {string} */ kind) => t(has(`happens.${kind}`) ? `happ
 /**
  * Return a value as its sentence shows it; its name decides how.
  *
- * @param {string} name @param {any} value @param {(seat: number) => string} who
+ * @param {string} name @param {any} value @param {(seat: number) => string} who @returns {any}
  */
 function shown(name, value, who) {
   if (Array.isArray(value)) {
@@ -47,7 +47,7 @@ function shown(name, value, who) {
   return /^(?:state|why)$/.test(name) ? t(value) : value;
 }
 
-/** @param {{code?: any, values?: any}} said @param {(seat: number) => string} who */
+/** @param {{code?: any, values?: any}} said @param {(seat: number) => string} who @returns {string} */
 const filled = ({ code, values }, who) =>
   t(code, Object.fromEntries(Object.entries(values ?? {}).map(([name, value]) => [name, shown(name, value, who)])));
 
