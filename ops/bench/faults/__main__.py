@@ -55,7 +55,8 @@ def main() -> int:
         if options.sums:
             save(options.sums, total)
         if options.page:
-            options.page.write_text(page(total))
+            before = options.page.read_text() if options.page.exists() else ""
+            options.page.write_text(page(total, before))
     return 1 if total.wrong else 0
 
 

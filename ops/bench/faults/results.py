@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ops.bench.faults.run import RunResult
 
@@ -64,8 +64,17 @@ def save(path: Path, total: Totals) -> None:
     path.write_text(json.dumps(saved, indent=1))
 
 
-def page(total: Totals) -> str:
-    """Return the results page in Markdown, as it is stored in the repository."""
+BY_HAND: Final = "<!-- What follows was written by hand; `--page` retains it. -->"
+"""The line of a page after which nothing is replaced."""
+
+
+def page(total: Totals, before: str = "") -> str:
+    """
+    Return the results page in Markdown, with what the page had `before` from BY_HAND on.
+
+    >>> page(Totals(), f"old rows\\n{BY_HAND}\\n\\n## Causes\\n").endswith("## Causes\\n")
+    True
+    """
     steps = Counter(place.split(" ", 1)[0] for place in total.places)
     lines = [
         "# Injected faults and their effects",
@@ -98,7 +107,8 @@ def page(total: Totals) -> str:
     ]
     if total.wrong:
         lines += ["## Failed checks", "", *(f"- {one[:150]}" for one in total.wrong), ""]
-    return "\n".join(lines)
+    _, marker, by_hand = before.partition(BY_HAND)
+    return "\n".join(lines) + (f"\n{marker}{by_hand}" if marker else "")
 
 
 def _summary(total: Totals) -> str:
