@@ -19,7 +19,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import product
 from multiprocessing.connection import Connection
@@ -58,6 +58,16 @@ GROUPED: Final = "grouped"
 VARIANTS: Final = (EACH, GROUPED)
 DISKS: Final = ("this disk", "slow flush")
 
+OF_A_MOVE: Final[Mapping[str, Any]] = {
+    "status": "playing",
+    "turn": 1,
+    "dealer": 0,
+    "wake_kind": None,
+    "wake_at": None,
+    **dict.fromkeys(EndColumns.__annotations__),
+}
+"""The columns that an ordinary move sets."""
+
 _SOURCE = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -95,13 +105,8 @@ class Game(Struct):
     def move(self, store: PostgresStore) -> None:
         """Append two events of 450 bytes, with an answer and an outbox row."""
         lines = [b'{"n":%d,"text":"%b"}' % (self.version + n, b"x" * 300) for n in range(2)]
-        columns = {"status": "playing", "turn": 1, "dealer": 0, "wake_kind": None, "wake_at": None}
         made = append(
-            self.identity,
-            *lines,
-            expected=self.version,
-            after=self.last,
-            summary={**columns, **dict.fromkeys(EndColumns.__annotations__)},
+            self.identity, *lines, expected=self.version, after=self.last, summary=OF_A_MOVE
         )
         key, reached = os.urandom(32), self.version + 2
         stored = StoredAnswer(caller=self.player, request_key=key, body_hash=key, sealed=b"x" * 100)
