@@ -36,6 +36,7 @@ SELECT create_distributed_table('shuffled_decks', 'game_id', colocate_with => 's
 SELECT create_distributed_table('blind_choices', 'game_id', colocate_with => 'streams');
 SELECT create_distributed_table('tables', 'table_id', colocate_with => 'streams');
 SELECT create_distributed_table('table_seats', 'table_id', colocate_with => 'streams');
+SELECT create_distributed_table('invitations', 'table_id', colocate_with => 'streams');
 
 -- Answers belong to a caller, who plays in many games.
 SELECT create_distributed_table('answers', 'caller', colocate_with => 'none');
@@ -99,6 +100,7 @@ BEGIN
 
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
+    DELETE FROM invitations i WHERE i.player = erase_player.player;
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;

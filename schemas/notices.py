@@ -30,6 +30,7 @@ class NoticeType(StrEnum):
     HAND_SEALED = "hand_sealed"
     SEAT_TAKEN = "seat_taken"
     TABLE_CLOSED = "table_closed"
+    INVITED = "invited"
     DISPUTE_OPENED = "dispute_opened"
     VOTE_OPENED = "vote_opened"
     PERIOD_ENDING = "period_ending"
@@ -47,10 +48,11 @@ class NoticeSchema(Closed):
 
     `your_turn`: the caller may act in the game, or the deal waits for the caller's entropy.
     `hand_dealt`, `hand_sealed`: a hand at a table of the caller began or ended. `seat_taken`,
-    `table_closed`: at such a table. `dispute_opened`: with the caller as a side. `vote_opened`: the
-    caller may vote or reveal. `period_ending`: a period in which the caller may vote, reveal or
-    appeal ends within a day. `referee_wanted`: a dispute about a public game seeks referees.
-    `game_moved`: a watched game has a new version.
+    `table_closed`: at such a table. `invited`: the caller has an open invitation to the table
+    (`/v1/players/me/invitations`). `dispute_opened`: with the caller as a side. `vote_opened`:
+    the caller may vote or reveal. `period_ending`: a period in which the caller may vote,
+    reveal or appeal ends within a day. `referee_wanted`: a dispute about a public game seeks
+    referees. `game_moved`: a watched game has a new version.
     """
 
     type = Chosen(*NoticeType, **described("what happened, or is open"))

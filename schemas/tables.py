@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError, fields, pre_load, validate
 
 from schemas.events import read_fields
 from schemas.strict_fields import (
@@ -25,8 +25,10 @@ from schemas.strict_fields import (
     list_of,
     name_field,
     page_of,
+    plain_data,
     seat_field,
     signature_field,
+    time_field,
 )
 from schemas.views import GameViewSchema, RulesetRefSchema
 from service.domain.events import Entropy
@@ -39,6 +41,8 @@ from service.domain.table import (
     SeatChanged,
     SeatKind,
     SeatLeft,
+    SeatPaused,
+    SeatResumed,
     SeatTaken,
     TableClosed,
     TableEvent,
@@ -81,17 +85,24 @@ class SeatRequestField(fields.Field[Any]):
         return value
 
 
+class Dealing(fields.Field[Any]):
+    """`true`, `false` or `"always"`."""
+
+    def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> Any:
+        if value is not True and value is not False and value != "always":
+            raise ValidationError('is neither a boolean nor "always"')
+        return value
+
+
 class TableRequestSchema(Closed):
-    """A new table; only `ruleset` and `seats` are required."""
+    """A new table: `ruleset` and `seats`, the rest as needed; or `like` alone."""
 
     ruleset = name_field(
         "ruleset",
-        required=True,
         metadata={"description": "the id of a ruleset, from `/v1/rulesets`", "example": "leeds"},
     )
     seats = BoundedList(
         SeatRequestField(),
-        required=True,
         least=2,
         most=MAX_SEATS,
         metadata={
@@ -145,10 +156,38 @@ class TableRequestSchema(Closed):
             " exchanges of cards before play and `ready` do not count"
         ),
     )
-    deal = Boolean(
+    deal = Dealing(
         load_default=True,
-        **about("whether the first hand is dealt as soon as all seats are taken"),
+        metadata={
+            "description": "whether the first hand is dealt as soon as all seats are taken; "
+            '`"always"`: and each next one by itself, 8 seconds after the seal, while all seats '
+            "are taken, no seat has paused, and a person moved in the last hand",
+            "example": True,
+        },
     )
+    invited = BoundedList(
+        fields.UUID(),
+        most=MAX_SEATS,
+        load_default=list,
+        **about("players to invite; an invitation also shows a private table to its player"),
+    )
+    like = fields.UUID(
+        **about(
+            "a table that the caller hosts or sits at: the new one has its settings, bots and the "
+            "caller's seat, and the other players are invited; no other field may be sent with it"
+        )
+    )
+
+    @pre_load
+    def _alone(self, data: Any, **_: Any) -> Any:
+        if isinstance(data, Mapping):
+            others = [name for name in data if name != "like"]
+            if "like" in data and others:
+                raise ValidationError("is not allowed beside `like`", others[0])
+            missing = [name for name in ("ruleset", "seats") if name not in data]
+            if "like" not in data and missing:
+                raise ValidationError("Missing data for required field.", missing[0])
+        return data
 
 
 class SitSchema(Closed):
@@ -186,6 +225,12 @@ class SeatChangeSchema(Closed):
     key = key_field(
         allow_none=True,
         **about("the new Ed25519 public key in base64; null for none"),
+    )
+    paused = Boolean(
+        **about(
+            'at a table with `deal` "always": whether no hand is dealt by itself; alone also '
+            "during a hand. `false` also starts a table again that stopped because no person moved"
+        )
     )
     sig = signature_field(
         allow_none=True,
@@ -234,6 +279,7 @@ class TableSeatSchema(Closed):
         **described("hands that the player lost; in `reverse`, lost matches of two hands")
     )
     bag = Boolean(**described("whether the seat wears the paper bag (M14)"))
+    paused = Boolean(**described("whether the player asked that no hand is dealt by itself"))
 
 
 class TableGameSchema(Closed):
@@ -300,12 +346,44 @@ class TableSchema(Closed):
     next_dealer = seat_field(
         "the seat that deals the next hand; null if it is drawn", allow_none=True
     )
+    deal = Dealing(**described("as in the request that opened the table"))
+    next_deal_at = time_field(
+        allow_none=True,
+        **described("when the next hand is dealt by itself; null if it is not, or not now"),
+    )
     as_ = Integer(
         allow_none=True,
         high=MAX_SEATS - 1,
         data_key="as",
         **described("the caller's seat, or null"),
     )
+
+
+class SentInvitationSchema(Closed):
+    """An invitation to a table, as its host sees it."""
+
+    player = fields.UUID(**described("the id of the invited player"))
+    name = fields.String(allow_none=True, **described("the player's name"))
+    status = Chosen(
+        *("open", "declined"),
+        **described("whether the player declined; an accepted invitation is not listed"),
+    )
+    at = time_field(**described("the time of the invitation"))
+
+
+class InvitationSchema(Closed):
+    """An open invitation of the caller; `POST /v1/tables/{table}/seats` accepts it."""
+
+    table = fields.UUID(**described("the id of the table"))
+    host = fields.UUID(**described("the id of the player who invites"))
+    name = fields.String(allow_none=True, **described("the name of that player"))
+    ruleset = fields.String(**described("the id of the table's ruleset"))
+    visibility = Chosen("public", "private", **described("the visibility of the table"))
+    at = time_field(**described("the time of the invitation"))
+
+
+SentInvitationPageSchema: type[Schema] = page_of(SentInvitationSchema)
+InvitationPageSchema: type[Schema] = page_of(InvitationSchema)
 
 
 class OpenedTableSchema(TableSchema):
@@ -347,6 +425,8 @@ _EVENTS: Mapping[str, type[TableEvent]] = {
     "seat_taken": SeatTaken,
     "seat_left": SeatLeft,
     "seat_changed": SeatChanged,
+    "seat_paused": SeatPaused,
+    "seat_resumed": SeatResumed,
     "hand_dealt": HandDealt,
     "hand_finished": HandFinished,
     "dispute_opened": HandDisputed,
@@ -354,6 +434,14 @@ _EVENTS: Mapping[str, type[TableEvent]] = {
 }
 _TYPES = {event: name for name, event in _EVENTS.items()}
 read_fields(_TYPES)
+
+
+def table_data_of(event: TableEvent) -> dict[str, Any]:
+    """Return the data of a table event as stored."""
+    data = plain_data(event)
+    if isinstance(event, HandFinished) and event.moved is None:
+        del data["moved"]
+    return data
 
 
 def table_type_of(event: TableEvent) -> str:

@@ -55,6 +55,7 @@ from service.application.signing import (
 )
 from service.application.statistics import Statistics
 from service.application.tables.commands import TableChanges
+from service.application.tables.invitations import Invitations
 from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
 from service.application.tokens import Tokens
@@ -208,23 +209,25 @@ class Services:
             world=self.world,
             notifier=self.notifier,
         )
+        changes = TableChanges(
+            store=store,
+            directory=directory,
+            game_cache=self.game_cache,
+            keyring=keyring,
+            names=names,
+            rulebook=self.rulebook,
+            world=self.world,
+            notifier=self.notifier,
+            record_version=record_version,
+        )
         self.tables = Tables(
             handler=handler,
-            changes=TableChanges(
-                store=store,
-                directory=directory,
-                game_cache=self.game_cache,
-                keyring=keyring,
-                names=names,
-                rulebook=self.rulebook,
-                world=self.world,
-                notifier=self.notifier,
-                record_version=record_version,
-            ),
+            changes=changes,
             directory=directory,
             names=names,
             access_log=access_log,
         )
+        self.invitations = Invitations(changes=changes, directory=directory, names=names)
         self.first_reads = RequestReads(
             combined,
             self.game_cache,

@@ -36,6 +36,7 @@ QUEUE = "bots"
 SEARCH_QUEUE = "searches"
 """The queue of tables with bots that search, which take a hundred times as long for a move."""
 TAKE_TURN = "workers.jobs.take_turn"
+DEAL_NEXT = "workers.jobs.deal_next"
 MAKE_FINDINGS = "workers.jobs.make_findings"
 JOB_SECONDS = 60
 """Time limit of a job, which plays moves for at most 20 seconds."""
@@ -174,7 +175,7 @@ class RedisNotifier:
         self._call(lambda: self._publisher.send([("PUBLISH", channel("table", table), version)]))
 
     def player_changed(self, player: UUID) -> None:
-        """Publish to the streams of a player that its tokens have changed."""
+        """Publish to the streams of a player that its tokens or invitations have changed."""
         self._call(lambda: self._publisher.send([("PUBLISH", channel("player", player), 0)]))
 
     def dispute_moved(self, dispute: UUID) -> None:
@@ -194,6 +195,21 @@ class RedisNotifier:
                 str(game),
                 version,
                 job_id=f"{game}-{version}-{token_hex(4)}",
+                meta=_trace_meta(),
+                result_ttl=0,
+                failure_ttl=FORGET_SECONDS,
+                ttl=FORGET_SECONDS,
+            )
+        )
+
+    def deal(self, table: UUID, version: int) -> None:
+        """Enqueue a job that deals the next hand of a table at a version."""
+        self._call(
+            lambda: self._queue.enqueue(
+                DEAL_NEXT,
+                str(table),
+                version,
+                job_id=f"deal-{table}-{version}-{token_hex(4)}",
                 meta=_trace_meta(),
                 result_ttl=0,
                 failure_ttl=FORGET_SECONDS,

@@ -93,6 +93,9 @@ COMMENT ON COLUMN tables.invite_hash IS 'SHA-256 of the invite of a private tabl
 COMMENT ON COLUMN tables.hand IS 'the last hand dealt';
 COMMENT ON COLUMN tables.game_id IS 'the hand being played';
 
+COMMENT ON COLUMN tables.ready_since IS
+    'since when the table waits to deal its next hand by itself; null: it does not';
+
 COMMENT ON TABLE table_seats IS 'The seats of a table.';
 COMMENT ON COLUMN table_seats.kind IS 'human, bot, open';
 
@@ -113,6 +116,13 @@ COMMENT ON COLUMN notes.visibility IS
 COMMENT ON TABLE blocks IS
     'Players whom a player does not want beside them: no invitation or seek seats them together.';
 COMMENT ON COLUMN blocks.player IS 'who blocks, and alone may see it';
+
+COMMENT ON TABLE invitations IS
+    'Invitations of players to tables by their hosts: outside the streams. A row ends with the '
+    'player''s seat, with the table, and if the host withdraws it.';
+COMMENT ON COLUMN invitations.declined_at IS 'null while it is open';
+COMMENT ON VIEW open_invitations IS
+    'Invitations that their player may see: nobody at the table and the player block one another.';
 
 COMMENT ON TABLE rulesets_custom IS
     'Custom rulesets. The id is the hash of the settings, so a row never changes.';

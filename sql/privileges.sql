@@ -39,9 +39,9 @@ REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
     players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, blocks, shuffled_decks, blind_choices, ratings, ratings_reached,
+    dispute_votes, notes, blocks, invitations, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
-    game_rows, table_rows, unused_players, availability, write_probes, applied_migrations,
+    game_rows, table_rows, open_invitations, unused_players, availability, write_probes, applied_migrations,
     applied_files
 FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
@@ -49,9 +49,9 @@ GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
     players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, blocks, shuffled_decks, blind_choices, ratings, ratings_reached,
+    dispute_votes, notes, blocks, invitations, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures,
-    game_rows, table_rows, availability, applied_migrations, applied_files
+    game_rows, table_rows, open_invitations, availability, applied_migrations, applied_files
 TO shithead_service;
 
 GRANT SELECT ON event_log, streams, archived, games, game_seats, rulesets_custom TO shithead_reader;
@@ -118,9 +118,10 @@ REVOKE ALL ON FUNCTION keep_note, delete_note FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION keep_note, delete_note TO shithead_service;
 
-REVOKE ALL ON FUNCTION keep_block, delete_block FROM PUBLIC;
+REVOKE ALL ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation FROM PUBLIC;
 
-GRANT EXECUTE ON FUNCTION keep_block, delete_block TO shithead_service;
+GRANT EXECUTE ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation
+TO shithead_service;
 
 REVOKE ALL ON FUNCTION
     recover_account, renew_recovery, rename_by_token, erase_by_token

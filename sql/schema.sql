@@ -181,11 +181,13 @@ CREATE TABLE tables (
     created_at   timestamptz NOT NULL,
     hand         integer NOT NULL DEFAULT 0,  -- the last hand dealt
     game_id      uuid,               -- the hand being played
+    ready_since  timestamptz,        -- since when the table waits to deal its next hand by itself; null: it does not
     CONSTRAINT tables_pkey PRIMARY KEY (table_id),
     CONSTRAINT tables_status_known CHECK (status = ANY (ARRAY['open', 'between', 'playing', 'closed']))
 ) WITH (fillfactor=70);
 CREATE INDEX tables_by_age ON tables (created_at DESC, table_id DESC);
 CREATE INDEX tables_by_host ON tables (host);
+CREATE INDEX tables_ready ON tables (ready_since) WHERE (ready_since IS NOT NULL);
 
 -- The seats of a table.
 CREATE TABLE table_seats (
@@ -565,3 +567,33 @@ CREATE TABLE blocks (
     CONSTRAINT blocks_name_another CHECK (player <> blocked)
 );
 CREATE INDEX blocks_by_blocked ON blocks (blocked);
+
+-- Invitations of players to tables by their hosts: outside the streams. A row ends with the
+-- player's seat, with the table, and if the host withdraws it.
+CREATE TABLE invitations (
+    table_id     uuid NOT NULL,
+    player       uuid NOT NULL,
+    at           timestamptz NOT NULL,
+    declined_at  timestamptz,        -- null while it is open
+    CONSTRAINT invitations_pkey PRIMARY KEY (table_id, player)
+);
+CREATE INDEX invitations_by_player ON invitations (player);
+
+-- Invitations that their player may see: nobody at the table and the player block one another.
+CREATE VIEW open_invitations AS
+ SELECT i.table_id,
+    i.player,
+    i.at,
+    t.host,
+    t.version,
+    t.ruleset_id,
+    t.public
+   FROM invitations i
+     JOIN tables t ON t.table_id = i.table_id
+  WHERE i.declined_at IS NULL AND t.status <> 'closed' AND NOT (EXISTS ( SELECT
+           FROM blocks b
+          WHERE b.player = i.player AND (b.blocked = t.host OR (b.blocked IN ( SELECT s.player_id
+                   FROM table_seats s
+                  WHERE s.table_id = i.table_id))) OR b.blocked = i.player AND (b.player = t.host OR (b.player IN ( SELECT s.player_id
+                   FROM table_seats s
+                  WHERE s.table_id = i.table_id)))));

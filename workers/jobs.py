@@ -16,6 +16,7 @@ from rq.job import Job, JobStatus
 from service.application.games.schedule import INTERVAL_SECONDS
 from service.bootstrap import Services, services_from
 from service.job_queue import (
+    DEAL_NEXT,
     JOB_SECONDS,
     MAKE_FINDINGS,
     SEARCH_QUEUE,
@@ -63,6 +64,18 @@ def take_turn(game_id: str, version: int) -> str:
     return outcome
 
 
+def deal_next(table_id: str, version: int) -> str:
+    """
+    Deal the next hand of a table that does so by itself, if it is still at `version`.
+
+    Returns the outcome. Safe to run twice, late or concurrently.
+    """
+    dealt = services().tables.deal_next(UUID(table_id), version)
+    outcome = "dealt" if dealt else "late"
+    JOBS.labels(outcome).inc()
+    return outcome
+
+
 def make_findings(dispute_id: str) -> str:
     """
     Run the checks for a dispute and store its findings, and the events of ended periods.
@@ -90,7 +103,7 @@ def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:
     return {"refusal": refusal}
 
 
-ALLOWED: Final = frozenset({TAKE_TURN, MAKE_FINDINGS, TRY_RULESET})
+ALLOWED: Final = frozenset({TAKE_TURN, DEAL_NEXT, MAKE_FINDINGS, TRY_RULESET})
 """The only functions that a job may name."""
 
 _log = structlog.stdlib.get_logger("worker")

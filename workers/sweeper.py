@@ -13,6 +13,7 @@ import structlog
 
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.application.operations import stuck_games
+from service.application.tables.record import NEXT_HAND
 from service.bootstrap import Services
 from service.runtime.telemetry import (
     OUTBOX_AGE,
@@ -100,7 +101,7 @@ class Sweeper:
         self._log = structlog.get_logger("sweeper")
 
     def sweep(self) -> int:
-        """Wake a worker for each due game that was not woken recently; return how many."""
+        """Wake a worker for each due game and table not woken recently; return how many."""
         self._services.availability.note()  # first: an outage makes the deadlines of games later
         now, woken = time.monotonic(), 0
         present = self._services.world.now()
@@ -118,6 +119,18 @@ class Sweeper:
             self._services.notifier.wake(game.id, game.version)
             self._woken[key] = now
             woken += 1
+        return woken + self._deal(present, now)
+
+    def _deal(self, present: datetime, now: float) -> int:
+        """Wake a worker for each table that has to deal by itself; return how many."""
+        woken, limit = 0, BATCH + len(self._woken)
+        ready = self._services.directory.ready_tables(since=present - NEXT_HAND, limit=limit)
+        for table in ready:
+            key = (str(table.id), table.version, table.since)
+            if key not in self._woken:
+                self._services.notifier.deal(table.id, table.version)
+                self._woken[key] = now
+                woken += 1
         return woken
 
     def maintain(self) -> None:

@@ -44,7 +44,8 @@ def inputs(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     for one in (*_valid(scene, method, rule), *_plain(scene, method, rule)):
         found = True
         yield one
-    takes_json = method in ("POST", "PATCH", "PUT") and "/blocks/" not in rule
+    bodiless = "/blocks/" in rule or "/invitations/" in rule
+    takes_json = method in ("POST", "PATCH", "PUT") and not bodiless
     if takes_json and rule != "/v1/verify":
         path = _path(scene, rule, game=scene.long)
         for name, body in _awkward():
@@ -162,7 +163,7 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     }
     if (method, rule) in on_long:
         yield _json("valid", _path(scene, rule, game=scene.long), on_long[method, rule])
-    if method == "PUT" and rule == "/v1/players/me/blocks/<uuid:player_id>":
+    if method == "PUT" and rule.endswith("s/<uuid:player_id>"):  # of a block or an invitation
         yield Input(name="valid", path=_path(scene, rule), caller="Bob")
     if method == "POST" and rule == "/v1/players/me/tokens":
         yield _json("valid", rule, {"name": "é" * 40, "scopes": ["read"]})

@@ -20,7 +20,7 @@ from marshmallow import Schema, fields
 from werkzeug.routing import BaseConverter
 
 from schemas.strict_fields import ID_PATTERN, OneOf
-from schemas.tables import BotSeatSchema, SeatRequestField
+from schemas.tables import BotSeatSchema, Dealing, SeatRequestField
 from service.api.answer_headers import HEADERS
 from service.api.conventions.caching import revalidated
 from service.api.conventions.media_types import JSON
@@ -195,6 +195,7 @@ def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
     spec = APISpec("Shithead API", VERSION, "3.1.0", [routes, schemas], **more)
     converter: Any = schemas.converter
     converter.add_attribute_function(_seat)
+    converter.add_attribute_function(_dealing)
     for name, header in HEADERS.items():
         spec.components.header(name, dict(header))
     spec.components.security_scheme(
@@ -243,6 +244,12 @@ def _seat(converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, A
         return {}
     bot = converter.resolve_nested_schema(BotSeatSchema)
     return {"oneOf": [{"type": "string", "enum": ["me", "open"]}, bot]}
+
+
+def _dealing(_converter: Any, field: fields.Field[Any], **_more: Any) -> dict[str, Any]:
+    if not isinstance(field, Dealing):
+        return {}
+    return {"oneOf": [{"type": "boolean"}, {"type": "string", "enum": ["always"]}]}
 
 
 class Document:

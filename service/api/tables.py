@@ -1,7 +1,9 @@
-"""Table endpoints: open, list, join, leave, close, deal."""
+"""Table endpoints: open, list, join, leave, close, deal, invite."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from flask import Response
@@ -10,9 +12,12 @@ from schemas.long_polls import WaitQuery
 from schemas.players import NothingSchema
 from schemas.tables import (
     DealtSchema,
+    InvitationPageSchema,
     KeyChangePageSchema,
     OpenedTableSchema,
     SeatChangeSchema,
+    SentInvitationPageSchema,
+    SentInvitationSchema,
     SitSchema,
     TablePageSchema,
     TableRequestSchema,
@@ -54,7 +59,8 @@ TABLE = "/tables/<uuid:table_id>"
     token=Token.NEEDED,
     scope=Scope.PLAY,
     repeats=Repeats.ANSWERED,
-    refuses=("cannot-deal", "ruleset-refused", "limit-reached"),
+    refuses=("cannot-deal", "ruleset-refused", "limit-reached", "not-found", "not-seated"),
+    headers=(InviteHeaders,),
     location="/v1/tables/{id}",
     tagged=True,
 )
@@ -63,10 +69,21 @@ def open_table(call: Call) -> Response:
     Open a table; if its seats are full and `deal` is true, the first hand is dealt at once.
 
     The caller is the host and, with `"me"` among the seats, a player. A private table is answered
-    with its invite, which is shown in this answer only.
+    with its invite, which is shown in this answer only. `like` repeats an earlier table of the
+    caller, and invites its players again.
     """
-    body = call.body
-    table_request = TableRequest(
+    body, invitations = call.body, services().invitations
+
+    def wanted() -> TableRequest:
+        if "like" in body:
+            return invitations.like(call.caller, call.by, body["like"])
+        return invitations.request(call.by, _request(body))
+
+    return change_response(services().tables.open(call.by, wanted, call.repeat))
+
+
+def _request(body: Mapping[str, Any]) -> TableRequest:
+    return TableRequest(
         ruleset=body["ruleset"],
         seats=tuple(body["seats"]),
         options=body["options"],
@@ -77,8 +94,8 @@ def open_table(call: Call) -> Response:
         key=body["key"],
         turn_limit=body.get("turn_limit"),
         deal=body["deal"],
+        invited=tuple(body["invited"]),
     )
-    return change_response(services().tables.open(call.by, table_request, call.repeat))
 
 
 @operation(
@@ -186,16 +203,16 @@ def sit(call: Call, table_id: UUID) -> Response:
     answer=TableSchema,
     token=Token.NEEDED,
     scope=Scope.PLAY,
-    refuses=("not-found", "not-seated", "hand-running", "bad-signature"),
+    refuses=("not-found", "not-seated", "hand-running", "bad-signature", "forbidden"),
     headers=(InviteHeaders,),
     tagged=True,
 )
 def change_seat(call: Call, table_id: UUID) -> Response:
     """
-    Change the entropy or key of the caller's seat for future hands; omitted fields stay.
+    Change the entropy or key of the caller's seat for future hands, or pause; omitted fields stay.
 
     A seat with a key changes it with `sig`, a signature of the new key by the old one. It is
-    possible between hands only.
+    possible between hands only, except `paused` alone.
     """
     found, version = services().tables.change_seat(
         call.by, table_id, changes=call.body, invite=call.caller.invite
@@ -293,3 +310,82 @@ def deal(call: Call, table_id: UUID) -> Response:
     return change_response(
         services().tables.deal(call.by, table_id, call.repeat, invite=call.caller.invite)
     )
+
+
+INVITATIONS = f"{TABLE}/invitations"
+
+
+@operation(
+    tables,
+    "GET",
+    "/players/me/invitations",
+    answer=InvitationPageSchema,
+    token=Token.NEEDED,
+)
+def list_invitations(call: Call) -> Response:
+    """
+    List the caller's open invitations to tables, newest first, at most 50.
+
+    An invitation is not listed while its player and the host, or a seat of the table, block one
+    another.
+    """
+    return private(json_response(page(services().invitations.of_player(call.by), None)))
+
+
+@operation(
+    tables,
+    "GET",
+    INVITATIONS,
+    answer=SentInvitationPageSchema,
+    token=Token.NEEDED,
+    refuses=("not-found", "forbidden"),
+    headers=(InviteHeaders,),
+)
+def list_sent(call: Call, table_id: UUID) -> Response:
+    """
+    List the invitations to a table, as its host, newest first.
+
+    They end with the player's seat, with the table, or if the host withdraws them.
+    """
+    return private(json_response(page(services().invitations.sent(call.caller, table_id), None)))
+
+
+@operation(
+    tables,
+    "PUT",
+    f"{INVITATIONS}/<uuid:player_id>",
+    answer=SentInvitationSchema,
+    token=Token.NEEDED,
+    scope=Scope.PLAY,
+    refuses=("not-found", "forbidden", "seat-taken", "limit-reached"),
+    headers=(InviteHeaders,),
+)
+def invite(call: Call, table_id: UUID, player_id: UUID) -> Response:
+    """
+    Invite a player to a table, as its host; the player gets the notice `invited`.
+
+    It gives the player access to a private table and the right to sit down. A player who declined
+    is not invited again. Repeating it changes nothing.
+    """
+    return private(json_response(services().invitations.invite(call.caller, table_id, player_id)))
+
+
+@operation(
+    tables,
+    "DELETE",
+    f"{INVITATIONS}/<uuid:player_id>",
+    answer=None,
+    status=204,
+    token=Token.NEEDED,
+    scope=Scope.PLAY,
+    refuses=("not-found", "forbidden"),
+    headers=(InviteHeaders,),
+)
+def end_invitation(call: Call, table_id: UUID, player_id: UUID) -> Response:
+    """
+    Withdraw an invitation as the host, or decline it as the invited player.
+
+    The host sees that it was declined.
+    """
+    services().invitations.end(call.caller, table_id, player_id)
+    return private(Response(status=204))

@@ -151,6 +151,7 @@ class Notices:
         found = [
             *self._of_tables(rows, records, known),
             *self._of_games(player, running, ended, steady=last.keys()),
+            *self._invitations(player),
             *self._of_disputes(player),
             *(self._to_judge(player) if wanted.referee else ()),
             *self._watched(caller, wanted),
@@ -223,6 +224,10 @@ class Notices:
                 entry = self.game_cache.fresh(game)
             if entry is not None:
                 yield from self.of_game(entry, player)
+
+    def _invitations(self, player: UUID) -> Iterator[Notice]:
+        for one in self.directory.invitations(player):
+            yield Notice(type=NoticeType.INVITED, id=one.table, version=one.version, once=True)
 
     def _of_disputes(self, player: UUID) -> Iterator[Notice]:
         limit = format_time(self.world.now() + ENDING)

@@ -64,13 +64,16 @@ class Notifier(Protocol):
         """Notify live readers that a table has changed."""
 
     def player_changed(self, player: UUID) -> None:
-        """Notify the streams of a player that its tokens have changed."""
+        """Notify the streams of a player that its tokens or invitations have changed."""
 
     def dispute_moved(self, dispute: UUID) -> None:
         """Notify the streams of the sides and referees that a dispute has changed."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
         """Enqueue a job that makes the moves due in a game at `version`; `searches` as in Turns."""
+
+    def deal(self, table: UUID, version: int) -> None:
+        """Enqueue a job that deals the next hand of a table at `version`, if it is due."""
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return the contexts of the traces that published these versions, as far as known."""
@@ -92,6 +95,9 @@ class NoNotifier:
         """Do nothing."""
 
     def wake(self, game: UUID, version: int, *, searches: bool = False) -> None:
+        """Do nothing."""
+
+    def deal(self, table: UUID, version: int) -> None:
         """Do nothing."""
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:

@@ -30,6 +30,9 @@ MAX_RULESETS = 50
 MAX_TOKENS = 50
 """Maximum number of tokens of one player."""
 
+MAX_INVITATIONS = 50
+"""Maximum number of open invitations to the tables of one host."""
+
 MAX_BLOCKS = 500
 """Maximum number of other players whom one player blocks."""
 
@@ -73,6 +76,12 @@ def of_games(player: UUID) -> Quota:
     return Quota(player=player, kind=QuotaKind.GAMES, most=MAX_GAMES)
 
 
+def of_invitations(host: UUID, more: int) -> tuple[Quota, ...]:
+    """Return the quota for so many more invitations to tables of a host."""
+    most = MAX_INVITATIONS - more + 1
+    return (Quota(player=host, kind=QuotaKind.INVITATIONS, most=most),) if more else ()
+
+
 def of_answers(player: UUID) -> Quota:
     """Return the quota for one more stored answer."""
     return Quota(player=player, kind=QuotaKind.ANSWERS, most=MAX_ANSWER_BYTES)
@@ -106,6 +115,7 @@ def maxima() -> dict[QuotaKind, int]:
         QuotaKind.DISPUTES: MAX_DISPUTES,
         QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
         QuotaKind.ANSWERS: MAX_ANSWER_BYTES,
+        QuotaKind.INVITATIONS: MAX_INVITATIONS,
         QuotaKind.BLOCKS: MAX_BLOCKS,
     }
 

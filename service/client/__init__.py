@@ -12,7 +12,7 @@ Errors: `Refused` (the service refused a request), `NotAnswered` (it cannot be r
 `Contradicted` (it contradicts an earlier answer or signature), `NotSeated` and `BadFile`.
 """
 
-from service.client.answers import Event, GameView, Move, OwnNotice, SeatView, Table
+from service.client.answers import Event, GameView, Move, OwnInvitation, OwnNotice, SeatView, Table
 from service.client.api import Api, NotAnswered, Refused
 from service.client.hand import Hand, NotSeated
 from service.client.local_log import Contradicted
@@ -29,6 +29,7 @@ __all__ = [
     "Move",
     "NotAnswered",
     "NotSeated",
+    "OwnInvitation",
     "OwnNotice",
     "Player",
     "Refused",

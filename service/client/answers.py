@@ -190,6 +190,7 @@ class TableSeatView(TypedDict):
     hands: int
     shithead: int
     bag: bool  # whether the seat wears the paper bag (a duty in one ruleset)
+    paused: bool  # whether the seat holds the next hand back
 
 
 class TableGame(TypedDict):
@@ -226,6 +227,19 @@ class Table(_Seated, _Invited):
     game: str | None
     games: list[TableGame]
     next_dealer: int | None
+    deal: bool | Literal["always"]
+    next_deal_at: str | None  # when the next hand is dealt by itself
+
+
+class OwnInvitation(TypedDict):
+    """An open invitation of the caller."""
+
+    table: str
+    host: str
+    name: str | None
+    ruleset: str
+    visibility: Literal["public", "private"]
+    at: str
 
 
 class Reasons(TypedDict):

@@ -116,6 +116,14 @@ class Api:
         """Return the answer to a PATCH; raises Refused or NotAnswered."""
         return self._json(self._send("PATCH", path, body))
 
+    def put(self, path: str) -> Any:
+        """Return the answer to a PUT without a body; raises Refused or NotAnswered."""
+        return self._json(self._send("PUT", path))
+
+    def delete(self, path: str) -> None:
+        """Send a DELETE; raises Refused or NotAnswered."""
+        self._send("DELETE", path)
+
     def stream(self, path: str, *, after: int = 0) -> Iterator[bytes]:
         """
         Yield the data of each server-sent event from id `after` on, until the event `end`.

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from service.client.answers import Entropy, Event, GameView, OwnNotice, Table
+from service.client.answers import Entropy, Event, GameView, OwnInvitation, OwnNotice, Table
 from service.client.api import WAIT, Api, NotAnswered, Refused
 from service.client.hand import Hand
 from service.client.local_log import Contradicted, LocalLog
@@ -128,6 +128,44 @@ class Player:
         body = {"ruleset": ruleset, "seats": ["me", *others], **self._share(), **more}
         return self._store_share(self.api.post("/tables", body))
 
+    def open_again(self, table: UUID) -> Table:
+        """
+        Open a table like one that this player hosts or sits at, and invite its players again.
+
+        Raises Refused or NotAnswered.
+        """
+        return self._store_share(self.api.post("/tables", {"like": str(table)}))
+
+    def invite(self, table: UUID, player: UUID) -> None:
+        """Invite a player to a table that this player hosts; raises Refused or NotAnswered."""
+        self.api.put(f"/tables/{table}/invitations/{player}")
+
+    def invitations(self) -> list[OwnInvitation]:
+        """
+        Return the open invitations of this player, newest first; `sit` accepts one.
+
+        Raises Refused or NotAnswered.
+        """
+        found: list[OwnInvitation] = self.api.get("/players/me/invitations")["items"]
+        return found
+
+    def block(self, player: UUID) -> None:
+        """
+        Let no invitation and no seek seat this player together with another one.
+
+        Raises Refused or NotAnswered.
+        """
+        self.api.put(f"/players/me/blocks/{player}")
+
+    def pause(self, table: UUID, *, paused: bool = True) -> Table:
+        """
+        Hold the next hand back at a table that deals by itself, or let it go on.
+
+        Raises Refused or NotAnswered.
+        """
+        changed: Table = self.api.patch(f"/tables/{table}/seats/me", {"paused": paused})
+        return changed
+
     def sit(self, table: UUID) -> Table:
         """
         Take a seat at a table, or set key and entropy of this player's seat; return the table.
@@ -184,8 +222,8 @@ class Player:
         """
         Return the id of the hand being played at a table.
 
-        Waits until all seats are taken, and deals the next hand if no other player has. `after` is
-        the id of a finished hand, which is not returned.
+        Waits until all seats are taken, and deals the next hand if no other player has, unless the
+        table deals by itself. `after` is the id of a finished hand, which is not returned.
 
         Raises NotAnswered if the table is closed or the service does not answer, or Refused.
         """
@@ -193,7 +231,7 @@ class Player:
             identity = UUID(table["id"])
             if table["status"] == "closed":
                 raise NotAnswered("the table is closed")
-            if table["status"] == "between":
+            if table["status"] == "between" and table.get("deal") != "always":
                 self.deal(identity)
                 table = self.table(identity)
             else:

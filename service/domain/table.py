@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
 from service.domain.commands import Seat
 from service.domain.events import AbortCause, Clock, EndReason, Entropy
@@ -56,7 +56,9 @@ class Conditions:
     clock: Clock | None
     window_seconds: int  # that bots leave people to open or to follow up a play
     turn_limit: int
-    deal: bool  # the first hand begins as soon as the seats are full
+    # Whether the first hand begins as soon as the seats are full; "always": and each next one by
+    # itself, some seconds after the seal of the one before.
+    deal: bool | Literal["always"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +98,20 @@ class SeatChanged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeatPaused:
+    """A player asked that no hand is dealt by itself until the seat resumes."""
+
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeatResumed:
+    """A player ended the own pause."""
+
+    seat: Seat
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HandDealt:
     """A hand began."""
 
@@ -113,6 +129,9 @@ class HandFinished:
     cause: AbortCause | None
     shithead: Seat | None
     places: tuple[Seat, ...]
+    # Whether a person moved; only in tables that deal by themselves, because earlier releases
+    # refuse a table with a field that they do not know.
+    moved: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +153,8 @@ TableEvent = (
     | SeatTaken
     | SeatLeft
     | SeatChanged
+    | SeatPaused
+    | SeatResumed
     | HandDealt
     | HandFinished
     | HandDisputed
@@ -156,6 +177,8 @@ class Table:
     next_dealer: Seat | None = None  # None: drawn
     closed: bool = False
     seated: int = 0  # the version after the last player sat down, 0 before
+    paused: frozenset[Seat] = frozenset()
+    idle: bool = True  # no person has moved, sat down or resumed since the last hand was dealt
 
     @property
     def status(self) -> TableStatus:
@@ -166,6 +189,12 @@ class Table:
             return TableStatus.PLAYING
         open_seats = any(seat.kind is SeatKind.OPEN for seat in self.seats)
         return TableStatus.OPEN if open_seats else TableStatus.BETWEEN
+
+    @property
+    def deals_itself(self) -> bool:
+        """Return whether the next hand is dealt without a request, some seconds from now."""
+        wants = self.conditions.deal == "always" and self.hand > 0 and not self.idle
+        return wants and self.status is TableStatus.BETWEEN and not self.paused
 
     @property
     def next_hand(self) -> int:
@@ -211,14 +240,20 @@ def _changed(table: Table, event: TableEvent) -> Table:
             raise ValueError("a table is opened once")
         case SeatTaken(seat=seat, player=player, entropy=entropy, key=key):
             taken = TableSeat(kind=SeatKind.HUMAN, player=player, entropy=entropy, key=key)
-            return replace(_with_seat(table, seat, taken), seated=table.version + 1)
+            table = replace(table, seated=table.version + 1, idle=False)
+            return _with_seat(table, seat, taken)
         case SeatLeft(seat=seat):
+            table = replace(table, paused=table.paused - {seat})
             return _with_seat(table, seat, TableSeat())
+        case SeatPaused(seat=seat):
+            return replace(table, paused=table.paused | {seat})
+        case SeatResumed(seat=seat):
+            return replace(table, paused=table.paused - {seat}, idle=False)
         case SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig):
             state = replace(table.seats[seat], entropy=entropy, key=key, key_sig=sig)
             return _with_seat(table, seat, state)
         case HandDealt(game=game, hand=hand):
-            return replace(table, game=game, last_game=game, hand=hand, repeat=False)
+            return replace(table, game=game, last_game=game, hand=hand, repeat=False, idle=True)
         case HandFinished():
             return _finished(table, event)
         case HandDisputed():
@@ -229,9 +264,9 @@ def _changed(table: Table, event: TableEvent) -> Table:
             assert_never(event)
 
 
-def hand_finished(identity: str, game: Game) -> HandFinished:
+def hand_finished(identity: str, game: Game, *, moved: bool | None = None) -> HandFinished:
     """
-    Return the table's event for the finished hand `identity`.
+    Return the table's event for the finished hand `identity`; `moved`: whether a person moved.
 
     Raises ValueError for a running one.
     """
@@ -244,6 +279,7 @@ def hand_finished(identity: str, game: Game) -> HandFinished:
         cause=game.result.cause,
         shithead=game.result.shithead,
         places=game.result.places,
+        moved=moved,
     )
 
 
@@ -262,7 +298,10 @@ def _finished(table: Table, event: HandFinished) -> Table:
         )
         for seat, state in enumerate(table.seats)
     )
-    return replace(table, game=None, seats=seats, next_dealer=dealer_after(table, event))
+    next_dealer = dealer_after(table, event)
+    return replace(
+        table, game=None, seats=seats, next_dealer=next_dealer, idle=table.idle and not event.moved
+    )
 
 
 def dealer_after(table: Table, event: HandFinished) -> Seat | None:

@@ -32,7 +32,7 @@ CONFLICTS = Counter("shithead_conflicts", "Changes decided on an outdated versio
 
 TURNS = Counter("shithead_due_moves", "Due moves played by workers", ["kind"])
 
-JOBS = Counter("shithead_turn_jobs", "Jobs that play due moves, by outcome", ["outcome"])
+JOBS = Counter("shithead_turn_jobs", "Jobs that play due moves or deal, by outcome", ["outcome"])
 
 SWEEPER_LAG = Gauge(
     "shithead_sweeper_lag_seconds",

@@ -69,6 +69,7 @@ class QuotaKind(StrEnum):
     NEW_DISPUTES = "new_disputes"  # opened by the player since a time
     ANSWERS = "answers"  # bytes of stored answers to requests of the player
     NOTES = "notes"  # of the player on a game, or of all players
+    INVITATIONS = "invitations"  # open, to tables that the player hosts
     BLOCKS = "blocks"  # other players whom the player blocks
     READINGS = "readings"  # records of the player's reads of a game within an hour
 

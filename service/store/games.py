@@ -86,6 +86,15 @@ class DueGame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyTable:
+    """A table that waits to deal its next hand by itself."""
+
+    id: UUID
+    version: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdleGame:
     """A running game with a person in it and no recent event."""
 
@@ -250,6 +259,11 @@ class GameRepository(Repository):
         """Return the games with something due, the longest waiting first."""
         rows = self._database.fetch("due_games", now, limit)
         return [DueGame(id=r[0], version=r[1], kind=r[2], at=r[3], seat=r[4]) for r in rows]
+
+    def ready_tables(self, *, since: datetime, limit: int) -> Sequence[ReadyTable]:
+        """Return the tables that wait since `since` to deal by themselves, the longest first."""
+        rows = self._database.fetch("ready_tables", since, limit)
+        return [ReadyTable(id=table, version=version, since=at) for table, version, at in rows]
 
     def lost_games(self, keys: Collection[str]) -> Sequence[LostGame]:
         """Return the running games whose seed none of these keys decrypts, oldest first."""

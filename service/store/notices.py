@@ -1,15 +1,19 @@
-"""Repository of what concerns one player: its tables, hands and disputes that are not over."""
+"""Repository of what concerns one player: its tables, hands, disputes, and invitations."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 from service.store.database import Repository
 
 MAX_DISPUTES = 50
 """Maximum number of disputes that a read returns, the newest first."""
+
+MAX_SHOWN = 50
+"""Maximum number of open invitations that a read returns, the newest first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,28 @@ class GamePosition:
     table: UUID
     version: int
     over: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """An open invitation of a player to a table."""
+
+    table: UUID
+    player: UUID
+    at: datetime
+    host: UUID
+    version: int  # of the table
+    ruleset: str
+    public: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SentInvitation:
+    """An invitation as the host of the table sees it."""
+
+    player: UUID
+    at: datetime
+    declined_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +93,46 @@ class NoticeRepository(Repository):
     def disputes_to_judge(self, player: UUID) -> Sequence[UUID]:
         """Return disputes about public games that may want the player as a referee."""
         return [row[0] for row in self._database.fetch("disputes_to_judge", player, MAX_DISPUTES)]
+
+    def keep_invitation(self, table: UUID, player: UUID, *, at: datetime, most: int) -> None:
+        """
+        Store that the host of a table invites a player; a repeated call changes nothing.
+
+        Raises PlayerErased, or QuotaFull if the host has `most` open invitations.
+        """
+        self._write("keep_invitation", table, player, at, most)
+
+    def end_invitation(
+        self, table: UUID, player: UUID, *, declined_at: datetime | None = None
+    ) -> bool:
+        """Withdraw an invitation, or with a time decline it; return whether there was one."""
+        return bool(self._write("end_invitation", table, player, declined_at))
+
+    def invitations(self, player: UUID, *, table: UUID | None = None) -> Sequence[Invitation]:
+        """
+        Return the open invitations of a player, newest first, or the one to `table`.
+
+        Those are left out at whose table the host or a seat and the player block one another.
+        """
+        return [
+            Invitation(
+                table=row[0],
+                player=row[1],
+                at=row[2],
+                host=row[3],
+                version=row[4],
+                ruleset=row[5],
+                public=row[6],
+            )
+            for row in self._database.fetch("invitations_of", player, table, MAX_SHOWN)
+        ]
+
+    def invitations_to(self, table: UUID) -> Sequence[SentInvitation]:
+        """Return the invitations to a table, newest first, also those that were declined."""
+        return [
+            SentInvitation(player=player, at=at, declined_at=declined_at)
+            for player, at, declined_at in self._database.fetch("invitations_to", table)
+        ]
 
     def concerned(self, ids: Collection[UUID]) -> Mapping[UUID, Concerned]:
         """Return the players whom games, tables and disputes concern, by their ids."""

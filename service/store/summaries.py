@@ -61,6 +61,8 @@ class _TableColumns(TypedDict, total=False):
     invite_hash: str | None
     hand: int
     game_id: str | None
+    invited: list[str]  # players whom the host of a new table invites: rows of another table
+    ready_since: str | None  # null: the table does not deal by itself now
 
 
 class TableSummary(_TableColumns):

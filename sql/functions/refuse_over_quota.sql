@@ -3,7 +3,8 @@
 -- Called in the transaction that adds one more. The player's row is locked first, so of two
 -- concurrent writes the second counts the first. The lock does not conflict with hold_players.
 --
---   [{player, kind: tables|games|rulesets|tokens|disputes|new_disputes|answers, most, since: null or time}]
+--   [{player, kind: tables|games|rulesets|tokens|disputes|new_disputes|invitations|answers,
+--     most, since: null or time}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -38,6 +39,12 @@ BEGIN
                 taken := (SELECT count(*) FROM rulesets_custom r WHERE r.owner = quota.player);
             WHEN 'tokens' THEN
                 taken := (SELECT count(*) FROM tokens k WHERE k.player_id = quota.player);
+            WHEN 'invitations' THEN  -- open ones
+                taken := (
+                    SELECT count(*) FROM invitations i
+                    JOIN tables t ON t.table_id = i.table_id
+                    WHERE t.host = quota.player AND i.declined_at IS NULL
+                );
             WHEN 'answers' THEN  -- bytes of those that are not rebuilt from the log
                 taken := (
                     SELECT sum(octet_length(a.sealed)) FROM answers a

@@ -1,7 +1,8 @@
 -- summarise_table: set the columns of a table's summary row that `summary` names, and its version.
 --
 -- The first append with a summary inserts the row; `seats` replaces all seats. New players of the
--- seats, and the host, are locked (hold_players) against a concurrent purge_players.
+-- seats, and the host, are locked (hold_players) against a concurrent purge_players. `invited` are the
+-- players whom the host of a new table invites; an invitation ends with a seat, and with the table.
 CREATE OR REPLACE FUNCTION summarise_table(its_table uuid, reached integer, summary jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -10,21 +11,37 @@ DECLARE
         || jsonb_build_object('table_id', its_table, 'version', reached);
 BEGIN
     UPDATE tables t SET (
-        host, version, status, public, ruleset_id, invite_hash, created_at, hand, game_id
+        host, version, status, public, ruleset_id, invite_hash, created_at, hand, game_id,
+        ready_since
     ) = (
         SELECT
             r.host, r.version, r.status, r.public, r.ruleset_id, r.invite_hash, r.created_at,
-            r.hand, r.game_id
+            r.hand, r.game_id, r.ready_since
         FROM jsonb_populate_record(t, fields) r
     )
     WHERE t.table_id = its_table;
 
     IF NOT FOUND AND summary IS NOT NULL THEN
-        PERFORM hold_players(ARRAY[(fields ->> 'host')::uuid]);
+        PERFORM hold_players(
+            ARRAY[(fields ->> 'host')::uuid]
+            || ARRAY(SELECT i.value::uuid FROM jsonb_array_elements_text(fields -> 'invited') i)
+        );
         INSERT INTO tables SELECT * FROM jsonb_populate_record(NULL::tables, '{"hand": 0}' || fields);
     END IF;
 
+    INSERT INTO invitations (table_id, player, at)
+    SELECT its_table, i.value::uuid, (fields ->> 'created_at')::timestamptz
+    FROM jsonb_array_elements_text(fields -> 'invited') i
+    ON CONFLICT ON CONSTRAINT invitations_pkey DO NOTHING;
+
+    IF fields ->> 'status' = 'closed' THEN
+        DELETE FROM invitations i WHERE i.table_id = its_table;
+    END IF;
+
     IF fields -> 'seats' IS NOT NULL THEN
+        DELETE FROM invitations i
+        USING jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r
+        WHERE i.table_id = its_table AND i.player = r.player_id;
         PERFORM hold_players(ARRAY(
             SELECT r.player_id FROM jsonb_populate_recordset(NULL::table_seats, fields -> 'seats') r
             EXCEPT

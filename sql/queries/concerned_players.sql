@@ -1,7 +1,7 @@
 -- concerned_players: the players whom games, tables and disputes concern; a row for each player.
 --
--- Of a game its players and the host, of a table those who sit there now and the host, of a dispute
--- its sides and referees.
+-- Of a game its players and the host, of a table those who sit there now, the host and the invited, of
+-- a dispute its sides and referees.
 -- $1 ids
 SELECT s.game_id AS id, 'game' AS kind, s.player_id
 FROM game_seats s
@@ -19,6 +19,10 @@ UNION
 SELECT t.table_id, 'table', t.host
 FROM tables t
 WHERE t.table_id = ANY ($1::uuid[])
+UNION
+SELECT i.table_id, 'table', i.player
+FROM invitations i
+WHERE i.table_id = ANY ($1::uuid[])
 UNION
 SELECT d.dispute_id, 'dispute', p.player_id
 FROM disputes d

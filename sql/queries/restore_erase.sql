@@ -19,6 +19,9 @@ deleted_notes AS (
 deleted_blocks AS (
     DELETE FROM blocks b USING erasures e WHERE e.player_id IN (b.player, b.blocked)
 ),
+deleted_invitations AS (
+    DELETE FROM invitations i USING erasures e WHERE i.player = e.player_id
+),
 deleted_ratings AS (
     DELETE FROM ratings r USING erasures e WHERE r.player_id = e.player_id
 ),

@@ -285,6 +285,11 @@ def _tables(recorder: Recorder, people: dict[str, Any]) -> None:
     recorder.done("GET", f"{game}/audit/readings", by=ada)
     recorder.done("POST", f"{game}/moves", {"type": "forfeit"}, by=ada, keep=False)
     recorder.done("DELETE", f"{path}/seats/me", by=bob)
+    invitation = f"{path}/invitations/{people['Cleo']['id']}"
+    recorder.done("PUT", invitation, by=ada)
+    recorder.done("GET", f"{path}/invitations", by=ada)
+    recorder.done("GET", "/v1/players/me/invitations", by=cleo)
+    recorder.done("DELETE", invitation, by=cleo)
     recorder.done("DELETE", path, by=ada)
 
 

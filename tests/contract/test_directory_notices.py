@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from uuid import UUID, uuid4
 
-from service.store.events import StreamKind
+import pytest
+
+from service.store.events import PlayerErased, QuotaFull, QuotaKind, StreamKind
 from service.store.notices import Concerned
 from tests.contract.conftest import Stores
 from tests.streams import (
@@ -17,6 +20,7 @@ from tests.streams import (
     person,
     register,
     table_summary,
+    token_of,
 )
 
 
@@ -100,3 +104,73 @@ def test_a_change_concerns_players_hosts_sides_and_referees(stores: Stores) -> N
         game: Concerned(kind="game", players=frozenset({ann, bob})),
         dispute: Concerned(kind="dispute", players=frozenset({bob, cleo})),
     }
+
+
+def test_invitations_are_listed_for_their_player_and_end_with_the_seat(stores: Stores) -> None:
+    directory, store = stores.directory, stores.store
+    ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))
+    first, second = new_table(store, host=ann), new_table(store, host=ann)
+    directory.keep_invitation(first, bob, at=THEN, most=2)
+    directory.keep_invitation(first, bob, at=THEN + timedelta(hours=1), most=2)
+    directory.keep_invitation(second, bob, at=THEN + timedelta(hours=2), most=2)
+    with pytest.raises(QuotaFull) as full:
+        directory.keep_invitation(second, eve, at=THEN, most=2)
+    assert full.value.kind is QuotaKind.INVITATIONS
+    assert [(one.table, one.at) for one in directory.invitations(bob)] == [
+        (second, THEN + timedelta(hours=2)),
+        (first, THEN),
+    ]
+    assert [one.host for one in directory.invitations(bob, table=first)] == [ann]
+    assert not directory.invitations(eve)
+    assert directory.concerned([first])[first].players == {ann, bob}
+    seated = table_summary(host=ann, seats=[person(0, bob), bot(1)])
+    store.commit(
+        commit(append(first, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=seated))
+    )
+    assert [one.table for one in directory.invitations(bob)] == [second]
+    closed = table_summary(host=ann, status="closed")
+    store.commit(
+        commit(append(second, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=closed))
+    )
+    assert not directory.invitations(bob)
+    assert not directory.invitations_to(second)
+
+
+def test_an_invitation_is_declined_withdrawn_and_hidden_by_a_block(stores: Stores) -> None:
+    directory, store = stores.directory, stores.store
+    ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))
+    table = new_table(store, host=ann, seats=[person(0, eve), bot(1)])
+    directory.keep_invitation(table, bob, at=THEN, most=9)
+    for one, two in ((ann, bob), (bob, ann), (eve, bob), (bob, eve)):
+        directory.block(one, two, at=THEN, most=9)
+        assert not directory.invitations(bob)
+        directory.unblock(one, two)
+    directory.block(ann, eve, at=THEN, most=9)
+    assert directory.invitations(bob)
+    assert directory.end_invitation(table, bob, declined_at=THEN)
+    assert not directory.end_invitation(table, bob, declined_at=THEN)
+    assert not directory.invitations(bob)
+    assert [one.declined_at for one in directory.invitations_to(table)] == [THEN]
+    assert directory.end_invitation(table, bob)
+    assert not directory.end_invitation(table, bob)
+    directory.keep_invitation(table, bob, at=THEN, most=9)
+    assert directory.erase(token_of(bob), THEN)
+    assert not directory.invitations_to(table)
+    with pytest.raises(PlayerErased):
+        directory.keep_invitation(table, bob, at=THEN, most=9)
+
+
+def test_tables_that_wait_to_deal_are_found_once_their_time_has_come(stores: Stores) -> None:
+    directory, store = stores.directory, stores.store
+    ann = register(directory, "Ann")
+    table, other = new_table(store, host=ann), new_table(store, host=ann)
+    for one, since in ((table, THEN.isoformat()), (other, None)):
+        summary = {**table_summary(host=ann), "ready_since": since}
+        store.commit(
+            commit(
+                append(one, b"b", expected=1, after=store, kind=StreamKind.TABLE, summary=summary)
+            )
+        )
+    assert not directory.ready_tables(since=THEN - timedelta(seconds=1), limit=9)
+    found = directory.ready_tables(since=THEN, limit=9)
+    assert [(one.id, one.version, one.since) for one in found] == [(table, 2, THEN)]

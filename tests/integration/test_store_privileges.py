@@ -25,7 +25,16 @@ TABLES = (
     "games",
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
-    *("notes", "blocks", "shuffled_decks", "blind_choices", "trail", "ratings", "ratings_reached"),
+    *(
+        "notes",
+        "blocks",
+        "invitations",
+        "shuffled_decks",
+        "blind_choices",
+        "trail",
+        "ratings",
+        "ratings_reached",
+    ),
     *LOG_TABLES,
     *("availability", "write_probes", "applied_migrations", "applied_files"),
 )
@@ -167,6 +176,7 @@ WITH_A_STOLEN_CONNECTION = {
     ),
     "writes or deletes a player's note": ("keep_note", "delete_note"),
     "starts or ends a player's block of another": ("keep_block", "delete_block"),
+    "invites players to any table, or ends invitations": ("keep_invitation", "end_invitation"),
 }
 """What a thief of the service's connection could do with each function (threat-model.md)."""
 

@@ -43,6 +43,7 @@ from service.store.games import (
     IdleGame,
     LostGame,
     Reading,
+    ReadyTable,
     RefusedMove,
     SeatRow,
     TableRow,
@@ -454,6 +455,19 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
         """Return nothing: the keys of a test never change."""
         del keys
         return ()
+
+    def ready_tables(self, *, since: datetime, limit: int) -> Sequence[ReadyTable]:
+        with self._store.summaries(StreamKind.TABLE) as rows:
+            ready = [
+                ReadyTable(
+                    id=table,
+                    version=row["version"],
+                    since=datetime.fromisoformat(row["ready_since"]),
+                )
+                for table, row in rows.items()
+                if row.get("ready_since") is not None
+            ]
+        return sorted((r for r in ready if r.since <= since), key=lambda r: r.since)[:limit]
 
     def due_games(self, *, now: datetime, limit: int) -> Sequence[DueGame]:
         with self._store.summaries(StreamKind.GAME) as rows:

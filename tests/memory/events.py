@@ -51,6 +51,7 @@ class MemoryStore:
         self._clock = clock
         self._lock = threading.Lock()
         self._streams: dict[UUID, Stream] = {}
+        self.invitations: dict[tuple[UUID, UUID], tuple[datetime, datetime | None]] = {}
         self._answers: dict[tuple[UUID, bytes], tuple[StoredAnswer, datetime]] = {}
         self._secrets: dict[UUID, SealedSecret] = {}
         self._refusals: dict[UUID, list[RefusedMove]] = {}
@@ -148,6 +149,16 @@ class MemoryStore:
             if self._running(str(player)):
                 raise HandRunning("a hand is being played")
             self._erased.add(str(player))
+            kept = self.invitations.items()
+            self.invitations = {key: one for key, one in kept if key[1] != player}
+
+    def check_can_be_invited(self, player: UUID, quota: Quota) -> None:
+        """Raise PlayerErased for an erased player, QuotaFull if a quota is reached."""
+        with self._lock:
+            if str(player) in self._erased:
+                raise PlayerErased("a player has been erased")
+            if self._taken(quota) >= quota.most:
+                raise QuotaFull(quota.kind)
 
     @contextmanager
     def summaries(self, kind: StreamKind) -> Iterator[dict[UUID, dict[str, Any]]]:
@@ -263,6 +274,11 @@ class MemoryStore:
                     for (caller, _), (answer, _) in self._answers.items()
                     if caller == quota.player and not answer.sealed.startswith(b"log:")
                 )
+            case QuotaKind.INVITATIONS:
+                rows = self._summaries[StreamKind.TABLE].items()
+                hosted = {table for table, row in rows if row["host"] == player}
+                kept = self.invitations.items()
+                return sum(table in hosted and end is None for (table, _), (_, end) in kept)
             case QuotaKind.RULESETS | QuotaKind.TOKENS | QuotaKind.READINGS:
                 raise ValueError("these are not stored in streams")
             case QuotaKind.NOTES | QuotaKind.BLOCKS:
@@ -283,6 +299,20 @@ class MemoryStore:
             row.update({**summary, **{k: kept for k, kept in both.items() if k in row or kept}})
         if append.stream in rows:
             rows[append.stream]["version"] = len(stream.lines)
+        if append.kind is StreamKind.TABLE and summary is not None:
+            self._invite(append.stream, rows[append.stream])
+
+    def _invite(self, table: UUID, row: dict[str, Any]) -> None:
+        """Store the invitations of a new table; end those of seats, and all of a closed table."""
+        for invited in row.pop("invited", ()):
+            at = datetime.fromisoformat(row["created_at"])
+            self.invitations[table, UUID(invited)] = at, None
+        seated = _people({"seats": row["seats"]})
+        self.invitations = {
+            (to, player): kept
+            for (to, player), kept in self.invitations.items()
+            if to != table or not (row["status"] == "closed" or str(player) in seated)
+        }
 
 
 _OVER = ("ended", "aborted")

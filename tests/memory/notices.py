@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from service.store.events import StreamKind
-from service.store.notices import Concerned, GamePosition, OwnTable
+from service.store.events import Quota, QuotaKind, StreamKind
+from service.store.notices import (
+    MAX_SHOWN,
+    Concerned,
+    GamePosition,
+    Invitation,
+    OwnTable,
+    SentInvitation,
+)
 from tests.memory.events import MemoryStore
 
 
@@ -61,6 +69,63 @@ class MemoryNotices:
             and str(player) not in _sides(row) | _judges(row, recused=True)
         ]
 
+    def keep_invitation(self, table: UUID, player: UUID, *, at: datetime, most: int) -> None:
+        if (table, player) in self._store.invitations:
+            return
+        host = UUID(self._rows_of(StreamKind.TABLE)[table]["host"])
+        quota = Quota(player=host, kind=QuotaKind.INVITATIONS, most=most)
+        self._store.check_can_be_invited(player, quota)
+        self._store.invitations[table, player] = at, None
+
+    def end_invitation(
+        self, table: UUID, player: UUID, *, declined_at: datetime | None = None
+    ) -> bool:
+        kept = self._store.invitations.get((table, player))
+        if kept is None or (declined_at is not None and kept[1] is not None):
+            return False
+        if declined_at is None:
+            del self._store.invitations[table, player]
+        else:
+            self._store.invitations[table, player] = kept[0], declined_at
+        return True
+
+    def invitations(self, player: UUID, *, table: UUID | None = None) -> Sequence[Invitation]:
+        rows, found = self._rows_of(StreamKind.TABLE), []
+        for (to, invited), (at, end) in self._store.invitations.items():
+            row = rows[to]
+            hidden = end is not None or row["status"] == "closed" or table not in (None, to)
+            others = {UUID(other) for other in _people(row) if other is not None}
+            if invited != player or hidden or self._blocks_between(player, others):
+                continue
+            found.append(
+                Invitation(
+                    table=to,
+                    player=player,
+                    at=at,
+                    host=UUID(row["host"]),
+                    version=self._version(to),
+                    ruleset=row["ruleset_id"],
+                    public=row["public"],
+                )
+            )
+        found.sort(key=lambda one: one.table)
+        return sorted(found, key=lambda one: one.at, reverse=True)[:MAX_SHOWN]
+
+    def invitations_to(self, table: UUID) -> Sequence[SentInvitation]:
+        found = [
+            SentInvitation(player=player, at=at, declined_at=end)
+            for (to, player), (at, end) in self._store.invitations.items()
+            if to == table
+        ]
+        return sorted(found, key=lambda one: (-one.at.timestamp(), one.player))
+
+    def _blocks_between(self, player: UUID, others: Collection[UUID]) -> bool:
+        blocks = self.blocks_among([player, *others])
+        return any(player in pair for pair in blocks)
+
+    def blocks_among(self, players: Collection[UUID]) -> frozenset[tuple[UUID, UUID]]:
+        raise NotImplementedError
+
     def concerned(self, ids: Collection[UUID]) -> Mapping[UUID, Concerned]:
         found: dict[UUID, Concerned] = {}
         tables = self._rows_of(StreamKind.TABLE)
@@ -68,7 +133,8 @@ class MemoryNotices:
             host = tables.get(UUID(row["table_id"]), {}).get("host")
             found[game] = _concerned("game", _people(row) | {host})
         for table, row in tables.items():
-            found[table] = _concerned("table", _people(row))
+            invited = {str(player) for to, player in self._store.invitations if to == table}
+            found[table] = _concerned("table", _people(row) | invited)
         for dispute, row in self._rows_of(StreamKind.DISPUTE).items():
             found[dispute] = _concerned("dispute", _sides(row) | _judges(row, recused=True))
         return {identity: one for identity, one in found.items() if identity in ids}

@@ -63,6 +63,7 @@ declare global {
     "#tile-friends": HTMLSelectElement;
     "#clock": HTMLSelectElement;
     "#private": HTMLInputElement;
+    "#always": HTMLInputElement;
     "#deal": HTMLButtonElement;
     "#scrub": HTMLInputElement;
     "#as": HTMLSelectElement;

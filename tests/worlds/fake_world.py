@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import orjson
@@ -91,6 +91,10 @@ class Wakes:
         """Record a wake-up."""
         self.woken.append((game, version))
 
+    def deal(self, table: UUID, version: int) -> None:
+        """Record a table that has to deal."""
+        self.woken.append((table, version))
+
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return no traces: these tests are not traced."""
         return {}
@@ -158,6 +162,7 @@ def open_game(
     entropy: Entropy = Entropy.NONE,
     turn_limit: int | None = None,
     key: str | None = None,
+    deal: bool | Literal["always"] = True,
     guests: tuple[RegisteredPlayer, ...] = (),
 ) -> UUID:
     """Open a public table, seat the guests at its open seats, and return the game it deals."""
@@ -171,7 +176,7 @@ def open_game(
         entropy=entropy,
         key=key,
         turn_limit=turn_limit,
-        deal=True,
+        deal=deal,
     )
     shown = orjson.loads(services.tables.open(host, request).body)
     for guest in guests:

@@ -200,6 +200,11 @@ console.log(events.length, "events,", receipts.length, "receipts:", audit.wordin
 const { game: view } = await ask("POST", `/v1/tables/${table.id}/games`, {}); // a view, not an id
 GAME_PATH = `/v1/games/${view.id}`; // continue with its entropy, and follow it
 console.log("hand", view.hand, "is", view.id);
+// With `deal: "always"` in the request of step 2 the service deals each next hand itself.
+await ask("POST", "/v1/tables", { like: table.id }); // the same again; invites its players
+for (const invitation of (await ask("GET", "/v1/players/me/invitations")).items) {
+  await ask("POST", `/v1/tables/${invitation.table}/seats`, {}); // accepted
+}
 
 // == own: Wait for your turn at all tables
 const wanted = { name: "bot", scopes: ["read", "play"] };

@@ -124,7 +124,8 @@ def _game_append(after: GameEntry, change: Change) -> StreamAppend:
 
 
 def _table_append(table: TableRecord, record: GameRecord) -> StreamAppend:
-    finished = hand_finished(str(record.identity), record.game)
+    moved = record.moved if table.table.conditions.deal == "always" else None
+    finished = hand_finished(str(record.identity), record.game, moved=moved)
     done, lines = TABLES.write(table, [finished], at=record.at)
     return TABLES.append(done, lines, expected=table.version, summary=table_summary(done))
 

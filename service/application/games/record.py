@@ -17,6 +17,7 @@ from service.domain.cards import Card, ordered_deck
 from service.domain.commands import Seat
 from service.domain.events import (
     CardsPlayed,
+    EndReason,
     Event,
     GameAborted,
     GameCreated,
@@ -62,6 +63,7 @@ class GameRecord(Struct, frozen=True, kw_only=True):
     swaps: Mapping[Seat, int]  # how often each seat has swapped
     nonces: frozenset[str]
     refusals: SealedRefusals | None = None  # named in the seal of format 2
+    moved: bool = False  # whether a person has acted, and no bot or time-out instead
 
     @property
     def version(self) -> int:
@@ -154,7 +156,17 @@ def advance(record: GameRecord, event: Event, envelope: Envelope, head: bytes) -
         swaps=swaps,
         nonces=nonces,
         refusals=refusals,
+        moved=record.moved or _is_by_person(game, envelope),
     )
+
+
+def _is_by_person(game: Game, envelope: Envelope) -> bool:
+    """Return whether an event is an act of a person, and not of a bot or a time-out."""
+    if envelope["type"] == "game_ended":
+        return bool(envelope["data"]["reason"] == EndReason.FORFEIT)
+    by = envelope["by"]
+    is_act = envelope["type"] in ACTIONS and by is not None
+    return is_act and game.setup.seats[by].kind == "human"
 
 
 def write(

@@ -18,7 +18,13 @@ from service.application.games.commits import relayed
 from service.application.games.queries import present_view
 from service.application.handler import Accepted, Attempt, NewStream, StreamCommand
 from service.application.ports import Notifier, World
-from service.application.quotas import check_game_quota, check_table_quotas, of_games, of_tables
+from service.application.quotas import (
+    check_game_quota,
+    check_table_quotas,
+    of_games,
+    of_invitations,
+    of_tables,
+)
 from service.application.rulesets import Rulebook
 from service.application.tables.dealing import DealtHand, new_hand, table_append
 from service.application.tables.record import (
@@ -34,7 +40,14 @@ from service.keys import Keys
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
-from service.store.events import Commit, EventStore, PlayerErased, StreamAppend, StreamConflict
+from service.store.events import (
+    Commit,
+    EventStore,
+    PlayerErased,
+    Quota,
+    StreamAppend,
+    StreamConflict,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +56,7 @@ class ChangedTable:
 
     record: TableRecord
     dealt: DealtHand | None
+    invited: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,10 +108,12 @@ class TableChanges:
         append: StreamAppend,
         changed: ChangedTable,
         answer: Answered,
+        quotas: tuple[Quota, ...] = (),
     ) -> Accepted[ChangedTable]:
         """Return new lines of a table, and those of its new hand, as one commit."""
         dealt = changed.dealt
         quotas = (
+            *quotas,
             *([of_tables(player.id)] if append.expected == 0 else ()),
             *([of_games(player.id)] if dealt is not None else ()),
         )
@@ -105,6 +121,26 @@ class TableChanges:
         if dealt is not None:
             commit = dealt.added_to(commit, changed.record, self.keyring)
         return Accepted(answer=answer, commit=commit, made=changed)
+
+    def deal(self, record: TableRecord) -> bool:
+        """
+        Deal the next hand for the service; return whether the table was still at this version.
+
+        If a seat's player was erased at the same moment, the seat is opened instead.
+        """
+        dealt = self.hand(record)
+        done, lines = TABLES.write(record, dealt.events, at=dealt.record.created_at)
+        append = table_append(done, lines, expected=record.version)
+        commit = Commit(appends=(append,), outbox=(relayed(done),))
+        try:
+            self.store.commit(dealt.added_to(commit, done, self.keyring))
+        except StreamConflict:
+            return False
+        except PlayerErased:
+            self.vacate(record.identity)
+            return False
+        self.committed(ChangedTable(record=done, dealt=dealt))
+        return True
 
     def committed(self, changed: ChangedTable) -> None:
         """Notify readers of the table, and readers and workers of its new hand."""
@@ -147,7 +183,7 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
 
     changes: TableChanges
     host: RegisteredPlayer
-    wanted: TableRequest
+    request_of: Callable[[], TableRequest]  # raises Refusal
 
     def load(self, _last: Attempt[NewStream] | None) -> NewStream:
         """Return the state before the first event."""
@@ -155,7 +191,7 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
 
     def decide(self, _new: NewStream) -> Accepted[ChangedTable]:
         """Return the table, with its first hand if it is full; raises Refusal."""
-        changes, wanted = self.changes, self.wanted
+        changes, wanted = self.changes, self.request_of()
         check_table_quotas(changes.directory, self.host.id)
         event = opened_by(self.host.id, wanted, changes.rulebook.definition(wanted.ruleset))
         identity, at = changes.world.identity(), changes.now()
@@ -164,7 +200,10 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
         dealt = changes.first_hand(record)
         record, lines = TABLES.write(record, dealt.events if dealt else (), at=at)
         summary = new_table_summary(
-            record, created_at=at, invite_hash=digest(invite) if invite else None
+            record,
+            created_at=at,
+            invite_hash=digest(invite) if invite else None,
+            invited=wanted.invited,
         )
         caller = Caller(player=self.host.id)
         table = table_json(record, caller, changes.names, games=(), dealt=dealt)
@@ -172,12 +211,15 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
             table["invite"] = invite
         append = table_append(record, first + lines, expected=0, summary=summary)
         answer = Answered(body=orjson.dumps(table), version=record.version)
-        changed = ChangedTable(record=record, dealt=dealt)
-        return changes.accepted(self.host, append, changed, answer)
+        changed = ChangedTable(record=record, dealt=dealt, invited=wanted.invited)
+        quotas = of_invitations(self.host.id, len(wanted.invited))
+        return changes.accepted(self.host, append, changed, answer, quotas=quotas)
 
     def committed(self, changed: ChangedTable) -> None:
         """Notify readers and workers."""
         self.changes.committed(changed)
+        for player in changed.invited:
+            self.changes.notifier.player_changed(player)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from datetime import datetime, timedelta
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from schemas.errors import token
-from schemas.strict_fields import plain_data
-from schemas.tables import table_event_of, table_type_of
+from schemas.tables import table_data_of, table_event_of, table_type_of
 from service.application.errors import Refusal, invalid
 from service.application.streams import Envelope, Stream
 from service.bots.registry import bots
@@ -27,6 +27,7 @@ from service.domain.table import (
 )
 from service.replay.sentences import said
 from service.rulesets.catalogue import Definition, OptionError
+from service.shx.canonical import parse_time
 from service.store.events import StreamKind
 from service.store.summaries import NewTableSummary, SeatSummary, TableSummary
 
@@ -39,6 +40,7 @@ class TableRecord:
     table: Table
     head: bytes
     at: str
+    ready_since: str | None = None  # since when the table waits to deal by itself
 
     @property
     def version(self) -> int:
@@ -54,18 +56,29 @@ def _begun(identity: UUID, event: TableEvent, envelope: Envelope, head: bytes) -
 def _evolved(
     record: TableRecord, event: TableEvent, envelope: Envelope, head: bytes
 ) -> TableRecord:
-    table = evolve_table(record.table, event)
-    return replace(record, table=table, head=head, at=envelope["at"])
+    table, at = evolve_table(record.table, event), envelope["at"]
+    ready = (record.ready_since or at) if table.deals_itself else None
+    return replace(record, table=table, head=head, at=at, ready_since=ready)
 
 
 TABLES: Final[Stream[TableRecord, TableEvent]] = Stream(
     kind=StreamKind.TABLE,
-    encode=lambda _, event: {"type": table_type_of(event), "data": plain_data(event)},
+    encode=lambda _, event: {"type": table_type_of(event), "data": table_data_of(event)},
     decode=table_event_of,
     begin=_begun,
     evolve=_evolved,
 )
 """Tables as streams. `by` of an event, a seat or null, is always null: `data` names the player."""
+
+
+NEXT_HAND: Final = timedelta(seconds=8)
+"""Time from the seal to the next hand, at a table that deals by itself."""
+
+
+def deals_at(record: TableRecord) -> datetime | None:
+    """Return when a table deals its next hand by itself; None if it does not."""
+    since = record.ready_since
+    return None if since is None else parse_time(since) + NEXT_HAND
 
 
 def table_summary(record: TableRecord) -> TableSummary:
@@ -76,12 +89,17 @@ def table_summary(record: TableRecord) -> TableSummary:
         status=table.status.value,
         hand=table.hand,
         game_id=table.game,
+        ready_since=record.ready_since,
         seats=seat_summaries(record),
     )
 
 
 def new_table_summary(
-    record: TableRecord, *, created_at: str, invite_hash: bytes | None
+    record: TableRecord,
+    *,
+    created_at: str,
+    invite_hash: bytes | None,
+    invited: Sequence[UUID] = (),
 ) -> NewTableSummary:
     """Return the whole row of a new table."""
     conditions = record.table.conditions
@@ -91,6 +109,7 @@ def new_table_summary(
         ruleset_id=conditions.ruleset["id"],
         invite_hash=None if invite_hash is None else "\\x" + invite_hash.hex(),
         created_at=created_at,
+        invited=[str(player) for player in invited],
     )
 
 
@@ -119,7 +138,8 @@ class TableRequest:
     entropy: Entropy
     key: str | None
     turn_limit: int | None
-    deal: bool
+    deal: bool | Literal["always"]
+    invited: tuple[UUID, ...] = ()
 
 
 def opened_by(host: UUID, request: TableRequest, definition: Definition) -> TableOpened:

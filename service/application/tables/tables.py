@@ -30,9 +30,11 @@ from service.application.quotas import (
     check_game_quota,
 )
 from service.application.tables.commands import ChangeTable, DealHand, OpenTable, TableChanges
+from service.application.tables.invitations import may_join
 from service.application.tables.record import (
     TableRecord,
     TableRequest,
+    deals_at,
 )
 from service.application.tables.view import table_json
 from service.domain.commands import Seat
@@ -41,6 +43,8 @@ from service.domain.table import (
     SeatChanged,
     SeatKind,
     SeatLeft,
+    SeatPaused,
+    SeatResumed,
     SeatTaken,
     Table,
     TableClosed,
@@ -85,22 +89,27 @@ def seat_left(table: Table, player: RegisteredPlayer) -> SeatLeft:
 
 def changed_seat(
     identity: UUID, table: Table, player: RegisteredPlayer, changes: dict[str, Any]
-) -> Sequence[SeatChanged]:
+) -> Sequence[SeatChanged | SeatPaused | SeatResumed]:
     """
-    Return the event for another choice of entropy or key, none if nothing changes.
+    Return the event for another choice of entropy or key, none if nothing changes; and of a pause.
 
     Omitted members of `changes` stay the same. A signature by the old key links the new key to
     it; a change without one is allowed, and reports call the key new. The signature of a repeated
-    change is only compared with the stored one, because the key that made it was replaced.
+    change is only compared with the stored one, because the key that made it was replaced. A pause
+    alone may also begin and end during a hand.
 
-    Raises Refusal `bad-signature`, `not-seated` or `hand-running`.
+    Raises Refusal `bad-signature`, `not-seated` or `hand-running`, and `forbidden` for a pause at a
+    table that does not deal by itself.
     """
-    seat = _own_seat(table, player)
+    seat = table.seat_of(str(player.id))
+    pauses = _pauses(table, seat, changes)
+    if seat is None or changes.keys() - {"paused"} or "paused" not in changes:
+        seat = _own_seat(table, player)
     state = table.seats[seat]
     key, sig = changes.get("key", state.key), changes.get("sig")
     entropy = Entropy(changes.get("entropy", state.entropy))
     if (entropy, key) == (state.entropy, state.key) and sig in (None, state.key_sig):
-        return []
+        return pauses
     if sig is not None:
         signed = (
             state.key is not None
@@ -111,7 +120,21 @@ def changed_seat(
         )
         if not signed:
             raise Refusal("bad-signature", said("request.key_unsigned"))
-    return [SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig)]
+    return [*pauses, SeatChanged(seat=seat, entropy=entropy, key=key, sig=sig)]
+
+
+def _pauses(
+    table: Table, seat: Seat | None, changes: dict[str, Any]
+) -> Sequence[SeatPaused | SeatResumed]:
+    """Return the event of a seat that pauses or resumes, none if nothing changes."""
+    if "paused" not in changes or seat is None:
+        return []
+    if table.conditions.deal != "always":
+        raise Refusal("forbidden", said("request.no_pause"))
+    if changes["paused"]:
+        return [] if seat in table.paused else [SeatPaused(seat=seat)]
+    waits = table.status is TableStatus.BETWEEN and table.idle
+    return [SeatResumed(seat=seat)] if seat in table.paused or waits else []
 
 
 def table_closed(table: Table, expected: Expected = any_version) -> Sequence[TableClosed]:
@@ -153,22 +176,34 @@ class Tables:
     access_log: AccessLog
 
     def open(
-        self, player: RegisteredPlayer, wanted: TableRequest, request: Idempotency | None = None
+        self,
+        player: RegisteredPlayer,
+        wanted: TableRequest | Callable[[], TableRequest],
+        request: Idempotency | None = None,
     ) -> Answered:
         """
         Open a table, deal if it is full and its condition `deal` is set, and return the table.
 
-        Raises Refusal `limit-reached`, `invalid-body`, `ruleset-refused`, `cannot-deal`, and those
-        of `Handler.handle`.
+        A function returns the request, or raises Refusal, unless it has been answered. Raises
+        Refusal `limit-reached`, `invalid-body`, `ruleset-refused`, `cannot-deal`, and those of
+        `Handler.handle`.
         """
+
+        def request_of() -> TableRequest:
+            return wanted() if callable(wanted) else wanted
+
         command = OpenTable(
-            player=player.id, request=request, changes=self.changes, host=player, wanted=wanted
+            player=player.id,
+            request=request,
+            changes=self.changes,
+            host=player,
+            request_of=request_of,
         )
         return self.handler.handle(command)
 
     def view(self, caller: Caller, identity: UUID) -> tuple[dict[str, Any], int]:
         """Return a table as the caller sees it, and its version; raises Refusal `not-found`."""
-        row = visible_table(self.directory.table(identity), caller)
+        row = may_join(self.directory, self.directory.table(identity), caller)
         self.access_log.note_table(row, caller)
         record = self.changes.record(identity)
         games = self.directory.games_of_table(identity)
@@ -200,14 +235,16 @@ class Tables:
         """
         Take a seat, by default the first open one; deal the first hand if the table is full.
 
+        A caller who sees the table by an invitation alone needs it still when the seat is taken.
         Returns the table. Raises Refusal `not-found`, `limit-reached`, and those of `seat_taken`
         and `Handler.handle`.
         """
         caller = Caller(player=player.id, invite=invite)
-        visible_table(self.directory.table(identity), caller)
+        may_join(self.directory, self.directory.table(identity), caller)
         check_game_quota(self.directory, player.id)
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
+            may_join(self.directory, self.directory.table(identity), caller)
             return [seat_taken(record.table, player, seat, entropy=entropy, key=key)]
 
         return self._change(caller, player, identity, events, request, deals=True)
@@ -256,7 +293,7 @@ class Tables:
         invite: str | None = None,
     ) -> tuple[dict[str, Any], int]:
         """
-        Change a seat's entropy or key for later hands; return the table and its version.
+        Change a seat's entropy or key for later hands, or pause; return the table and its version.
 
         Raises Refusal `not-found`, and those of `changed_seat`.
         """
@@ -293,6 +330,20 @@ class Tables:
             caller=Caller(player=player.id, invite=invite),
         )
         return self.handler.handle(command)
+
+    def deal_next(self, identity: UUID, version: int) -> bool:
+        """
+        Deal the next hand of a table that does so by itself; return whether it was dealt now.
+
+        Safe to run twice, late or concurrently: only at `version`, and only once it is due. The
+        commit compares the version, so a pause or another deal at the same moment wins or loses as
+        a whole. Raises Refusal `not-found`.
+        """
+        record = self.changes.record(identity)
+        due = deals_at(record)
+        if record.version != version or due is None or due > self.changes.world.now():
+            return False
+        return self.changes.deal(record)
 
     def _change(
         self,

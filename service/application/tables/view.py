@@ -16,10 +16,10 @@ from service.application.calls import Caller
 from service.application.errors import not_found
 from service.application.games.cache import Names
 from service.application.tables.dealing import DealtHand
-from service.application.tables.record import TableRecord
+from service.application.tables.record import TableRecord, deals_at
 from service.domain.events import Clock
 from service.domain.table import Conditions, SeatChanged
-from service.shx.canonical import ruleset_hash
+from service.shx.canonical import format_time, ruleset_hash
 from service.shx.keys import MAX_CHANGES, KeyChange
 from service.store.events import EventStore, StreamKind
 from service.store.games import GameRepository, GameRow
@@ -42,6 +42,7 @@ def table_json(
     `games` are its newest hands, `dealt` is the hand dealt by this request.
     """
     table, conditions = record.table, record.table.conditions
+    next_deal = deals_at(record)
     ids = [uuid_or_none(seat.player) for seat in table.seats]
     named = told_apart(names.of(ids), ids)
     return {
@@ -66,6 +67,7 @@ def table_json(
                 "hands": seat.hands,
                 "shithead": seat.shithead,
                 "bag": seat.bag,
+                "paused": number in table.paused,
             }
             for number, (seat, name) in enumerate(zip(table.seats, named, strict=True))
         ],
@@ -73,6 +75,8 @@ def table_json(
         "game": table.game,
         "games": _hands(games, dealt),
         "next_dealer": table.next_dealer,
+        "deal": conditions.deal,
+        "next_deal_at": None if next_deal is None else format_time(next_deal),
         "as": _seat(record, caller.player),
     }
 

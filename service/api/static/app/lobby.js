@@ -3,6 +3,7 @@
 import { Problem, get, identity, post } from "./api.js";
 import { avatar } from "./avatars.js";
 import { resultText, seatName } from "./captions.js";
+import { block, endInvitation } from "./company.js";
 import { find, h, replace } from "./dom.js";
 import { has, listed, moment, start, t } from "./i18n.js";
 import { followNotices } from "./notices.js";
@@ -178,6 +179,7 @@ find("#deal").addEventListener("click", (event) =>
       options: chosenOptions(),
       clock: clock && { turn_seconds: clock[0], swap_seconds: clock[1] },
       visibility: find("#private").checked ? "private" : "public",
+      ...(find("#always").checked ? { deal: "always" } : {}),
       ...(open ? {} : { window_seconds: 1 }),
     });
   }),
@@ -218,7 +220,7 @@ const link = (href, key, main = false) => h("a", { class: `button${main ? " main
 
 const over = (/** @type {Api["GameItem"]} */ game) => ["ended", "aborted"].includes(game.status);
 
-/** Take a seat at a table, and go there. @param {Api["Table"]} table */
+/** Take a seat at a table, and go there. @param {{id: string}} table */
 async function sit(table) {
   await ensurePlayer();
   const joined = await post(`/v1/tables/${table.id}/seats`, { seat: null, entropy: entropyMode(), ...(await seatKey()) });
@@ -261,6 +263,25 @@ async function showOwn() {
   ];
   section.hidden = !rows.length;
   replace(find("#own-list"), h("ul", { class: "rows" }, rows));
+}
+
+async function showInvitations() {
+  const section = find("#invited");
+  const own = identity();
+  const items = own ? (await get("/v1/players/me/invitations")).items : [];
+  const button = (/** @type {string} */ key, /** @type {string} */ table, /** @type {() => Promise<unknown>} */ work, main = false) =>
+    h("button", { class: main ? "main" : "", "data-key": `${key} ${table}`, onclick: (/** @type {Event} */ event) => attempt(event, async () => {
+      await work();
+      await showInvitations();
+    }) }, [t(key)]);
+  const rows = items.map(({ table, host, name, ruleset }) =>
+    row(nameOf(ruleset), t("invite.from", { name: name ?? "–" }),
+      button("invite.accept", table, () => sit({ id: table }), true),
+      button("invite.decline", table, () => endInvitation(table, own?.id ?? "")),
+      button("block.short", table, () => block({ id: host, name: name ?? "–" })),
+    ));
+  section.hidden = !rows.length;
+  replace(find("#invited-list"), h("ul", { class: "rows" }, rows));
 }
 
 /** The title of a hand that is over: its result, with the face of the shithead under the bag. @param {Api["GameItem"]} game */
@@ -316,7 +337,7 @@ const fanOf = (cards) =>
 
 async function showLists() {
   if (document.hidden) return;
-  await Promise.all([showTables(), showOwn(), showRecent()]).finally(() => {
+  await Promise.all([showInvitations(), showTables(), showOwn(), showRecent()]).finally(() => {
     for (const section of document.querySelectorAll(".filling")) section.classList.remove("filling"); // all at once, so nothing moves
   });
 }

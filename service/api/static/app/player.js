@@ -3,6 +3,7 @@
  */
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
+import { blocksField } from "./company.js";
 import { download, find, h, replace } from "./dom.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, write } from "./storage.js";
@@ -153,6 +154,7 @@ function openDialog() {
     h("h2", { id: "account-title" }, [t("account.title")]),
     ...(player ? playerFields(player, fault) : [h("p", null, [t("account.new")]), nameField(fault)]),
     signingBox(),
+    player ? blocksField((work) => attempt(fault, work)) : null,
     h("details", null, [h("summary", null, [t("account.recover")]), ...recoveryField(fault)]),
     fault,
     h("p", { class: "buttons" }, [

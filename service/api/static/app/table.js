@@ -5,6 +5,7 @@ import { avatar } from "./avatars.js";
 import { middle, outcome, plaque, showSeats, sides, sizeClass, spread } from "./board.js";
 import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
 import { now } from "./clock.js";
+import { block, guestList, guestsOf, nextDeal, nextText, others, playAgain } from "./company.js";
 import { announce, download, find, h, replace } from "./dom.js";
 import { detail, share } from "./ending.js";
 import { guided } from "./guide.js";
@@ -264,7 +265,10 @@ async function nextHand(signal) {
       await new Promise((done) => setTimeout(done, 3000));
     }
     if (game.view) render();
-    else waitingRoom(signal);
+    else {
+      guests = null; // an invitation may have been accepted
+      waitingRoom(signal);
+    }
   }
 }
 
@@ -369,6 +373,12 @@ const deal = () =>
   attempt(async () => {
     const { game: next } = await post(`/v1/tables/${game.table.id}/games`);
     await openGame(next.id);
+  });
+
+/** Hold the next hand back, or let it be dealt by itself. @param {boolean} paused */
+const pause = (paused) =>
+  attempt(async () => {
+    game.table = await post(`/v1/tables/${game.table.id}/seats/me`, { paused }, { method: "PATCH" });
   });
 
 const giveUp = () => {
@@ -555,6 +565,8 @@ function more() {
       receiptsOf(view.id).length ? button("more.receipts", saveReceipt) : null,
       h("p", { class: "quiet" }, [t("more.keys")]),
       ownSeat(view) && !over() ? button("act.forfeit", giveUp) : null,
+      ...(ownSeat(view) && game.table ? others(game.table) : []).map((seat) =>
+        h("button", { class: "plain", onclick: () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })) }, [t("block.do", { name: seatName(seat) })])),
     ]),
   ]);
 }
@@ -593,10 +605,13 @@ function afterwards() {
   const { view, table } = game;
   const seated = table?.as !== null && table?.as !== undefined;
   const next = table && table.status !== "closed" && (seated || table.host === identity()?.id);
-  const others = table?.seats.filter((seat) => seat.kind !== "open" && seat.seat !== table.as) ?? [];
+  const rest = table?.seats.filter((seat) => seat.kind !== "open" && seat.seat !== table.as) ?? [];
+  const gone = seated && table.status !== "between" && view.seats.some((seat) => seat.kind === "human" && seat.seat !== view.as);
   return [
-    next ? h("span", { class: "stay" }, [t("end.stay", { who: listed(others.map(seatName)) })]) : null,
+    next ? h("span", { class: "stay" }, [t("end.stay", { who: listed(rest.map(seatName)) })]) : null,
+    table ? nextDeal(table, pause) : null,
     next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
+    gone ? h("button", { "data-key": "again", disabled: game.busy, onclick: () => attempt(() => playAgain(table)) }, [t("invite.again")]) : null,
     ...["replay", "verify"].map((key) =>
       root.dataset[key] ? h("a", { class: `button${key === "verify" ? " besides" : ""}`, href: `${root.dataset[key]}${view.id}${key === "replay" ? location.hash : ""}` }, [t(`act.${key}`)]) : null,
     ),
@@ -684,6 +699,7 @@ function announceEvents(seen) {
 
 /** Show the time left. */
 function tick() {
+  for (const place of document.querySelectorAll("[data-next]")) if (game.table?.next_deal_at) place.textContent = nextText(game.table);
   const deadline = game.view?.deadline;
   const left = deadline ? Math.max(0, Math.round((Date.parse(deadline) - now()) / 1000)) : null;
   if (game.view && game.shown !== game.view && isUrgent()) catchUp();
@@ -695,6 +711,9 @@ function tick() {
 }
 
 // ---- before the first hand
+
+/** What the host sees of invitations; null until it is fetched. @type {import("./company.js").Guests | null} */
+let guests = null;
 
 /** @param {AbortSignal} signal */
 function waitingRoom(signal) {
@@ -722,6 +741,12 @@ function waitingRoom(signal) {
     announce(copied.textContent = t("wait.copied"));
   };
   const copied = h("span", { class: "quiet" });
+  const hosts = open > 0 && table.host === identity()?.id;
+  const showGuests = async () => {
+    guests = await guestsOf(table);
+    if (!game.view && !signal.aborted) waitingRoom(signal);
+  };
+  if (hosts && !guests) showGuests().catch(report);
   root.className = "waiting";
   const title = t("wait.title", { ruleset: game.ruleset.name });
   document.title = `Shithead: ${title}`;
@@ -735,6 +760,10 @@ function waitingRoom(signal) {
     guestLine(),
     open ? h("label", { class: "field" }, [h("span", null, [t("wait.address")]), address]) : null,
     open ? h("p", { class: "buttons" }, [h("button", { class: seated ? "main" : "", "data-key": "copy", onclick: copy }, [t("wait.copy")]), copied]) : null,
+    hosts && guests ? guestList(table, guests, (work) => attempt(async () => {
+      await work();
+      await showGuests();
+    })) : null,
     game.refusal ? h("p", { class: "fault", role: "alert", lang: game.refusal.lang }, [game.refusal.message]) : null,
     h("p", { class: "buttons" }, [
       !seated && open ? h("button", { class: "main", "data-key": "sit", onclick: sit }, [t("wait.sit")]) : null,

@@ -1,0 +1,207 @@
+"""Invitations over HTTP: who is invited, who sees it, what an invitation gives access to."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from schemas.tables import InvitationPageSchema, SentInvitationPageSchema, SentInvitationSchema
+from tests.worlds.api_world import Answer, Person, World, problem_of
+
+PRIVATE = {"visibility": "private"}
+
+
+def invite(host: Person, table: dict[str, Any], player: Person) -> Answer:
+    return host.call("PUT", f"/v1/tables/{table['id']}/invitations/{player.id}")
+
+
+def end(by: Person, table: dict[str, Any], player: Person) -> Answer:
+    return by.call("DELETE", f"/v1/tables/{table['id']}/invitations/{player.id}")
+
+
+def invitations(person: Person) -> list[str]:
+    """Return the tables to which a person has an open invitation."""
+    found = person.get("/v1/players/me/invitations").json
+    assert InvitationPageSchema().validate(found) == {}
+    notices = person.get("/v1/players/me/stream").json["items"]
+    tables = [item["table"] for item in found["items"]]
+    assert [n["id"] for n in notices if n["type"] == "invited"] == tables
+    return tables
+
+
+def sent(host: Person, table: dict[str, Any]) -> list[tuple[str, str]]:
+    found = host.get(f"/v1/tables/{table['id']}/invitations").json
+    assert SentInvitationPageSchema().validate(found) == {}
+    return [(item["name"], item["status"]) for item in found["items"]]
+
+
+def test_an_invitation_opens_a_private_table_and_ends_with_the_seat(
+    ada: Person, bob: Person
+) -> None:
+    table = ada.table("open", **PRIVATE)
+    path = f"/v1/tables/{table['id']}"
+    assert problem_of(bob.get(path)) == "not-found"
+    answer = invite(ada, table, bob)
+    assert SentInvitationSchema().validate(answer.json) == {}
+    assert invite(ada, table, bob).json == answer.json
+    assert invitations(bob) == [table["id"]]
+    assert sent(ada, table) == [("Bob", "open")]
+    assert bob.get(path).status_code == 200
+    assert bob.post(f"{path}/seats").status_code == 201
+    assert invitations(bob) == []
+    assert sent(ada, table) == []
+
+
+def test_a_table_is_opened_with_invited_players(ada: Person, bob: Person) -> None:
+    table = ada.table("open", invited=[bob.id, bob.id], **PRIVATE)
+    assert invitations(bob) == [table["id"]]
+    for wrong in (ada.id, "00000000-0000-4000-8000-000000000000"):
+        body = {"ruleset": "shithead", "seats": ["me", "open"], "invited": [bob.id, wrong]}
+        answer = ada.post("/v1/tables", body)
+        assert problem_of(answer) == "invalid-body"
+        assert answer.json["errors"][0]["at"] == "/invited/1"
+
+
+def test_a_declined_invitation_gives_no_access_and_is_not_repeated(
+    ada: Person, bob: Person
+) -> None:
+    table = ada.table("open", invited=[bob.id], **PRIVATE)
+    assert end(bob, table, bob).status_code == 204
+    assert problem_of(end(bob, table, bob)) == "not-found"
+    assert invite(ada, table, bob).json["status"] == "declined"
+    assert (invitations(bob), sent(ada, table)) == ([], [("Bob", "declined")])
+    assert problem_of(bob.get(f"/v1/tables/{table['id']}")) == "not-found"
+    assert problem_of(bob.post(f"/v1/tables/{table['id']}/seats")) == "not-found"
+
+
+def test_a_host_withdraws_an_invitation_and_a_closed_table_ends_them(
+    ada: Person, bob: Person
+) -> None:
+    table = ada.table("open", invited=[bob.id], **PRIVATE)
+    assert end(ada, table, bob).status_code == 204
+    assert problem_of(end(ada, table, bob)) == "not-found"
+    assert problem_of(bob.get(f"/v1/tables/{table['id']}")) == "not-found"
+    invite(ada, table, bob)
+    version = ada.get(f"/v1/tables/{table['id']}").headers["ETag"]
+    closed = ada.call("DELETE", f"/v1/tables/{table['id']}", headers={"If-Match": version})
+    assert closed.status_code == 204
+    assert invitations(bob) == []
+    assert problem_of(invite(ada, table, bob)) == "forbidden"
+
+
+def test_only_the_host_invites_and_nobody_who_sits_there(
+    world: World, ada: Person, bob: Person
+) -> None:
+    table, eve = ada.table("open", "open"), world.person("Eve")
+    bob.post(f"/v1/tables/{table['id']}/seats")
+    assert problem_of(invite(bob, table, eve)) == "forbidden"
+    assert problem_of(bob.get(f"/v1/tables/{table['id']}/invitations")) == "forbidden"
+    assert problem_of(invite(ada, table, ada)) == "forbidden"
+    assert problem_of(invite(ada, table, bob)) == "seat-taken"
+    invite(ada, table, eve)
+    assert problem_of(end(bob, table, eve)) == "forbidden"
+
+
+@pytest.mark.parametrize("by_host", [True, False])
+def test_a_block_hides_an_invitation_from_its_player_and_the_block_from_its_host(
+    world: World, ada: Person, bob: Person, by_host: bool
+) -> None:
+    """The block is one of the host's or of the invited player's, or of a seat's."""
+    eve = world.person("Eve")
+    table = ada.table("open", "open", **PRIVATE)
+    other = ada if by_host else eve
+    if not by_host:
+        invite(ada, table, eve)
+        assert eve.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    invite(ada, table, bob)
+    for one, two in ((bob, other), (other, bob)):
+        assert one.call("PUT", f"/v1/players/me/blocks/{two.id}").status_code == 200
+        assert (invitations(bob), sent(ada, table)) == ([], [("Bob", "open")])
+        assert invite(ada, table, bob).json["status"] == "open"
+        assert problem_of(bob.post(f"/v1/tables/{table['id']}/seats")) == "not-found"
+        one.call("DELETE", f"/v1/players/me/blocks/{two.id}")
+        assert invitations(bob) == [table["id"]]
+
+
+def test_the_open_invitations_of_a_host_are_limited(world: World, ada: Person, bob: Person) -> None:
+    eve = world.person("Eve")
+    limits = "service.application.tables.invitations.MAX_INVITATIONS"
+    with patch(limits, 1), patch("service.application.quotas.MAX_INVITATIONS", 1):
+        table = ada.table("open", invited=[bob.id])
+        assert problem_of(invite(ada, table, eve)) == "limit-reached"
+        body = {"ruleset": "shithead", "seats": ["me", "open"], "invited": [eve.id]}
+        assert problem_of(ada.post("/v1/tables", body)) == "limit-reached"
+        end(bob, table, bob)
+        assert invite(ada, table, eve).status_code == 200
+
+
+def test_nothing_of_an_invitation_to_a_private_table_reaches_others(
+    world: World, ada: Person, bob: Person
+) -> None:
+    """Eve reads the same, to the byte, in two worlds: Bob is invited, or not."""
+    eve = world.person("Eve")
+    table = ada.table("open", **PRIVATE)
+    paths = [
+        *("/v1/tables", "/v1/tables?mine=true", "/v1/games", f"/v1/tables/{table['id']}"),
+        *("/v1/players/me", f"/v1/players/{bob.id}", f"/v1/players/{ada.id}"),
+        *("/v1/players/me/stream", "/v1/players/me/invitations"),
+        f"/v1/tables/{table['id']}/invitations",
+    ]
+
+    def read() -> list[tuple[int, bytes]]:
+        answers = [eve.get(path) for path in paths]
+        ids = [answer.json.pop("instance", None) for answer in answers]
+        assert len(ids) == len(paths)
+        return [(answer.status_code, _without_id(answer)) for answer in answers]
+
+    before = read()
+    invite(ada, table, bob)
+    assert read() == before
+    assert problem_of(invite(eve, table, bob)) == "not-found"
+    assert problem_of(end(eve, table, bob)) == "not-found"
+    assert table["id"] not in bob.get("/v1/tables").text
+
+
+def _without_id(answer: Answer) -> bytes:
+    return repr({k: v for k, v in answer.json.items() if k != "request_id"}).encode()
+
+
+def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> None:
+    asked = {"window_seconds": 7, "turn_limit": 99, "clock": {"turn_seconds": 9, "swap_seconds": 8}}
+    table = ada.table({"bot": "lowest"}, "open", deal=False, **asked, **PRIVATE)
+    invite(ada, table, bob)
+    assert bob.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    sent_once = {"Idempotency-Key": "again"}
+    again = bob.post("/v1/tables", {"like": table["id"]}, headers=sent_once)
+    assert again.status_code == 201, again.text
+    made = again.json
+    assert bob.call("DELETE", f"/v1/tables/{table['id']}/seats/me").status_code == 204
+    assert bob.post("/v1/tables", {"like": table["id"]}, headers=sent_once).json == made
+    assert made["host"] == bob.id
+    assert made["invite"]
+    kinds = [(seat["kind"], seat["bot"], seat["player"]) for seat in made["seats"]]
+    assert kinds == [("open", None, None), ("bot", "lowest", None), ("human", None, bob.id)]
+    for field in ("ruleset", "visibility", "window_seconds", "turn_limit", "clock"):
+        assert made[field] == table[field]
+    assert invitations(ada) == [made["id"]]
+    assert ada.post(f"/v1/tables/{made['id']}/seats").status_code == 201
+
+
+def test_a_table_like_another_is_for_its_players_and_has_no_other_field(
+    world: World, ada: Person
+) -> None:
+    eve = world.person("Eve")
+    hidden, public = ada.table("open", **PRIVATE), ada.table("open")
+    assert problem_of(eve.post("/v1/tables", {"like": hidden["id"]})) == "not-found"
+    assert problem_of(eve.post("/v1/tables", {"like": public["id"]})) == "not-seated"
+    for body in ({"like": public["id"], "deal": False}, {"seats": ["me", "open"]}, {}):
+        assert problem_of(ada.post("/v1/tables", body)) == "invalid-body"
+
+
+def test_an_erased_player_is_invited_no_more(ada: Person, bob: Person) -> None:
+    table = ada.table("open", invited=[bob.id])
+    assert bob.call("DELETE", "/v1/players/me").status_code == 204
+    assert sent(ada, table) == []
+    assert problem_of(invite(ada, table, bob)) == "not-found"

@@ -1,0 +1,71 @@
+"""Invitations, the next hand by itself, and blocks in a browser, between two people."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.client import Client
+from tests.running import Running
+from tests.web.browsing import Visits, faults_in_every_size
+
+pytestmark = pytest.mark.heavy
+
+NEXT = "[data-next]"
+
+
+def player(service: Running, name: str) -> tuple[Client, dict[str, Any]]:
+    """Register a player; return the client, and what a browser stores of the player."""
+    client = Client(port=service.port)
+    registered: dict[str, Any] = client.call("POST", "/v1/players", {"name": name}).json
+    client.token = registered["token"]
+    return client, registered
+
+
+def test_an_invited_player_sits_down_and_the_hands_follow_by_themselves(
+    visits: Visits, service: Running
+) -> None:
+    (ada, her), (_, him) = player(service, "Ada"), player(service, "Bob")
+    body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "private"}
+    more = {"deal": "always", "invited": [him["id"]]}
+    table = ada.call("POST", "/v1/tables", {**body, **more}).json
+    host = visits.open_as(her, f"/tables/{table['id']}", "phone")
+    expect(host.get_by_text("Bob is invited.")).to_be_visible()
+    assert faults_in_every_size(host) == []
+    guest = visits.open_as(him, "/", "phone")
+    expect(guest.get_by_text("Ada invites you")).to_be_visible()
+    assert faults_in_every_size(guest) == []
+    guest.get_by_role("button", name="Sit down").click()
+    guest.get_by_role("button", name="Ready").wait_for()
+    game = ada.call("GET", f"/v1/tables/{table['id']}").json["game"]
+    ada.call("POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
+    expect(guest.locator(NEXT)).to_have_text(re.compile(r"^Next hand in \d s$"))
+    guest.get_by_role("button", name="Pause").click()
+    expect(guest.locator(NEXT)).to_have_text("Paused by Bob.")
+    expect(host.locator(NEXT)).to_have_text("Paused by Bob.")
+    assert faults_in_every_size(guest) == []
+    guest.get_by_role("button", name="Go on").click()
+    for page in (host, guest):
+        expect(page.get_by_role("button", name="Ready")).to_be_visible(timeout=20_000)
+    assert guest.url != f"{visits.address}/play/{game}"
+
+
+def test_a_block_from_the_lobby_hides_the_invitation_and_ends_in_the_dialog(
+    visits: Visits, service: Running
+) -> None:
+    (ada, _), (_, him) = player(service, "Ada"), player(service, "Bob")
+    body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "private"}
+    ada.call("POST", "/v1/tables", {**body, "invited": [him["id"]]})
+    page = visits.open_as(him, "/", "desktop")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Block", exact=True).click()
+    expect(page.get_by_text("Ada invites you")).to_be_hidden()
+    page.get_by_role("button", name="You: Bob").click()
+    page.get_by_text("Players you block").click()
+    expect(page.get_by_role("dialog").get_by_text("Ada")).to_be_visible()
+    assert faults_in_every_size(page) == []
+    page.get_by_role("button", name="End").click()
+    expect(page.get_by_text("You block nobody")).to_be_visible()
