@@ -74,7 +74,8 @@ class Invitations:
         """
         Return the request for a table like another one, with the same players invited.
 
-        The seats of other players are open, the caller has the own seat with its entropy and key.
+        They are those who sit there, and at open seats those of the last hand. The seats of other
+        players are open, the caller has the own seat with its entropy and key.
         Raises Refusal `not-found`, or `not-seated` unless the caller hosts it or has a seat.
         """
         row = visible_table(self.directory.table(table), caller)
@@ -84,8 +85,14 @@ class Invitations:
         if own is None and row.host != host.id:
             raise Refusal("not-seated", said("request.not_of_table"))
         mine = TableSeat() if own is None else seats[own]
-        others = [UUID(s.player) for s in seats if s.player not in (None, str(host.id))]
-        known = self.directory.names(others)
+        last = self.directory.games_of_table(table, limit=1)
+        people = {UUID(seat.player) for seat in seats if seat.player is not None}
+        people |= {
+            seat.player
+            for seat in (last[0].seats if last else ())
+            if seat.player is not None and seats[seat.seat].kind is SeatKind.OPEN
+        }
+        known = self.directory.names(people)
         return TableRequest(
             ruleset=conditions.ruleset["id"],
             seats=tuple(_wanted(seat, own=number == own) for number, seat in enumerate(seats)),
@@ -97,7 +104,7 @@ class Invitations:
             key=mine.key,
             turn_limit=conditions.turn_limit,
             deal=conditions.deal,
-            invited=tuple(player for player in others if player in known),
+            invited=tuple(player for player in sorted(known) if player != host.id),
         )
 
     def invite(self, caller: Caller, table: UUID, player: UUID) -> dict[str, Any]:

@@ -189,6 +189,17 @@ def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> N
     assert ada.post(f"/v1/tables/{made['id']}/seats").status_code == 201
 
 
+def test_a_table_like_another_invites_those_of_the_last_hand_who_left(
+    ada: Person, bob: Person
+) -> None:
+    table = ada.table("open")
+    game = bob.post(f"/v1/tables/{table['id']}/seats").json["game"]
+    ada.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    assert bob.call("DELETE", f"/v1/tables/{table['id']}/seats/me").status_code == 204
+    made = ada.post("/v1/tables", {"like": table["id"]}).json
+    assert invitations(bob) == [made["id"]]
+
+
 def test_a_table_like_another_is_for_its_players_and_has_no_other_field(
     world: World, ada: Person
 ) -> None:

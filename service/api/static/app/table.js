@@ -266,7 +266,7 @@ async function nextHand(signal) {
     }
     if (game.view) render();
     else {
-      guests = null; // an invitation may have been accepted
+      if (game.table.version !== version) guests = null; // an invitation may have been accepted
       waitingRoom(signal);
     }
   }
