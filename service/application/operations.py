@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any, Final, TypeVar
 from uuid import UUID
 
@@ -38,7 +37,7 @@ class ArchivedGame:
     """A game that was moved from the database to a bundle file."""
 
     id: UUID
-    path: Path
+    place: str  # a path, or an address in an object store
     size: int  # bytes
 
 
@@ -61,6 +60,7 @@ class Archiving:
         """
         Archive the games that ended at least this long ago; yield each game or its refusal.
 
+        The run is one entry of the operator log; the hash of each bundle is recorded with its game.
         Games with pending notifications, and games that another run has archived meanwhile, are
         left out.
         """
@@ -70,7 +70,7 @@ class Archiving:
         )
         for game in games:
             try:
-                yield self.archive(game)
+                yield self._archived(game)
             except Refusal as refusal:
                 if refusal.code != ARCHIVED:
                     yield refusal
@@ -88,6 +88,10 @@ class Archiving:
         be decrypted, or the bundle differs from the log.
         """
         return self.operating.recorded("archive", game, lambda: self._move(game))
+
+    def _archived(self, game: UUID) -> ArchivedGame:
+        with self.owner.transaction():
+            return self._move(game)
 
     def _move(self, game: UUID) -> ArchivedGame:
         locked = self.owner.hold(game)
@@ -113,9 +117,9 @@ class Archiving:
             raise Refusal("unavailable", detail) from None
         if read_bundle(data).lines != self.game_cache.lines(game):
             raise Refusal("unavailable", said("operator.other_bundle", game=str(game)))
-        path = self.bundles.keep(game, data)
+        place = self.bundles.keep(game, data)
         self.owner.archive(game, sha256(data))
-        return ArchivedGame(id=game, path=path, size=len(data))
+        return ArchivedGame(id=game, place=place, size=len(data))
 
 
 MAX_STUCK = 1000

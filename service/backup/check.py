@@ -576,7 +576,7 @@ def size_of_check(database: Database) -> CheckSize:
 
 def whole_check(
     database: Database,
-    archive: Path | None,
+    archive: Path | str | None,
     keys: Sequence[NoteVerifier] | None,
     progress: Progress,
     keyring: Keys | None = None,

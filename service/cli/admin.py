@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,7 @@ from service.cli.admin_session import (
     operator_name,
     report_refusals,
 )
+from service.cli.service_options import ArchivePlace
 
 if TYPE_CHECKING:
     from service.application.errors import Refusal
@@ -449,18 +451,25 @@ def _in_words(dispute: Mapping[str, Any]) -> str:
     "--to",
     envvar="SHITHEAD_ARCHIVE",
     show_envvar=True,
-    type=click.Path(path_type=Path),
-    metavar="FOLDER",
-    help="The archive folder of the service.  [default: archive in --data]",
+    type=ArchivePlace(),
+    metavar="PLACE",
+    help="The archive of the service: a folder, or s3://bucket/folder.  [default: archive in "
+    "--data]",
 )
+@click.option("--daily", is_flag=True, help="With --older-than: again each day, until it is ended.")
 @click.pass_obj
 def archive(
-    options: AdminOptions, older_than: float | None, game: UUID | None, to: Path | None
+    options: AdminOptions,
+    older_than: float | None,
+    game: UUID | None,
+    to: Path | str | None,
+    *,
+    daily: bool,
 ) -> int:
     """
-    Write sealed games to FOLDER as bundles (GAME.shx) and delete their events.
+    Write sealed games to PLACE as bundles (GAME.shx) and delete their events.
 
-    The service serves archived games as before if SHITHEAD_ARCHIVE names this folder:
+    The service serves archived games as before if SHITHEAD_ARCHIVE names this place:
     restart it with that setting first. Heads, results, disputes and leaves of the public
     log stay in the database. If a bundle is missing or differs from the one archived, the
     service answers 503.
@@ -468,14 +477,23 @@ def archive(
     Each bundle is written, synced and read back before its events are deleted. The
     command can be interrupted and repeated, and two may run at once. Games that the
     public log or the statistics have not processed yet are left for the next run. Files
-    written by root get the owner and group of FOLDER. From now on, back up this folder
-    together with the database.
+    written by root get the owner and group of the folder. From now on, back it up together
+    with the database. An object store needs `pip install "shithead[objects]"` and the
+    variables of its own tools, such as AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL.
+
+    A run by age is one line of the trail. `shithead up` makes one a day if
+    SHITHEAD_ARCHIVE_AFTER_DAYS is set.
 
     Exit status: 0 done, 1 some games were not archived, with the reason.
     """
     if (older_than is None) == (game is None):
         raise click.UsageError("use either --older-than DAYS or --game ID")
-    with admin_session(options, archive=options.folder(to)) as session:
+    if daily and (older_than is None or not options.yes):
+        raise click.UsageError("--daily needs --older-than and --yes")
+    place = options.archive(to)
+    while daily:
+        _one_of_many(options, place, timedelta(days=older_than or 0))
+    with admin_session(options, archive=place) as session:
         if game is not None:
             options.confirm(f"archive game {game}")
             with report_refusals(options, "archive", game):
@@ -483,6 +501,18 @@ def archive(
             _print(options, archived)
             return 0
         return _all(options, session, timedelta(days=older_than or 0))
+
+
+def _one_of_many(options: AdminOptions, place: Path | str, age: timedelta) -> None:
+    """Archive once, and wait for the next run: a day, or an hour after a failure."""
+    pause = timedelta(days=1)
+    try:
+        with admin_session(options, archive=place) as session:
+            _all(options, session, age)
+    except click.ClickException as error:
+        error.show()
+        pause = timedelta(hours=1)
+    time.sleep(pause.total_seconds())
 
 
 def _all(options: AdminOptions, session: AdminSession, age: timedelta) -> int:
@@ -519,7 +549,7 @@ def _print(options: AdminOptions, game: ArchivedGame) -> None:
         "act": "archive",
         "target": str(game.id),
         "outcome": "done",
-        "file": str(game.path),
+        "file": game.place,
         "size": game.size,
     }
-    options.print(outcome, f"{game.path}  {game.size} bytes")
+    options.print(outcome, f"{game.place}  {game.size} bytes")

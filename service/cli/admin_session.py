@@ -67,14 +67,12 @@ class AdminOptions:
             )
         click.confirm(f"{action}? This cannot be undone.", abort=True, err=True)
 
-    def folder(self, option: Path | None) -> Path:
-        """Return the folder of the archive; raises UsageError if it is unknown."""
+    def archive(self, option: Path | str | None) -> Path | str:
+        """Return the place of the archive; raises UsageError if it is unknown."""
         if option is not None:
             return option
         if self.database_url is not None:
-            raise click.UsageError(
-                "name the archive folder of the service with --to or SHITHEAD_ARCHIVE"
-            )
+            raise click.UsageError("name the archive of the service with --to or SHITHEAD_ARCHIVE")
         return self.data / "archive"
 
 
@@ -97,7 +95,9 @@ def _user_name() -> str:
 
 
 @contextmanager
-def admin_session(options: AdminOptions, *, archive: Path | None = None) -> Iterator[AdminSession]:
+def admin_session(
+    options: AdminOptions, *, archive: Path | str | None = None
+) -> Iterator[AdminSession]:
     """Open the operator's use cases; raises ClickException for every error of the database."""
     from service.keys import KeyringError
     from service.store.database import DatabaseError
@@ -155,7 +155,7 @@ def address_of(options: AdminOptions) -> str:
 
 
 def _opened(
-    database: OwnerDatabase, keys: Keyring, operator: str, archive: Path | None
+    database: OwnerDatabase, keys: Keyring, operator: str, archive: Path | str | None
 ) -> AdminSession:
     from service.application.operations import Archiving
     from service.bootstrap import Services

@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bars
 
 from service.cli.service_options import (
+    ArchivePlace,
     ServiceKeys,
     complete_keyring,
     database_of,
@@ -324,8 +325,9 @@ SAVE_EVERY = 5.0
     "--archive",
     envvar="SHITHEAD_ARCHIVE",
     show_envvar=True,
-    type=click.Path(path_type=Path),
-    help="The folder of archived games.  [default: archive in --data]",
+    type=ArchivePlace(),
+    metavar="PLACE",
+    help="The archived games: a folder, or s3://bucket/folder.  [default: archive in --data]",
 )
 @click.option(
     "--origin",
@@ -353,7 +355,7 @@ def check(
     database_url: str | None,
     data: Path,
     key_file: Path | None,
-    archive: Path | None,
+    archive: Path | str | None,
     origin: str,
     state: Path | None,
     *,
@@ -423,7 +425,7 @@ def _refusals_after(days: int | None) -> datetime:
 
 def _run(
     url: str,
-    archive: Path | None,
+    archive: Path | str | None,
     keys: tuple[NoteVerifier, ...] | None,
     keyring: Keyring | None,
     progress: Progress | None,

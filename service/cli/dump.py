@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from service.cli.service_options import (
+    ArchivePlace,
     complete_keyring,
     database_of,
     find_keys,
@@ -22,26 +26,30 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Write the public hands of a month as files.")
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("to", metavar="DIR", type=ArchivePlace())
 @click.option("--month", required=True, metavar="YYYY-MM", help="The month, in UTC.")
 @click.option(
     "--archive",
     envvar="SHITHEAD_ARCHIVE",
     show_envvar=True,
-    type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of archived games, if the service has one.",
+    type=ArchivePlace(),
+    metavar="PLACE",
+    help="The archived games, if there are any: a folder, or s3://bucket/folder.",
 )
 @service_selection
 def dump(
-    folder: Path,
+    to: Path | str,
     month: str,
-    archive: Path | None,
+    archive: Path | str | None,
     database_url: str | None,
     data: Path,
     key_file: Path | None,
 ) -> int:
     """
     Write all sealed hands of public tables of a month to DIR, a new or empty folder.
+
+    DIR can be the address of an object store, such as s3://bucket/2026-11: the files are written
+    to a temporary folder, then uploaded.
 
     \b
     DIR then has
@@ -68,11 +76,9 @@ def dump(
     from service.store.database import DatabaseError
     from service.store.events import StoreError
 
-    if folder.exists() and any(folder.iterdir()):
-        raise click.ClickException(f"{folder} is not empty: name a new folder")
     keyring = complete_keyring(find_keys(key_file, data), needed=())
     try:
-        with database_of(database_url, data) as url:
+        with _folder_for(to) as folder, database_of(database_url, data) as url:
             written = _dumps(url, keyring, archive or data / "archive").write(
                 month, folder, progress_bar
             )
@@ -90,7 +96,31 @@ def dump(
     return 0
 
 
-def _dumps(url: str, keyring: Keyring, archive: Path) -> Dumps:
+@contextmanager
+def _folder_for(to: Path | str) -> Iterator[Path]:
+    """
+    Yield a folder for the dump; for an object store a temporary one, which is then uploaded.
+
+    Raises ClickException if the place is not empty, and OSError.
+    """
+    from service.shx.dumps import MANIFEST
+    from service.store.archive_files import StoredObjects
+
+    stored = None if isinstance(to, Path) else StoredObjects(to)
+    if any(to.iterdir()) if isinstance(to, Path) and to.exists() else stored and stored.holds_any():
+        raise click.ClickException(f"{to} is not empty: name a new folder")
+    if stored is None:
+        yield Path(to)
+        return
+    with tempfile.TemporaryDirectory(prefix="dump-") as name:
+        folder = Path(name)
+        yield folder
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        for path in sorted(files, key=lambda path: path.name == MANIFEST):  # the manifest is last
+            stored.upload(path.relative_to(folder).as_posix(), path)
+
+
+def _dumps(url: str, keyring: Keyring, archive: Path | str) -> Dumps:
     from service.bootstrap import Services
     from service.store.archive import Bundles
     from service.store.database import Database

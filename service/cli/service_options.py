@@ -12,12 +12,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from service.runtime.config import variable
+from service.runtime.config import archive_place, variable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from service.keys import Keyring
+
+
+class ArchivePlace(click.ParamType[Path | str]):
+    """The folder of archived games, or the address of an object store."""
+
+    name = "place"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return a Path, or the address as text."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return archive_place(value)
+        except ValueError as error:
+            self.fail(f"{value} {error}", param, ctx)
 
 
 def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:

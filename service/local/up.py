@@ -26,11 +26,13 @@ from service.local.programs import (
     Servers,
     StartError,
     Supervisor,
+    archiver,
     environment_of,
     programs,
     settings_of_children,
     shared_metrics,
 )
+from service.local.servers import running_address
 from service.local.supervisor_metrics import SupervisorMetrics
 from service.local.wal_archive import SLOT
 from service.runtime.config import ConfigError, Settings, variable
@@ -110,7 +112,8 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
         pipe=Path(metrics_environment[SHARED_FOLDER]) / "life",
     )
     stack.callback(supervisor.stop, seconds=_STOP_SECONDS)
-    for program in programs(settings):
+    owner = options.database_url or running_address(data) or ""
+    for program in (*programs(settings), *archiver(settings, owner)):
         supervisor.start(program)
     address = f"http://{_reachable(options.host)}:{port}"
     _wait_ready(address, supervisor, servers)

@@ -29,6 +29,7 @@ _WITNESS = re.compile(
     r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+( +https?://[^\s,]+)?"
 )
 _ARCHIVE = re.compile(r"[a-z0-9_]{1,63}")
+_OBJECT_STORE = re.compile(r"(s3|gs|az)://[^\s/?#]+(/[^\s?#]*)?")
 _OTHER_PREFIXES = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
 _TEN_YEARS = 3650 * 86_400
 _READER = "reader"
@@ -105,6 +106,24 @@ def _path(value: str) -> Path:
     return path
 
 
+def archive_place(value: str) -> Path | str:
+    """
+    Return the folder of an archive, or the address of an object store; raises ValueError.
+
+    >>> archive_place("s3://games/archive")
+    's3://games/archive'
+    """
+    if "://" not in value:
+        return Path(value).expanduser()
+    if not _OBJECT_STORE.fullmatch(value):
+        raise ValueError("is no address of an object store, such as s3://bucket/folder")
+    return value
+
+
+def _archive_place(value: str) -> Path | str:
+    return archive_place(value) if "://" in value else _path(value)
+
+
 def _switch(value: str) -> bool:
     match value.lower():
         case "on" | "true" | "yes" | "1":
@@ -155,7 +174,8 @@ class Settings:
     redis_url: str | None = field(default=None, repr=False, metadata=_read_by(_redis_url))
     key_file: Path | None = field(default=None, metadata=_read_by(_path))
     keys: str | None = field(default=None, repr=False, metadata=_read_by(str))
-    archive: Path | None = field(default=None, metadata=_read_by(_path))
+    archive: Path | str | None = field(default=None, metadata=_read_by(_archive_place))
+    archive_after_days: int = field(default=0, metadata=_read_by(_number(0, 36_500)))
     erasures: Path | None = field(default=None, metadata=_read_by(_path))
     origin: str = field(default="shithead.localhost", metadata=_read_by(_origin))
     witnesses: str | None = field(default=None, metadata=_read_by(_witnesses))
@@ -237,7 +257,8 @@ cors_origins | none | list | Web origins, such as `https://a.example`, whose pag
 = Keys and files
 key_file | required | absolute path | File of the keys, created at the first start; or SHITHEAD_KEYS
 keys | none | JSON | Text of a key file, used instead of the file
-archive | none | absolute path | Folder of archived games
+archive | none | absolute path or address | Archived games: a folder, or `s3://bucket/folder`
+archive_after_days | 0 | days | Age at which `shithead up` archives sealed games by itself; 0: never
 erasures | beside the keys | absolute path | File that lists erased players, for restores
 = Public log
 origin | | host and path | Name of the service in receipts and log; it can never be changed

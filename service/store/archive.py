@@ -1,30 +1,26 @@
-"""The folder of archived games, one bundle per game."""
+"""The archived games, one bundle per game."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import BinaryIO
 from uuid import UUID
 
-from service.runtime.atomic_files import whole_file
+from service.runtime.plain_errors import why
 from service.runtime.recent import Recent
 from service.shx.bundle import Bundle, NotABundle, read_bundle
 from service.shx.canonical import sha256
+from service.store.archive_files import ArchiveFiles, files_in
 from service.store.events import StreamArchived
 
 _MAX_CACHED = 32
 """Maximum number of bundles cached in memory, of a few hundred kilobytes each."""
 
-_MODE = 0o640
-"""Readable by owner and group of the service only: bundles of private tables are not public."""
-
 
 class Bundles:
-    """Reads and writes the bundles in a folder; without a folder there are no bundles."""
+    """Reads and writes bundles in a folder or object store; without one there are no bundles."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, place: Path | str | None) -> None:
+        self._files: ArchiveFiles | None = None if place is None else files_in(place)
         self._read = Recent[tuple[UUID, bytes], Bundle](_MAX_CACHED)
 
     def load(self, game: UUID, digest: bytes) -> Bundle:
@@ -36,50 +32,40 @@ class Bundles:
         found = self._read.get((game, digest))
         if found is not None:
             return found
-        if self._folder is None:
+        if self._files is None:
             raise StreamArchived(f"game {game} is in a bundle, and SHITHEAD_ARCHIVE is not set")
         try:
-            data = self.path(game).read_bytes()
+            data = self._files.read(_name(game))
         except OSError as error:
-            raise StreamArchived(f"the bundle of game {game}: {error.strerror}") from error
+            raise StreamArchived(f"the bundle of game {game}: {why(error)}") from error
         if sha256(data) != digest:
             raise StreamArchived(f"the bundle of game {game} is not the one that was archived")
-        bundle = _read(game, data)
+        bundle = _bundle(game, data)
         self._read.keep((game, digest), bundle)
         return bundle
 
-    def keep(self, game: UUID, data: bytes) -> Path:
+    def keep(self, game: UUID, data: bytes) -> str:
         """
-        Write a bundle atomically, sync it to disk, and return its path.
+        Write a bundle whole, on disk or as an object, and return its path or address.
 
         It is read back, because the caller then deletes the only other copy. Raises OSError if it
-        cannot be written or reads back differently, ValueError without a folder.
+        cannot be written or reads back differently, ValueError without an archive.
         """
-        path = self.path(game)
-        path.parent.mkdir(mode=0o750, parents=True, exist_ok=True)
-        with whole_file(path, mode=_MODE) as file:
-            _hand_over(file, path.parent)
-            file.write(data)
-        if path.read_bytes() != data:
-            raise OSError(f"{path} does not read back as it was written")
-        return path
-
-    def path(self, game: UUID) -> Path:
-        """Return the path of a game's bundle; raises ValueError without a folder."""
-        if self._folder is None:
-            raise ValueError("there is no folder for bundles")
-        return self._folder / f"{game}.shx"
+        if self._files is None:
+            raise ValueError("there is no archive for bundles")
+        name = _name(game)
+        self._files.write(name, data)
+        if self._files.read(name) != data:
+            raise OSError(f"{self._files.place(name)} does not read back as it was written")
+        return self._files.place(name)
 
 
-def _read(game: UUID, data: bytes) -> Bundle:
+def _name(game: UUID) -> str:
+    return f"{game}.shx"
+
+
+def _bundle(game: UUID, data: bytes) -> Bundle:
     try:
         return read_bundle(data)
     except NotABundle as error:
         raise StreamArchived(f"the bundle of game {game} cannot be read: {error}") from error
-
-
-def _hand_over(file: BinaryIO, folder: Path) -> None:
-    """Give a file written by root the owner and group of its folder."""
-    owner = folder.stat()
-    if os.geteuid() == 0:
-        os.fchown(file.fileno(), owner.st_uid, owner.st_gid)

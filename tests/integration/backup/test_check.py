@@ -526,7 +526,7 @@ def test_an_archived_game_is_checked_in_its_bundle(
     stored_games: StoredGames, database: Database, sealed: UUID, tmp_path: Path
 ) -> None:
     data = write_bundle(lines_of(stored_games.services, sealed))
-    path = Bundles(tmp_path).keep(sealed, data)
+    path = Path(Bundles(tmp_path).keep(sealed, data))
     with psycopg.connect(stored_games.url) as connection:
         connection.execute("DELETE FROM outbox WHERE stream_id = %s", (sealed,))
         connection.execute("SELECT archive_stream(%s, %s)", (sealed, sha256(data)))

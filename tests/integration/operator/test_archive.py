@@ -242,7 +242,7 @@ def test_a_run_stopped_at_any_step_is_continued_by_the_next(
 
     with monkeypatch.context() as patched:
         if step == "before the file":
-            patched.setattr("service.store.archive.os.open", never)
+            patched.setattr("service.store.archive_files.os.open", never)
         else:
             patched.setattr(Owner, "archive", stopped)
         with pytest.raises(Stopped):
@@ -278,7 +278,7 @@ def test_archive_files_belong_to_the_owner_of_the_folder(tmp_path: Path) -> None
     tmp_path.chmod(0o750)
     if os.geteuid() == 0:
         os.chown(tmp_path, 12345, 12345)
-    stored = Bundles(tmp_path).keep(UUID(int=1), b"bundle").stat()
+    stored = Path(Bundles(tmp_path).keep(UUID(int=1), b"bundle")).stat()
     folder = tmp_path.stat()
     assert (stored.st_uid, stored.st_gid) == (folder.st_uid, folder.st_gid)
     assert stored.st_mode & 0o007 == 0
@@ -291,7 +291,7 @@ def test_a_game_is_locked_while_its_archive_file_is_written(
     game, _ = played
     keep, held = Bundles.keep, []
 
-    def tried(bundles: Bundles, game: UUID, data: bytes) -> Path:
+    def tried(bundles: Bundles, game: UUID, data: bytes) -> str:
         with psycopg.connect(operator.database_url, cursor_factory=psycopg.RawCursor) as second:
             second.execute("SET lock_timeout = '10ms'")
             try:
@@ -323,7 +323,7 @@ def test_two_concurrent_runs_both_complete(
     keep = Bundles.keep
     second: list[subprocess.Popen[str]] = []
 
-    def stored(bundles: Bundles, game: UUID, data: bytes) -> Path:
+    def stored(bundles: Bundles, game: UUID, data: bytes) -> str:
         if not second:  # the first run holds its first game now
             second.append(another_run(operator))
             wait_for(lambda: waits_for_a_lock(operator), seconds=60)
