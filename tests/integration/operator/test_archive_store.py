@@ -12,11 +12,13 @@ from uuid import UUID
 import pytest
 from moto.server import ThreadedMotoServer
 
+from service.local.programs import archiver, settings_of_children
 from service.store.archive_files import StoredObjects
 from tests.worlds.api_world import Person, World, problem_of
 from tests.worlds.operator_world import Operator, process_outbox, two_seats
 
 BUCKET = "s3://bucket/archive"
+OWNER = "postgresql://owner:secret@/shithead"
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +114,14 @@ def test_a_store_that_does_not_answer_archives_nothing_and_is_tried_again(
     operator.admin("archive", "--older-than", "0", "--daily", "--to", BUCKET)
     assert pauses == [3600, 86400]
     assert operator.world(archive=BUCKET).get(f"/v1/games/{game}/events").data == before
+
+
+def test_up_archives_by_age_as_the_owner_of_the_database(tmp_path: Path) -> None:
+    """The service's role cannot archive; the address has a password and is in no command."""
+    needed = {"database_url": "postgresql://shithead_service@/", "archive": BUCKET}
+    assert archiver(settings_of_children(tmp_path, **needed), OWNER) == []
+    settings = settings_of_children(tmp_path, **needed, archive_after_days="90")
+    [program] = archiver(settings, OWNER)
+    assert program.arguments[-2:] == ["--older-than", "90"]
+    assert OWNER not in " ".join(program.command)
+    assert program.environment == {"SHITHEAD_DATABASE_URL": OWNER}
