@@ -94,7 +94,8 @@ def _fetch_wheels(folder: Path) -> None:
     """Download the wheels of the service and of its build, for the Python of the image."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     requirements = project["project"]["dependencies"] + project["build-system"]["requires"]
-    requirements += project["project"]["optional-dependencies"]["telemetry"]
+    for extra in ("telemetry", "objects"):
+        requirements += project["project"]["optional-dependencies"][extra]
     _run(
         *(sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(folder)),
         *("--only-binary=:all:", "--python-version", PYTHON, "--implementation", "cp"),
