@@ -26,6 +26,14 @@ KILLED = (
 )
 """The containers whose first process is killed, in this order; the engine starts them again."""
 
+OPERATED = (
+    ("check", "--deep"),
+    ("backup", "/var/lib/shithead/first.backup"),
+    ("admin", "--yes", "archive", "--older-than", "90"),
+    ("admin", "trail"),
+)
+"""Commands of the operator, as the runbook has them (section 18)."""
+
 MORE = {"worker": 2, "relay": 2, "sequencer": 2}
 
 
@@ -70,6 +78,9 @@ def composed(size: Size, logs: Path | None = None) -> Report:
         owner = f"postgresql://shithead:{password}@{address}/shithead"
         report.checked = check_all(owner, f"http://127.0.0.1:{port}", report.notes, load.readers)
         report.parts += system.parts()
+        for words in OPERATED:
+            system.operate(*words)  # raises if it fails
+            report.measured.append((f"`shithead {' '.join(words)}` in a container", "done"))
     finally:
         if logs is not None:
             logs.mkdir(parents=True, exist_ok=True)
@@ -102,6 +113,10 @@ class Composed:
         """Return the output of a command of compose; raises CalledProcessError."""
         file = ("-f", str(ROOT / "ops/compose.yaml"), "-p", self._project)
         return _output([*self._program, *file, *words], self._environment)
+
+    def operate(self, *words: str) -> str:
+        """Return the output of a command as the owner of the database; see `compose`."""
+        return self.compose("run", "--rm", "-T", "migrate", *words)
 
     def kill(self, service: str) -> None:
         """Kill the first process of a service, as a fault does: the engine starts it again."""
