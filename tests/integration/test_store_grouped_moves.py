@@ -22,9 +22,9 @@ from service.store.events import (
 )
 from service.store.postgres_events import PostgresStore
 from tests.changed import replace
-from tests.integration.test_store_moves import FIRST, LINES, move
+from tests.integration.test_store_moves import LINES, move
 from tests.running import wait_for
-from tests.streams import answer, lines_of, new_game
+from tests.streams import FIRST, answer, lines_of, new_game
 
 WHOLE = (FIRST, *LINES)
 
