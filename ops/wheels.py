@@ -32,11 +32,21 @@ ROOT = Path(__file__).resolve().parents[1]
 CLIENT = "shithead-client"
 """The name of the small distribution."""
 
-PACKAGES = ("audit", "client", "domain", "replay", "rulesets", "shx", "verify")
+PACKAGES = ("audit", "bots", "client", "domain", "replay", "rulesets", "search", "shx", "verify")
 """The packages of `service` that the small wheel has as a whole."""
 
 COMMANDS = (
-    *("__main__", "audit", "dispute", "play", "ratings", "replay", "rulesets", "tables"),
+    *(
+        "__main__",
+        "audit",
+        "collusion",
+        "dispute",
+        "play",
+        "ratings",
+        "replay",
+        "rulesets",
+        "tables",
+    ),
     "verify",
 )
 """The modules of `service.cli` whose commands it has."""

@@ -369,6 +369,65 @@ class BlindChoicesSchema(Closed):
     cannot_tell = fields.String(**described("what these figures cannot show"))
 
 
+class BetsSchema(Closed):
+    """Bets on the differences of pairs of decisions in positions of the same kind."""
+
+    n = Integer(**described("the number of pairs of decisions"))
+    difference = fields.Float(
+        allow_none=True,
+        **described(
+            "the mean of the harm before others less that before the partner, from -1 to 1;"
+            " null without pairs"
+        ),
+    )
+    e_value = fields.Float(**described("the evidence against chance; 1 supports neither side"))
+
+
+class SparingSchema(BetsSchema):
+    """How a player acts before a partner, beside how it acts before all others."""
+
+    player = fields.UUID(**described("the id of the player"))
+    partner = fields.UUID(**described("the id of the player before whom it acts"))
+
+
+class PairSchema(Closed):
+    """The accused and another player of the disputed hand."""
+
+    seat = Integer(high=MAX_SEATS - 1, **described("the seat of the other player"))
+    hands = Integer(**described("the number of hands in which both sat"))
+    leaves = fields.List(
+        Integer(),
+        allow_none=True,
+        **described(
+            "the first and the last leaf of the public log between which the public hands of"
+            " either player counted; null without hands"
+        ),
+    )
+    directions = fields.List(
+        fields.Nested(SparingSchema), **described("the accused before the other, and the reverse")
+    )
+    joint = fields.Nested(BetsSchema, **described("both directions together"))
+    e_value = fields.Float(**described("the mean of the three e-values"))
+
+
+class CollusionSchema(Closed):
+    """Whether the accused and another player spare each other more than by chance."""
+
+    dispute = fields.UUID(**described("the id of the dispute"))
+    state = Chosen("computing", "done", **described("`computing`: repeat the request in a moment"))
+    pairs = fields.List(
+        fields.Nested(PairSchema), **described("one for each other player, by seat")
+    )
+    threshold = fields.Float(
+        **described("the e-value from which chance is rejected as the explanation")
+    )
+    false_alarm = fields.Float(
+        **described("the probability that an innocent pair ever reaches `threshold`")
+    )
+    margin = fields.Float(**described("the difference that counts as innocent"))
+    cannot_tell = fields.String(**described("what these figures cannot show"))
+
+
 class CheckSchema(Closed):
     """One check of SHX/1, section 8, with the first event that fails it."""
 

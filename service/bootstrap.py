@@ -12,6 +12,7 @@ from redis import Redis
 
 from service.application.access import AccessLog
 from service.application.availability import AlwaysAvailable, Availability
+from service.application.disputes.collusion import Collusion, Comparisons
 from service.application.disputes.commands import DisputeCommands, DisputeOpening
 from service.application.disputes.disputes import Disputes
 from service.application.disputes.files import DisputeFiles
@@ -60,7 +61,14 @@ from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
 from service.application.tokens import Tokens
 from service.domain.dispute import Periods
-from service.job_queue import NO_TRIALS, QueuedTrials, RedisNotifier, connect
+from service.job_queue import (
+    NO_COMPARISONS,
+    NO_TRIALS,
+    QueuedComparisons,
+    QueuedTrials,
+    RedisNotifier,
+    connect,
+)
 from service.keys import KeyFile, Keyring, KeyringError, Keys
 from service.public_log.log import LogStore, PublicLog
 from service.public_log.sequencer import ArchivedWal, Sequencer
@@ -102,6 +110,7 @@ class Services:
         notifier: Notifier | None = None,
         readiness: Readiness = ALWAYS_READY,
         trials: Trials = NO_TRIALS,
+        comparisons: Comparisons = NO_COMPARISONS,
         begin_turn: BeginTurn = no_padding,
         witnesses: Sequence[RemoteWitness] = (),
         witness_quorum: int = 0,
@@ -298,6 +307,12 @@ class Services:
             request_findings=ask_findings,
             server_keys=lambda: verifiers_of(keyring.present, origin),
         )
+        self.collusion = Collusion(
+            commands=commands,
+            directory=directory,
+            game_cache=self.game_cache,
+            comparisons=comparisons,
+        )
         self.statistics = Statistics(
             directory=directory,
             game_cache=self.game_cache,
@@ -410,6 +425,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         ask_findings=notifier.request_findings if notifier else lambda _dispute: None,
         readiness=_readiness(database, keyring, redis),
         trials=QueuedTrials(redis),
+        comparisons=QueuedComparisons(redis),
         begin_turn=ConstantTime().begin,
         log_store=PostgresLog(database),
         witnesses=parse_witnesses(settings.witnesses or ""),

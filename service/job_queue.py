@@ -405,6 +405,72 @@ class QueuedTrials:
             yield
 
 
+COMPARE_PLAYERS: Final = "workers.jobs.compare_players"
+COMPARE_SECONDS: Final = 180
+"""Time limit of a job that compares players, and after it another one is enqueued."""
+
+MAX_QUEUED: Final = 8
+"""Maximum number of jobs in the queue of trials with which a comparison is enqueued."""
+
+
+class QueuedComparisons:
+    """Computes the figures of disputes about collusion, in the process of trials."""
+
+    def __init__(self, client: redis.Redis | None) -> None:
+        self._client = client
+
+    def figures(self, dispute: UUID) -> Sequence[Mapping[str, Any]] | None:
+        """
+        Return the figures of a dispute; None while a job computes them, which is enqueued.
+
+        Raises Refusal `unavailable` without a worker, or with too many waiting jobs.
+        """
+        if self._client is None:
+            raise _not_compared()
+        try:
+            return self._figures(self._client, dispute)
+        except redis.RedisError:
+            raise _not_compared() from None
+
+    def _figures(self, client: redis.Redis, dispute: UUID) -> Sequence[Mapping[str, Any]] | None:
+        found = client.get(_figures_key(dispute))
+        if found is not None:
+            figures: Sequence[Mapping[str, Any]] = orjson.loads(found)
+            return figures
+        queue = Queue(TRIALS_QUEUE, connection=client, serializer=JSONSerializer)
+        if queue.count >= MAX_QUEUED:
+            raise _not_compared()
+        if client.set(f"{_figures_key(dispute)}.begun", 1, ex=COMPARE_SECONDS, nx=True):
+            queue.enqueue(
+                COMPARE_PLAYERS,
+                str(dispute),
+                meta=_trace_meta(),
+                job_timeout=COMPARE_SECONDS,
+                ttl=COMPARE_SECONDS,
+                result_ttl=0,
+                failure_ttl=COMPARE_SECONDS,
+            )
+        return None
+
+
+NO_COMPARISONS = QueuedComparisons(None)
+"""The comparisons of a service without workers: always unavailable."""
+
+
+def note_figures(client: redis.Redis, dispute: UUID, pairs: Sequence[Mapping[str, Any]]) -> None:
+    """Store the figures of a dispute for the referees' next requests."""
+    client.set(_figures_key(dispute), orjson.dumps(pairs), ex=KEPT_SECONDS)
+    client.delete(f"{_figures_key(dispute)}.begun")
+
+
+def _figures_key(dispute: UUID) -> str:
+    return f"shithead.collusion.{dispute}"
+
+
+def _not_compared() -> Refusal:
+    return Refusal("unavailable", said("collusion.no_worker"), retry_after=10)
+
+
 NO_TRIALS = QueuedTrials(None)
 """The trials of a service without workers: always unavailable."""
 

@@ -16,6 +16,7 @@ from rq.job import Job, JobStatus
 from service.application.games.schedule import INTERVAL_SECONDS
 from service.bootstrap import Services, services_from
 from service.job_queue import (
+    COMPARE_PLAYERS,
     DEAL_NEXT,
     JOB_SECONDS,
     MAKE_FINDINGS,
@@ -24,6 +25,7 @@ from service.job_queue import (
     TRACE,
     TRY_RULESET,
     connect,
+    note_figures,
     note_outcome,
 )
 from service.runtime import tracing
@@ -103,7 +105,17 @@ def try_ruleset(settings: dict[str, Any], hands: int) -> dict[str, str | None]:
     return {"refusal": refusal}
 
 
-ALLOWED: Final = frozenset({TAKE_TURN, DEAL_NEXT, MAKE_FINDINGS, TRY_RULESET})
+def compare_players(dispute_id: str) -> None:
+    """
+    Compute the figures of a dispute about collusion, and store them in Redis for its referees.
+
+    Safe to run twice: equal logs have equal figures.
+    """
+    dispute = UUID(dispute_id)
+    note_figures(redis_client(), dispute, services().collusion.compute(dispute))
+
+
+ALLOWED: Final = frozenset({COMPARE_PLAYERS, DEAL_NEXT, MAKE_FINDINGS, TAKE_TURN, TRY_RULESET})
 """The only functions that a job may name."""
 
 _log = structlog.stdlib.get_logger("worker")

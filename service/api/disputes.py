@@ -8,6 +8,7 @@ from uuid import UUID
 from flask import Response
 from marshmallow import Schema
 
+from schemas.audit import CollusionSchema
 from schemas.disputes import (
     AccusationSchema,
     DisputePageSchema,
@@ -229,3 +230,24 @@ def appeal(call: Call, dispute_id: UUID) -> Response:
     After the time for appeals the ruling is final.
     """
     return change_response(services().disputes.appeal(_called(call, dispute_id)))
+
+
+@operation(
+    disputes,
+    "GET",
+    f"{DISPUTE}/collusion",
+    answer=CollusionSchema,
+    token=Token.NEEDED,
+    scope=Scope.READ,
+    refuses=("not-found", "forbidden", "unavailable"),
+    headers=(InviteHeaders,),
+)
+def collusion(call: Call, dispute_id: UUID) -> Response:
+    """
+    Return for a referee whether the accused and another player spare each other.
+
+    Only for disputes with the charge `collusion`. The figures are computed from public hands by a
+    job: while `state` is `computing`, repeat the request in a moment. `shithead collusion` computes
+    the same numbers from dumps.
+    """
+    return private(json_response(services().collusion.of_dispute(call.caller, call.by, dispute_id)))

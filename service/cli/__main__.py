@@ -19,6 +19,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "backup": "service.cli.backup",
     "bots": "service.cli.tables",
     "check": "service.cli.backup",
+    "collusion": "service.cli.collusion",
     "dataset": "service.cli.simulate",
     "dispute": "service.cli.dispute",
     "dump": "service.cli.dump",

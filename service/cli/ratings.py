@@ -56,17 +56,15 @@ def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) ->
     Exit status: 0 computed, 1 a dump is damaged, with the reason.
     """
     from service.audit.ratings import Standings
-    from service.shx.bundle import NotABundle
+    from service.shx.bundle import NotABundle, read_bundle
     from service.shx.canonical import RecordError
-    from service.shx.dumps import read_manifest
     from service.shx.tar_files import NotATarFile
 
     standings = Standings()
     try:
-        dumps = sorted(((read_manifest(one), one) for one in folders), key=_month)
-        for manifest, folder in dumps:
-            for hand in progress_bar(_hands(folder, manifest), manifest.hands):
-                standings.add(hand)
+        for manifest, folder in in_order(folders):
+            for hand, data in progress_bar(packed_hands(folder, manifest), manifest.hands):
+                standings.add(_finished(hand, read_bundle(data)))
     except (RecordError, NotABundle, NotATarFile, OSError, ValueError, KeyError) as error:
         click.echo(f"shithead ratings: {why(error)}: see shithead verify --dump", err=True)
         return FAILED
@@ -81,13 +79,8 @@ def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) ->
     return 0
 
 
-def _month(dump: tuple[DumpManifest, Path]) -> str:
-    return dump[0].month
-
-
-def _hands(folder: Path, manifest: DumpManifest) -> Iterator[FinishedHand]:
-    """Yield the hands of a dump; raises RecordError for one that is not at its place."""
-    from service.shx.bundle import read_bundle
+def packed_hands(folder: Path, manifest: DumpManifest) -> Iterator[tuple[DumpedHand, bytes]]:
+    """Yield every hand of a dump with its bundle; raises RecordError for one not at its place."""
     from service.shx.canonical import RecordError, sha256
     from service.shx.dumps import read_index
     from service.shx.tar_files import members
@@ -103,9 +96,16 @@ def _hands(folder: Path, manifest: DumpManifest) -> Iterator[FinishedHand]:
                     raise RecordError(
                         "bad_dump", f"{member.name} in {tar.name} is not the bundle of the index"
                     )
-                yield _finished(hand, read_bundle(data))
+                yield hand, data
     if (missing := next(index, None)) is not None:
         raise RecordError("bad_dump", f"{missing.name} is missing")
+
+
+def in_order(folders: Sequence[Path]) -> list[tuple[DumpManifest, Path]]:
+    """Return dumps with their manifests, the earliest month first; raises RecordError, OSError."""
+    from service.shx.dumps import read_manifest
+
+    return sorted(((read_manifest(one), one) for one in folders), key=lambda one: one[0].month)
 
 
 def _finished(hand: DumpedHand, bundle: Bundle) -> FinishedHand:

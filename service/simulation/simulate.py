@@ -137,7 +137,7 @@ def simulate(
 
 def simulated_games(plan: Plan) -> Iterator[SimulatedGame]:
     """Yield the finished hands of a plan, table by table; raises as `simulate`."""
-    world = _World(plan.seed)
+    world = SimulatedWorld(plan.seed)
     for start in range(0, plan.games, plan.hands):
         number = start // plan.hands
         names = tuple(plan.bots[(seat + number) % len(plan.bots)] for seat in range(plan.seats))
@@ -147,7 +147,7 @@ def simulated_games(plan: Plan) -> Iterator[SimulatedGame]:
             yield game
 
 
-class _World:
+class SimulatedWorld:
     """
     Reproducible time and chance: two seeded generators, and a clock that steps when read.
 
@@ -194,7 +194,7 @@ def _opened(plan: Plan, names: Sequence[str]) -> TableOpened:
 
 
 def _hand(
-    table: Table, table_id: UUID, names: tuple[str, ...], world: _World
+    table: Table, table_id: UUID, names: tuple[str, ...], world: SimulatedWorld
 ) -> tuple[Table, SimulatedGame]:
     """Play the next hand of a table to its end."""
     record, begun = new_hand(table_id, table, world)
@@ -215,7 +215,9 @@ def _hand(
     return table, game
 
 
-def _next_move(record: GameRecord, identity: str, names: Sequence[str], world: _World) -> Move:
+def _next_move(
+    record: GameRecord, identity: str, names: Sequence[str], world: SimulatedWorld
+) -> Move:
     """Return the next bot's move; of several bots that may act, chance selects one."""
     game = record.game
     seat = world.choice(acting_seats(game))

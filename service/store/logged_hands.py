@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from service.store.database import Repository
@@ -39,6 +39,14 @@ class LoggedHand:
     cad: bool  # whether a final ruling calls a player of it a cad
 
 
+class PlayedHand(NamedTuple):
+    """A public hand that ended, with its players by seat: None for a bot or an erased player."""
+
+    leaf: int
+    game: UUID
+    players: tuple[UUID | None, ...]
+
+
 class LoggedHandRepository(Repository):
     """Reads of logged hands."""
 
@@ -50,6 +58,13 @@ class LoggedHandRepository(Repository):
         """Yield batches of all logged hands in the first `size` leaves."""
         for first in range(0, size, LEAVES):
             yield self.logged_hands(first, min(size, first + LEAVES))
+
+    def hands_of_pair(
+        self, first: UUID, second: UUID, *, until: datetime, limit: int
+    ) -> Sequence[PlayedHand]:
+        """Return the last hands with one of two players, in the order of the public log."""
+        rows = self._database.fetch("hands_of_pair", first, second, until, limit)
+        return [PlayedHand(leaf, game, tuple(players)) for leaf, game, players in rows]
 
 
 def _hand(row: tuple[Any, ...]) -> LoggedHand:

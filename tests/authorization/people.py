@@ -112,7 +112,7 @@ class Scene:
         swap = next(move for move in game["moves"] if move["type"] == "swap")
         answer = self.done("POST", self._game("/moves"), swap, by="other seat")
         seq = answer["events"][0]["seq"]
-        accusation = {**ACCUSATION, "accused": 1, "seq": seq, "charge": "other"}
+        accusation = {**ACCUSATION, "accused": 1, "seq": seq, "charge": "collusion"}
         answer = self.done("POST", self._game("/disputes"), accusation, by="seat")
         self.ids["dispute_id"] = answer["id"]
         for name in _REFEREES:

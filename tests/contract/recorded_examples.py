@@ -10,9 +10,9 @@ from __future__ import annotations
 import io
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -463,6 +463,26 @@ def _dispute(recorder: Recorder, people: dict[str, Any], game: str) -> None:
     recorder.done("GET", path, by=ada)
     recorder.done("GET", f"{game}/disputes", by=ada)
     recorder.done("GET", "/v1/disputes?limit=1", by=ada)
+    _collusion(recorder, people, game, {**body, "charge": "collusion"})
+
+
+def _collusion(recorder: Recorder, people: dict[str, Any], game: str, body: dict[str, Any]) -> None:
+    """Read the figures of a dispute about collusion, which are computed in the request here."""
+    figures = recorder.services.collusion
+    recorder.services.collusion = replace(figures, comparisons=_AtOnce(figures.compute))
+    by = people["Ada"]["token"]
+    dispute = recorder.done("POST", f"{game}/disputes", body, by=by, keep=False)
+    path = f"/v1/disputes/{dispute['id']}"
+    for name in ("Cleo", "Dan", "Eve"):
+        recorder.done("POST", f"{path}/referees", {}, by=people[name]["token"], keep=False)
+    recorder.done("GET", f"{path}/collusion", by=people["Eve"]["token"])
+
+
+@dataclass(frozen=True)
+class _AtOnce:
+    """Computes figures in the request; other tests run the job."""
+
+    figures: Callable[[UUID], Sequence[Mapping[str, Any]]]
 
 
 def _lost_move(recorder: Recorder, by: str) -> None:

@@ -48,7 +48,7 @@ from service.store.games import (
     SeatRow,
     TableRow,
 )
-from service.store.logged_hands import LoggedHand
+from service.store.logged_hands import LoggedHand, PlayedHand
 from service.store.ratings import RatingRow, RatingsReached
 from service.store.summaries import OLDEST, START, Cursor, Page
 from tests.memory.disputes import MemoryDisputes, change_row
@@ -334,6 +334,11 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
         yield self.logged_hands(0, size)
 
     def logged_hands(self, first: int, end: int) -> Sequence[LoggedHand]:
+        return ()
+
+    def hands_of_pair(
+        self, first: UUID, second: UUID, *, until: datetime, limit: int
+    ) -> Sequence[PlayedHand]:
         return ()
 
     def ratings_among(self, wanted: Iterable[tuple[str, str]]) -> Sequence[RatingRow]:

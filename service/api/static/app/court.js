@@ -3,6 +3,7 @@
 import { hex, taggedHash, uint, unhex, uuidBytes } from "../verifier/bytes.js";
 import { Problem, get, identity, post, randomHex } from "./api.js";
 import { caption, seatName } from "./captions.js";
+import { sparing } from "./collusion.js";
 import { announce, find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
 import { checkPlayer, showAccount } from "./player.js";
@@ -263,7 +264,7 @@ function show(dispute) {
   ];
   replace(root,
     h("p", { class: "lead" }, [t("court.says", { who: who(dispute.by), event: caption(court.event, { who }) }), " ", h("a", { href: `/replay/${dispute.game}?event=${dispute.seq}` }, [t("court.replay")])]),
-    todo(dispute), ruling(dispute), findings(dispute), statements(dispute), receipts(dispute), panel(dispute),
+    todo(dispute), ruling(dispute), findings(dispute), dispute.charge === "collusion" && own() ? sparing(dispute, who) : null, statements(dispute), receipts(dispute), panel(dispute),
     h("details", { class: "facts" }, [
       h("summary", { "data-key": "facts" }, [t("court.facts")]),
       h("dl", { class: "facts-list" }, facts.filter(([, value]) => value).map(([key, value]) => [h("dt", null, [t(String(key))]), h("dd", null, [value])])),

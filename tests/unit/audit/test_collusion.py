@@ -1,0 +1,95 @@
+"""Bets on pairs of decisions: false alarms, detection, and what is compared with what."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.audit.collusion import FALSE_ALARM, MARGIN, THRESHOLD, Bets, Comparison, Pair
+
+
+@dataclass(frozen=True)
+class One:
+    next_seat: int
+    harm: float
+    stratum: int = 0
+
+
+def test_without_bets_nothing_is_shown() -> None:
+    assert Bets().e_value == 1.0
+    assert Bets().difference is None
+    assert Pair("a", "b").e_value == 1.0
+
+
+def test_innocent_players_reach_the_threshold_at_most_as_often_as_stated() -> None:
+    """Equal habits before both players; the bound holds at every moment, not only at the end."""
+    rng, players, alarms = random.Random(1), 400, 0
+    for _ in range(players):
+        comparison = Comparison()
+        alarms += any(_is_alarm(comparison, rng) for _ in range(300))
+    assert alarms <= 2 * FALSE_ALARM * players
+
+
+def _is_alarm(comparison: Comparison, rng: random.Random) -> bool:
+    comparison.add(rng.randrange(3), rng.random(), partner=rng.random() < 0.4)
+    return comparison.bets.e_value >= THRESHOLD
+
+
+def test_a_player_who_spares_one_other_is_found() -> None:
+    rng, comparison = random.Random(2), Comparison()
+    for _ in range(120):
+        comparison.add(0, rng.random() * 0.4, partner=True)
+        comparison.add(0, rng.random(), partner=False)
+    assert comparison.bets.e_value >= THRESHOLD
+
+
+@given(st.lists(st.floats(-1, 1), max_size=60))
+def test_an_e_value_is_never_negative_and_does_not_overflow(differences: list[float]) -> None:
+    bets = Bets()
+    for one in differences * 40:
+        bets.add(one)
+    assert 0 <= bets.e_value <= 1e300
+
+
+def test_differences_within_the_margin_gain_nothing() -> None:
+    bets = Bets()
+    for _ in range(1000):
+        bets.add(MARGIN)
+    assert bets.e_value == pytest.approx(1.0)
+
+
+def test_only_decisions_of_the_same_kind_are_compared() -> None:
+    comparison = Comparison()
+    comparison.add("early", 0.1, partner=True)
+    comparison.add("late", 0.9, partner=False)
+    assert comparison.bets.pairs == 0
+    comparison.add("early", 0.9, partner=False)
+    assert comparison.bets.pairs == 1
+    assert comparison.bets.difference == pytest.approx(0.8)
+
+
+def test_each_decision_is_used_once() -> None:
+    comparison = Comparison()
+    for _ in range(3):
+        comparison.add(0, 0.2, partner=True)
+    comparison.add(0, 0.9, partner=False)
+    assert comparison.bets.pairs == 1
+
+
+def test_a_pair_counts_both_directions_and_hands_of_one_of_them_for_comparison() -> None:
+    pair = Pair("a", "b")
+    by_seat = {0: [One(1, 0.0)], 1: [One(2, 0.1)], 2: [One(0, 1.0)]}
+    pair.count(["a", "b", None], by_seat.__getitem__)  # a before b, b before a bot
+    pair.count([None, "c", "a"], {2: [One(1, 1.0)]}.__getitem__)  # a before c
+    pair.count(["b", "a", None], {0: [One(1, 0.3)], 1: []}.__getitem__)  # b before a
+    numbers = pair.numbers
+    assert numbers["hands"] == 2
+    assert [(one["player"], one["n"], one["difference"]) for one in numbers["directions"]] == [
+        ("a", 1, 1.0),
+        ("b", 1, -0.2),
+    ]
+    assert numbers["joint"]["n"] == 2
