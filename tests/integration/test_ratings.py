@@ -104,6 +104,7 @@ def test_the_command_computes_the_numbers_of_the_service_from_a_dump_alone(
     assert profile[1]["rating"] == items[0]["rating"]
 
 
+@pytest.mark.heavy
 def test_the_deep_check_names_a_rating_that_the_log_does_not_lead_to(
     world: World, ada: Person, bob: Person, database_url: str
 ) -> None:

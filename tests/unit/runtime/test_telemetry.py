@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from service.local.processes import rotate_log
 from service.runtime.telemetry import LOG_FILE
 
@@ -46,6 +48,7 @@ raise RuntimeError("two\\nlines")
 """
 
 
+@pytest.mark.heavy
 def test_warnings_and_uncaught_exceptions_are_json_too() -> None:
     process = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, check=False)
     warning, thread, program = map(json.loads, process.stderr.splitlines())
@@ -96,6 +99,7 @@ if child:
 ROTATIONS = 20
 
 
+@pytest.mark.heavy
 def test_rotation_under_load_loses_no_line(tmp_path: Path) -> None:
     """Each line has a number of its process; after many rotations none is missing."""
     log, stop = tmp_path / "API.log", tmp_path / "stop"
