@@ -11,6 +11,7 @@ from uuid import UUID
 
 import structlog
 
+from service.application.availability import AGAIN_SECONDS
 from service.application.games.commits import GAME_TOPIC, LOG_TOPIC
 from service.application.operations import stuck_games
 from service.application.tables.record import NEXT_HAND
@@ -243,4 +244,4 @@ class Sweeper:
         while not stopped():
             with contextlib.suppress(StoreUnavailable):
                 self._services.availability.note()
-            time.sleep(INTERVAL)
+            time.sleep(AGAIN_SECONDS / 2)

@@ -3,8 +3,13 @@
 Memory, idle processor time and start of `shithead up`: python -m ops.bench.footprint [--write].
 
 Starts the whole service twice over one new folder, as `ops/up` does, and measures the second
-run: seconds until it is ready, then what all its processes take while no game is played. Memory
-is the proportional set size, which divides pages that processes share among them.
+run: seconds until it is ready, then what all its processes take while no game is played: the
+supervisor and all that descends from it, PostgreSQL and Valkey included. Memory is the proportional
+set size, which divides pages that processes share among them. Processor time is that of the
+scheduler, in nanoseconds; the kernel's own threads and interrupts are not in it.
+
+The service runs with the Python of PLAIN if that is set, an environment as `ops/up` makes it. One
+of `ops/test` has more packages, and the service loads some of them if they are there.
 """
 
 from __future__ import annotations
@@ -22,12 +27,15 @@ from pathlib import Path
 from ops.bench.page import print_or_write
 from tests.running import free_port, is_ready, wait_for
 
+PLAIN = "FOOTPRINT_PYTHON"
+"""The variable with the path of that Python."""
+
 PAGE = Path(__file__).parent / "results" / "footprint.md"
-SETTLE = 5.0
+SETTLE = 8.0
 """Seconds after the start before anything is measured."""
 
-IDLE = 20.0
-MAX_MEMORY, MAX_PROCESSOR, MAX_SECONDS = 400e6, 0.01, 3.0
+IDLE = 30.0
+MAX_MEMORY, MAX_PROCESSOR, MAX_SECONDS = 380e6, 0.01, 2.0
 """The limits: bytes, share of one core, seconds until ready."""
 
 _TICK = os.sysconf("SC_CLK_TCK")
@@ -37,7 +45,8 @@ _TICK = os.sysconf("SC_CLK_TCK")
 def started(data: Path) -> Iterator[tuple[int, float]]:
     """Run `shithead up`; yield its process id and the seconds until it was ready."""
     port, began = free_port(), time.monotonic()
-    command = [sys.executable, "-m", "service.cli", "up", "--port", str(port), "--data", str(data)]
+    python = os.environ.get(PLAIN, sys.executable)
+    command = [python, "-m", "service.cli", "up", "--port", str(port), "--data", str(data)]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for(lambda: is_ready(port), seconds=90)
@@ -81,6 +90,15 @@ def processor(pid: int) -> float:
     return 0.0
 
 
+def scheduled(pid: int) -> float:
+    """Return the seconds of processor time of the threads of a process that have not ended."""
+    total = 0
+    for thread in Path(f"/proc/{pid}/task").glob("*"):
+        with contextlib.suppress(OSError):
+            total += int((thread / "schedstat").read_text().split()[0])
+    return total / 1e9
+
+
 def name_of(pid: int) -> str:
     """Return the name of a process, from its command line."""
     with contextlib.suppress(OSError):
@@ -101,29 +119,29 @@ def lines(data: Path) -> Iterator[str]:
     with started(data) as (root, seconds):
         time.sleep(SETTLE)
         pids = family(root)
-        used, began = {pid: processor(pid) for pid in pids}, time.monotonic()
+        used, began = {pid: scheduled(pid) for pid in pids}, time.monotonic()
         time.sleep(IDLE)
         passed = time.monotonic() - began
         busy, held, count = Counter[str](), Counter[str](), Counter[str]()
         for pid in pids:
             name = name_of(pid)
-            busy[name] += round((processor(pid) - used[pid]) * 1000)
+            busy[name] += round((scheduled(pid) - used[pid]) * 1e6)
             held[name] += memory(pid)
             count[name] += 1
-    share, total = busy.total() / 1000 / passed, held.total()
+    share, total = busy.total() / 1e6 / passed, held.total()
     yield "| | figure | target | reached |"
     yield "| --- | --- | --- | --- |"
     for what, figure, target, reached in (
-        ("memory, all processes", f"{total / 1e6:.0f} MB", "400 MB", total <= MAX_MEMORY),
-        ("idle, of one core", f"{share:.1%}", "1 %", share <= MAX_PROCESSOR),
-        ("ready at the second start", f"{seconds:.1f} s", "3 s", seconds <= MAX_SECONDS),
+        ("memory, all processes", f"{total / 1e6:.0f} MB", "380 MB", total <= MAX_MEMORY),
+        ("idle, of one core", f"{share:.2%}", "1 %", share <= MAX_PROCESSOR),
+        ("ready at the second start", f"{seconds:.1f} s", "2 s", seconds <= MAX_SECONDS),
     ):
         yield f"| {what} | {figure} | {target} | {'yes' if reached else 'no'} |"
     yield ""
     yield "| processes | number | memory | idle, of one core |"
     yield "| --- | --- | --- | --- |"
     for name, size in held.most_common():
-        part = busy[name] / 1000 / passed
+        part = busy[name] / 1e6 / passed
         yield f"| {name} | {count[name]} | {size / 1e6:.0f} MB | {part:.2%} |"
 
 

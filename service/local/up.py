@@ -40,6 +40,7 @@ from service.runtime.plain_errors import why
 from service.runtime.telemetry import SHARED_FOLDER
 from service.startup_checks import CannotStart, check_start
 
+_LOOK_SECONDS = 0.5  # between two looks at whether all programs and servers run
 _READY_SECONDS = 30.0  # for the API to answer after its start
 _NO_WORKERS = (
     "warning: --workers 0: bots do not move, and time-outs are not applied, unless workers run "
@@ -175,7 +176,7 @@ def _supervise(
     servers: Servers, supervisor: Supervisor, rotation: LogRotation, measured: SupervisorMetrics
 ) -> NoReturn:
     while True:
-        time.sleep(0.2)
+        time.sleep(_LOOK_SECONDS)
         for name in (*servers.supervise(), *supervisor.supervise()):
             measured.restarted(name)
         measured.show_base_backup(servers.base_backup)

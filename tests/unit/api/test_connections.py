@@ -1,14 +1,20 @@
-"""Stalled connections are closed; slow clients keep theirs."""
+"""Stalled connections are closed, slow clients keep theirs; how often the limit is checked."""
 
 from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
-from service.api.connections import STALLED_SECONDS, ConnectionLimit
+from service.api.connections import (
+    INTERVAL_SECONDS,
+    QUIET_SECONDS,
+    STALLED_SECONDS,
+    ConnectionLimit,
+)
 from service.runtime.config import Settings
 
 SMALL = 4096
@@ -99,3 +105,11 @@ def test_connections_of_other_ports_are_left_alone(server: Server) -> None:
         Server(stack).connected()
         for minute in range(3):
             assert not server.limit.close_stalled(minute * STALLED_SECONDS)
+
+
+def test_the_limit_is_checked_more_often_while_many_connections_are_open() -> None:
+    settings = Settings(database_url="postgresql://x@localhost/x", keys="{}")
+    assert ConnectionLimit(settings).pause() == QUIET_SECONDS
+    assert ConnectionLimit(settings, connections=16).pause() == INTERVAL_SECONDS
+    behind = replace(settings, trusted_proxies=1)
+    assert ConnectionLimit(behind, connections=16).pause() == QUIET_SECONDS
