@@ -36,7 +36,8 @@ class _Move:
     def __init__(self, arguments: tuple[Any, ...]) -> None:
         self.arguments = arguments
         self.returned: Returned = None
-        self.error: Exception | None = None
+        # Until it is known what became of it: the caller then reads whether it was written.
+        self.error: Exception | None = StoreUnavailable("the group of the move failed")
         self.group: list[_Move] = []
         self.woken = threading.Lock()
         self.woken.acquire()
@@ -122,7 +123,7 @@ class GroupedMoves:
         for move in group:
             try:
                 rows = self._database.change("append_game_move", *move.arguments)
-                move.returned = rows[0][0]
+                move.returned, move.error = rows[0][0], None
             except Exception as error:  # noqa: BLE001 - raised in the thread of the move
                 move.error = error
 
@@ -141,5 +142,5 @@ class GroupedMoves:
                 move.error.__cause__ = error.__cause__
         else:
             for move, (returned,) in zip(moves, rows, strict=True):
-                move.returned = returned
+                move.returned, move.error = returned, None
         return True

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -150,6 +151,26 @@ def test_a_connection_that_breaks_while_a_group_is_written_leaves_no_move_in_dou
     for game in (second, third):
         assert lines_of(moves.store, game) == (FIRST,)
         moves.store.commit(move(game))
+
+
+def test_no_move_of_a_group_that_fails_in_another_way_counts_as_written(
+    moves: Moves, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = moves.database.change
+
+    def failing(name: str, *values: object) -> list[tuple[Any, ...]]:
+        if name == "append_game_moves":
+            raise ValueError("a bug")
+        return change(name, *values)
+
+    monkeypatch.setattr(moves.database, "change", failing)
+    first, second, third = games = [moves.game() for _ in range(3)]
+    with locked(moves.url, first):
+        sent = [moves.send(move(game)) for game in games]
+    errors = [type(one.exception(5)) for one in sent]
+    assert errors == [type(None), ValueError, StoreUnavailable]
+    assert lines_of(moves.store, second) == lines_of(moves.store, third) == (FIRST,)
+    moves.store.commit(move(third))
 
 
 def test_a_move_waits_for_a_place_as_long_as_for_a_connection(moves: Moves) -> None:
