@@ -1,6 +1,6 @@
 """
 Audits of one move, one card or one seat, and statistics over games.
 
-`decision` (a move), `custody` (a card), `knowledge` (a seat), `statistics`, `collusion`, `ratings`; `text`
-formats the answers of the first three.
+`decision` (a move), `custody` (a card), `knowledge` (a seat), `statistics`, `collusion`, `ratings`;
+`text` formats the answers of the first three.
 """
