@@ -608,7 +608,7 @@ function afterwards() {
   const rest = table?.seats.filter((seat) => seat.kind !== "open" && seat.seat !== table.as) ?? [];
   const gone = seated && table.status !== "between" && view.seats.some((seat) => seat.kind === "human" && seat.seat !== view.as);
   return [
-    next ? h("span", { class: "stay" }, [t("end.stay", { who: listed(rest.map(seatName)) })]) : null,
+    next && rest.length ? h("span", { class: "stay" }, [t("end.stay", { who: listed(rest.map(seatName)) })]) : null,
     table ? nextDeal(table, pause) : null,
     next ? h("button", { class: "main", "data-key": "next", disabled: game.busy, onclick: deal }, [t("act.next")]) : null,
     gone ? h("button", { "data-key": "again", disabled: game.busy, onclick: () => attempt(() => playAgain(table)) }, [t("invite.again")]) : null,
