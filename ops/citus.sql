@@ -104,6 +104,7 @@ BEGIN
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
+    PERFORM delete_webhook(player);
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
     FROM dispute_referees r

@@ -60,6 +60,7 @@ from service.application.tables.invitations import Invitations
 from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
 from service.application.tokens import Tokens
+from service.application.webhooks import Webhooks
 from service.domain.dispute import Periods
 from service.job_queue import (
     NO_COMPARISONS,
@@ -76,6 +77,7 @@ from service.public_log.signed_checkpoints import SignedCheckpoints, signed_chec
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
 from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, Readiness
+from service.runtime.receivers import Receivers
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
 from service.startup_checks import ClockWatch, check_clock
@@ -125,6 +127,7 @@ class Services:
         wal: ArchivedWal | None = None,
         record_version: int = LATEST,
         verify: Work = answer_here,
+        receivers: Receivers = Receivers(),  # noqa: B008 - a frozen value
         close: Callable[[], None] = lambda: None,
     ) -> None:
         self.store = store
@@ -262,6 +265,13 @@ class Services:
             game_cache=self.game_cache,
             games=self.games,
             files=files,
+            world=self.world,
+        )
+        self.webhooks = Webhooks(
+            directory=directory,
+            notices=self.notices,
+            keyring=keyring,
+            receivers=receivers,
             world=self.world,
         )
         self.key_changes = KeyChanges(store, directory, access_log)
@@ -438,6 +448,7 @@ def services_from(settings: Settings, *, most_waiting: int | None = None) -> Ser
         signed=signed_checkpoints(settings.key_file, settings.log_checkpoint),
         wal=PostgresWal(database, settings.wal_archive) if settings.wal_archive else None,
         verify=within(settings.verify_seconds),
+        receivers=Receivers(loopback=settings.webhook_loopback),
         record_version=settings.record_version,
         close=database.close,
     )

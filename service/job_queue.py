@@ -35,9 +35,13 @@ QUEUE = "bots"
 
 SEARCH_QUEUE = "searches"
 """The queue of tables with bots that search, which take a hundred times as long for a move."""
+
+WEBHOOKS_QUEUE = "webhooks"
+"""The queue of requests to players' receivers, which may hang; its process makes no moves."""
 TAKE_TURN = "workers.jobs.take_turn"
 DEAL_NEXT = "workers.jobs.deal_next"
 MAKE_FINDINGS = "workers.jobs.make_findings"
+SEND_WEBHOOK = "workers.jobs.send_webhook"
 JOB_SECONDS = 60
 """Time limit of a job, which plays moves for at most 20 seconds."""
 
@@ -148,6 +152,12 @@ class RedisNotifier:
         self._searches = Queue(
             SEARCH_QUEUE, connection=client, serializer=JSONSerializer, default_timeout=JOB_SECONDS
         )
+        self._webhooks = Queue(
+            WEBHOOKS_QUEUE,
+            connection=client,
+            serializer=JSONSerializer,
+            default_timeout=JOB_SECONDS,
+        )
         self._publisher = _Publisher(client)
         self._quiet_seconds = quiet_seconds
         self._silent_until: float | None = None  # monotonic; None while Redis answers
@@ -225,6 +235,20 @@ class RedisNotifier:
                 str(dispute),
                 job_id=f"findings-{dispute}",
                 meta=_trace_meta(),
+                result_ttl=0,
+                failure_ttl=FORGET_SECONDS,
+                ttl=FORGET_SECONDS,
+            )
+        )
+
+    def webhook_due(self, player: UUID, claim: int) -> None:
+        """Enqueue a job that sends a player's receiver what is new, under a claim."""
+        self._call(
+            lambda: self._webhooks.enqueue(
+                SEND_WEBHOOK,
+                str(player),
+                claim,
+                job_id=f"webhook-{player}-{claim}",
                 result_ttl=0,
                 failure_ttl=FORGET_SECONDS,
                 ttl=FORGET_SECONDS,

@@ -69,6 +69,33 @@ COMMENT ON COLUMN tokens.scopes IS 'of read, play, dispute, account; never chang
 COMMENT ON COLUMN tokens.ends_at IS 'null: no end';
 COMMENT ON COLUMN tokens.used_on IS 'day of the last use, in UTC; null before the first';
 
+COMMENT ON TABLE webhooks IS
+    'The receiver that a player named for the own events: one a player, replaced by a new one.';
+COMMENT ON COLUMN webhooks.url IS 'personal data, deleted with the player';
+COMMENT ON COLUMN webhooks.types IS 'of the own stream; no check, so that a new type needs no migration';
+COMMENT ON COLUMN webhooks.key_id IS 'of a key in the key file';
+COMMENT ON COLUMN webhooks.secret IS 'encrypted, bound to the player; it signs every request';
+COMMENT ON COLUMN webhooks.state IS 'waiting for the echo of its ping, on, or off until it is set again';
+COMMENT ON COLUMN webhooks.fault IS 'code of the last failed attempt; null after a success';
+COMMENT ON COLUMN webhooks.status IS 'HTTP status of the last failed attempt; null without an answer';
+COMMENT ON COLUMN webhooks.failures IS 'failed attempts in a row; 0: none fails';
+COMMENT ON COLUMN webhooks.failing_since IS 'of the first of these';
+COMMENT ON COLUMN webhooks.delivered_at IS 'of the last success; null before the first';
+COMMENT ON COLUMN webhooks.due_at IS 'when a worker looks next for something to send';
+COMMENT ON COLUMN webhooks.claim IS 'number of the last claim, named by whatever is stored under it';
+COMMENT ON COLUMN webhooks.claimed_until IS 'a worker holds the claim until then; null: none does';
+COMMENT ON COLUMN webhooks.tables IS 'open at the last look: their ends are sent';
+COMMENT ON COLUMN webhooks.games IS 'running at the last look: their ends are sent';
+
+COMMENT ON TABLE webhook_deliveries IS
+    'The newest notice of each type and object that a webhook has to be, or was, sent while it is open.';
+COMMENT ON COLUMN webhook_deliveries.type IS 'of the own stream';
+COMMENT ON COLUMN webhook_deliveries.id IS 'the game, table or dispute';
+COMMENT ON COLUMN webhook_deliveries.mark IS 'a notice with a higher one is newer';
+COMMENT ON COLUMN webhook_deliveries.body IS 'the JSON that is signed; equal at each attempt';
+COMMENT ON COLUMN webhook_deliveries.found_at IS 'the time that the body states';
+COMMENT ON COLUMN webhook_deliveries.sent_at IS 'when the receiver accepted it; null: not yet';
+
 COMMENT ON TABLE games IS
     'A summary of a game, written by the append that changes it, like those in game_seats, tables '
     'and table_seats.';

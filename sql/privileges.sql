@@ -37,7 +37,8 @@ GRANT USAGE ON SCHEMA public TO shithead_service, shithead_reader, shithead_audi
 
 REVOKE ALL ON
     streams, events, archived, secrets, answers, outbox, event_log,
-    players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    players, tokens, webhooks, webhook_deliveries, games, game_seats, tables, table_seats, refusals,
+    readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
@@ -47,7 +48,8 @@ FROM PUBLIC, shithead_service, shithead_reader, shithead_auditor;
 
 GRANT SELECT ON
     streams, events, archived, secrets, answers, outbox,
-    players, tokens, games, game_seats, tables, table_seats, refusals, readings, rulesets_custom,
+    players, tokens, webhooks, webhook_deliveries, games, game_seats, tables, table_seats, refusals,
+    readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
     dispute_votes, notes, blocks, invitations, shuffled_decks, blind_choices, ratings, ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures,
@@ -112,6 +114,16 @@ REVOKE ALL ON FUNCTION
 FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION put_off_dispute, note_able, probe_write, keep_ratings, result_is
+TO shithead_service;
+
+REVOKE ALL ON FUNCTION
+    set_webhook, end_webhook, delete_webhook, wake_webhooks, claim_webhooks, begin_webhook,
+    note_webhook_state, note_webhook_look, note_webhook_sent
+FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION
+    set_webhook, end_webhook, wake_webhooks, claim_webhooks, begin_webhook,
+    note_webhook_state, note_webhook_look, note_webhook_sent
 TO shithead_service;
 
 REVOKE ALL ON FUNCTION keep_note, delete_note FROM PUBLIC;

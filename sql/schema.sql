@@ -597,3 +597,40 @@ CREATE VIEW open_invitations AS
                   WHERE s.table_id = i.table_id))) OR b.blocked = i.player AND (b.player = t.host OR (b.player IN ( SELECT s.player_id
                    FROM table_seats s
                   WHERE s.table_id = i.table_id)))));
+
+-- The receiver that a player named for the own events: one a player, replaced by a new one.
+CREATE TABLE webhooks (
+    player_id      uuid NOT NULL,
+    url            text NOT NULL,      -- personal data, deleted with the player
+    types          text[] NOT NULL,    -- of the own stream; no check, so that a new type needs no migration
+    key_id         text NOT NULL,      -- of a key in the key file
+    secret         bytea NOT NULL,     -- encrypted, bound to the player; it signs every request
+    state          text NOT NULL,      -- waiting for the echo of its ping, on, or off until it is set again
+    fault          text,               -- code of the last failed attempt; null after a success
+    status         integer,            -- HTTP status of the last failed attempt; null without an answer
+    failures       integer NOT NULL DEFAULT 0,  -- failed attempts in a row; 0: none fails
+    failing_since  timestamptz,        -- of the first of these
+    created_at     timestamptz NOT NULL,
+    delivered_at   timestamptz,        -- of the last success; null before the first
+    due_at         timestamptz NOT NULL,  -- when a worker looks next for something to send
+    claim          integer NOT NULL DEFAULT 0,  -- number of the last claim, named by whatever is stored under it
+    claimed_until  timestamptz,        -- a worker holds the claim until then; null: none does
+    tables         uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- open at the last look: their ends are sent
+    games          uuid[] NOT NULL DEFAULT '{}'::uuid[],  -- running at the last look: their ends are sent
+    CONSTRAINT webhooks_pkey PRIMARY KEY (player_id),
+    CONSTRAINT webhooks_state_known CHECK (state = ANY (ARRAY['waiting', 'on', 'off']))
+);
+CREATE INDEX webhooks_due ON webhooks (due_at) WHERE (state <> 'off');
+
+-- The newest notice of each type and object that a webhook has to be, or was, sent while it is
+-- open.
+CREATE TABLE webhook_deliveries (
+    player_id  uuid NOT NULL,
+    type       text NOT NULL,      -- of the own stream
+    id         uuid NOT NULL,      -- the game, table or dispute
+    mark       integer NOT NULL,   -- a notice with a higher one is newer
+    body       text NOT NULL,      -- the JSON that is signed; equal at each attempt
+    found_at   timestamptz NOT NULL,  -- the time that the body states
+    sent_at    timestamptz,        -- when the receiver accepted it; null: not yet
+    CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (player_id, type, id)
+);

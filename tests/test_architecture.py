@@ -49,6 +49,7 @@ LIBRARIES = {
     "pyarrow": {"labs"},
     "opentelemetry": {"runtime"},
     "openskill": {"audit"},
+    "standardwebhooks": {"application", "client"},
 }
 """The parts that may import each library of a server, a database or a terminal."""
 

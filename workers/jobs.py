@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from threading import BoundedSemaphore
 from typing import Any, Final
 from uuid import UUID
 
@@ -21,6 +23,7 @@ from service.job_queue import (
     JOB_SECONDS,
     MAKE_FINDINGS,
     SEARCH_QUEUE,
+    SEND_WEBHOOK,
     TAKE_TURN,
     TRACE,
     TRY_RULESET,
@@ -30,7 +33,7 @@ from service.job_queue import (
 )
 from service.runtime import tracing
 from service.runtime.config import settings_from
-from service.runtime.telemetry import JOBS
+from service.runtime.telemetry import JOBS, WEBHOOK_JOBS
 from service.simulation.trials import play_trials
 
 
@@ -115,7 +118,37 @@ def compare_players(dispute_id: str) -> None:
     note_figures(redis_client(), dispute, services().collusion.compute(dispute))
 
 
-ALLOWED: Final = frozenset({COMPARE_PLAYERS, DEAL_NEXT, MAKE_FINDINGS, TAKE_TURN, TRY_RULESET})
+SENDERS: Final = 32
+"""Receivers to which a process sends at a time: one that hangs delays no other one."""
+
+_SENDERS: Final = ThreadPoolExecutor(SENDERS, thread_name_prefix="webhook")
+_FREE: Final = BoundedSemaphore(SENDERS)
+
+
+def send_webhook(player_id: str, claim: int) -> None:
+    """
+    Let a thread send a player's receiver what is new; wait while all threads are sending.
+
+    If the process ends before the thread does, the claim expires, and another job is enqueued.
+    """
+    _FREE.acquire()
+    _SENDERS.submit(_deliver, UUID(player_id), claim)
+
+
+def _deliver(player: UUID, claim: int) -> None:
+    try:
+        outcome = services().webhooks.deliver(player, claim)
+    except Exception:  # noqa: BLE001 - the claim expires, and the next job tries again
+        outcome = "error"
+        _log.exception("a webhook was not sent")
+    finally:
+        _FREE.release()
+    WEBHOOK_JOBS.labels(outcome).inc()
+
+
+ALLOWED: Final = frozenset(
+    {COMPARE_PLAYERS, DEAL_NEXT, MAKE_FINDINGS, SEND_WEBHOOK, TAKE_TURN, TRY_RULESET}
+)
 """The only functions that a job may name."""
 
 _log = structlog.stdlib.get_logger("worker")

@@ -17,7 +17,15 @@ from rq import Queue
 from rq.serializers import JSONSerializer
 
 from service.bootstrap import Services, services_from
-from service.job_queue import QUEUE, SEARCH_QUEUE, TRIALS_QUEUE, client_of, connect, queued_jobs
+from service.job_queue import (
+    QUEUE,
+    SEARCH_QUEUE,
+    TRIALS_QUEUE,
+    WEBHOOKS_QUEUE,
+    client_of,
+    connect,
+    queued_jobs,
+)
 from service.runtime.config import ConfigError, Settings, settings_from
 from service.runtime.heartbeat import show_life_of_program
 from service.runtime.telemetry import SHARED_FOLDER, configure_logs, configure_traces
@@ -28,12 +36,12 @@ from workers.relay import Relay
 from workers.sequencer import LogSequencer
 from workers.sweeper import Sweeper
 
-KINDS = ("worker", "searches", "trials", "relay", "sweeper", "sequencer")
+KINDS = ("worker", "searches", "trials", "webhooks", "relay", "sweeper", "sequencer")
 RETRY_SECONDS = 1.0
 NICENESS = 5
-"""Niceness of the processes for trials and searches: they have a lower priority than moves."""
+"""Niceness of the processes for trials, searches and webhooks: moves have a higher priority."""
 
-_NICE_QUEUES = {"trials": TRIALS_QUEUE, "searches": SEARCH_QUEUE}
+_NICE_QUEUES = {"trials": TRIALS_QUEUE, "searches": SEARCH_QUEUE, "webhooks": WEBHOOKS_QUEUE}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,7 +94,7 @@ def work(settings: Settings, name: str = QUEUE) -> int:
         log.critical("cannot start", fault=fault)
         return 1
     stopping = _stopped_by_signal()
-    if name in {QUEUE, SEARCH_QUEUE}:
+    if name != TRIALS_QUEUE:
         jobs.services()
     while not stopping.is_set():
         try:

@@ -1,4 +1,4 @@
-"""Relay: repeats notifications in the outbox, which may have been lost after a commit."""
+"""Relay: repeats notifications in the outbox, for readers and for the webhooks of players."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OLDER_THAN = timedelta(seconds=1)
 
 
 class Relay:
-    """Repeats notifications for live readers."""
+    """Repeats notifications for live readers, and wakes the webhooks that they concern."""
 
     def __init__(self, services: Services) -> None:
         self._services = services
@@ -46,7 +46,15 @@ class Relay:
             known = [traces[game, one] for one in passed if (game, one) in traces]
             with tracing.continued(SpanName.RELAY, known):
                 self._services.notifier.moved(game, passed[-1], wake=False)
+        self._services.webhooks.wake(versions.keys())
         return len(rows)
+
+    def enqueue_webhooks(self) -> int:
+        """Enqueue a job for each webhook that is due; return their number."""
+        claimed = self._services.webhooks.claim()
+        for player, claim in claimed:
+            self._services.notifier.webhook_due(player, claim)
+        return len(claimed)
 
     def _traces(self, versions: Mapping[UUID, Sequence[int]]) -> Mapping[GameVersion, str]:
         """Return the stored trace contexts of these versions; none if tracing is off."""
@@ -61,6 +69,7 @@ class Relay:
         while not stopped():
             try:
                 passed = self.pass_on()
+                self.enqueue_webhooks()
                 ROUNDS.labels("relay").set_to_current_time()
                 if passed == BATCH:
                     continue

@@ -24,6 +24,7 @@ from service.runtime.telemetry import (
     SWEEPER_LAG,
     UNCOSIGNED,
     UNSIGNED,
+    WEBHOOKS,
 )
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import StoreUnavailable
@@ -34,7 +35,7 @@ TOPICS = (GAME_TOPIC, LOG_TOPIC, STATISTICS_TOPIC)
 
 def measure_backlog(services: Services) -> None:
     """
-    Set the metrics of the outbox's age and of the public log's backlog.
+    Set the metrics of the outbox's age, of webhooks and of the public log's backlog.
 
     The sweeper measures them, because a stuck sequencer would measure nothing.
     """
@@ -43,6 +44,9 @@ def measure_backlog(services: Services) -> None:
         since = services.directory.oldest_outbox_time(topic=topic)
         age = 0.0 if since is None else (now - since).total_seconds()
         OUTBOX_AGE.labels(topic).set(max(0.0, age))
+    used, failing = services.directory.webhooks_in_use()
+    WEBHOOKS.labels("all").set(used)
+    WEBHOOKS.labels("failing").set(failing)
     backlog = services.sequencer.backlog()
     UNSIGNED.set(backlog.unsigned)
     for witness, leaves in backlog.uncosigned.items():

@@ -160,6 +160,7 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     on_long: dict[tuple[str, str], Any] = {
         ("PUT", f"/v1/games/{GAME}/notes/<int:seq>"): {"text": "é" * 1000, "visibility": "me"},
         ("POST", f"/v1/games/{GAME}/receipts"): {"receipt": scene.receipt},
+        ("PUT", "/v1/players/me/webhook"): {"url": f"https://bots.example/{'x' * 400}"},
     }
     if (method, rule) in on_long:
         yield _json("valid", _path(scene, rule, game=scene.long), on_long[method, rule])

@@ -41,6 +41,7 @@ from service.api.rulesets import bots, rulesets
 from service.api.stream_slots import StreamSlots
 from service.api.tables import tables
 from service.api.tokens import tokens
+from service.api.webhooks import webhooks
 from service.application.quotas import Slots
 from service.bootstrap import Services, services_from
 from service.job_queue import client_of, giving_up_after
@@ -175,7 +176,20 @@ def _fresh(response: Response) -> Response:
 
 
 BLUEPRINTS = (
-    *(players, hands, tokens, own_stream, rulesets, bots, tables, games, events, stream, replay),
+    *(
+        players,
+        hands,
+        tokens,
+        own_stream,
+        webhooks,
+        rulesets,
+        bots,
+        tables,
+        games,
+        events,
+        stream,
+        replay,
+    ),
     *(evidence, audit, notes, disputes, statistics, ratings, log),
 )
 

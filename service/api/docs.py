@@ -29,8 +29,10 @@ EXAMPLES = {
     "bot.py": "a bot",
     "tables.py": "a bot at all its tables",
     "spectator.py": "a spectator",
+    "receiver.py": "a receiver of webhooks",
+    "receiver.mjs": "a receiver in JavaScript, without the library",
 }
-"""The programs in ops/examples that use the client library; they are shown and served."""
+"""The programs in ops/examples; they are shown and served."""
 
 _INSTALLED = Path(__file__).resolve().parents[2]
 """The folder that contains `service`, in a checkout and in an installation."""

@@ -29,6 +29,7 @@ ENDPOINT_LIMITS = {
     "players.register": 1200,
     "players.recover": 60,
     "evidence.verify": 60,
+    "webhooks.set_webhook": 60,
 }
 """Requests a minute from one address to expensive endpoints; Redis counts for all processes."""
 

@@ -21,6 +21,7 @@ from werkzeug.routing import BaseConverter
 
 from schemas.strict_fields import ID_PATTERN, OneOf
 from schemas.tables import BotSeatSchema, Dealing, SeatRequestField
+from schemas.webhooks import WebhookEventSchema, WebhookPingSchema
 from service.api.answer_headers import HEADERS
 from service.api.conventions.caching import revalidated
 from service.api.conventions.media_types import JSON
@@ -198,6 +199,10 @@ def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
     converter.add_attribute_function(_dealing)
     for name, header in HEADERS.items():
         spec.components.header(name, dict(header))
+    spec.options["webhooks"] = {
+        "event": _request_to_receiver(converter, "an own event", WebhookEventSchema),
+        "ping": _request_to_receiver(converter, "a ping, before all events", WebhookPingSchema),
+    }
     spec.components.security_scheme(
         "bearer",
         {
@@ -209,6 +214,20 @@ def make_api(app: Flask, limits: Mapping[str, Any]) -> ApiDocument:
         },
     )
     return ApiDocument(app, spec)
+
+
+def _request_to_receiver(converter: Any, what: str, body: type[Schema]) -> Json:
+    """Return the description of a request that the service sends to a player's receiver."""
+    content = {JSON: {"schema": converter.resolve_nested_schema(body)}}
+    return {
+        "post": {
+            "summary": f"Receive {what}.",
+            "description": "The service sends this request to the address of `PUT "
+            "/v1/players/me/webhook`, signed with its secret as Standard Webhooks defines it.",
+            "requestBody": {"required": True, "content": content},
+            "responses": {"2XX": {"description": "accepted"}},
+        }
+    }
 
 
 def schema_name(schema: Any) -> str:

@@ -75,6 +75,9 @@ class Notifier(Protocol):
     def deal(self, table: UUID, version: int) -> None:
         """Enqueue a job that deals the next hand of a table at `version`, if it is due."""
 
+    def webhook_due(self, player: UUID, claim: int) -> None:
+        """Enqueue a job that sends a player's receiver what is new."""
+
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return the contexts of the traces that published these versions, as far as known."""
 
@@ -98,6 +101,9 @@ class NoNotifier:
         """Do nothing."""
 
     def deal(self, table: UUID, version: int) -> None:
+        """Do nothing."""
+
+    def webhook_due(self, player: UUID, claim: int) -> None:
         """Do nothing."""
 
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:

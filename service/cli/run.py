@@ -89,7 +89,10 @@ def up(
     return run(options)
 
 
-ROLES: Final = ("api", "streams", "worker", "searches", "trials", "relay", "sweeper", "sequencer")
+ROLES: Final = (
+    *("api", "streams", "worker", "searches", "trials", "webhooks"),
+    *("relay", "sweeper", "sequencer"),
+)
 SILENT_SECONDS: Final = 60.0
 """Seconds without a successful round after which relay, sweeper or sequencer is not healthy."""
 

@@ -9,14 +9,24 @@ In the order in which to read: `api` (calls), `answers`, `player_files`, `signin
 `local_log` (checks of answers) and `hand`.
 
 Errors: `Refused` (the service refused a request), `NotAnswered` (it cannot be reached),
-`Contradicted` (it contradicts an earlier answer or signature), `NotSeated` and `BadFile`.
+`Contradicted` (it contradicts an earlier answer or signature), `NotSeated`, `BadFile` and
+`NotSigned` (a request to a receiver is not the service's).
 """
 
-from service.client.answers import Event, GameView, Move, OwnInvitation, OwnNotice, SeatView, Table
+from service.client.answers import (
+    Event,
+    GameView,
+    Move,
+    OwnInvitation,
+    OwnNotice,
+    SeatView,
+    Table,
+    WebhookEvent,
+)
 from service.client.api import Api, NotAnswered, Refused
 from service.client.hand import Hand, NotSeated
 from service.client.local_log import Contradicted
-from service.client.player import Player, Spectator
+from service.client.player import NotSigned, Player, Spectator, webhook_event
 from service.client.player_files import BadFile
 
 __all__ = [
@@ -29,6 +39,7 @@ __all__ = [
     "Move",
     "NotAnswered",
     "NotSeated",
+    "NotSigned",
     "OwnInvitation",
     "OwnNotice",
     "Player",
@@ -36,4 +47,6 @@ __all__ = [
     "SeatView",
     "Spectator",
     "Table",
+    "WebhookEvent",
+    "webhook_event",
 ]

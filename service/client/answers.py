@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, Required, TypedDict
 
 Entropy = Literal["none", "value", "commit"]
 """How a seat contributes to the shuffle (SHX/1, section 3)."""
@@ -12,6 +12,19 @@ class OwnNotice(TypedDict):
     """What concerns a player: a notice of its own stream (api.md, section 2)."""
 
     type: str
+    id: str
+    version: int
+    table: str | None
+    game: str | None
+    ends_at: str | None
+
+
+class WebhookEvent(TypedDict, total=False):
+    """The body of a request to a player's receiver: a notice, or a ping with its challenge."""
+
+    type: Required[str]
+    timestamp: Required[str]
+    challenge: str
     id: str
     version: int
     table: str | None

@@ -116,9 +116,9 @@ class Api:
         """Return the answer to a PATCH; raises Refused or NotAnswered."""
         return self._json(self._send("PATCH", path, body))
 
-    def put(self, path: str) -> Any:
-        """Return the answer to a PUT without a body; raises Refused or NotAnswered."""
-        return self._json(self._send("PUT", path))
+    def put(self, path: str, body: Any = None) -> Any:
+        """Return the answer to a PUT; with a body it is sent once. Raises Refused or NotAnswered."""
+        return self._json(self._send("PUT", path, body, tries=None if body is None else 1))
 
     def delete(self, path: str) -> None:
         """Send a DELETE; raises Refused or NotAnswered."""

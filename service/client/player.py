@@ -9,8 +9,17 @@ from typing import Any
 from uuid import UUID
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from standardwebhooks import Webhook, WebhookVerificationError
 
-from service.client.answers import Entropy, Event, GameView, OwnInvitation, OwnNotice, Table
+from service.client.answers import (
+    Entropy,
+    Event,
+    GameView,
+    OwnInvitation,
+    OwnNotice,
+    Table,
+    WebhookEvent,
+)
 from service.client.api import WAIT, Api, NotAnswered, Refused
 from service.client.hand import Hand
 from service.client.local_log import Contradicted, LocalLog
@@ -264,6 +273,25 @@ class Player:
         token: str = self.api.post("/players/me/tokens", body, once=True)["token"]
         return token
 
+    def set_webhook(self, url: str, types: Sequence[str] | None = None) -> str:
+        """
+        Let the service send this player's events to an address; return the secret that signs them.
+
+        `types` are those of `notices`. Raises Refused or NotAnswered.
+        """
+        body = {"url": url} if types is None else {"url": url, "types": list(types)}
+        secret: str = self.api.put("/players/me/webhook", body)["secret"]
+        return secret
+
+    def webhook(self) -> dict[str, Any]:
+        """Return the webhook, and why its last attempt failed; raises Refused if there is none."""
+        found: dict[str, Any] = self.api.get("/players/me/webhook")
+        return found
+
+    def end_webhook(self) -> None:
+        """Delete the webhook; raises Refused if there is none, or NotAnswered."""
+        self.api.delete("/players/me/webhook")
+
     def deal(self, table: UUID) -> None:
         """
         Deal the next hand of a table, unless seats are free or another player has dealt it.
@@ -283,6 +311,24 @@ class Player:
 
     def _share(self) -> dict[str, Any]:
         return {"entropy": self.entropy, "key": self.public}
+
+
+class NotSigned(Exception):
+    """A request to a receiver was not signed with its secret, or more than five minutes ago."""
+
+
+def webhook_event(secret: str, headers: Mapping[str, str], body: bytes) -> WebhookEvent:
+    """
+    Return the event in a request to a receiver; raises NotSigned.
+
+    `secret` is that of `Player.set_webhook`. Answer a `ping` with its `challenge` as text. An
+    event can come again: `webhook-id` is equal then.
+    """
+    try:
+        event: WebhookEvent = Webhook(secret).verify(body, dict(headers))
+    except (WebhookVerificationError, ValueError):  # of a header or body that cannot be read
+        raise NotSigned("the request is not signed with this secret") from None
+    return event
 
 
 def _own_seat(table: Table) -> int:

@@ -348,7 +348,8 @@ def shared_metrics(data: Path, *, memory: Path = _MEMORY) -> dict[str, str]:
 def programs(settings: Settings) -> list[Program]:
     """Return all programs of a service, in the order of their start."""
     jobs = [(f"worker {number}", "worker") for number in range(1, settings.workers + 1)]
-    jobs += [("searches", "searches"), ("trials", "trials")] if settings.workers else []
+    if settings.workers:
+        jobs += [(kind, kind) for kind in ("searches", "trials", "webhooks")]
     return [
         *_web_servers(settings),
         *(

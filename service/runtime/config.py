@@ -213,6 +213,7 @@ class Settings:
     vote_seconds: int = field(default=172_800, metadata=_read_by(_number(0, _TEN_YEARS)))
     appeal_seconds: int = field(default=604_800, metadata=_read_by(_number(0, _TEN_YEARS)))
     dispute_seconds: int = field(default=2_592_000, metadata=_read_by(_number(0, _TEN_YEARS)))
+    webhook_loopback: bool = field(default=False, metadata=_read_by(_switch))
     trusted_proxies: int = field(default=0, metadata=_read_by(_number(0, 10)))
     cors_origins: str | None = field(default=None, metadata=_read_by(_cors_origins))
     clock_check: bool = field(default=True, metadata=_read_by(_switch))
@@ -253,6 +254,7 @@ stream_port | no process | TCP port | Port of a separate process for streams and
 metrics_port | none | TCP port | Port with all metrics; `/metrics` of the API has gauges only
 metrics_host | as SHITHEAD_HOST | address | Address of the metrics port
 trusted_proxies | | proxies | Number of reverse proxies whose `X-Forwarded-For` is trusted
+webhook_loopback | | on or off | Webhooks to this machine, also by http; for trials only
 cors_origins | none | list | Web origins, such as `https://a.example`, whose pages may call the API
 = Keys and files
 key_file | required | absolute path | File of the keys, created at the first start; or SHITHEAD_KEYS

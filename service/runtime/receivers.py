@@ -45,7 +45,7 @@ Resolve = Callable[[str], Sequence[str]]
 """Returns the addresses of a name; raises OSError if there are none."""
 
 
-class Fault(StrEnum):
+class ReceiverFault(StrEnum):
     """Why a receiver did not accept a request."""
 
     ADDRESS = "address"  # the name leads to no public address
@@ -63,7 +63,7 @@ class Fault(StrEnum):
 class NotDelivered(Exception):
     """A receiver did not accept a request."""
 
-    def __init__(self, fault: Fault, status: int | None = None) -> None:
+    def __init__(self, fault: ReceiverFault, status: int | None = None) -> None:
         super().__init__(fault)
         self.fault = fault
         self.status = status
@@ -77,26 +77,26 @@ def addresses_of(name: str) -> Sequence[str]:
 
 def url_fault(url: str, *, loopback: bool) -> str | None:
     """
-    Return why an address cannot be that of a receiver, None if it may be.
+    Return a code of why an address cannot be that of a receiver, None if it may be.
 
     It is `https`; with `loopback` also `http`, for trials on one machine. Whether its name leads
     to a public address is checked with each request.
     """
     if len(url) > MAX_URL or not url.isascii() or not url.isprintable() or " " in url:
-        return f"is not an address of at most {MAX_URL} printable ASCII characters"
+        return "form"
     try:
         parts = urlsplit(url)
         port, host = parts.port, parts.hostname
     except ValueError:
-        return "is not an address"
+        return "address"
     if parts.scheme != "https" and not (loopback and parts.scheme == "http"):
-        return "does not begin with https://"
+        return "scheme"
     if not host or "%" in host:
-        return "names no host"
+        return "host"
     if parts.username is not None or parts.password is not None or "#" in url:
-        return "has a user, a password or a fragment"
+        return "login"
     if port is not None and port != 443 and not 1024 <= port <= 65535:
-        return "has a port that is neither 443 nor above 1023"
+        return "port"
     return None
 
 
@@ -137,12 +137,12 @@ class Receivers:
             found = looking.result(timeout=max(0.1, end - time.monotonic()))
         except LateError:
             looking.cancel()
-            raise NotDelivered(Fault.LATE) from None
+            raise NotDelivered(ReceiverFault.LATE) from None
         except (OSError, UnicodeError):
-            raise NotDelivered(Fault.ADDRESS) from None
+            raise NotDelivered(ReceiverFault.ADDRESS) from None
         local_only = url.startswith("http:")
         if not found or not all(self._permits(one, local_only=local_only) for one in found):
-            raise NotDelivered(Fault.ADDRESS)
+            raise NotDelivered(ReceiverFault.ADDRESS)
         return found[:_ATTEMPTS]
 
     def _permits(self, text: str, *, local_only: bool) -> bool:
@@ -196,18 +196,18 @@ def _connecting(addresses: Sequence[str]) -> Callable[..., socket.socket]:
     return connect
 
 
-def _fault_of(cause: Exception | None) -> Fault:
+def _fault_of(cause: Exception | None) -> ReceiverFault:
     if cause is None or isinstance(cause, TimeoutError):
-        return Fault.LATE
+        return ReceiverFault.LATE
     reason = cause.reason if isinstance(cause, URLError) else cause
     if isinstance(reason, TimeoutError):
-        return Fault.LATE
+        return ReceiverFault.LATE
     if isinstance(reason, ssl.SSLError):
-        return Fault.CERTIFICATE
-    return Fault.CONNECTION if isinstance(reason, OSError) else Fault.ANSWER
+        return ReceiverFault.CERTIFICATE
+    return ReceiverFault.CONNECTION if isinstance(reason, OSError) else ReceiverFault.ANSWER
 
 
-def _fault_of_status(status: int) -> Fault:
+def _fault_of_status(status: int) -> ReceiverFault:
     if status == 410:
-        return Fault.GONE
-    return Fault.REDIRECT if 300 <= status < 400 else Fault.STATUS
+        return ReceiverFault.GONE
+    return ReceiverFault.REDIRECT if 300 <= status < 400 else ReceiverFault.STATUS

@@ -14,6 +14,7 @@ from service.store.games import GameRepository
 from service.store.logged_hands import LoggedHandRepository
 from service.store.notices import NoticeRepository
 from service.store.ratings import RatingRepository
+from service.store.webhooks import WebhookRepository
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +240,7 @@ class Directory(
     NoticeRepository,
     LoggedHandRepository,
     RatingRepository,
+    WebhookRepository,
 ):
     """
     All data outside the streams; this class is also the interface, there is no Protocol for it.

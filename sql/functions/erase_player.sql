@@ -4,7 +4,8 @@
 -- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
 -- both happen at the same time, the second one is refused.
 --
--- The player's stored answers, notes, blocks, invitations, ratings and texts in disputes are deleted too. The
+-- The player's stored answers, notes, blocks, invitations, ratings, webhook and texts in disputes are
+-- deleted too. The
 -- streams keep commitments to these texts, which reveal nothing without the salt.
 --
 -- Called by erase_by_token and purge_players, and by the operator.
@@ -29,6 +30,7 @@ BEGIN
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
+    PERFORM delete_webhook(player);
     UPDATE dispute_texts t SET words = NULL, salt = NULL WHERE t.author = player;
     UPDATE dispute_votes v SET reason_key_id = NULL, reason = NULL
     FROM dispute_referees r

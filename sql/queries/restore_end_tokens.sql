@@ -1,9 +1,15 @@
--- restore_end_tokens: end the tokens of all players; returns the number of players.
+-- restore_end_tokens: end the tokens and webhooks of all players; returns the number of players.
 --
 -- The hash that earlier releases know is replaced by a random one. Recovery codes remain valid: with
 -- them players get new tokens.
 WITH ended AS (
     DELETE FROM tokens
+),
+webhooks_ended AS (
+    DELETE FROM webhooks
+),
+deliveries_ended AS (
+    DELETE FROM webhook_deliveries
 ),
 done AS (
     UPDATE players p

@@ -222,7 +222,9 @@ def test_the_printed_command_for_the_next_hand_deals_it(service: Running, tmp_pa
     assert names["hand"].fetch_view()["hand"] == 2
 
 
-@pytest.mark.parametrize("name", ["bot.py", "tables.py", "spectator.py"])
+@pytest.mark.parametrize(
+    "name", ["bot.py", "tables.py", "spectator.py", "receiver.py", "receiver.mjs"]
+)
 def test_the_examples_on_the_page_are_the_files(service: Running, name: str) -> None:
     source = (ROOT / "ops" / "examples" / name).read_text("utf-8")
     assert fetched(service, f"/docs/{name}") == source

@@ -215,7 +215,7 @@ def check_two_services_run_at_once_with_two_folders_but_not_with_one(
 def check_every_program_is_restarted_after_a_sigkill(up: Up) -> None:
     address = up.ready()
     alone = ("bin/postgres", "valkey-server", "granian", "shithead fork server")
-    jobs = ("worker", "searches", "trials", "relay", "sweeper", "sequencer")
+    jobs = ("worker", "searches", "trials", "webhooks", "relay", "sweeper", "sequencer")
     together = tuple(f"workers.main {job}" for job in jobs)
     for killed in (*((words,) for words in alone), together):
         victims = {words: up.child(words) for words in killed}

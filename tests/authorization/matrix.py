@@ -90,6 +90,7 @@ BODIES: dict[str, Any] = {
     "PATCH /v1/players/me": {"name": "Eva"},
     "POST /v1/players/me/token": {},
     "POST /v1/players/me/tokens": {"name": "bot", "scopes": ["read"]},
+    "PUT /v1/players/me/webhook": {"url": "https://bots.example/"},
     "POST /v1/players/me/recovery": {},
     "POST /v1/players/recover": {"recovery": NEVER_ISSUED},
     "POST /v1/rulesets": {"name": "x", "base": "leeds", "changes": {"no_such_setting": 1}},

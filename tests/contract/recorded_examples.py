@@ -531,3 +531,7 @@ def _tokens(recorder: Recorder, people: dict[str, Any]) -> None:
     recorder.done("GET", "/v1/token", by=issued["token"])
     recorder.refused("missing-scope", "DELETE", "/v1/players/me", by=issued["token"])
     recorder.done("DELETE", f"/v1/players/me/tokens/{issued['id']}", by=token)
+    receiver = {"url": "https://bots.example/shithead", "types": ["your_turn", "hand_sealed"]}
+    recorder.done("PUT", "/v1/players/me/webhook", receiver, by=token)
+    recorder.done("GET", "/v1/players/me/webhook", by=token)
+    recorder.done("DELETE", "/v1/players/me/webhook", by=token)

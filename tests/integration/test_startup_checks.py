@@ -232,7 +232,9 @@ def test_an_invalid_key_file_is_refused_without_showing_it(settings: Settings, t
         check_start(settings)
 
 
-@pytest.mark.parametrize("kind", ["worker", "searches", "trials", "relay", "sweeper", "sequencer"])
+@pytest.mark.parametrize(
+    "kind", ["worker", "searches", "trials", "webhooks", "relay", "sweeper", "sequencer"]
+)
 def test_every_worker_process_states_in_one_line_why_it_cannot_start(
     settings: Settings, tmp_path: Path, kind: str
 ) -> None:

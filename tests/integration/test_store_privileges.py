@@ -35,6 +35,7 @@ TABLES = (
         "ratings",
         "ratings_reached",
     ),
+    *("webhooks", "webhook_deliveries"),
     *LOG_TABLES,
     *("availability", "write_probes", "applied_migrations", "applied_files"),
 )
@@ -156,7 +157,7 @@ def test_a_connection_of_the_service_does_not_take_over_an_account(
 WITH_A_STOLEN_CONNECTION = {
     "needs the token or code of the player": (
         *("issue_token", "end_token", "recover_account", "renew_recovery"),
-        *("rename_by_token", "erase_by_token"),
+        *("rename_by_token", "erase_by_token", "set_webhook", "end_webhook"),
     ),
     "adds events, which are seen in the streams": (
         *("append_events", "try_append_events", "append_game_move"),
@@ -177,6 +178,10 @@ WITH_A_STOLEN_CONNECTION = {
     "writes or deletes a player's note": ("keep_note", "delete_note"),
     "starts or ends a player's block of another": ("keep_block", "delete_block"),
     "invites players to any table, or ends invitations": ("keep_invitation", "end_invitation"),
+    "delays, hurries or invents what a receiver is sent, but not where to": (
+        *("wake_webhooks", "claim_webhooks", "begin_webhook", "note_webhook_state"),
+        *("note_webhook_look", "note_webhook_sent"),
+    ),
 }
 """What a thief of the service's connection could do with each function (threat-model.md)."""
 

@@ -54,6 +54,7 @@ from service.store.summaries import OLDEST, START, Cursor, Page
 from tests.memory.disputes import MemoryDisputes, change_row
 from tests.memory.events import MemoryStore
 from tests.memory.notices import MemoryNotices
+from tests.memory.webhooks import MemoryWebhooks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,10 +65,11 @@ class _Person:
     recovery_hash: bytes | None
 
 
-class MemoryPlayers:
+class MemoryPlayers(MemoryWebhooks):
     """Players by id, token and recovery code."""
 
     def __init__(self, store: MemoryStore) -> None:
+        super().__init__()
         self._store = store
         self._people: dict[UUID, _Person] = {}
         self._tokens: dict[bytes, StoredToken] = {}
@@ -155,6 +157,7 @@ class MemoryPlayers:
 
     def _drop_all(self, player: UUID) -> None:
         self._drop(lambda token: token.player == player)
+        self._delete_webhook(player)
 
     def _drop(self, ends: Callable[[StoredToken], bool]) -> bool:
         """Delete tokens; return whether there was one."""

@@ -95,6 +95,9 @@ class Wakes:
         """Record a table that has to deal."""
         self.woken.append((table, version))
 
+    def webhook_due(self, player: UUID, claim: int) -> None:
+        """Ignore webhooks that are due."""
+
     def traces(self, versions: Sequence[GameVersion]) -> Mapping[GameVersion, str]:
         """Return no traces: these tests are not traced."""
         return {}

@@ -9,6 +9,8 @@ import pytest
 
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
+from service.keys import Keyring
+from service.runtime.receivers import Receivers
 from service.store.events import Commit
 from tests.memory.directory import MemoryDirectory
 from tests.memory.events import MemoryStore
@@ -44,16 +46,17 @@ class MemoryDeployment:
     def __post_init__(self) -> None:
         self.directory = MemoryDirectory(self.store)
 
-    def process(self) -> Services:
+    def process(self, *, receivers: Receivers | None = None, keyring: Keyring = KEYS) -> Services:
         """Return the services of one more process."""
         return Services(
             log_store=MemoryLog(),
             store=self.store,
             directory=self.directory,
-            keyring=KEYS,
+            keyring=keyring,
             origin="tests.example",
             world=self.world,
             notifier=self.notifier,
+            receivers=receivers or Receivers(),
         )
 
 

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from service.runtime import receivers as module
-from service.runtime.receivers import Fault, NotDelivered, Receivers, is_public, url_fault
+from service.runtime.receivers import NotDelivered, ReceiverFault, Receivers, is_public, url_fault
 from tests.receivers import Receiver, receiver
 
 EVENT = b'{"type":"your_turn"}'
@@ -28,7 +28,7 @@ def local() -> Iterator[Receiver]:
         yield made
 
 
-def fault_of(receivers: Receivers, url: str) -> tuple[Fault, int | None]:
+def fault_of(receivers: Receivers, url: str) -> tuple[ReceiverFault, int | None]:
     with pytest.raises(NotDelivered) as refused:
         receivers.post(url, EVENT, {})
     return refused.value.fault, refused.value.status
@@ -58,8 +58,8 @@ def test_addresses_that_are_not_of_the_public_internet_are_refused(text: str) ->
     assert not is_public(ip_address(text))
     receivers = Receivers(resolve=names([text], ["9.9.9.9", text]))
     url = f"https://{NAME}/"
-    assert fault_of(receivers, url) == (Fault.ADDRESS, None)
-    assert fault_of(receivers, url) == (Fault.ADDRESS, None), "one of several is enough"
+    assert fault_of(receivers, url) == (ReceiverFault.ADDRESS, None)
+    assert fault_of(receivers, url) == (ReceiverFault.ADDRESS, None), "one of several is enough"
 
 
 @pytest.mark.parametrize("text", ["9.9.9.9", "2620:fe::fe"])
@@ -95,8 +95,8 @@ def test_an_address_over_http_is_for_trials_on_this_machine_alone() -> None:
     assert url_fault("https://a.example:8443/x?y=1", loopback=False) is None
     assert url_fault("http://127.0.0.1:8000/", loopback=True) is None
     public = Receivers(loopback=True, resolve=names(["9.9.9.9"]))
-    assert fault_of(public, f"http://{NAME}/") == (Fault.ADDRESS, None)
-    assert fault_of(Receivers(), "https://127.0.0.1:9/") == (Fault.ADDRESS, None)
+    assert fault_of(public, f"http://{NAME}/") == (ReceiverFault.ADDRESS, None)
+    assert fault_of(Receivers(), "https://127.0.0.1:9/") == (ReceiverFault.ADDRESS, None)
 
 
 def test_a_name_that_changes_between_check_and_use_leads_nowhere_else(local: Receiver) -> None:
@@ -107,7 +107,9 @@ def test_a_name_that_changes_between_check_and_use_leads_nowhere_else(local: Rec
     [(headers, body)] = local.got
     assert (headers["host"], headers["webhook-id"]) == (f"{NAME}:{local.port}", "1")
     assert body == EVENT
-    assert fault_of(receivers, url) == (Fault.ADDRESS, None), "it changes before the next use"
+    assert fault_of(receivers, url) == (ReceiverFault.ADDRESS, None), (
+        "it changes before the next use"
+    )
     assert len(local.got) == 1
 
 
@@ -119,20 +121,20 @@ def test_the_next_address_of_a_name_is_tried_if_one_refuses(local: Receiver) -> 
 @pytest.mark.parametrize(
     ("answer", "fault", "status"),
     [
-        (500, Fault.STATUS, 500),
-        (404, Fault.STATUS, 404),
-        (410, Fault.GONE, 410),
-        ("redirect", Fault.REDIRECT, 307),
-        ("long", Fault.ANSWER, None),
-        ("hang", Fault.LATE, None),
-        ("drip", Fault.LATE, None),
+        (500, ReceiverFault.STATUS, 500),
+        (404, ReceiverFault.STATUS, 404),
+        (410, ReceiverFault.GONE, 410),
+        ("redirect", ReceiverFault.REDIRECT, 307),
+        ("long", ReceiverFault.ANSWER, None),
+        ("hang", ReceiverFault.LATE, None),
+        ("drip", ReceiverFault.LATE, None),
     ],
 )
 def test_a_receiver_that_does_not_accept_a_request_is_named_by_its_fault(
     local: Receiver,
     monkeypatch: pytest.MonkeyPatch,
     answer: int | str,
-    fault: Fault,
+    fault: ReceiverFault,
     status: int | None,
 ) -> None:
     monkeypatch.setattr(module, "SECONDS", 0.5)
@@ -145,7 +147,7 @@ def test_a_receiver_that_does_not_accept_a_request_is_named_by_its_fault(
 
 def test_a_head_without_end_is_cut_off(local: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.runtime.http_client.HEAD_BYTES", -(16 << 10) + 20)
-    assert fault_of(Receivers(loopback=True), local.url) == (Fault.ANSWER, None)
+    assert fault_of(Receivers(loopback=True), local.url) == (ReceiverFault.ANSWER, None)
 
 
 def test_a_lookup_that_hangs_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,15 +158,15 @@ def test_a_lookup_that_hangs_ends_in_time(monkeypatch: pytest.MonkeyPatch) -> No
         return []
 
     begun = time.monotonic()
-    assert fault_of(Receivers(resolve=hang), "https://a.example/") == (Fault.LATE, None)
+    assert fault_of(Receivers(resolve=hang), "https://a.example/") == (ReceiverFault.LATE, None)
     assert time.monotonic() - begun < 0.8
 
 
 def test_nobody_listens_or_no_such_name() -> None:
     closed = Receivers(loopback=True, resolve=names(["127.0.0.1"]))
-    assert fault_of(closed, f"http://{NAME}:9/") == (Fault.CONNECTION, None)
+    assert fault_of(closed, f"http://{NAME}:9/") == (ReceiverFault.CONNECTION, None)
     unknown = Receivers(resolve=lambda _name: (_ for _ in ()).throw(OSError()))
-    assert fault_of(unknown, "https://a.example/") == (Fault.ADDRESS, None)
+    assert fault_of(unknown, "https://a.example/") == (ReceiverFault.ADDRESS, None)
 
 
 def test_tls_verifies_the_name_at_the_checked_address(tmp_path: Path) -> None:
@@ -174,9 +176,12 @@ def test_tls_verifies_the_name_at_the_checked_address(tmp_path: Path) -> None:
         assert receivers.post(f"https://{NAME}:{made.port}/", EVENT, {}).status == 200
         assert made.got[0][0]["host"] == f"{NAME}:{made.port}"
         other = f"https://other.test:{made.port}/"
-        assert fault_of(receivers, other) == (Fault.CERTIFICATE, None)
+        assert fault_of(receivers, other) == (ReceiverFault.CERTIFICATE, None)
         untrusted = Receivers(loopback=True, resolve=lambda _name: ["127.0.0.1"])
-        assert fault_of(untrusted, f"https://{NAME}:{made.port}/") == (Fault.CERTIFICATE, None)
+        assert fault_of(untrusted, f"https://{NAME}:{made.port}/") == (
+            ReceiverFault.CERTIFICATE,
+            None,
+        )
     assert len(made.got) == 1
 
 

@@ -1,0 +1,13 @@
+-- wake_webhooks: let the webhooks of some players be due; returns how many were not due before.
+--
+-- One that fails keeps the time of its next attempt.
+CREATE OR REPLACE FUNCTION wake_webhooks(players uuid[], at timestamptz) RETURNS integer
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+    WITH woken AS (
+        UPDATE webhooks w SET due_at = at
+        WHERE w.player_id = ANY (players) AND w.state = 'on' AND w.failures = 0 AND w.due_at > at
+        RETURNING 1
+    )
+    SELECT count(*)::integer FROM woken
+$$;

@@ -1,0 +1,192 @@
+"""Contract tests of every directory for webhooks: claims, deliveries, and who may set one."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from service.application.calls import digest
+from service.store.directory import StoredToken
+from service.store.events import TokenEnded
+from service.store.webhooks import Delivery, StoredWebhook, WebhookResult, WebhookState
+from tests.contract.conftest import Stores
+from tests.streams import THEN
+
+TOKEN, CODE = "token of Ann", "code of Ann"
+LATER = THEN + timedelta(seconds=60)
+HOOK = StoredWebhook(
+    url="https://bots.example/",
+    types=("your_turn",),
+    key_id="k1",
+    secret=b"sealed",
+    state=WebhookState.WAITING,
+    created_at=THEN,
+    due_at=THEN,
+    claim=0,
+)
+
+
+def registered(stores: Stores, token: str = TOKEN) -> UUID:
+    player = uuid4()
+    stores.directory.create_player(
+        player=player,
+        name="Ann",
+        token_hash=digest(token),
+        recovery_hash=digest(f"{token} {CODE}"),
+        at=THEN,
+    )
+    return player
+
+
+def a_delivery(kind: str = "your_turn", *, mark: int = 3, identity: UUID | None = None) -> Delivery:
+    return Delivery(type=kind, id=identity or uuid4(), mark=mark, body='{"a":1}', found_at=THEN)
+
+
+def result(state: WebhookState = WebhookState.ON, **more: object) -> WebhookResult:
+    return WebhookResult(**{"state": state, "delivered_at": THEN, "next": LATER, **more})  # type: ignore[arg-type] # fields
+
+
+def claimed(stores: Stores, player: UUID) -> int:
+    """Claim the only webhook that is due and begin its work; return the number of the claim."""
+    [(found, claim)] = stores.directory.claim_webhooks(THEN, until=LATER, most=9)
+    assert found == player
+    assert stores.directory.begin_webhook(player, claim, THEN, until=LATER)
+    return claim + 1
+
+
+def test_a_webhook_is_stored_replaced_and_deleted_by_its_player(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    assert directory.webhook(player) is None
+    assert directory.webhooks_in_use() == (0, 0)
+    directory.set_webhook(TOKEN, HOOK)
+    assert directory.webhook(player) == HOOK
+    assert directory.webhooks_in_use() == (1, 0)
+    other = StoredWebhook(**{**fields(HOOK), "url": "https://b.example/", "types": ("a", "b")})  # type: ignore[arg-type] # fields
+    directory.set_webhook(TOKEN, other)
+    assert directory.webhook(player) == StoredWebhook(**{**fields(other), "claim": 1})  # type: ignore[arg-type] # fields
+    assert directory.end_webhook(TOKEN)
+    assert not directory.end_webhook(TOKEN)
+    assert directory.webhook(player) is None
+
+
+def fields(hook: StoredWebhook) -> dict[str, object]:
+    return {name: getattr(hook, name) for name in StoredWebhook.__dataclass_fields__}
+
+
+def test_only_a_token_of_the_player_with_the_scope_account_sets_or_ends_one(
+    stores: Stores,
+) -> None:
+    directory, player = stores.directory, registered(stores)
+    reader = StoredToken(
+        id=uuid4(),
+        player=player,
+        name="reader",
+        scopes=("read", "play"),
+        created_at=THEN,
+        ends_at=None,
+        used_on=None,
+    )
+    directory.issue_token(TOKEN, reader, digest("reader"), replaces=False, most=9)
+    directory.set_webhook(TOKEN, HOOK)
+    for token in ("reader", "unknown", digest(TOKEN).hex()):
+        with pytest.raises(TokenEnded):
+            directory.set_webhook(token, HOOK)
+        with pytest.raises(TokenEnded):
+            directory.end_webhook(token)
+    assert directory.webhook(player) is not None
+
+
+@pytest.mark.parametrize("how", ["recovered", "erased"])
+def test_it_ends_with_the_tokens_of_its_player(stores: Stores, how: str) -> None:
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    claim = claimed(stores, player)
+    look(stores, player, claim, a_delivery())
+    if how == "recovered":
+        assert directory.recover(f"{TOKEN} {CODE}", digest("new")) == player
+    else:
+        assert directory.erase(TOKEN, THEN)
+    assert directory.webhook(player) is None
+    assert directory.webhook_deliveries(player) == []
+
+
+def test_a_claim_is_given_once_begun_once_and_lost_when_its_time_is_over(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    [(_, claim)] = directory.claim_webhooks(THEN, until=LATER, most=9)
+    assert directory.claim_webhooks(THEN, until=LATER, most=9) == []
+    assert directory.begin_webhook(player, claim, THEN, until=LATER)
+    assert not directory.begin_webhook(player, claim, THEN, until=LATER)
+    assert not directory.begin_webhook(player, claim + 1, LATER, until=LATER), "its time is over"
+    [(_, second)] = directory.claim_webhooks(LATER, until=LATER + (LATER - THEN), most=9)
+    assert second == claim + 2
+    assert not directory.note_webhook_state(player, claim + 1, result())
+    assert not look(stores, player, claim + 1, a_delivery())
+    assert directory.webhook_deliveries(player) == []
+
+
+def look(stores: Stores, player: UUID, claim: int, *added: Delivery) -> bool:
+    return stores.directory.note_webhook_look(
+        player, claim, tables=[UUID(int=1)], games=[UUID(int=2)], added=added, gone=[]
+    )
+
+
+def test_deliveries_replace_older_ones_and_are_forgotten(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    claim = claimed(stores, player)
+    first, other = a_delivery(), a_delivery("hand_dealt", mark=1)
+    assert look(stores, player, claim, first, other)
+    assert {one.id for one in directory.webhook_deliveries(player)} == {first.id, other.id}
+    assert directory.note_webhook_sent(player, claim, first, LATER)
+    assert not directory.note_webhook_sent(player, claim + 1, other, LATER)
+    hook = directory.webhook(player)
+    assert hook is not None
+    assert (hook.waiting, hook.tables, hook.games) == (1, (UUID(int=1),), (UUID(int=2),))
+    newer = a_delivery(mark=5, identity=first.id)
+    assert look(stores, player, claim, newer)
+    assert not directory.note_webhook_sent(player, claim, first, LATER), "it was replaced"
+    found = {one.type: one for one in directory.webhook_deliveries(player)}
+    assert found["your_turn"] == newer
+    directory.note_webhook_look(player, claim, tables=[], games=[], added=[], gone=[newer])
+    assert directory.webhook_deliveries(player) == [other]
+
+
+def test_a_result_gives_the_claim_back_and_states_when_it_is_due(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    claim = claimed(stores, player)
+    failing = result(fault="status", status=500, failures=2, failing_since=THEN)
+    assert directory.note_webhook_state(player, claim, failing)
+    hook = directory.webhook(player)
+    assert hook is not None
+    assert (hook.state, hook.fault, hook.status, hook.failures) == ("on", "status", 500, 2)
+    assert (hook.failing_since, hook.delivered_at, hook.due_at) == (THEN, THEN, LATER)
+    assert directory.webhooks_in_use() == (1, 1)
+    assert directory.wake_webhooks([player], THEN) == 0, "it fails"
+    assert directory.claim_webhooks(THEN, until=LATER, most=9) == []
+    [(_, second)] = directory.claim_webhooks(LATER, until=LATER + (LATER - THEN), most=9)
+    assert look(stores, player, second, a_delivery())
+    off = result(WebhookState.OFF, fault="late", failures=3, failing_since=THEN)
+    assert directory.note_webhook_state(player, second, off)
+    assert directory.webhook_deliveries(player) == []
+    assert directory.webhooks_in_use() == (0, 0)
+    assert directory.claim_webhooks(LATER, until=LATER, most=9) == []
+
+
+def test_one_that_was_woken_while_it_was_worked_on_is_due_at_once(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    assert directory.wake_webhooks([player], THEN) == 0, "it waits for its echo"
+    claim = claimed(stores, player)
+    assert directory.note_webhook_state(player, claim, result())
+    [(_, claim)] = directory.claim_webhooks(LATER, until=LATER + timedelta(minutes=1), most=9)
+    during = LATER + timedelta(seconds=1)
+    assert directory.wake_webhooks([player, uuid4()], during) == 1
+    assert directory.wake_webhooks([player], during) == 0
+    assert directory.claim_webhooks(during, until=LATER, most=9) == [], "one job at a time"
+    late = result(next=LATER + timedelta(days=1))
+    assert directory.note_webhook_state(player, claim, late)
+    assert len(directory.claim_webhooks(during, until=LATER, most=9)) == 1

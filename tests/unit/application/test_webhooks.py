@@ -1,0 +1,374 @@
+"""Webhooks: what a receiver is sent, when, and when nothing more."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+from standardwebhooks import webhooks as library
+
+from schemas.webhooks import FAULTS, STATES
+from service.application.calls import RegisteredPlayer
+from service.application.errors import Refusal
+from service.application.webhooks import (
+    LEASE,
+    LOOK_EVERY,
+    MAX_WAITING,
+    OFF_AFTER,
+    WebhookRequest,
+)
+from service.bootstrap import Services
+from service.client import NotSigned, webhook_event
+from service.domain.events import Entropy
+from service.keys import Keyring
+from service.runtime.http_client import Reply
+from service.runtime.receivers import NotDelivered, ReceiverFault, Receivers
+from service.shx.canonical import parse_time
+from service.store.webhooks import WebhookState
+from tests.changed import replace
+from tests.unit.application.conftest import MemoryDeployment
+from tests.worlds.fake_world import SetWorld, open_game, post
+
+URL = "https://bots.example/hook"
+ALL = ("your_turn", "hand_dealt", "hand_sealed", "seat_taken", "table_closed")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scripted(Receivers):
+    """Receivers that answer as a test asks them to; pings with their challenge."""
+
+    got: list[tuple[Mapping[str, str], bytes]] = field(default_factory=list)
+    faults: list[ReceiverFault | None] = field(default_factory=list)
+    echoes: list[bytes] = field(default_factory=list)
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
+        assert url == URL
+        self.got.append((headers, body))
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is not None:
+            raise NotDelivered(fault, 500 if fault is ReceiverFault.STATUS else None)
+        echo = json.loads(body).get("challenge", "").encode()
+        answer = self.echoes.pop(0) if self.echoes else echo
+        return Reply(status=200, media_type="text/plain", body=answer)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for _, body in self.got]
+
+    def take(self) -> list[str]:
+        """Return the types of what was sent, and forget it."""
+        types = [event["type"] for event in self.events]
+        self.got.clear()
+        return types
+
+
+@pytest.fixture
+def receivers() -> Scripted:
+    return Scripted()
+
+
+@pytest.fixture
+def services(deployment: MemoryDeployment, receivers: Scripted) -> Services:
+    return deployment.process(receivers=receivers)
+
+
+@dataclass(kw_only=True)
+class Owner:
+    """A player with a token."""
+
+    player: RegisteredPlayer
+    token: str
+    services: Services
+    secret: str = ""
+
+    def set(self, *types: str, url: str = URL) -> dict[str, Any]:
+        wanted = WebhookRequest(url=url, types=types or ALL)
+        made = self.services.webhooks.set(self.player, self.token, wanted)
+        self.secret = made["secret"]
+        return made
+
+    def shown(self) -> dict[str, Any]:
+        return self.services.webhooks.show(self.player)
+
+
+def owner(services: Services, name: str = "Ada") -> Owner:
+    made = services.players.register(name)
+    player = RegisteredPlayer(id=UUID(made["id"]), name=name)
+    return Owner(player=player, token=made["token"], services=services)
+
+
+@pytest.fixture
+def ada(services: Services) -> Owner:
+    return owner(services)
+
+
+@pytest.fixture
+def bob(services: Services) -> Owner:
+    return owner(services, "Bob")
+
+
+def work(services: Services) -> list[str]:
+    """Do the jobs of all webhooks that are due, until none is; return the outcomes."""
+    outcomes = []
+    while claimed := services.webhooks.claim():
+        outcomes += [services.webhooks.deliver(player, claim) for player, claim in claimed]
+    return outcomes
+
+
+def dealt(ada: Owner, bob: Owner) -> UUID:
+    return open_game(ada.services, ada.player, ("me", "open"), guests=(bob.player,))
+
+
+def pass_time(services: Services, seconds: float) -> None:
+    assert isinstance(services.world, SetWorld)
+    services.world.wait(seconds)
+
+
+def wake(services: Services, *changed: UUID) -> None:
+    services.webhooks.wake(changed)
+
+
+def test_nothing_is_sent_before_a_ping_was_echoed_and_then_all_that_is_open(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    game = dealt(ada, bob)
+    receivers.echoes.append(b'{"challenge": "x"}')
+    made = ada.set()
+    assert made["state"] == "waiting"
+    assert work(services) == ["failing"]
+    assert receivers.take() == ["ping"]
+    assert (ada.shown()["fault"], ada.shown()["waiting"]) == ("echo", 0)
+    wake(services, game)
+    assert work(services) == [], "it is not woken while it fails"
+    pass_time(services, 5)
+    assert work(services) == ["more", "on"]
+    assert receivers.take() == ["ping", "seat_taken", "hand_dealt", "your_turn"]
+    assert (ada.shown()["state"], ada.shown()["fault"]) == ("on", None)
+
+
+def test_requests_are_signed_as_standard_webhooks_and_state_ids_versions_and_times_only(
+    services: Services,
+    receivers: Scripted,
+    ada: Owner,
+    bob: Owner,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    game = dealt(ada, bob)
+    ada.set("your_turn")
+    work(services)
+    headers, body = receivers.got[-1]
+
+    class Now(library.datetime):  # type: ignore[name-defined,misc] # what the library imports
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return services.world.now().astimezone(tz)
+
+    monkeypatch.setattr(library, "datetime", Now)
+    event: dict[str, Any] = dict(webhook_event(ada.secret, headers, body))
+    version = event["version"]
+    assert headers["webhook-id"] == f"your_turn-{game}-{version}"
+    assert event.keys() == {"type", "timestamp", "id", "version", "table", "game", "ends_at"}
+    assert (event["id"], event["type"]) == (str(game), "your_turn")
+    assert len(b64decode(ada.secret.removeprefix("whsec_"))) == 32
+    signature = headers["webhook-signature"]
+    for changed in (
+        *({"webhook-id": "x"}, {"webhook-timestamp": "1"}, {"webhook-timestamp": "nan"}),
+        *({"webhook-signature": one} for one in ("", "v1", "v1,%", f"v2{signature[2:]}")),
+    ):
+        with pytest.raises(NotSigned):
+            webhook_event(ada.secret, {**headers, **changed}, body)
+    for wrong in (body + b" ", b"\xff"):
+        with pytest.raises(NotSigned):
+            webhook_event(ada.secret, headers, wrong)
+
+
+def test_each_turn_is_sent_once_and_a_later_one_replaces_one_that_waits(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    game = dealt(ada, bob)
+    ada.set("your_turn")
+    work(services)
+    assert receivers.take() == ["ping", "your_turn"]
+    wake(services, game)
+    assert work(services) == ["on"]
+    assert receivers.take() == [], "nothing is new"
+    post(services, bob.player, game, {"type": "ready"})
+    receivers.faults.append(ReceiverFault.CONNECTION)
+    wake(services, game)
+    assert work(services) == ["failing"]
+    [lost] = receivers.events
+    receivers.take()
+    post(services, ada.player, game, {"type": "ready"})
+    pass_time(services, 5)
+    work(services)
+    versions = [event["version"] for event in receivers.events]
+    assert lost["version"] not in versions
+
+
+def test_a_process_that_is_killed_between_the_request_and_its_record_sends_it_again(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same id and body, after the claim has expired; and no sooner."""
+    dealt(ada, bob)
+    ada.set("hand_dealt")
+    [(player, claim)] = services.webhooks.claim()
+    services.webhooks.deliver(player, claim)
+    receivers.take()
+
+    def killed(*_args: object) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(services.directory, "note_webhook_sent", killed)
+        [(player, claim)] = services.webhooks.claim()
+        with pytest.raises(KeyboardInterrupt):
+            services.webhooks.deliver(player, claim)
+    assert work(services) == []
+    pass_time(services, LEASE.total_seconds())
+    assert work(services) == ["on"]
+    first, second = receivers.got
+    assert (first[0]["webhook-id"], first[1]) == (second[0]["webhook-id"], second[1])
+
+
+def test_what_no_outbox_announced_is_found_by_the_next_look(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """A relay was killed after it had taken the rows: no webhook was woken."""
+    ada.set("hand_dealt", "hand_sealed")
+    work(services)
+    game = dealt(ada, bob)
+    pass_time(services, LOOK_EVERY.total_seconds() * 1.2)
+    work(services)
+    assert receivers.take() == ["ping", "hand_dealt"]
+    post(services, bob.player, game, {"type": "forfeit"})
+    pass_time(services, LOOK_EVERY.total_seconds() * 1.2)
+    work(services)
+    assert receivers.take() == ["hand_sealed"]
+
+
+def test_the_end_of_a_hand_waits_for_the_receiver_and_what_is_no_longer_open_does_not(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    ada.set()
+    work(services)
+    game = dealt(ada, bob)
+    receivers.faults.append(ReceiverFault.STATUS)
+    wake(services, game)
+    work(services)
+    assert ada.shown()["status"] == 500
+    assert ada.shown()["waiting"] == 3
+    receivers.take()
+    post(services, bob.player, game, {"type": "forfeit"})
+    pass_time(services, 5)
+    work(services)
+    assert receivers.take() == ["seat_taken", "hand_sealed"]
+
+
+def test_attempts_are_repeated_for_a_day_at_growing_intervals_and_then_it_is_off(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    ada.set()
+    work(services)
+    wake(services, dealt(ada, bob))
+    receivers.faults.extend([ReceiverFault.LATE] * 100)
+    begun, pauses = services.world.now(), []
+    while (shown := ada.shown())["state"] == "on":
+        if shown["next_attempt"]:
+            pauses.append(parse_time(shown["next_attempt"]) - services.world.now())
+            pass_time(services, pauses[-1].total_seconds())
+        work(services)
+    assert timedelta(0) < pauses[0] <= timedelta(seconds=5)
+    assert timedelta(minutes=30) <= max(pauses) <= timedelta(hours=1)
+    assert OFF_AFTER <= services.world.now() - begun < OFF_AFTER + timedelta(hours=1)
+    assert 30 < len(pauses) < 60
+    assert (shown["fault"], shown["next_attempt"], shown["waiting"]) == ("late", None, 0)
+    pass_time(services, OFF_AFTER.total_seconds())
+    assert work(services) == []
+    receivers.faults.clear()
+    receivers.take()
+    ada.set("hand_dealt")
+    work(services)
+    assert receivers.take() == ["ping", "hand_dealt"], "set again, it begins with what is open"
+
+
+def test_a_ping_without_an_echo_is_sent_five_times_and_nothing_else(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    ada.set()
+    dealt(ada, bob)
+    receivers.echoes.extend([b""] * 9)
+    for _ in range(9):
+        work(services)
+        pass_time(services, 600)
+    assert receivers.take() == ["ping"] * 5
+    assert (ada.shown()["state"], ada.shown()["fault"]) == ("off", "echo")
+
+
+@pytest.mark.parametrize("lost_keys", [False, True])
+def test_a_receiver_that_is_gone_or_a_secret_that_is_lost_switches_it_off_at_once(
+    deployment: MemoryDeployment,
+    services: Services,
+    receivers: Scripted,
+    ada: Owner,
+    lost_keys: bool,
+) -> None:
+    ada.set()
+    if lost_keys:
+        keyring = replace(Keyring.generate())
+        services = deployment.process(receivers=receivers, keyring=keyring)
+    else:
+        receivers.faults.append(ReceiverFault.GONE)
+    assert work(services) == ["off"]
+    assert ada.shown()["fault"] == ("secret" if lost_keys else "gone")
+
+
+def test_a_job_of_an_old_claim_or_of_a_replaced_webhook_sends_and_stores_nothing(
+    services: Services, receivers: Scripted, ada: Owner
+) -> None:
+    ada.set()
+    [(player, claim)] = services.webhooks.claim()
+    assert services.webhooks.deliver(player, claim) == "more"
+    assert services.webhooks.deliver(player, claim) == "taken", "the same job twice"
+    [(player, claim)] = services.webhooks.claim()
+    ada.set()
+    assert services.webhooks.deliver(player, claim) == "taken"
+    [(player, claim)] = services.webhooks.claim()
+    services.webhooks.end(ada.token)
+    assert services.webhooks.deliver(player, claim) == "taken"
+    with pytest.raises(Refusal, match="webhook"):
+        ada.shown()
+    assert receivers.take() == ["ping"]
+
+
+def test_a_webhook_ends_with_the_recovery_of_its_account(
+    services: Services, ada: Owner, bob: Owner
+) -> None:
+    """A stolen token may have set it."""
+    code = services.players.register("Cy")
+    player = RegisteredPlayer(id=UUID(code["id"]), name="Cy")
+    cy = Owner(player=player, token=code["token"], services=services)
+    cy.set()
+    services.players.recover(code["recovery"])
+    with pytest.raises(Refusal):
+        cy.shown()
+
+
+def test_a_turn_that_waits_for_entropy_is_sent(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    ada.set("your_turn")
+    open_game(services, ada.player, ("me", "open"), entropy=Entropy.VALUE, guests=(bob.player,))
+    work(services)
+    assert receivers.take() == ["ping", "your_turn"]
+
+
+def test_codes_have_their_words() -> None:
+    assert set(FAULTS) == {fault.value for fault in ReceiverFault}
+    assert set(STATES) == {state.value for state in WebhookState}
+    assert MAX_WAITING > 0
