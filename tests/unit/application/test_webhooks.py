@@ -30,7 +30,7 @@ from service.keys import Keyring
 from service.runtime.http_client import Reply
 from service.runtime.receivers import NotDelivered, ReceiverFault, Receivers
 from service.shx.canonical import parse_time
-from service.store.webhooks import WebhookState
+from service.store.webhooks import StoredWebhook, WebhookState
 from tests.changed import replace
 from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import SetWorld, open_game, post
@@ -92,6 +92,11 @@ class Owner:
         made = self.services.webhooks.set(self.player, self.token, wanted)
         self.secret = made["secret"]
         return made
+
+    def stored(self) -> StoredWebhook:
+        found = self.services.directory.webhook(self.player.id)
+        assert found is not None
+        return found
 
     def shown(self) -> dict[str, Any]:
         return self.services.webhooks.show(self.player)
@@ -175,7 +180,10 @@ def test_requests_are_signed_as_standard_webhooks_and_state_ids_versions_and_tim
     assert headers["webhook-id"] == f"your_turn-{game}-{version}"
     assert event.keys() == {"type", "timestamp", "id", "version", "table", "game", "ends_at"}
     assert (event["id"], event["type"]) == (str(game), "your_turn")
-    assert len(b64decode(ada.secret.removeprefix("whsec_"))) == 32
+    secret, stored = b64decode(ada.secret.removeprefix("whsec_")), ada.stored()
+    assert len(secret) == 32
+    assert secret not in stored.secret, "it is encrypted"
+    assert URL not in repr(stored)
     signature = headers["webhook-signature"]
     for changed in (
         *({"webhook-id": "x"}, {"webhook-timestamp": "1"}, {"webhook-timestamp": "nan"}),

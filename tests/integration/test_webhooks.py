@@ -1,0 +1,181 @@
+"""Webhooks over HTTP, PostgreSQL, Redis, the relay, the worker and a real receiver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+import redis
+from rq import Queue
+from rq.serializers import JSONSerializer
+
+from service.job_queue import QUEUE, WEBHOOKS_QUEUE, client_of
+from tests.receivers import receiver
+from tests.running import wait_for
+from tests.worlds.api_world import Person, World, make_world, problem_of
+from workers import jobs, relay
+from workers.jobs import GuardedWorker
+from workers.relay import Relay
+
+WEBHOOK = "/v1/players/me/webhook"
+OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
+
+
+@dataclass(kw_only=True)
+class Service:
+    """A service, with the relay and the worker of webhooks as steps of the test."""
+
+    world: World
+    client: redis.Redis
+
+    def step(self) -> None:
+        """Run a round of the relay, and all jobs that it enqueued."""
+        passing = Relay(self.world.services)
+        passing.pass_on()
+        passing.enqueue_webhooks()
+        queue = Queue(WEBHOOKS_QUEUE, connection=self.client, serializer=JSONSerializer)
+        worker = GuardedWorker([queue], connection=self.client, serializer=JSONSerializer)
+        worker.work(burst=True, logging_level="WARNING")
+
+    def until(self, condition: Callable[[], bool], *, seconds: float = 15) -> None:
+        """Run steps until a condition holds."""
+
+        def stepped() -> bool:
+            self.step()
+            return condition()
+
+        wait_for(stepped, seconds=seconds)
+
+
+@pytest.fixture
+def service(
+    database_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Service]:
+    world = make_world(database_url, redis_url=redis_url, webhook_loopback=True)
+    monkeypatch.setattr(jobs, "services", lambda: world.services)
+    monkeypatch.setattr(relay, "OLDER_THAN", timedelta(0))
+    monkeypatch.setattr("service.application.webhooks.IN_USE_SECONDS", 0.0)
+    with client_of(redis_url) as client:
+        yield Service(world=world, client=client)
+    world.services.close()
+
+
+@pytest.fixture
+def ada(service: Service) -> Person:
+    return service.world.person("Ada")
+
+
+@pytest.fixture
+def bob(service: Service) -> Person:
+    return service.world.person("Bob")
+
+
+def hook(person: Person, url: str, *types: str) -> dict[str, Any]:
+    body: dict[str, Any] = {"url": url, **({"types": list(types)} if types else {})}
+    answer = person.call("PUT", WEBHOOK, json=body)
+    assert answer.status_code == 200, answer.text
+    made: dict[str, Any] = answer.json
+    return made
+
+
+def state_of(person: Person) -> str:
+    return str(person.get(WEBHOOK).json["state"])
+
+
+def sat(ada: Person, bob: Person) -> str:
+    """Return the path of the hand of a new table of two."""
+    table = ada.post("/v1/tables", OPEN).json["id"]
+    assert bob.post(f"/v1/tables/{table}/seats").status_code == 201
+    return f"/v1/games/{ada.get(f'/v1/tables/{table}').json['game']}"
+
+
+def test_a_turn_reaches_a_receiver_that_was_confirmed(
+    service: Service, ada: Person, bob: Person
+) -> None:
+    with receiver() as local:
+        made = hook(ada, local.url)
+        assert made["secret"].startswith("whsec_")
+        assert "secret" not in ada.get(WEBHOOK).json
+        service.until(lambda: state_of(ada) == "on")
+        game = sat(ada, bob)
+        service.until(lambda: "your_turn" in {event["type"] for event in local.events})
+        bob.post(f"{game}/moves", {"type": "forfeit"})
+        service.until(lambda: "hand_sealed" in {event["type"] for event in local.events})
+        sealed = local.events[-1]
+        assert game.endswith(sealed["id"])
+        assert sealed["version"] == ada.get(game).json["version"]
+        assert ada.call("DELETE", WEBHOOK).status_code == 204
+        assert problem_of(ada.get(WEBHOOK)) == "not-found"
+
+
+def test_a_receiver_that_hangs_delays_no_other_one_and_no_move(
+    service: Service, ada: Person, bob: Person
+) -> None:
+    """While it hangs, the worker has returned, and other receivers and bots go on."""
+    with receiver() as slow, receiver() as quick:
+        hook(ada, slow.url, "hand_dealt")
+        hook(bob, quick.url, "hand_dealt")
+        service.until(lambda: state_of(ada) == state_of(bob) == "on")
+        slow.answers.append("hang")
+        sat(ada, bob)
+        service.until(lambda: len(slow.events) == 1)
+        begun = time.monotonic()
+        service.until(lambda: len(quick.events) == 1)
+        bots = Queue(QUEUE, connection=service.client, serializer=JSONSerializer)
+        before = bots.count
+        ada.table({"bot": "lowest"})
+        assert bots.count == before + 1, "bots have another queue"
+        assert not slow.released.is_set()
+        assert time.monotonic() - begun < 4, "nothing waited for the receiver that hangs"
+        assert service.client.llen(f"rq:queue:{WEBHOOKS_QUEUE}") == 0
+        slow.released.set()
+        wait_for(lambda: ada.get(WEBHOOK).json["waiting"] == 0 or state_of(ada) == "on", seconds=9)
+
+
+def test_a_process_that_dies_in_the_middle_loses_no_event(
+    service: Service, ada: Person, bob: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The relay dies after it took the rows, and a worker with its claim."""
+    with receiver() as local:
+        hook(ada, local.url, "hand_dealt")
+        service.until(lambda: state_of(ada) == "on")
+        services = service.world.services
+        monkeypatch.setattr("service.application.webhooks.LEASE", timedelta(seconds=0.5))
+        monkeypatch.setattr("service.application.webhooks.LOOK_EVERY", timedelta(seconds=0.5))
+        service.until(lambda: due_within(service, ada, seconds=2))
+        sat(ada, bob)
+        services.store.claim_outbox(topic="game", limit=99, older_than=services.world.now())
+        wait_for(lambda: bool(services.webhooks.claim()), seconds=5)  # its job is lost
+        service.until(lambda: len(local.events) == 1)
+        assert local.events[0]["type"] == "hand_dealt"
+
+
+def due_within(service: Service, person: Person, *, seconds: float) -> bool:
+    services = service.world.services
+    services.directory.wake_webhooks([UUID(person.id)], services.world.now())
+    found = services.directory.webhook(UUID(person.id))
+    assert found is not None
+    return found.due_at < services.world.now() + timedelta(seconds=seconds)
+
+
+def test_an_address_that_cannot_be_a_receiver_is_refused(ada: Person) -> None:
+    for url in ("ftp://a.example/", "https://a@b.example/", "https://a.example:22/"):
+        answer = ada.call("PUT", WEBHOOK, json={"url": url})
+        assert problem_of(answer) == "invalid-body"
+        assert answer.json["errors"][0]["at"] == "/url"
+    for body in ({}, {"url": "https://a.example/", "types": ["game_moved"]}):
+        assert problem_of(ada.call("PUT", WEBHOOK, json=body)) == "invalid-body"
+
+
+def test_a_webhook_is_set_six_times_a_minute(database_url: str) -> None:
+    world = make_world(database_url, rate_limits=True)
+    ada = world.person("Ada")
+    body = {"url": "https://bots.example/"}
+    answers = [ada.call("PUT", WEBHOOK, json=body) for _ in range(7)]
+    world.services.close()
+    assert [answer.status_code for answer in answers] == [200] * 6 + [429]
