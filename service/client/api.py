@@ -117,7 +117,7 @@ class Api:
         return self._json(self._send("PATCH", path, body))
 
     def put(self, path: str, body: Any = None) -> Any:
-        """Return the answer to a PUT; with a body it is sent once. Raises Refused or NotAnswered."""
+        """Return the answer to a PUT, sent once with a body; raises Refused or NotAnswered."""
         return self._json(self._send("PUT", path, body, tries=None if body is None else 1))
 
     def delete(self, path: str) -> None:
