@@ -102,6 +102,7 @@ BEGIN
     DELETE FROM notes n WHERE n.author = player;
     DELETE FROM invitations i WHERE i.player = erase_player.player;
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
+    DELETE FROM seeks s WHERE s.player_id = player;
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
     PERFORM delete_webhook(player);

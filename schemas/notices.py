@@ -28,6 +28,7 @@ class NoticeType(StrEnum):
     YOUR_TURN = "your_turn"
     HAND_DEALT = "hand_dealt"
     HAND_SEALED = "hand_sealed"
+    SEEK_MATCHED = "seek_matched"
     SEAT_TAKEN = "seat_taken"
     TABLE_CLOSED = "table_closed"
     INVITED = "invited"
@@ -47,8 +48,9 @@ class NoticeSchema(Closed):
     Something that concerns the caller; fetch the object at `id` for the rest.
 
     `your_turn`: the caller may act in the game, or the deal waits for the caller's entropy.
-    `hand_dealt`, `hand_sealed`: a hand at a table of the caller began or ended. `seat_taken`,
-    `table_closed`: at such a table. `invited`: the caller has an open invitation to the table
+    `hand_dealt`, `hand_sealed`: a hand at a table of the caller began or ended. `seek_matched`: a
+    seek of the caller led to a table. `seat_taken`, `table_closed`: at a table of the caller.
+    `invited`: the caller has an open invitation to the table
     (`/v1/players/me/invitations`). `dispute_opened`: with the caller as a side. `vote_opened`:
     the caller may vote or reveal. `period_ending`: a period in which the caller may vote,
     reveal or appeal ends within a day. `referee_wanted`: a dispute about a public game seeks
@@ -56,14 +58,14 @@ class NoticeSchema(Closed):
     """
 
     type = Chosen(*NoticeType, **described("what happened, or is open"))
-    id = fields.UUID(**described("the game, table or dispute that it is about"))
+    id = fields.UUID(**described("the game, table, seek or dispute that it is about"))
     version = Integer(
         **described(
             "the version of that object at which it happened; `type`, `id` and `version` are the "
             "key, and a higher version replaces a lower one"
         )
     )
-    table = fields.UUID(allow_none=True, **described("the table of a game, else null"))
+    table = fields.UUID(allow_none=True, **described("the table of a game or seek, else null"))
     game = fields.UUID(allow_none=True, **described("the game of a dispute, else null"))
     ends_at = time_field(
         allow_none=True, **described("with `period_ending` the end of the period, else null")

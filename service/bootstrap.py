@@ -57,6 +57,7 @@ from service.application.signing import (
 from service.application.statistics import Statistics
 from service.application.tables.commands import TableChanges
 from service.application.tables.invitations import Invitations
+from service.application.tables.seeks import Seeks
 from service.application.tables.tables import StandIns, Tables
 from service.application.tables.view import KeyChanges
 from service.application.tokens import Tokens
@@ -240,6 +241,7 @@ class Services:
             access_log=access_log,
         )
         self.invitations = Invitations(changes=changes, directory=directory, names=names)
+        self.seeks = Seeks(handler=handler, changes=changes, directory=directory)
         self.first_reads = RequestReads(
             combined,
             self.game_cache,

@@ -151,6 +151,17 @@ COMMENT ON COLUMN invitations.declined_at IS 'null while it is open';
 COMMENT ON VIEW open_invitations IS
     'Invitations that their player may see: nobody at the table and the player block one another.';
 
+COMMENT ON TABLE seeks IS
+    'Wishes of players for a table with anybody; deleted a day after their end, and with the player.';
+COMMENT ON COLUMN seeks.rulesets IS 'any of them will do, the preferred one first';
+COMMENT ON COLUMN seeks.turn_seconds IS 'the clock, with swap_seconds; null for none';
+COMMENT ON COLUMN seeks.key IS 'public key of the seat';
+COMMENT ON COLUMN seeks.fill_after IS
+    'seconds after created_at at which bots take the empty seats; null: never';
+COMMENT ON COLUMN seeks.expires_at IS 'an open seek expires then, unless it is renewed';
+COMMENT ON COLUMN seeks.ended_at IS 'matched or withdrawn; null: open or expired';
+COMMENT ON COLUMN seeks.table_id IS 'the table of a matched seek';
+
 COMMENT ON TABLE rulesets_custom IS
     'Custom rulesets. The id is the hash of the settings, so a row never changes.';
 COMMENT ON COLUMN rulesets_custom.owner IS 'player';

@@ -40,7 +40,8 @@ REVOKE ALL ON
     players, tokens, webhooks, webhook_deliveries, games, game_seats, tables, table_seats, refusals,
     readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, blocks, invitations, shuffled_decks, blind_choices, ratings, ratings_reached,
+    dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
+    ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures, trail,
     game_rows, table_rows, open_invitations, unused_players, availability, write_probes, applied_migrations,
     applied_files
@@ -51,7 +52,8 @@ GRANT SELECT ON
     players, tokens, webhooks, webhook_deliveries, games, game_seats, tables, table_seats, refusals,
     readings, rulesets_custom,
     disputes, dispute_referees, dispute_texts, dispute_bundles, dispute_findings,
-    dispute_votes, notes, blocks, invitations, shuffled_decks, blind_choices, ratings, ratings_reached,
+    dispute_votes, notes, blocks, invitations, seeks, shuffled_decks, blind_choices, ratings,
+    ratings_reached,
     log_leaves, log_hashes, log_heads, log_cosignatures,
     game_rows, table_rows, open_invitations, availability, applied_migrations, applied_files
 TO shithead_service;
@@ -134,6 +136,10 @@ REVOKE ALL ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation
 
 GRANT EXECUTE ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation
 TO shithead_service;
+
+REVOKE ALL ON FUNCTION add_seek, renew_seek, withdraw_seek, claim_seeks, purge_seeks FROM PUBLIC;
+
+GRANT EXECUTE ON FUNCTION add_seek, renew_seek, withdraw_seek, purge_seeks TO shithead_service;
 
 REVOKE ALL ON FUNCTION
     recover_account, renew_recovery, rename_by_token, erase_by_token

@@ -473,7 +473,9 @@ CREATE VIEW unused_players AS
            FROM disputes d
           WHERE d.accuser = p.player_id)) AND NOT (EXISTS ( SELECT
            FROM dispute_referees r
-          WHERE r.player_id = p.player_id));
+          WHERE r.player_id = p.player_id)) AND NOT (EXISTS ( SELECT
+           FROM seeks s
+          WHERE s.player_id = p.player_id AND s.ended_at IS NULL));
 
 -- Votes that the server sealed, encrypted by the service; deleted with the ruling.
 CREATE TABLE dispute_votes (
@@ -557,6 +559,28 @@ CREATE TABLE notes (
     CONSTRAINT notes_have_a_visibility CHECK (visibility = ANY (ARRAY['me', 'dispute']))
 );
 CREATE INDEX notes_by_author ON notes (author);
+
+-- Wishes of players for a table with anybody; deleted a day after their end, and with the player.
+CREATE TABLE seeks (
+    seek_id       uuid NOT NULL,
+    player_id     uuid NOT NULL,
+    rulesets      text[] NOT NULL,    -- any of them will do, the preferred one first
+    seats         integer NOT NULL,
+    turn_seconds  integer,            -- the clock, with swap_seconds; null for none
+    swap_seconds  integer,
+    entropy       text NOT NULL,
+    key           text,               -- public key of the seat
+    fill_after    integer,            -- seconds after created_at at which bots take the empty seats; null: never
+    created_at    timestamptz NOT NULL,
+    expires_at    timestamptz NOT NULL,  -- an open seek expires then, unless it is renewed
+    ended_at      timestamptz,        -- matched or withdrawn; null: open or expired
+    table_id      uuid,               -- the table of a matched seek
+    CONSTRAINT seeks_pkey PRIMARY KEY (seek_id),
+    CONSTRAINT seeks_have_rulesets CHECK (cardinality(rulesets) > 0),
+    CONSTRAINT seeks_with_a_table_have_ended CHECK (table_id IS NULL OR ended_at IS NOT NULL)
+);
+CREATE INDEX seeks_by_player ON seeks (player_id);
+CREATE INDEX seeks_open ON seeks (expires_at) WHERE (ended_at IS NULL);
 
 -- Players whom a player does not want beside them: no invitation or seek seats them together.
 CREATE TABLE blocks (

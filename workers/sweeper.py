@@ -66,7 +66,7 @@ MAINTENANCE_SECONDS = 1.0
 """Seconds between two rounds of disputes and statistics."""
 
 MAINTENANCE_BATCH = 20
-"""Maximum number of disputes or games in one round, so that due games are not delayed for long."""
+"""Maximum number of disputes, games or new tables in one round: due games are not delayed long."""
 
 MEASURE_EVERY = 5.0
 """Seconds between two measurements of queues: each takes a query for every queue."""
@@ -140,7 +140,7 @@ class Sweeper:
 
     def maintain(self) -> None:
         """
-        Update metrics, disputes, statistics and ratings, wake idle games, delete expired data.
+        Update metrics, disputes, statistics, seeks and ratings, wake idle games, purge old data.
 
         An error with one dispute or game is logged, and the others are still processed. Raises
         StoreUnavailable.
@@ -153,6 +153,7 @@ class Sweeper:
             self._one(dispute_jobs.process, dispute)
         for game in statistics.uncounted(limit=MAINTENANCE_BATCH):
             self._one(statistics.count, game)
+        self._match_seeks()
         self._rate()
         self.wake_idle()
         self.purge()
@@ -166,6 +167,15 @@ class Sweeper:
             raise
         except Exception:  # noqa: BLE001 - one unreadable stream must not stop the sweeper
             self._log.exception("maintenance failed", id=str(identity))
+
+    def _match_seeks(self) -> None:
+        """Open tables for seeks that match, or whose time for bots has come; errors are logged."""
+        try:
+            self._services.seeks.sweep(limit=MAINTENANCE_BATCH)
+        except StoreUnavailable:
+            raise
+        except Exception:  # noqa: BLE001 - seeks must not stop the sweeper
+            self._log.exception("seeks failed")
 
     def _rate(self) -> None:
         """Count the hands of some more leaves in the ratings; errors are logged."""

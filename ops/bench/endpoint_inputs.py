@@ -12,6 +12,7 @@ import orjson
 from ops.bench.endpoint_scene import TEXT, WIDE, Scene
 from service.api.docs import LANGUAGES
 from service.api.pages import loaded_assets
+from service.rulesets.catalogue import catalogue
 
 BODY = 256 << 10
 """The default limit of a body, in bytes (`SHITHEAD_MAX_BODY_BYTES`)."""
@@ -166,10 +167,13 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
         yield _json("valid", _path(scene, rule, game=scene.long), on_long[method, rule])
     if method == "PUT" and rule.endswith("s/<uuid:player_id>"):  # of a block or an invitation
         yield Input(name="valid", path=_path(scene, rule), caller="Bob")
-    if method == "POST" and rule == "/v1/players/me/tokens":
-        yield _json("valid", rule, {"name": "é" * 40, "scopes": ["read"]})
-    if method == "PATCH" and rule == "/v1/players/me":
-        yield _json("valid", rule, {"name": "é" * 40})
+    of_caller: dict[tuple[str, str], Any] = {
+        ("POST", "/v1/players/me/tokens"): {"name": "é" * 40, "scopes": ["read"]},
+        ("PATCH", "/v1/players/me"): {"name": "é" * 40},
+        ("POST", "/v1/seeks"): {"rulesets": [*catalogue()][:12], "seats": 4},
+    }
+    if (method, rule) in of_caller:
+        yield _json("valid", rule, of_caller[method, rule])
     if method == "POST":
         yield from _posted(scene, rule)
 

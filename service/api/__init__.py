@@ -2,9 +2,9 @@
 The HTTP server: Flask application, REST operations, web pages, and request handling.
 
 In the order in which to read: `operation` (the decorator of every endpoint), `context`, `parsing`
-and `problems`; the endpoints: `games`, `hands`, `tables`, `players`, `tokens`, `webhooks`,
-`rulesets`, `events`, `evidence`, `audit`, `notes`, `disputes`, `ratings`; `conventions` of all
-answers; live events: `long_poll`, `following`, `audience` and `own_stream`, `stream_server`,
+and `problems`; the endpoints: `games`, `hands`, `tables`, `seeks`, `players`, `tokens`,
+`webhooks`, `rulesets`, `events`, `evidence`, `audit`, `notes`, `disputes`, `ratings`; `conventions`
+of all answers; live events: `long_poll`, `following`, `audience` and `own_stream`, `stream_server`,
 `stream_slots`, `call_threads`; `limits`, `bodies`, `multipart`, `connections` and `observability`;
 `openapi` and `answer_headers`, `docs`, `link_previews` and `pages`; `app` puts them together,
 `wsgi` and `server` run it.

@@ -38,6 +38,7 @@ from service.api.parsing import caller_address, forwarded_address
 from service.api.players import players
 from service.api.ratings import ratings
 from service.api.rulesets import bots, rulesets
+from service.api.seeks import seeks
 from service.api.stream_slots import StreamSlots
 from service.api.tables import tables
 from service.api.tokens import tokens
@@ -185,6 +186,7 @@ BLUEPRINTS = (
         rulesets,
         bots,
         tables,
+        seeks,
         games,
         events,
         stream,

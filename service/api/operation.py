@@ -548,6 +548,7 @@ def _may_be_missing(schema: type[Schema]) -> bool:
 _PATH_PARAMETERS: Mapping[str, str] = {
     "player_id": "the id of a player",
     "ruleset_id": "the id of a ruleset",
+    "seek_id": "the id of a seek",
     "table_id": "the id of a table",
     "game_id": "the id of a game",
     "dispute_id": "the id of a dispute",

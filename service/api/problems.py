@@ -126,8 +126,9 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "limit-reached": _type(
         HTTPStatus.CONFLICT,
         "The caller has the maximum number of these",
-        "`detail` names the limit and what has to end first: a table, hand or dispute of the "
-        "caller. Waiting alone does not help. The limits are in `x-limits` of the API document.",
+        "`detail` names the limit and what has to end first: a table, hand, seek or "
+        "dispute of the caller. Waiting alone does not help. The limits are in `x-limits` of the "
+        "API document.",
     ),
     "not-lost": _type(
         HTTPStatus.CONFLICT,

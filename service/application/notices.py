@@ -44,6 +44,9 @@ ENDING: Final = timedelta(days=1)
 
 _WITH_A_PERIOD: Final = frozenset({Act.VOTE, Act.REVEAL, Act.APPEAL})
 
+MAX_MATCHED: Final = 50
+"""Maximum number of a player's seeks whose match is announced, the newest first."""
+
 MAX_TABLES: Final = 2000
 """Maximum number of tables whose folded state is retained in a process."""
 
@@ -149,6 +152,7 @@ class Notices:
         }
         ended = (known.games - running) | last.keys()
         found = [
+            *self._of_seeks(player, records.keys()),
             *self._of_tables(rows, records, known),
             *self._of_games(player, running, ended, steady=last.keys()),
             *self._invitations(player),
@@ -192,6 +196,13 @@ class Notices:
                 raise StoreError(f"table {row.id} is missing")
             self._tables.keep(row.id.int, known)
         return known
+
+    def _of_seeks(self, player: UUID, open_tables: Collection[UUID]) -> Iterator[Notice]:
+        if not open_tables:
+            return
+        for seek in self.directory.seeks_of(player, matched=True, limit=MAX_MATCHED):
+            if seek.table in open_tables:
+                yield Notice(type=NoticeType.SEEK_MATCHED, id=seek.id, version=1, table=seek.table)
 
     def _of_tables(
         self, rows: Sequence[OwnTable], records: dict[UUID, TableRecord], known: Open

@@ -36,6 +36,9 @@ MAX_INVITATIONS = 50
 MAX_BLOCKS = 500
 """Maximum number of other players whom one player blocks."""
 
+MAX_SEEKS = 10
+"""Maximum number of open seeks of one player."""
+
 MAX_DISPUTES = 20
 """Maximum number of disputes of one accuser that are not final."""
 
@@ -112,6 +115,7 @@ def maxima() -> dict[QuotaKind, int]:
         QuotaKind.GAMES: MAX_GAMES,
         QuotaKind.RULESETS: MAX_RULESETS,
         QuotaKind.TOKENS: MAX_TOKENS,
+        QuotaKind.SEEKS: MAX_SEEKS,
         QuotaKind.DISPUTES: MAX_DISPUTES,
         QuotaKind.NEW_DISPUTES: MAX_NEW_DISPUTES,
         QuotaKind.ANSWERS: MAX_ANSWER_BYTES,

@@ -19,6 +19,7 @@ from service.store.directory import Directory, Erasure, PlayerRepository
 from service.store.events import EventStore
 
 BATCH = 1000  # outbox rows removed by one call
+SEEKS = timedelta(days=1)  # for how long a seek that is over is retained
 PLAYERS_EVERY = timedelta(days=1)
 """Interval between searches for unused players: each scans all players."""
 
@@ -84,6 +85,7 @@ class Purging:
         deleted = {
             "answers": _all(lambda: self._store.purge_answers(older_than=now - retention.answers)),
             "wake-ups": self._wake_ups(now - retention.wake_ups),
+            "seeks": _all(lambda: self._directory.purge_seeks(ended_before=now - SEEKS)),
         }
         if retention.refusals is not None:
             before = now - retention.refusals

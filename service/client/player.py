@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from service.client.answers import (
+    ClockView,
     Entropy,
     Event,
     GameView,
@@ -186,6 +187,39 @@ class Player:
             body = {"seat": None, **self._share()}
             return self._store_share(self.api.post(f"/tables/{table}/seats", body))
         return self.update_seat(found)
+
+    def seek_table(
+        self,
+        rulesets: Sequence[str],
+        seats: int,
+        *,
+        clock: ClockView | None = None,
+        fill_with_bots_after: int | None = None,
+    ) -> Table | None:
+        """
+        Wait for a table with anybody who wants one of some rulesets, and return the table.
+
+        Its first hand runs; the other players agreed on seats and clock. After
+        `fill_with_bots_after` seconds bots take the seats that no player took. Returns None if the
+        seek was withdrawn elsewhere, or expired because the service did not answer for minutes.
+
+        Raises Refused or NotAnswered.
+        """
+        body = {
+            "rulesets": list(rulesets),
+            "seats": seats,
+            "clock": clock,
+            "fill_with_bots_after": fill_with_bots_after,
+            **self._share(),
+        }
+        seek = self.api.post("/seeks", body)
+        after = ""
+        while seek["status"] == "open":
+            after = self.api.get(f"/players/me/stream?wait={WAIT}{after}")["next"]
+            seek, after = self.api.post(f"/seeks/{seek['id']}/renew", {}), f"&after={after}"
+        if seek["table"] is None:
+            return None
+        return self._store_share(self.table(UUID(seek["table"])))
 
     def update_seat(self, table: Table) -> Table:
         """

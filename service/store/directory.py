@@ -14,6 +14,7 @@ from service.store.games import GameRepository
 from service.store.logged_hands import LoggedHandRepository
 from service.store.notices import NoticeRepository
 from service.store.ratings import RatingRepository
+from service.store.seeks import SeekRepository
 from service.store.webhooks import WebhookRepository
 
 
@@ -240,6 +241,7 @@ class Directory(
     NoticeRepository,
     LoggedHandRepository,
     RatingRepository,
+    SeekRepository,
     WebhookRepository,
 ):
     """

@@ -71,6 +71,7 @@ class QuotaKind(StrEnum):
     NOTES = "notes"  # of the player on a game, or of all players
     INVITATIONS = "invitations"  # open, to tables that the player hosts
     BLOCKS = "blocks"  # other players whom the player blocks
+    SEEKS = "seeks"  # of the player, and open
     READINGS = "readings"  # records of the player's reads of a game within an hour
 
 
@@ -81,6 +82,14 @@ class Quota(Struct, frozen=True, kw_only=True):
     kind: QuotaKind
     most: int
     since: datetime | None = None  # for NEW_DISPUTES: disputes opened after this time count
+
+
+class SeeksClaim(Struct, frozen=True, kw_only=True):
+    """Open seeks that end at the table which their commit opens."""
+
+    table: UUID
+    seeks: tuple[UUID, ...]
+    at: datetime
 
 
 class Commit(Struct, frozen=True, kw_only=True):
@@ -98,6 +107,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     outbox: tuple[OutboxRow, ...] = ()
     token: bytes | None = None  # hash of a bearer token that must still be valid
     quotas: tuple[Quota, ...] = ()  # counted in the same transaction, the player's row locked
+    seeks: SeeksClaim | None = None
 
 
 class StreamSlice(Struct, frozen=True, kw_only=True):
@@ -116,7 +126,7 @@ class StoreError(Exception):
 
 class StreamConflict(StoreError):
     """
-    The stream has a newer version than the one read.
+    The stream has a newer version than the one read, or a seek of the commit is not open any more.
 
     `lines` are the events of a game since then, if the store returned them.
     """
@@ -172,9 +182,10 @@ class EventStore(Protocol):
         Write all of `commit` in one transaction.
 
         Raises TokenEnded, which is checked first; StreamConflict, also if a sealed game has
-        another number of refused attempts than `refused`; AnswerConflict; PlayerErased if an
-        erased player would open a table, sit down, be dealt to or referee; DisputeRuns for a
-        second dispute about a move; QuotaFull at the first quota reached; and StoreUnavailable.
+        another number of refused attempts than `refused`, or if one of the `seeks` is not open;
+        AnswerConflict; PlayerErased if an erased player would open a table, sit down, be dealt to
+        or referee; DisputeRuns for a second dispute about a move; QuotaFull at the first quota
+        reached; and StoreUnavailable.
         """
 
     def read(self, stream: UUID, *, after: int = 0, limit: int | None = None) -> StreamSlice | None:

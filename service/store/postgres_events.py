@@ -27,6 +27,7 @@ from service.store.events import (
     QuotaFull,
     QuotaKind,
     SealedSecret,
+    SeeksClaim,
     StoredAnswer,
     StoreError,
     StoreUnavailable,
@@ -74,6 +75,7 @@ def encode_commit(commit: Commit) -> str:
             ],
             "token": None if commit.token is None else _bytes(commit.token),
             "quotas": [_quota(quota) for quota in commit.quotas],
+            "seeks": None if commit.seeks is None else _claim(commit.seeks),
         }
     ).decode()
 
@@ -202,6 +204,14 @@ def _quota(quota: Quota) -> dict[str, Any]:
         "kind": quota.kind.value,
         "most": quota.most,
         "since": as_json(quota.since),
+    }
+
+
+def _claim(claim: SeeksClaim) -> dict[str, Any]:
+    return {
+        "table": str(claim.table),
+        "at": as_json(claim.at),
+        "ids": [str(seek) for seek in claim.seeks],
     }
 
 

@@ -17,7 +17,8 @@
 --    "forget": null or the game whose seed is deleted, only with its last event,
 --    "refused": null or how many refused attempts a seal of version 2 names,
 --    "outbox": [{stream, version, topic}],
---    "quotas": absent or [see refuse_over_quota]}    bytes in base64
+--    "quotas": absent or [see refuse_over_quota],
+--    "seeks": absent, null or see claim_seeks}    bytes in base64
 CREATE OR REPLACE FUNCTION append_events(command jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -40,6 +41,10 @@ BEGIN
 
     IF jsonb_array_length(command -> 'quotas') > 0 THEN
         PERFORM refuse_over_quota(command -> 'quotas');
+    END IF;
+
+    IF command ->> 'seeks' IS NOT NULL THEN
+        PERFORM claim_seeks(command -> 'seeks');
     END IF;
 
     FOR append IN

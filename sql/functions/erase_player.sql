@@ -4,7 +4,7 @@
 -- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
 -- both happen at the same time, the second one is refused.
 --
--- The player's stored answers, notes, blocks, invitations, ratings, webhook and texts in disputes are
+-- The player's stored answers, notes, blocks, invitations, seeks, ratings, webhook and texts in disputes are
 -- deleted too. The
 -- streams keep commitments to these texts, which reveal nothing without the salt.
 --
@@ -28,6 +28,7 @@ BEGIN
     DELETE FROM notes n WHERE n.author = player;
     DELETE FROM invitations i WHERE i.player = erase_player.player;
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
+    DELETE FROM seeks s WHERE s.player_id = player;
     DELETE FROM tokens k WHERE k.player_id = player;
     DELETE FROM ratings r WHERE r.player_id = player;
     PERFORM delete_webhook(player);

@@ -3,7 +3,7 @@
 -- Called in the transaction that adds one more. The player's row is locked first, so of two
 -- concurrent writes the second counts the first. The lock does not conflict with hold_players.
 --
---   [{player, kind: tables|games|rulesets|tokens|disputes|new_disputes|invitations|answers,
+--   [{player, kind: tables|games|rulesets|tokens|disputes|new_disputes|invitations|answers|seeks,
 --     most, since: null or time}]
 CREATE OR REPLACE FUNCTION refuse_over_quota(quotas jsonb) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
@@ -50,6 +50,12 @@ BEGIN
                     SELECT sum(octet_length(a.sealed)) FROM answers a
                     WHERE a.caller = quota.player
                         AND substr(a.sealed, 1, 4) <> '\x6c6f673a'::bytea
+                );
+            WHEN 'seeks' THEN
+                taken := (
+                    SELECT count(*) FROM seeks k
+                    WHERE k.player_id = quota.player AND k.ended_at IS NULL
+                        AND k.expires_at > quota.since
                 );
             WHEN 'disputes' THEN
                 taken := (

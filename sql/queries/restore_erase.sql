@@ -22,6 +22,9 @@ deleted_blocks AS (
 deleted_invitations AS (
     DELETE FROM invitations i USING erasures e WHERE i.player = e.player_id
 ),
+deleted_seeks AS (
+    DELETE FROM seeks s USING erasures e WHERE s.player_id = e.player_id
+),
 deleted_ratings AS (
     DELETE FROM ratings r USING erasures e WHERE r.player_id = e.player_id
 ),

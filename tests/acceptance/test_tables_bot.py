@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID
@@ -46,6 +47,7 @@ def test_the_example_bot_plays_all_tables_across_a_restart_and_beside_itself(
     (tmp_path / "logs").mkdir()
     with running(database, redis_server, tmp_path / "logs", rate_limits=False) as service:
         url = f"http://127.0.0.1:{service.port}"
+        meet(url, tmp_path)
         homes = [tmp_path / name for name in ("first", "second")]
         player = Player.at(url, home=homes[0] / ".shithead")
         shutil.copytree(homes[0], homes[1])  # a second process with the same token
@@ -64,6 +66,21 @@ def test_the_example_bot_plays_all_tables_across_a_restart_and_beside_itself(
         for output in outputs:
             assert "Traceback" not in output.read_text(), output.read_text()
     database_server.drop(database)
+
+
+def meet(url: str, folder: Path) -> None:
+    """Two players meet by a seek, and a third gets a table with bots."""
+    ada, bob, cy = (Player.at(url, name=name, home=folder / name) for name in ("Ada", "Bob", "Cy"))
+    with ThreadPoolExecutor() as threads:
+        first = threads.submit(ada.seek_table, ["threes", "leeds"], 2)
+        second = bob.seek_table(["leeds"], 2)
+        table = first.result(timeout=60)
+    assert table is not None and second is not None
+    assert (table["id"], table["ruleset"]["id"]) == (second["id"], "leeds")
+    assert {table["as"], second["as"]} == {0, 1}
+    alone = cy.seek_table(["leeds"], 3, fill_with_bots_after=1)
+    assert alone is not None
+    assert [seat["kind"] for seat in alone["seats"]] == ["human", "bot", "bot"]
 
 
 def hands(player: Player, tables: list[UUID]) -> int:

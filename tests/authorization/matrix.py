@@ -98,6 +98,7 @@ BODIES: dict[str, Any] = {
     "POST /v1/tables/{table_id}/seats": {},
     "PATCH /v1/tables/{table_id}/seats/me": {"entropy": "commit"},
     "POST /v1/tables/{table_id}/games": {},
+    "POST /v1/seeks": {"rulesets": ["shithead"], "seats": 5},
     "POST /v1/games/{game_id}/moves": {"type": "ready"},
     "POST /v1/games/{game_id}/entropy": {"value": "00" * 32},
     "POST /v1/games/{game_id}/receipts": {"receipt": "no receipt"},
@@ -126,6 +127,7 @@ REQUIRED_QUERIES: dict[str, str] = {
 
 ANYWHERE = {
     "token_id": "00000000-0000-4000-8000-000000000000",
+    "seek_id": "00000000-0000-4000-8000-000000000000",
     "ruleset_id": "leeds",
     "seq": "1",
     "card": "Th",

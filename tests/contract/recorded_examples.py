@@ -217,6 +217,7 @@ def record(database_url: str) -> dict[str, Any]:
         _signed(recorder, people)
         _dispute(recorder, people, game)
         _further_problems(recorder, people)
+        _seek(recorder, people["Bob"]["token"])
         _tokens(recorder, people)
         return recorder.recorded
 
@@ -294,6 +295,15 @@ def _tables(recorder: Recorder, people: dict[str, Any]) -> None:
     recorder.done("GET", "/v1/players/me/invitations", by=cleo)
     recorder.done("DELETE", invitation, by=cleo)
     recorder.done("DELETE", path, by=ada)
+
+
+def _seek(recorder: Recorder, token: str) -> None:
+    wanted = {"rulesets": ["leeds", "shithead"], "seats": 3, "fill_with_bots_after": 60}
+    path = f"/v1/seeks/{recorder.done('POST', '/v1/seeks', wanted, by=token)['id']}"
+    recorder.done("GET", "/v1/seeks", by=token)
+    recorder.done("GET", path, by=token)
+    recorder.done("POST", f"{path}/renew", {}, by=token)
+    recorder.done("DELETE", path, by=token)
 
 
 def _play(recorder: Recorder, people: dict[str, Any]) -> str:

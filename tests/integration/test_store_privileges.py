@@ -25,16 +25,8 @@ TABLES = (
     "games",
     *("game_seats", "tables", "table_seats", "refusals", "readings", "rulesets_custom"),
     *("disputes", "dispute_referees", "dispute_texts", "dispute_bundles", "dispute_findings"),
-    *(
-        "notes",
-        "blocks",
-        "invitations",
-        "shuffled_decks",
-        "blind_choices",
-        "trail",
-        "ratings",
-        "ratings_reached",
-    ),
+    *("notes", "blocks", "invitations", "seeks", "shuffled_decks", "blind_choices", "trail"),
+    *("ratings", "ratings_reached"),
     *("webhooks", "webhook_deliveries"),
     *LOG_TABLES,
     *("availability", "write_probes", "applied_migrations", "applied_files"),
@@ -173,7 +165,7 @@ WITH_A_STOLEN_CONNECTION = {
     "delays or hurries what is due": ("come_back", "put_off", "put_off_dispute", "note_able"),
     "writes the public log, which witnesses compare": ("append_log", "sign_log_head"),
     "deletes what is retained for a time": (
-        *("claim_outbox", "purge_answers", "purge_refusals", "purge_players"),
+        *("claim_outbox", "purge_answers", "purge_refusals", "purge_players", "purge_seeks"),
     ),
     "writes or deletes a player's note": ("keep_note", "delete_note"),
     "starts or ends a player's block of another": ("keep_block", "delete_block"),
@@ -182,6 +174,7 @@ WITH_A_STOLEN_CONNECTION = {
         *("wake_webhooks", "claim_webhooks", "begin_webhook", "note_webhook_state"),
         *("note_webhook_look", "note_webhook_sent"),
     ),
+    "posts, renews or ends a player's seek": ("add_seek", "renew_seek", "withdraw_seek"),
 }
 """What a thief of the service's connection could do with each function (threat-model.md)."""
 

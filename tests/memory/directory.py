@@ -54,6 +54,7 @@ from service.store.summaries import OLDEST, START, Cursor, Page
 from tests.memory.disputes import MemoryDisputes, change_row
 from tests.memory.events import MemoryStore
 from tests.memory.notices import MemoryNotices
+from tests.memory.seeks import MemorySeeks
 from tests.memory.webhooks import MemoryWebhooks
 
 
@@ -282,7 +283,7 @@ class _RecordedReading:
     version: int | None
 
 
-class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
+class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, MemorySeeks, Directory):
     """The directory: players, summaries, rulesets and recorded readings, in dictionaries."""
 
     def __init__(self, store: MemoryStore) -> None:
@@ -298,6 +299,7 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
     def erase_player(self, player: UUID, at: datetime) -> bool:
         erased = super().erase_player(player, at)
         self.forget_words(player)
+        self.forget_seeks_of(player)
         with self._lock:
             for game, kept in self._notes.items():
                 self._notes[game] = {k: n for k, n in kept.items() if n.author != player}
@@ -567,6 +569,8 @@ class MemoryDirectory(MemoryPlayers, MemoryDisputes, MemoryNotices, Directory):
         busy |= {seat.player for table in tables for seat in table.seats}
         busy |= {table.host for table in tables}
         busy |= {ruleset.owner for ruleset in self._rulesets.values()}
+        with self._store.seeks() as seeks:
+            busy |= {seek.player for seek in seeks.values() if seek.ended_at is None}
         unused = self.registered(before=registered_before) - busy
         return sum(self.erase_player(player, at) for player in unused)
 

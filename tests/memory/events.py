@@ -6,11 +6,12 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+from schemas.seeks import SeekStatus
 from service.shx.bundle import Bundle
 from service.store.database import as_json
 from service.store.events import (
@@ -24,6 +25,7 @@ from service.store.events import (
     QuotaFull,
     QuotaKind,
     SealedSecret,
+    SeeksClaim,
     StoredAnswer,
     StoreError,
     StreamAppend,
@@ -33,6 +35,7 @@ from service.store.events import (
 )
 from service.store.games import MAX_REFUSALS, RefusedMove
 from service.store.postgres_events import check_commit
+from service.store.seeks import Seek
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,6 +60,7 @@ class MemoryStore:
         self._refusals: dict[UUID, list[RefusedMove]] = {}
         self._outbox: dict[OutboxRow, datetime] = {}
         self._erased: set[str] = set()
+        self._seeks: dict[UUID, Seek] = {}
         self._summaries: dict[StreamKind, dict[UUID, dict[str, Any]]] = {
             StreamKind.GAME: {},
             StreamKind.TABLE: {},
@@ -73,6 +77,11 @@ class MemoryStore:
             now = self._clock()
             if (answer := commit.answer) is not None:
                 self._answers[answer.caller, answer.request_key] = (answer, now)
+            if (claim := commit.seeks) is not None:
+                for seek in claim.seeks:
+                    self._seeks[seek] = replace(
+                        self._seeks[seek], ended_at=claim.at, table=claim.table
+                    )
             if commit.secret is not None:
                 self._secrets[commit.secret.game] = commit.secret
             if commit.forget_secret is not None:
@@ -160,11 +169,22 @@ class MemoryStore:
             if self._taken(quota) >= quota.most:
                 raise QuotaFull(quota.kind)
 
+    def is_erased(self, player: UUID) -> bool:
+        """Return whether a person was erased."""
+        with self._lock:
+            return str(player) in self._erased
+
     @contextmanager
     def summaries(self, kind: StreamKind) -> Iterator[dict[UUID, dict[str, Any]]]:
         """Yield the summary rows of a kind while the lock is held."""
         with self._lock:
             yield self._summaries[kind]
+
+    @contextmanager
+    def seeks(self) -> Iterator[dict[UUID, Seek]]:
+        """Yield the seeks while the lock is held."""
+        with self._lock:
+            yield self._seeks
 
     def record_refusal(self, game: UUID, refused: RefusedMove) -> bool:
         with self._lock:
@@ -193,6 +213,7 @@ class MemoryStore:
         for quota in commit.quotas:
             if self._taken(quota) >= quota.most:
                 raise QuotaFull(quota.kind)
+        self._refuse_claim(commit.seeks)
         for append in sorted(commit.appends, key=lambda append: append.stream):
             found = self._streams.get(append.stream)
             if append.head != hashlib.sha256(b"\0" + append.events[-1]).digest():
@@ -210,6 +231,15 @@ class MemoryStore:
             raise StoreError("the game has a secret already")
         if any(row in self._outbox for row in commit.outbox):
             raise StoreError("the outbox has this row already")
+
+    def _refuse_claim(self, claim: SeeksClaim | None) -> None:
+        """Raise StreamConflict if a seek is not open."""
+        if claim is None:
+            return
+        for seek in sorted(claim.seeks):
+            stored = self._seeks.get(seek)
+            if stored is None or stored.status(claim.at) is not SeekStatus.OPEN:
+                raise StreamConflict(seek, 0)
 
     def _refuse_seal(self, commit: Commit) -> None:
         """Raise if a seal of version 2 does not match the recorded refused attempts."""
@@ -279,9 +309,9 @@ class MemoryStore:
                 hosted = {table for table, row in rows if row["host"] == player}
                 kept = self.invitations.items()
                 return sum(table in hosted and end is None for (table, _), (_, end) in kept)
-            case QuotaKind.RULESETS | QuotaKind.TOKENS | QuotaKind.READINGS:
+            case QuotaKind.RULESETS | QuotaKind.TOKENS | QuotaKind.SEEKS:
                 raise ValueError("these are not stored in streams")
-            case QuotaKind.NOTES | QuotaKind.BLOCKS:
+            case QuotaKind.READINGS | QuotaKind.NOTES | QuotaKind.BLOCKS:
                 raise ValueError("these are not stored in streams")
 
     def _append(self, append: StreamAppend, summary: dict[str, Any] | None) -> None:

@@ -62,7 +62,7 @@ def test_every_operation_refuses_a_token_without_its_scope_and_names_it(
     # Calls may end a token or erase a player: each has one of its own.
     for method, path, scopes in calls(world):
         filled = path.replace("{level}", "0").replace("{seq}", "1").replace("{card}", "Th")
-        for name in ("game", "table", "dispute", "token", "player"):
+        for name in ("game", "table", "seek", "dispute", "token", "player"):
             filled = filled.replace(f"{{{name}_id}}", str(uuid4()))
         body: dict[str, Any] | None = {} if method == "POST" else None
         if not scopes:

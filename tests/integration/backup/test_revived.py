@@ -105,6 +105,7 @@ def test_players_erased_after_the_backup_are_erased_again(
     note = {"text": "Ada was here", "visibility": "me"}
     assert ada.call("PUT", f"{bob.game()}/notes/1", json=note).status_code == 200
     assert bob.call("PUT", f"/v1/players/me/blocks/{ada.id}").status_code == 200
+    assert ada.post("/v1/seeks", {"rulesets": ["leeds"], "seats": 2}).status_code == 201
     make_backup(run, database_url, keys, tmp_path / "b")
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
     assert world.services.erasures.record() == 1
@@ -116,7 +117,10 @@ def test_players_erased_after_the_backup_are_erased_again(
     assert "1 players erased again" in out
     with psycopg.connect(empty_database_url) as owner:
         names = {name for (name,) in owner.execute("SELECT name FROM players").fetchall()}
-        left = owner.execute("SELECT (SELECT count(*) FROM notes) + (SELECT count(*) FROM blocks)")
+        left = owner.execute(
+            "SELECT (SELECT count(*) FROM notes) + (SELECT count(*) FROM blocks)"
+            " + (SELECT count(*) FROM seeks)"
+        )
         assert left.fetchone() == (0,)
     assert names == {None, "Bob"}
     restored_bob = restored(empty_database_url, keys, bob)

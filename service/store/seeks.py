@@ -1,0 +1,141 @@
+"""Repository of seeks: wishes of players for a table with anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from schemas.seeks import SeekStatus
+from service.domain.events import Clock, Entropy
+from service.store.database import Repository, as_json
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeekConditions:
+    """What the players of a table agree on: any of the rulesets, and all of the rest."""
+
+    rulesets: tuple[str, ...]  # the preferred one first
+    seats: int
+    clock: Clock | None
+    entropy: Entropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seek:
+    """A seek of a player."""
+
+    id: UUID
+    player: UUID
+    conditions: SeekConditions
+    key: str | None
+    fill_after: int | None  # seconds after which bots may take the empty seats
+    created_at: datetime
+    expires_at: datetime
+    ended_at: datetime | None = None  # matched or withdrawn
+    table: UUID | None = None
+
+    def status(self, now: datetime) -> SeekStatus:
+        """Return the state at a time."""
+        if self.table is not None:
+            return SeekStatus.MATCHED
+        if self.ended_at is not None:
+            return SeekStatus.WITHDRAWN
+        return SeekStatus.OPEN if self.expires_at > now else SeekStatus.EXPIRED
+
+    @property
+    def fills_at(self) -> datetime | None:
+        """Return when bots may take the empty seats; None: never."""
+        if self.fill_after is None:
+            return None
+        return self.created_at + timedelta(seconds=self.fill_after)
+
+
+class SeekRepository(Repository):
+    """Seeks; the commit that opens a table ends the seeks of its players (`Commit.seeks`)."""
+
+    def add_seek(self, seek: Seek, *, most: int) -> None:
+        """
+        Add an open seek; one with its id is left as it is.
+
+        Raises PlayerErased, and QuotaFull if the player has `most` open ones.
+        """
+        clock = seek.conditions.clock
+        columns = {
+            "seek_id": str(seek.id),
+            "player_id": str(seek.player),
+            "rulesets": list(seek.conditions.rulesets),
+            "seats": seek.conditions.seats,
+            "turn_seconds": None if clock is None else clock.turn_seconds,
+            "swap_seconds": None if clock is None else clock.swap_seconds,
+            "entropy": seek.conditions.entropy.value,
+            "key": seek.key,
+            "fill_after": seek.fill_after,
+            "created_at": as_json(seek.created_at),
+            "expires_at": as_json(seek.expires_at),
+        }
+        self._write("add_seek", orjson.dumps(columns).decode(), most)
+
+    def renew_seek(self, seek: UUID, player: UUID, *, at: datetime, until: datetime) -> bool:
+        """Let an open seek of a player expire later; return whether it was open."""
+        return bool(self._write("renew_seek", seek, player, at, until))
+
+    def withdraw_seek(self, seek: UUID, player: UUID, *, at: datetime) -> bool:
+        """End an open seek of a player without a table; return whether it was open."""
+        return bool(self._write("withdraw_seek", seek, player, at))
+
+    def seek(self, seek: UUID) -> Seek | None:
+        """Return a seek; None if it is unknown or was deleted."""
+        return self._first(_seek, "seek_by_id", seek)
+
+    def seeks_of(self, player: UUID, *, matched: bool = False, limit: int) -> Sequence[Seek]:
+        """Return the seeks of a player, newest first; with `matched` those that led to a table."""
+        return [_seek(row) for row in self._database.fetch("seeks_of", player, matched, limit)]
+
+    def open_seeks(
+        self, *, now: datetime, beside: UUID | None = None, limit: int
+    ) -> Sequence[Seek]:
+        """
+        Return the open seeks, oldest first.
+
+        With `beside`, the id of a seek, only it and those that share a ruleset with it and agree
+        on the rest.
+        """
+        return [_seek(row) for row in self._database.fetch("open_seeks", now, beside, limit)]
+
+    def seeks_waiting(self, *, now: datetime, limit: int) -> Sequence[tuple[SeekConditions, int]]:
+        """Return on which conditions players wait, and how many; the longest wait first."""
+        rows = self._database.fetch("seeks_waiting", now, limit)
+        return [(_conditions(*row[:5]), row[5]) for row in rows]
+
+    def purge_seeks(self, *, ended_before: datetime) -> int:
+        """Delete a batch of seeks that ended or expired before a time; return its size."""
+        return self._count("purge_seeks", ended_before)
+
+
+def _seek(row: tuple[Any, ...]) -> Seek:
+    identity, player, rulesets, seats, turn, swap, entropy, key, fill, created, expires = row[:11]
+    return Seek(
+        id=identity,
+        player=player,
+        conditions=_conditions(rulesets, seats, turn, swap, entropy),
+        key=key,
+        fill_after=fill,
+        created_at=created,
+        expires_at=expires,
+        ended_at=row[11],
+        table=row[12],
+    )
+
+
+def _conditions(
+    rulesets: Sequence[str], seats: int, turn: int | None, swap: int | None, entropy: str
+) -> SeekConditions:
+    clock = None if turn is None or swap is None else Clock(turn_seconds=turn, swap_seconds=swap)
+    return SeekConditions(
+        rulesets=tuple(rulesets), seats=seats, clock=clock, entropy=Entropy(entropy)
+    )

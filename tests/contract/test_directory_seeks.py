@@ -1,0 +1,193 @@
+"""Promises of the directory about seeks, and of a commit that ends some of them at a table."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from uuid import UUID, uuid4
+
+import pytest
+
+from schemas.seeks import SeekStatus
+from service.domain.events import Clock, Entropy
+from service.store.directory import Directory
+from service.store.events import (
+    PlayerErased,
+    QuotaFull,
+    QuotaKind,
+    SeeksClaim,
+    StreamConflict,
+)
+from service.store.seeks import Seek, SeekConditions
+from tests.changed import replace
+from tests.contract.conftest import Stores
+from tests.streams import FIRST, THEN, append, commit, register, token_of
+
+LATER = THEN + timedelta(minutes=10)
+BASIC = SeekConditions(rulesets=("leeds",), seats=2, clock=None, entropy=Entropy.NONE)
+
+
+def seek_of(player: UUID, *, after: int = 0, conditions: SeekConditions = BASIC) -> Seek:
+    """Return a seek that was posted some seconds later than THEN."""
+    at = THEN + timedelta(seconds=after)
+    return Seek(
+        id=uuid4(),
+        player=player,
+        conditions=conditions,
+        key=None,
+        fill_after=30,
+        created_at=at,
+        expires_at=at + timedelta(minutes=10),
+    )
+
+
+def posted(
+    directory: Directory, name: str, *, after: int = 0, conditions: SeekConditions = BASIC
+) -> Seek:
+    seek = seek_of(register(directory, name), after=after, conditions=conditions)
+    directory.add_seek(seek, most=10)
+    return seek
+
+
+def claim(*seeks: Seek, table: UUID | None = None) -> SeeksClaim:
+    return SeeksClaim(table=table or uuid4(), seeks=tuple(one.id for one in seeks), at=THEN)
+
+
+def commit_with(stores: Stores, claimed: SeeksClaim) -> None:
+    """Commit a new stream that takes the seeks."""
+    stores.store.commit(commit(append(uuid4(), FIRST), seeks=claimed))
+
+
+def test_a_seek_is_read_as_it_was_posted(stores: Stores) -> None:
+    directory = stores.directory
+    conditions = SeekConditions(
+        rulesets=("threes", "leeds"),
+        seats=4,
+        clock=Clock(turn_seconds=20, swap_seconds=60),
+        entropy=Entropy.COMMIT,
+    )
+    seek = replace(
+        seek_of(register(directory, "Ada"), conditions=conditions), key="A" * 43 + "=", fill_after=0
+    )
+    directory.add_seek(seek, most=10)
+    assert directory.seek(seek.id) == seek
+    assert directory.seek(uuid4()) is None
+    assert seek.status(THEN) is SeekStatus.OPEN
+    assert seek.status(LATER) is SeekStatus.EXPIRED
+
+
+def test_a_repeated_seek_changes_nothing(stores: Stores) -> None:
+    seek = posted(stores.directory, "Ada")
+    stores.directory.add_seek(replace(seek, fill_after=99), most=1)
+    assert stores.directory.seek(seek.id) == seek
+
+
+def test_the_open_seeks_of_a_player_are_limited(stores: Stores) -> None:
+    directory, seek = stores.directory, posted(stores.directory, "Ada")
+    with pytest.raises(QuotaFull) as full:
+        directory.add_seek(seek_of(seek.player), most=1)
+    assert full.value.kind is QuotaKind.SEEKS
+    directory.add_seek(seek_of(seek.player, after=600), most=1)  # the first has expired
+    assert directory.withdraw_seek(seek.id, seek.player, at=THEN)
+    assert [one.created_at for one in directory.seeks_of(seek.player, limit=9)] == [LATER, THEN]
+
+
+def test_open_seeks_are_listed_oldest_first_and_beside_one_that_agrees(stores: Stores) -> None:
+    directory = stores.directory
+    second = posted(directory, "Bob", after=2)
+    first = posted(directory, "Ada", after=1)
+    both = posted(directory, "Cy", after=3, conditions=replace(BASIC, rulesets=("x", "leeds")))
+    others = [
+        posted(directory, "Di", after=4, conditions=other)
+        for other in (
+            replace(BASIC, rulesets=("x",)),
+            replace(BASIC, seats=3),
+            replace(BASIC, clock=Clock(turn_seconds=1, swap_seconds=1)),
+            replace(BASIC, entropy=Entropy.VALUE),
+        )
+    ]
+    assert list(directory.open_seeks(now=THEN, beside=first.id, limit=9)) == [first, second, both]
+    assert {one.id for one in directory.open_seeks(now=THEN, limit=9)} == {
+        one.id for one in (first, second, both, *others)
+    }
+    assert list(directory.open_seeks(now=THEN, limit=1)) == [first]
+    soon = LATER + timedelta(seconds=1)
+    assert first not in directory.open_seeks(now=soon, limit=9)
+    waiting = directory.seeks_waiting(now=THEN, limit=2)
+    assert waiting == [(BASIC, 2), (both.conditions, 1)]
+
+
+def test_a_seek_is_renewed_and_withdrawn_by_its_player_while_it_is_open(stores: Stores) -> None:
+    directory, seek = stores.directory, posted(stores.directory, "Ada")
+    until = LATER + timedelta(minutes=5)
+    assert not directory.renew_seek(seek.id, uuid4(), at=THEN, until=until)
+    assert directory.renew_seek(seek.id, seek.player, at=THEN, until=until)
+    assert directory.renew_seek(seek.id, seek.player, at=THEN, until=LATER)  # not shortened
+    renewed = directory.seek(seek.id)
+    assert renewed is not None and renewed.expires_at == until
+    assert not directory.renew_seek(seek.id, seek.player, at=until, until=until)
+    assert not directory.withdraw_seek(seek.id, seek.player, at=until)
+    assert not directory.withdraw_seek(seek.id, uuid4(), at=THEN)
+    assert directory.withdraw_seek(seek.id, seek.player, at=THEN)
+    assert not directory.withdraw_seek(seek.id, seek.player, at=THEN)
+    ended = directory.seek(seek.id)
+    assert ended is not None and ended.status(THEN) is SeekStatus.WITHDRAWN
+
+
+def test_a_commit_ends_its_seeks_at_its_table(stores: Stores) -> None:
+    directory, table = stores.directory, uuid4()
+    ada, bob = posted(directory, "Ada"), posted(directory, "Bob")
+    commit_with(stores, claim(ada, bob, table=table))
+    for one in (ada, bob):
+        found = directory.seek(one.id)
+        assert found is not None
+        assert (found.status(LATER), found.table) == (SeekStatus.MATCHED, table)
+    assert not directory.open_seeks(now=THEN, limit=9)
+    assert not directory.withdraw_seek(ada.id, ada.player, at=THEN)
+    assert [one.id for one in directory.seeks_of(ada.player, matched=True, limit=9)] == [ada.id]
+
+
+@pytest.mark.parametrize("over", ["matched", "withdrawn", "expired", "unknown"])
+def test_a_commit_with_a_seek_that_is_over_writes_nothing(stores: Stores, over: str) -> None:
+    """No player gets a second table by one seek, and no other is left at a table without it."""
+    directory = stores.directory
+    ada, bob = posted(directory, "Ada"), posted(directory, "Bob", after=-600 * (over == "expired"))
+    if over == "matched":
+        commit_with(stores, claim(bob))
+    if over == "withdrawn":
+        directory.withdraw_seek(bob.id, bob.player, at=THEN)
+    if over == "unknown":
+        bob = seek_of(bob.player)
+    game = uuid4()
+    with pytest.raises(StreamConflict) as conflict:
+        stores.store.commit(commit(append(game, FIRST), seeks=claim(ada, bob)))
+    assert conflict.value.stream == bob.id
+    assert stores.store.read(game) is None
+    assert ada in directory.open_seeks(now=THEN, limit=9)
+    assert not directory.seeks_of(ada.player, matched=True, limit=9)
+
+
+def test_an_erased_player_has_no_seeks_and_posts_none(stores: Stores) -> None:
+    directory, seek = stores.directory, posted(stores.directory, "Ada")
+    assert directory.erase(token_of(seek.player), THEN)
+    assert directory.seek(seek.id) is None
+    with pytest.raises(PlayerErased):
+        directory.add_seek(seek_of(seek.player), most=10)
+
+
+def test_a_player_with_an_open_seek_is_not_unused(stores: Stores) -> None:
+    directory, seek = stores.directory, posted(stores.directory, "Ada")
+    soon = THEN + timedelta(seconds=1)
+    assert not directory.purge_players(registered_before=soon, at=soon)
+    directory.withdraw_seek(seek.id, seek.player, at=THEN)
+    assert directory.purge_players(registered_before=soon, at=soon)
+
+
+def test_seeks_are_deleted_after_their_end(stores: Stores) -> None:
+    directory = stores.directory
+    withdrawn, expired = posted(directory, "Ada"), posted(directory, "Bob")
+    still_open = posted(directory, "Cy", after=3600)
+    directory.withdraw_seek(withdrawn.id, withdrawn.player, at=THEN)
+    assert directory.purge_seeks(ended_before=LATER) == 0
+    assert directory.purge_seeks(ended_before=LATER + timedelta(seconds=1)) == 2
+    assert directory.seek(expired.id) is None
+    assert directory.seek(still_open.id) == still_open

@@ -1,0 +1,90 @@
+"""Seeks over HTTP: two players meet, hear of it in their own streams, and repeat a request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from schemas.seeks import SeekSchema, SeeksSchema
+from tests.worlds.api_world import Person, World, problem_of
+
+WANTED = {"rulesets": ["leeds"], "seats": 2}
+STREAM = "/v1/players/me/stream"
+
+
+def seek(person: Person, **more: Any) -> dict[str, Any]:
+    answer = person.post("/v1/seeks", {**WANTED, **more})
+    assert answer.status_code == 201, answer.text
+    found: dict[str, Any] = answer.json
+    assert SeekSchema().validate(found) == {}
+    return found
+
+
+def test_two_players_meet_and_both_hear_of_it(world: World, ada: Person, bob: Person) -> None:
+    first = seek(ada)
+    path = f"/v1/seeks/{first['id']}"
+    assert first["status"] == ada.get(path).json["status"] == "open"
+    listed = world.get("/v1/seeks").json
+    assert SeeksSchema().validate(listed) == {}
+    assert (listed["mine"], [one["players"] for one in listed["open"]]) == ([], [1])
+    second = seek(bob)
+    assert second["status"] == "matched"
+    table = bob.get(f"/v1/tables/{second['table']}").json
+    assert [seat["name"] for seat in table["seats"]] == ["Ada", "Bob"]
+    assert (table["status"], table["as"], table["host"]) == ("playing", 1, ada.id)
+    items = ada.get(STREAM).json["items"]
+    matched, *rest = items
+    assert matched == {
+        "type": "seek_matched",
+        "id": first["id"],
+        "version": 1,
+        "table": second["table"],
+        "game": None,
+        "ends_at": None,
+    }
+    assert {one["type"] for one in rest} == {"seat_taken", "hand_dealt", "your_turn"}
+    assert ada.get("/v1/seeks").json == {"mine": [ada.get(path).json], "open": []}
+    assert problem_of(bob.get(path)) == "not-found"
+
+
+def test_a_seek_is_renewed_and_withdrawn(ada: Person) -> None:
+    first = seek(ada, fill_with_bots_after=60)
+    path = f"/v1/seeks/{first['id']}"
+    renewed = ada.post(f"{path}/renew")
+    assert renewed.status_code == 200
+    assert renewed.json["expires_at"] > first["expires_at"]
+    for _ in range(2):
+        ended = ada.call("DELETE", path)
+        assert (ended.status_code, ended.json["status"]) == (200, "withdrawn")
+    assert ada.post(f"{path}/renew").json["status"] == "withdrawn"
+
+
+def test_a_repeated_request_gets_the_same_seek(ada: Person) -> None:
+    key = {"Idempotency-Key": "once"}
+    first, again = (ada.post("/v1/seeks", WANTED, headers=key) for _ in range(2))
+    assert first.json == again.json
+    assert first.headers["Location"] == f"/v1/seeks/{first.json['id']}"
+    assert len(ada.get("/v1/seeks").json["mine"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"rulesets": []}, "invalid-body"),
+        ({"rulesets": ["leeds", "leeds"]}, "invalid-body"),
+        ({"rulesets": ["nothing"]}, "invalid-body"),
+        ({"seats": 1}, "invalid-body"),
+        ({"seats": 60}, "cannot-deal"),
+        ({"fill_with_bots_after": 3601}, "invalid-body"),
+        ({"rulesets": ["mukava"]}, "ruleset-refused"),
+    ],
+)
+def test_a_wrong_seek_is_refused(ada: Person, change: dict[str, Any], problem: str) -> None:
+    assert problem_of(ada.post("/v1/seeks", {**WANTED, **change})) == problem
+
+
+def test_a_player_has_ten_open_seeks_at_most(ada: Person) -> None:
+    for _ in range(10):
+        seek(ada)
+    assert problem_of(ada.post("/v1/seeks", WANTED)) == "limit-reached"

@@ -1,0 +1,155 @@
+"""Which open seeks get a table together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.application.tables.matching import Match, matches
+from service.domain.events import Clock, Entropy
+from service.store.seeks import Seek, SeekConditions
+
+THEN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def seek(
+    number: int,
+    rulesets: str = "a",
+    seats: int = 2,
+    fill: int | None = None,
+    *,
+    player: int | None = None,
+    clock: Clock | None = None,
+    entropy: Entropy = Entropy.NONE,
+) -> Seek:
+    """Return a seek posted at second `number`, by default by the player of this number."""
+    at = THEN + timedelta(seconds=number)
+    return Seek(
+        id=UUID(int=number),
+        player=UUID(int=number if player is None else player),
+        conditions=SeekConditions(
+            rulesets=tuple(rulesets), seats=seats, clock=clock, entropy=entropy
+        ),
+        key=None,
+        fill_after=fill,
+        created_at=at,
+        expires_at=at + timedelta(minutes=10),
+    )
+
+
+def matched(*seeks: Seek, at: int = 10, apart: Sequence[frozenset[int]] = ()) -> list[str]:
+    """Return each match as its ruleset, its seeks and its bots, such as "a 1 2 +1"."""
+    found = matches(
+        seeks,
+        now=THEN + timedelta(seconds=at),
+        apart=lambda one, other: frozenset((one.int, other.int)) in apart,
+    )
+    return [text_of(match) for match in found]
+
+
+def text_of(match: Match) -> str:
+    bots = [f"+{match.bots}"] if match.bots else []
+    return " ".join([match.ruleset, *(str(one.id.int) for one in match.seeks), *bots])
+
+
+def test_the_oldest_seeks_of_a_ruleset_are_seated_together() -> None:
+    assert matched(seek(1), seek(2), seek(3), seek(4), seek(5)) == ["a 1 2", "a 3 4"]
+    assert matched(seek(1, seats=3), seek(2, seats=3), seek(3, seats=3)) == ["a 1 2 3"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        seek(2, "b"),
+        seek(2, seats=3),
+        seek(2, clock=Clock(turn_seconds=20, swap_seconds=60)),
+        seek(2, entropy=Entropy.COMMIT),
+        seek(2, player=1),
+    ],
+    ids=["ruleset", "seats", "clock", "entropy", "same player"],
+)
+def test_seeks_that_differ_are_not_seated_together(other: Seek) -> None:
+    assert matched(seek(1), other) == []
+    assert matched(seek(1), other, seek(3)) == ["a 1 3"]
+
+
+def test_a_table_has_one_ruleset_that_all_its_seeks_name() -> None:
+    """Pairs may share a ruleset while all three do not."""
+    assert matched(seek(1, "ab", 3), seek(2, "bc", 3), seek(3, "ca", 3)) == []
+    assert matched(seek(1, "ab", 3), seek(2, "bc", 3), seek(3, "cb", 3)) == ["b 1 2 3"]
+
+
+def test_the_oldest_seek_chooses_among_the_rulesets_that_are_possible() -> None:
+    assert matched(seek(1, "ab"), seek(2, "ba")) == ["a 1 2"]
+    assert matched(seek(1, "ab"), seek(2, "b"), seek(3, "a")) == ["a 1 3"]
+    assert matched(seek(1, "ab"), seek(2, "b")) == ["b 1 2"]
+
+
+def test_players_who_are_apart_are_not_seated_together() -> None:
+    blocks = [frozenset((1, 2))]
+    assert matched(seek(1), seek(2), apart=blocks) == []
+    assert matched(seek(1), seek(2), seek(3), seek(4), apart=blocks) == ["a 1 3", "a 2 4"]
+    three = [seek(n, seats=3) for n in (1, 2, 3, 4)]
+    assert matched(*three, apart=[frozenset((2, 3)), frozenset((2, 4))]) == ["a 1 3 4"]
+
+
+def test_bots_take_the_empty_seats_once_the_time_has_come() -> None:
+    assert matched(seek(1, fill=10), at=10) == []
+    assert matched(seek(1, fill=10), at=11) == ["a 1 +1"]
+    assert matched(seek(1, seats=4, fill=0), at=1) == ["a 1 +3"]
+
+
+def test_a_seek_that_never_accepts_bots_is_not_seated_with_them() -> None:
+    seeks = [seek(1, seats=4, fill=5), seek(2, seats=4), seek(3, seats=4, fill=600)]
+    assert matched(*seeks) == ["a 1 3 +2"]
+
+
+def test_bots_are_seated_where_most_people_are() -> None:
+    seeks = [seek(1, "ab", seats=3, fill=60), seek(2, "b", seats=3, fill=60)]
+    assert matched(*seeks, at=70) == ["b 1 2 +1"]
+
+
+def test_people_are_preferred_to_bots() -> None:
+    assert matched(seek(1, fill=0), seek(2)) == ["a 1 2"]
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", "ab", "ba", "abc", "c"]),
+            st.integers(2, 4),
+            st.sampled_from([None, 0, 5, 600]),
+            st.integers(1, 9),
+        ),
+        max_size=30,
+    )
+)
+def test_every_match_is_valid_and_none_is_left_out(
+    drawn: list[tuple[str, int, int | None, int]],
+) -> None:
+    """Whatever is open: no seek in two matches, and no two of those that are left match."""
+    seeks = [
+        seek(n, rulesets, seats, fill, player=player)
+        for n, (rulesets, seats, fill, player) in enumerate(drawn)
+    ]
+    now = THEN + timedelta(seconds=60)
+    found = list(matches(seeks, now=now, apart=lambda *_: False))
+    used = [one.id for match in found for one in match.seeks]
+    assert len(used) == len(set(used))
+    for match in found:
+        assert len({one.player for one in match.seeks}) == len(match.seeks)
+        assert all(match.ruleset in one.conditions.rulesets for one in match.seeks)
+        assert {one.conditions.seats for one in match.seeks} == {len(match.seeks) + match.bots}
+        assert not match.bots or all(one.fill_after is not None for one in match.seeks)
+    rest = [one for one in seeks if one.id not in used]
+    assert list(matches(rest, now=now, apart=lambda *_: False)) == []
+    pairs = {
+        (one.conditions.seats, name, one.player) for one in rest for name in one.conditions.rulesets
+    }
+    two = [name for seats, name, _ in pairs if seats == 2]
+    assert len(two) == len(set(two)), "two players wait for the same table of two"

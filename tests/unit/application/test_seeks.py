@@ -1,0 +1,227 @@
+"""Seeks: from the request to the table, with several processes."""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import orjson
+import pytest
+
+from service.application.calls import Idempotency, RegisteredPlayer
+from service.application.errors import Refusal
+from service.application.tables.seeks import SeekRequest
+from service.bootstrap import Services
+from service.domain.events import Clock, Entropy
+from service.domain.table import SeatKind, TableStatus
+from service.store.seeks import SeekConditions
+from tests.unit.application.conftest import MemoryDeployment
+from tests.worlds.fake_world import person
+
+
+def post(
+    services: Services,
+    player: RegisteredPlayer,
+    *rulesets: str,
+    seats: int = 2,
+    fill: int | None = None,
+    key: str | None = None,
+    request: Idempotency | None = None,
+) -> dict[str, Any]:
+    conditions = SeekConditions(
+        rulesets=rulesets or ("leeds",),
+        seats=seats,
+        clock=Clock(turn_seconds=20, swap_seconds=60),
+        entropy=Entropy.NONE,
+    )
+    wanted = SeekRequest(conditions=conditions, key=key, fill_after=fill)
+    answer: dict[str, Any] = orjson.loads(services.seeks.post(player, wanted, request).body)
+    return answer
+
+
+def status(services: Services, player: RegisteredPlayer, seek: dict[str, Any]) -> str:
+    found: str = services.seeks.get(player, UUID(seek["id"]))["status"]
+    return found
+
+
+def test_two_seeks_become_a_table_with_a_hand(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    first = post(services, ada, "threes", "leeds", key="A" * 43 + "=")
+    assert (first["status"], first["table"]) == ("open", None)
+    second = post(services, bob)
+    assert second["status"] == "matched"
+    assert services.seeks.get(ada, UUID(first["id"]))["table"] == second["table"]
+    table = services.tables.changes.record(UUID(second["table"])).table
+    assert table.status is TableStatus.PLAYING
+    assert table.host == str(ada.id)
+    assert [(seat.player, seat.key) for seat in table.seats] == [
+        (str(ada.id), "A" * 43 + "="),
+        (str(bob.id), None),
+    ]
+    assert table.conditions.ruleset["id"] == "leeds"
+    assert table.conditions.clock == Clock(turn_seconds=20, swap_seconds=60)
+    assert table.conditions.public
+
+
+def test_bots_take_the_empty_seats_in_time(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer
+) -> None:
+    seek = post(services, ada, seats=3, fill=60)
+    assert services.seeks.sweep(limit=20) == 0
+    deployment.world.wait(60)
+    assert services.seeks.sweep(limit=20) == 1
+    found = services.seeks.get(ada, UUID(seek["id"]))
+    table = services.tables.changes.record(UUID(found["table"])).table
+    assert [seat.kind for seat in table.seats] == [SeatKind.HUMAN, SeatKind.BOT, SeatKind.BOT]
+    assert table.game is not None
+    assert services.seeks.sweep(limit=20) == 0
+
+
+def test_without_waiting_for_people_the_hand_begins_at_once(
+    services: Services, ada: RegisteredPlayer
+) -> None:
+    assert post(services, ada, fill=0)["status"] == "matched"
+
+
+def test_a_seek_expires_unless_it_is_renewed(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    seek = post(services, ada)
+    deployment.world.wait(599)
+    services.seeks.renew(ada, UUID(seek["id"]))
+    deployment.world.wait(599)
+    assert status(services, ada, seek) == "open"
+    deployment.world.wait(1)
+    assert status(services, ada, seek) == "expired"
+    assert services.seeks.renew(ada, UUID(seek["id"]))["status"] == "expired"
+    assert post(services, bob)["status"] == "open"
+    assert services.seeks.waiting()[0]["players"] == 1
+
+
+def test_a_withdrawn_seek_is_not_matched(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    seek = post(services, ada)
+    assert services.seeks.withdraw(ada, UUID(seek["id"]))["status"] == "withdrawn"
+    assert post(services, bob)["status"] == "open"
+
+
+def test_a_seek_that_was_matched_cannot_be_withdrawn(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    seek = post(services, ada)
+    post(services, bob)
+    assert services.seeks.withdraw(ada, UUID(seek["id"]))["status"] == "matched"
+
+
+def test_a_repeated_request_posts_one_seek(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """Even if the process ended between the match and the stored answer."""
+    request = Idempotency(key="k", path="/v1/seeks", body_hash=b"b" * 32)
+    post(services, bob)
+    first = post(services, ada, request=request)
+    assert first["status"] == "matched"
+    assert post(services, ada, request=request) == first
+    deployment.store.forget_answers(lambda *_: True)
+    assert post(services, ada, request=request) == first
+    assert len(services.seeks.of_player(ada.id)) == 1
+
+
+def test_a_rival_process_that_is_quicker_seats_no_player_twice(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """Between the search and the commit the sweeper finds the same match."""
+    first, rival = post(services, ada), deployment.process()
+    deployment.store.rivals.append(lambda: rival.seeks.sweep(limit=20))
+    second = post(services, bob)
+    assert second["status"] == "matched"
+    assert services.seeks.get(ada, UUID(first["id"]))["table"] == second["table"]
+    assert len(deployment.directory.own_tables(ada.id)) == 1
+
+
+def test_a_seek_that_is_withdrawn_meanwhile_leaves_the_other_open(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    first = post(services, ada)
+    deployment.store.rivals.append(lambda: services.seeks.withdraw(ada, UUID(first["id"])))
+    assert post(services, bob)["status"] == "open"
+    assert status(services, ada, first) == "withdrawn"
+    assert not deployment.directory.own_tables(bob.id)
+
+
+def test_a_seek_whose_process_ended_before_the_match_is_found_by_the_sweeper(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    def end() -> None:
+        raise RuntimeError("the process was killed")
+
+    first = post(services, ada)
+    deployment.store.rivals.append(end)
+    with pytest.raises(RuntimeError):
+        post(services, bob)
+    assert status(services, ada, first) == "open"
+    assert deployment.process().seeks.sweep(limit=20) == 1
+    assert status(services, ada, first) == "matched"
+    assert [one["status"] for one in services.seeks.of_player(bob.id)] == ["matched"]
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_players_of_whom_one_blocks_the_other_are_not_seated_together(
+    services: Services,
+    deployment: MemoryDeployment,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+    *,
+    mine: bool,
+) -> None:
+    pair = (ada, bob) if mine else (bob, ada)
+    services.players.block(pair[0], pair[1].id)
+    first, second = post(services, ada), post(services, bob)
+    assert services.seeks.sweep(limit=20) == 0
+    deployment.world.wait(1)
+    assert post(services, person(services, "Cy"))["status"] == "matched"
+    assert sorted((status(services, ada, first), status(services, bob, second))) == [
+        "matched",
+        "open",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rulesets", "seats", "code"),
+    [
+        (("nothing",), 2, "invalid-body"),
+        (("leeds", "guarducci"), 9, "cannot-deal"),
+        (("mukava",), 2, "ruleset-refused"),
+    ],
+)
+def test_a_seek_that_no_table_could_satisfy_is_refused(
+    services: Services, ada: RegisteredPlayer, rulesets: tuple[str, ...], seats: int, code: str
+) -> None:
+    with pytest.raises(Refusal) as refused:
+        post(services, ada, *rulesets, seats=seats)
+    assert refused.value.code == code
+    assert services.seeks.of_player(ada.id) == []
+
+
+def test_seeks_of_others_are_counted_and_not_shown(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    seek = post(services, ada)
+    with pytest.raises(Refusal) as refused:
+        services.seeks.get(bob, UUID(seek["id"]))
+    assert refused.value.code == "not-found"
+    for change in (services.seeks.renew, services.seeks.withdraw):
+        with pytest.raises(Refusal):
+            change(bob, UUID(seek["id"]))
+    assert status(services, ada, seek) == "open"
+    [waiting] = services.seeks.waiting()
+    assert waiting == {
+        "rulesets": ["leeds"],
+        "seats": 2,
+        "clock": {"turn_seconds": 20, "swap_seconds": 60},
+        "entropy": "none",
+        "players": 1,
+    }
+    assert services.seeks.of_player(bob.id) == services.seeks.of_player(None) == []
