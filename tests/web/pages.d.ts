@@ -61,6 +61,9 @@ declare global {
     "#strength": HTMLSelectElement;
     "#tile-bot": HTMLSelectElement;
     "#tile-friends": HTMLSelectElement;
+    "#seek-rules": HTMLSelectElement;
+    "#seek-seats": HTMLSelectElement;
+    "#seek-bots": HTMLInputElement;
     "#clock": HTMLSelectElement;
     "#private": HTMLInputElement;
     "#always": HTMLInputElement;

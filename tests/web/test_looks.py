@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from service.api.pages import strings
 from tests.client import Client, open_table
 from tests.examples import stride
 from tests.web.browsing import SIZES, Visits, faults_of
-from tests.web.test_table import shorten
 
 pytestmark = pytest.mark.heavy
 
@@ -147,27 +146,36 @@ def test_the_lobby_shows_a_running_table_and_who_was_the_shithead(visits: Visits
     expect(programs).to_have_attribute("href", "/docs")
 
 
-def test_a_player_is_seated_with_anybody(visits: Visits) -> None:
-    """The first one opens a table; the second one takes its free seat."""
+def seek(page: Page, players: str) -> None:
+    """Seek a table of Leeds rules in the lobby."""
+    page.get_by_label("Players in all").first.select_option(players)
+    page.get_by_role("button", name="Find players").click()
+
+
+def test_players_meet_by_their_seeks(visits: Visits) -> None:
+    """The first one waits, also after a reload, until the second one completes the table."""
     ada, bob = visits.open("/"), visits.open("/", size="phone")
-    for table in ada.evaluate("fetch('/v1/tables?status=open').then((one) => one.json())")["items"]:
-        fill(visits, table["id"])
-    for page in (ada, bob):
-        shorten(page)
-        page.get_by_role("button", name="Find a seat").click()
-        page.wait_for_url("**/tables/*" if page is ada else "**/play/*")
-    ada.get_by_role("button", name="Ready").wait_for()
+    seek(ada, "2")
+    ada.get_by_role("button", name="Cancel").wait_for()
+    ada.reload()
+    ada.get_by_role("button", name="Cancel").wait_for()
+    expect(ada.locator("#seek-wait")).to_contain_text("Leeds")
+    assert faults_of(ada) == []
+    seek(bob, "2")
+    for page in (bob, ada):
+        page.wait_for_url("**/play/*")
     assert ada.url == bob.url
-    for page in (ada, bob):
-        page.get_by_role("button", name="Ready").click()
-    for page in (ada, bob):
-        page.locator(".middle .demand").wait_for()
+    ada.get_by_role("button", name="Ready").wait_for()
 
 
-def fill(visits: Visits, table: str) -> None:
-    """Take the free seats of a table that an earlier test has left."""
-    while True:
-        guest = Client(port=int(visits.address.rpartition(":")[2]))
-        guest.token = guest.call("POST", "/v1/players", {"name": "Guest"}).json["token"]
-        if guest.call("POST", f"/v1/tables/{table}/seats", {"seat": None}).status != 201:
-            return
+def test_a_seek_is_cancelled_and_posted_again(visits: Visits) -> None:
+    page = visits.open("/", size="phone")
+    page.get_by_label("Bots take the free seats after a minute").uncheck()
+    seek(page, "4")
+    page.get_by_role("button", name="Cancel").click()
+    seek(page, "5")
+    expect(page.locator("#seek-what")).to_contain_text("5 in all")
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Find players").wait_for()
+    waiting = page.evaluate("fetch('/v1/seeks').then((one) => one.json())")["open"]
+    assert [one for one in waiting if one["seats"] in (4, 5)] == []

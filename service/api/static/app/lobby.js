@@ -11,6 +11,7 @@ import { mark, picture } from "./pictures.js";
 import { seatKey } from "./signing.js";
 import { checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { entropyMode } from "./record.js";
+import { offerSeek, seek, withdraw } from "./seek.js";
 import { offerSettings } from "./settings.js";
 import { read, write } from "./storage.js";
 import { worded } from "./worded.js";
@@ -67,18 +68,8 @@ find("#now").disabled = false;
 find("#with-bots").addEventListener("click", (event) =>
   attempt(event, () => openTable({ ruleset: "leeds", seats: ["me", ...bots(Array(3).fill(find("#tile-bot").value))], window_seconds: 1 })),
 );
-find("#with-anybody").addEventListener("click", (event) =>
-  attempt(event, async () => {
-    for (const table of await openTables()) {
-      try {
-        return await sit(table);
-      } catch (problem) {
-        if (!(problem instanceof Problem) || problem.status !== 409) throw problem; // somebody else took the seat
-      }
-    }
-    return openTable({ ruleset: "leeds", seats: ["me", "open", ...bots([FIRST_BOT])] });
-  }),
-);
+find("#with-anybody").addEventListener("click", (event) => attempt(event, seek));
+find("#seek-cancel").addEventListener("click", (event) => attempt(event, withdraw));
 find("#with-friends").addEventListener("click", (event) =>
   attempt(event, () =>
     openTable({ ruleset: "leeds", seats: ["me", ...Array(Number(find("#tile-friends").value) - 1).fill("open")], visibility: "private" }),
@@ -361,7 +352,7 @@ seats.addEventListener("change", offerBots);
 botCount.addEventListener("change", offerBots);
 offerSeats();
 await checkPlayer();
-await Promise.all([describe(), offerStrengths(), showLists(), showRunning()]);
+await Promise.all([describe(), offerStrengths(), showLists(), showRunning(), offerSeek()]);
 for (const button of document.querySelectorAll("button:disabled")) if (button instanceof HTMLButtonElement) button.disabled = false;
 setInterval(() => showRunning().catch(() => {}), LIVELY);
 setInterval(() => showLists().catch(() => {}), POLL);
