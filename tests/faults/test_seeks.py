@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from multiprocessing.process import BaseProcess
 from typing import Final
 from uuid import UUID
 
@@ -34,7 +35,9 @@ from tests.worlds.fake_world import KEYS, person
 
 pytestmark = pytest.mark.heavy
 
-FORK = multiprocessing.get_context("fork")
+CLEAN = multiprocessing.get_context("forkserver")
+"""Processes that share no connection or thread with this one; a fork of it would."""
+
 RULESETS: Final = ("leeds", "shithead", "threes")
 PROCESSES: Final = 4
 
@@ -97,6 +100,7 @@ def act(services: Services, player: UUID, rng: random.Random) -> None:
 def test_each_seek_ends_at_one_table_though_processes_are_killed(
     databases: Databases,
 ) -> None:
+    CLEAN.set_forkserver_preload([__name__])
     url, players, kills = databases.take(), 1000 if is_long() else 80, 40 if is_long() else 8
     services = services_at(url)
     people = [person(services, f"P{number}").id for number in range(players)]
@@ -115,8 +119,8 @@ def test_each_seek_ends_at_one_table_though_processes_are_killed(
 def run_and_kill(url: str, parts: Sequence[Sequence[UUID]], kills: int, rng: random.Random) -> None:
     """Run the processes to their end; kill one of them again and again, and start it anew."""
 
-    def started(part: int) -> multiprocessing.context.ForkProcess:
-        child = FORK.Process(target=process, args=(url, parts[part], part), daemon=True)
+    def started(part: int) -> BaseProcess:
+        child = CLEAN.Process(target=process, args=(url, parts[part], part), daemon=True)
         child.start()
         return child
 
