@@ -80,6 +80,8 @@ def test_answers_state_what_is_left_of_each_limit_and_the_document_publishes_the
             "games": 200,
             "rulesets": 50,
             "tokens": 50,
+            "blocks": 500,
+            "invitations": 50,
             "seeks": 10,
             "disputes": 20,
             "new_disputes": 10,
