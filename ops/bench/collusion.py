@@ -54,8 +54,8 @@ RULESETS: Final = ("shithead", "leeds")
 HANDS: Final = 100
 TURN_LIMIT: Final = 300
 GRADES: Final = (1.0, 0.5, 0.25)
-HONEST_GROUPS: Final = {3: 50, 5: 36}
-SPARING_GROUPS: Final = 10  # for each grade and number of players
+HONEST_GROUPS: Final = {3: 60, 5: 36}
+SPARING_GROUPS: Final = 12  # for each grade and number of players
 FIXED_EVERY: Final = 3
 FEW_CARDS: Final = 3
 

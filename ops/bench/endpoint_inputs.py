@@ -156,6 +156,9 @@ def _valid(scene: Scene, method: str, rule: str) -> Iterator[Input]:
     if method == "GET" and rule == f"/v1/games/{GAME}/disputes":
         path = _path(scene, rule, game=scene.accused)
         yield Input(name="25 disputes, 249 referees each", path=f"{path}?limit=200")
+    if method == "GET" and rule == f"/v1/disputes/{DISPUTE}/collusion":
+        path = rule.replace(DISPUTE, scene.voting_dispute)
+        yield Input(name="a referee", path=path, caller="Judge 1")
     if method == "GET" and rule == f"/v1/games/{GAME}/evidence":
         yield Input(name="25 disputes", path=_path(scene, rule, game=scene.accused))
     on_long: dict[tuple[str, str], Any] = {

@@ -45,6 +45,7 @@ SPECIFIED = {
     "dump-1.md": "the public hands of a month as files",
     "rules.md": "the rules and their settings",
     "api.md": "this interface",
+    "statistics.md": "the figures about fairness",
     "stability.md": "what may change in this interface, and what may not",
     "threat-model.md": "the threat model",
     "rulesets.json": "the catalogue of rulesets, as data",

@@ -141,6 +141,7 @@ def test_a_long_round_of_the_sweeper_is_no_outage(
     services: Services, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workers.sweeper.INTERVAL", 0.01)
+    monkeypatch.setattr("workers.sweeper.AGAIN_SECONDS", 0.02)
     sweeper = Sweeper(services)
     monkeypatch.setattr(sweeper, "maintain", outage)
     ended = time.monotonic() + OUTAGE.total_seconds() * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -86,9 +87,16 @@ def templates() -> list[tuple[frozenset[str], tuple[str, ...]]]:
                     parts = re.split(r"\{\w*\}", text)
                 case _:
                     continue
-            written = tuple(part for part in parts if len(part) >= LEAST_LITERAL)
-            found.append((frozenset(" ".join(written).split()), written))
+            found.append(_template(parts))
+    for path in (ROOT / "service/api/static/app/strings").rglob("en.json"):
+        for text in json.loads(path.read_text("utf-8")).values():
+            found += [_template(re.split(r"\{\w*\}", form)) for form in text.split("|")]
     return found
+
+
+def _template(parts: list[str]) -> tuple[frozenset[str], tuple[str, ...]]:
+    written = tuple(part for part in parts if len(part) >= LEAST_LITERAL)
+    return frozenset(" ".join(written).split()), written
 
 
 def messages(text: str) -> Iterator[str]:

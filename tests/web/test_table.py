@@ -285,7 +285,7 @@ def test_a_table_is_started_and_joined_by_two_people(visits: Visits) -> None:
     shorten(ada)
     ada.get_by_text("More options").click()
     ada.locator("#ruleset").select_option("shithead")
-    ada.get_by_label("Players in all").select_option("2")
+    ada.locator("#seats").select_option("2")
     ada.get_by_label("Bots among them").select_option("0")
     ada.get_by_role("button", name="Start", exact=True).click()
     ada.get_by_text("Waiting for 1 more player").wait_for()
@@ -639,7 +639,7 @@ def test_a_browser_without_ed25519_reports_the_check_that_it_cannot_make(visits:
 
 def test_the_pages_fit_every_size_and_axe_finds_nothing(visits: Visits) -> None:
     page = visits.open("/")
-    page.get_by_role("button", name="Find a seat").wait_for()
+    page.get_by_role("button", name="Find players").wait_for()
     made = call(page, "POST", "/v1/players", {"name": "Ada"})
     page.evaluate("(one) => localStorage.setItem('shithead.player', one)", json.dumps(made))
     seats = ["me", *({"bot": "lowest"} for _ in range(11))]

@@ -105,7 +105,7 @@ class ScaleRun:
         """
         Compare all acknowledged moves with the database and the public log.
 
-        A process that ended by itself, and a job that failed, are findings.
+        A process that ended by itself is a finding; failed jobs are not counted.
         """
         host, port = fleet.addresses("API")[0]
         self.report.readers = load.readers

@@ -46,6 +46,9 @@ SEALED = (
 OWN_CARDS = (f"{GAME}/reasons?cards=7c",)
 """Refused to all but the seat on turn, and about its own cards only: never recorded."""
 
+WITHOUT_CARDS = (f"{TABLE}/invitations", f"{DISPUTE}/collusion")
+"""Answered to the host alone, and to referees about public hands: never recorded."""
+
 CALLS = (*WITHOUT_OTHER_HANDS, *AFTER_THE_SEAL, *SEALED)
 
 
@@ -138,11 +141,12 @@ def invited(table: Mapping[str, Any]) -> dict[str, Any]:
 
 def test_the_table_of_calls_is_complete(world: World) -> None:
     """
-    CALLS and OWN_CARDS have every call that reads a game, a table or a dispute.
+    The lists have every call that reads a game, a table or a dispute.
 
     Pages use the same calls.
     """
-    known = {call.format_map(_Wildcards()).partition("?")[0] for call in (*CALLS, *OWN_CARDS)}
+    every = (*CALLS, *OWN_CARDS, *WITHOUT_CARDS)
+    known = {call.format_map(_Wildcards()).partition("?")[0] for call in every}
     for rule in world.app.url_map.iter_rules():
         below = {"game_id", "table_id", "dispute_id"} & rule.arguments
         call = rule.rule.startswith("/v1/")

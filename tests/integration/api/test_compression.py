@@ -82,7 +82,11 @@ def test_problems_and_lines_are_compressed_as_well(ada: Person) -> None:
     lines = ada.get(f"{game}/events", headers=accepting(BROWSER, Accept="application/x-ndjson"))
     assert lines.headers["Content-Encoding"] == "zstd"
     assert decoded(lines).count(b"\n") == ada.get(game).json["version"]
-    unknown = {f"field-{number}": 1 for number in range(50)}
+    unknown = {
+        "ruleset": "shithead",
+        "seats": ["me"],
+        **{f"field-{number}": 1 for number in range(50)},
+    }
     refused = ada.post("/v1/tables", unknown, headers=accepting(BROWSER))
     assert refused.status_code == 422
     assert refused.headers["Content-Encoding"] == "zstd"
