@@ -34,7 +34,7 @@ def world(database_url: str, redis_url: str) -> Iterator[World]:
 def dealt(people: list[Person]) -> str:
     """Deal a hand and return its path."""
     first, *others = people
-    table = first.table(*("open" for _ in others))
+    table = first.table(*("open" for _ in others), turn_limit=100)
     for person in others:
         assert person.post(f"/v1/tables/{table['id']}/seats").status_code == 201
     return f"/v1/games/{first.get('/v1/tables/' + table['id']).json['game']}"

@@ -385,6 +385,28 @@ def test_refusals_of_the_server_are_shown(visits: Visits, hand: tuple[list[Clien
     expect(page.get_by_role("alert")).to_contain_text("wrong_deal")
 
 
+def test_a_referee_reads_whether_two_players_spare_each_other(
+    visits: Visits, service: Running, hand: tuple[list[Client], str]
+) -> None:
+    """Only referees of a dispute about collusion have the section, with what it proves."""
+    (ada, bob), game = hand
+    body = {"accused": 1, "seq": move_of(ada, game, 1), "charge": "collusion"}
+    dispute = ada.post(f"/v1/games/{game}/disputes", {**body, "statement": "They are friends."})
+    judges = [register(service.port, f"Cat {number}") for number in range(3)]
+    for judge in judges:
+        judge.post(f"/v1/disputes/{dispute['id']}/referees", {})
+    page = page_of(visits, judges[0], f"/disputes/{dispute['id']}")
+    section = page.locator("section", has=page.get_by_role("heading", name="Do they spare"))
+    expect(section).to_contain_text("below 100: nothing is shown", timeout=30_000)
+    expect(section).to_contain_text("It does not show why")
+    section.get_by_text("The numbers").click()
+    expect(section.locator("tbody tr")).to_have_count(3)
+    assert faults_in_every_size(page) == []
+    accused = page_of(visits, bob, f"/disputes/{dispute['id']}")
+    expect(accused.get_by_role("heading", name="Statements")).to_be_visible()
+    expect(accused.get_by_role("heading", name="Do they spare")).to_have_count(0)
+
+
 def test_the_statistics_are_plots_with_their_text(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
