@@ -22,6 +22,7 @@ from service.application.tables.matching import matches
 from service.application.tables.seeks import SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
+from service.keys import Keyring
 from service.store.database import Database
 from service.store.directory import Directory
 from service.store.events import StoreUnavailable
@@ -42,7 +43,7 @@ RULESETS: Final = ("leeds", "shithead", "threes")
 PROCESSES: Final = 4
 
 
-def services_at(url: str) -> Services:
+def services_at(url: str, keys: Keyring = KEYS) -> Services:
     """Return the services of a process, with the clock and the random numbers of the machine."""
     database = Database(url, size=2)
     store, directory = PostgresStore(database), Directory(database)
@@ -51,7 +52,7 @@ def services_at(url: str) -> Services:
         store=store,
         lookups=PostgresLookups(database, store),
         directory=directory,
-        keyring=KEYS,
+        keyring=keys,
         origin="tests.example",
         close=database.close,
     )
@@ -68,13 +69,14 @@ def wanted(rng: random.Random) -> SeekRequest:
     return SeekRequest(conditions=conditions, key=None, fill_after=rng.choice((None, None, 0, 1)))
 
 
-def process(url: str, players: Sequence[UUID], seed: int) -> None:
+def process(url: str, keys: str, players: Sequence[UUID], seed: int) -> None:
     """
     Post a seek for each player that has none; withdraw some, and look for matches as the sweeper.
 
-    A process that is started again repeats the requests of the one that was killed.
+    A process that is started again repeats the requests of the one that was killed; all have the
+    key file `keys`, with which stored answers are encrypted.
     """
-    services = services_at(url)
+    services = services_at(url, Keyring.from_text(keys))
     for player in players:
         while True:
             try:
@@ -120,7 +122,9 @@ def run_and_kill(url: str, parts: Sequence[Sequence[UUID]], kills: int, rng: ran
     """Run the processes to their end; kill one of them again and again, and start it anew."""
 
     def started(part: int) -> BaseProcess:
-        child = CLEAN.Process(target=process, args=(url, parts[part], part), daemon=True)
+        child = CLEAN.Process(
+            target=process, args=(url, KEYS.to_text(), parts[part], part), daemon=True
+        )
         child.start()
         return child
 
