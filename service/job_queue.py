@@ -199,56 +199,37 @@ class RedisNotifier:
         With `searches` the job is put into SEARCH_QUEUE. Each call enqueues a job with an id of
         its own: two runs of one job id would overwrite each other's state in Redis.
         """
-        self._call(
-            lambda: (self._searches if searches else self._queue).enqueue(
-                TAKE_TURN,
-                str(game),
-                version,
-                job_id=f"{game}-{version}-{token_hex(4)}",
-                meta=_trace_meta(),
-                result_ttl=0,
-                failure_ttl=FORGET_SECONDS,
-                ttl=FORGET_SECONDS,
-            )
-        )
+        queue = self._searches if searches else self._queue
+        identity = f"{game}-{version}-{token_hex(4)}"
+        self._enqueue(queue, TAKE_TURN, str(game), version, job_id=identity)
 
     def deal(self, table: UUID, version: int) -> None:
         """Enqueue a job that deals the next hand of a table at a version."""
-        self._call(
-            lambda: self._queue.enqueue(
-                DEAL_NEXT,
-                str(table),
-                version,
-                job_id=f"deal-{table}-{version}-{token_hex(4)}",
-                meta=_trace_meta(),
-                result_ttl=0,
-                failure_ttl=FORGET_SECONDS,
-                ttl=FORGET_SECONDS,
-            )
+        self._enqueue(
+            self._queue,
+            DEAL_NEXT,
+            str(table),
+            version,
+            job_id=f"deal-{table}-{version}-{token_hex(4)}",
         )
 
     def request_findings(self, dispute: UUID) -> None:
         """Enqueue a job that makes the findings of a dispute."""
-        self._call(
-            lambda: self._queue.enqueue(
-                MAKE_FINDINGS,
-                str(dispute),
-                job_id=f"findings-{dispute}",
-                meta=_trace_meta(),
-                result_ttl=0,
-                failure_ttl=FORGET_SECONDS,
-                ttl=FORGET_SECONDS,
-            )
-        )
+        self._enqueue(self._queue, MAKE_FINDINGS, str(dispute), job_id=f"findings-{dispute}")
 
     def webhook_due(self, player: UUID, claim: int) -> None:
         """Enqueue a job that sends a player's receiver what is new, under a claim."""
+        identity = f"webhook-{player}-{claim}"
+        self._enqueue(self._webhooks, SEND_WEBHOOK, str(player), claim, job_id=identity)
+
+    def _enqueue(self, queue: Queue, job: str, *arguments: str | int, job_id: str) -> None:
+        """Enqueue a job that is forgotten after FORGET_SECONDS."""
         self._call(
-            lambda: self._webhooks.enqueue(
-                SEND_WEBHOOK,
-                str(player),
-                claim,
-                job_id=f"webhook-{player}-{claim}",
+            lambda: queue.enqueue(
+                job,
+                *arguments,
+                job_id=job_id,
+                meta=_trace_meta(),
                 result_ttl=0,
                 failure_ttl=FORGET_SECONDS,
                 ttl=FORGET_SECONDS,

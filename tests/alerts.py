@@ -21,6 +21,7 @@ Readings = dict[str, tuple[str, float]]
 def need_promtool() -> None:
     """Skip a test on a machine without promtool; .ci/run installs it, so CI never skips."""
     if shutil.which("promtool") is None:
+        # promtool alone evaluates the rules of alerts as Prometheus does.
         pytest.skip("not installed: promtool, of Debian's package prometheus")
 
 

@@ -19,12 +19,13 @@ import argparse
 import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 from uuid import UUID
 
+from ops.bench.requests import plain_table
 from schemas.moves import move_of
 from schemas.views import ViewFacts
 from service.application.games.record import GameRecord, write
@@ -39,7 +40,6 @@ from service.bots.sparing import Decision, decisions, mean_harms, next_in_play
 from service.bots.worlds import Worlds, choices, searchable
 from service.domain.commands import Seat
 from service.domain.decide import decide
-from service.domain.events import Entropy
 from service.domain.legal import acting_seats
 from service.domain.table import HandDealt, evolve_table, fold_table, hand_finished
 from service.replay.history import History, decode_log, sealed_deck
@@ -258,18 +258,8 @@ def _hands(
 
 
 def _request(group: Group) -> TableRequest:
-    return TableRequest(
-        ruleset=group.ruleset,
-        seats=tuple({"bot": "greedy"} for _ in range(group.players)),
-        options={},
-        clock=None,
-        window_seconds=0,
-        public=True,
-        entropy=Entropy.NONE,
-        key=None,
-        turn_limit=TURN_LIMIT,
-        deal=True,
-    )
+    seats = tuple({"bot": "greedy"} for _ in range(group.players))
+    return replace(plain_table(group.ruleset, seats), turn_limit=TURN_LIMIT)
 
 
 def _move(

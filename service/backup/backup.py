@@ -51,7 +51,7 @@ FORMAT: Final = 1
 _TIME: Final = (1980, 1, 1, 0, 0, 0)  # of every entry, so that equal rows give equal bytes
 _DAMAGE: Final = (
     *(OSError, EOFError, zipfile.BadZipFile, zlib.error),
-    RuntimeError,  # an encrypted entry; its subclass NotImplementedError: an unknown compression
+    RuntimeError,  # raised by zipfile for an encrypted entry and for an unknown compression
 )
 """Errors of the standard library for a damaged or changed archive."""
 

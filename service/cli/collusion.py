@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import click
 
-from service.cli.ratings import in_order, packed_hands
+from service.cli.ratings import FAILED, dump_folders, in_order, packed_hands
 from service.cli.verify import progress_bar
 from service.replay.sentences import said
 from service.runtime.plain_errors import why
@@ -20,17 +20,9 @@ from service.runtime.plain_errors import why
 if TYPE_CHECKING:
     from service.audit.collusion import Pair
 
-FAILED: Final = 1
-
 
 @click.command(short_help="Compute from dumps whether two players spare each other.")
-@click.argument(
-    "folders",
-    nargs=-1,
-    required=True,
-    metavar="DIR...",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
-)
+@dump_folders
 @click.option(
     "--pair",
     nargs=2,

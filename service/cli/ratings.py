@@ -24,15 +24,18 @@ if TYPE_CHECKING:
 
 FAILED: Final = 1
 
-
-@click.command(short_help="Compute ratings from dumps, offline.")
-@click.argument(
+dump_folders = click.argument(
     "folders",
     nargs=-1,
     required=True,
     metavar="DIR...",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
 )
+"""The folders of dumps, an argument of each command that reads them."""
+
+
+@click.command(short_help="Compute ratings from dumps, offline.")
+@dump_folders
 @click.option("--ruleset", metavar="ID", help="Print the ratings of this ruleset only.")
 @click.option("--json", "as_json", is_flag=True, help="Print the ratings as JSON.")
 def ratings(folders: tuple[Path, ...], ruleset: str | None, *, as_json: bool) -> int:

@@ -183,7 +183,7 @@ def node_modules() -> Path:
 
 
 @pytest.mark.long  # npm fetches three packages the first time
-@pytest.mark.skipif(
+@pytest.mark.skipif(  # .ci/run installs both, so CI never skips for want of them
     shutil.which("node") is None or shutil.which("npm") is None,
     reason="no Node.js with npm (apt-get install nodejs npm)",
 )

@@ -19,6 +19,7 @@ from tests.running import free_port, running, wait_for
 
 pytestmark = [
     pytest.mark.heavy,
+    # The parent notices the end of a child by a pidfd, which only Linux has.
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs pidfds"),
 ]
 

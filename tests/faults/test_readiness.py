@@ -55,6 +55,7 @@ def full(url: str) -> Iterator[None]:
         owner.execute("TRUNCATE write_probes")  # of a file whose pages are in memory no page is new
         paths = [Path(row[0]) for row in owner.execute(FILES)]
         if not all(path.is_file() for path in paths):
+            # A container's or a remote server's files cannot be replaced by /dev/full from here.
             pytest.skip("the files of this PostgreSQL are on another machine")
         for path in paths:
             path.rename(path.with_suffix(".kept"))
