@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.audit.collusion import FALSE_ALARM, MARGIN, THRESHOLD, Bets, Comparison, Pair
+from service.application.disputes.collusion import MAX_HANDS
+from service.audit.collusion import (
+    FALSE_ALARM,
+    MARGIN,
+    STAKES,
+    THRESHOLD,
+    Bets,
+    Comparison,
+    Pair,
+)
+from service.bots.sparing import CARD, MAX_CHOICES, MIN_SPREAD, SPENT, TURN, WORLDS
+
+ROOT = Path(__file__).parents[3]
 
 
 @dataclass(frozen=True)
@@ -93,3 +106,21 @@ def test_a_pair_counts_both_directions_and_hands_of_one_of_them_for_comparison()
         ("b", 1, -0.2),
     ]
     assert numbers["joint"]["n"] == 2
+
+
+def test_the_specification_states_the_numbers_of_the_code() -> None:
+    text = " ".join((ROOT / "ops/spec/statistics.md").read_text("utf-8").split())
+    stakes = f"{', '.join(map(str, STAKES[:-1]))} and {STAKES[-1]}"
+    for stated in (
+        f"more than {MAX_CHOICES} moves",
+        f"{WORLDS} deals of the hidden cards",
+        f"{TURN} if it is not its turn",
+        f"{SPENT} times the worth",
+        f"1 + {CARD} × the cards of the pile",
+        f"differ by less than {MIN_SPREAD}",
+        f"(difference − {MARGIN})",
+        f"the stakes {stakes}",
+        f"`threshold` is {THRESHOLD:g}, `false_alarm` {FALSE_ALARM}",
+        f"the last {MAX_HANDS} with one of the two",
+    ):
+        assert stated in text, stated
