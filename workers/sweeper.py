@@ -62,8 +62,11 @@ BATCH = 200
 AGAIN_AFTER = timedelta(seconds=5)
 """Time without a move after which a game is woken again at the same version."""
 
-MAINTENANCE_SECONDS = 1.0
-"""Seconds between two rounds of disputes and statistics."""
+MAINTENANCE_SECONDS = 2.0
+"""Seconds between two rounds of disputes, statistics and ratings."""
+
+TABLES_SECONDS = 1.0
+"""Seconds between two searches for tables that have to deal and seeks that match."""
 
 MAINTENANCE_BATCH = 20
 """Maximum number of disputes, games or new tables in one round: due games are not delayed long."""
@@ -99,6 +102,7 @@ class Sweeper:
         self._purged_at = 0.0
         self._idle_searched_at = 0.0
         self._maintained_at = 0.0
+        self._tables_at = 0.0
         self._measured_at = 0.0
         self._stuck_counted_at = 0.0
         self._erasures_listed_at = 0.0
@@ -106,7 +110,11 @@ class Sweeper:
         self._log = structlog.get_logger("sweeper")
 
     def sweep(self) -> int:
-        """Wake a worker for each due game and table not woken recently; return how many."""
+        """
+        Wake a worker for each due game not woken recently; return how many.
+
+        Once in TABLES_SECONDS also for tables that have to deal, and seat the seeks that match.
+        """
         self._services.availability.note()  # first: an outage makes the deadlines of games later
         now, woken = time.monotonic(), 0
         present = self._services.world.now()
@@ -124,7 +132,11 @@ class Sweeper:
             self._services.notifier.wake(game.id, game.version)
             self._woken[key] = now
             woken += 1
-        return woken + self._deal(present, now)
+        if now - self._tables_at >= TABLES_SECONDS:
+            self._tables_at = now
+            woken += self._deal(present, now)
+            self._match_seeks()
+        return woken
 
     def _deal(self, present: datetime, now: float) -> int:
         """Wake a worker for each table that has to deal by itself; return how many."""
@@ -140,7 +152,7 @@ class Sweeper:
 
     def maintain(self) -> None:
         """
-        Update metrics, disputes, statistics, seeks and ratings, wake idle games, purge old data.
+        Update metrics, disputes, statistics and ratings, wake idle games, purge old data.
 
         An error with one dispute or game is logged, and the others are still processed. Raises
         StoreUnavailable.
@@ -153,7 +165,6 @@ class Sweeper:
             self._one(dispute_jobs.process, dispute)
         for game in statistics.uncounted(limit=MAINTENANCE_BATCH):
             self._one(statistics.count, game)
-        self._match_seeks()
         self._rate()
         self.wake_idle()
         self.purge()
