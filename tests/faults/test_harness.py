@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from uuid import UUID, uuid4
 
@@ -10,6 +11,7 @@ import pytest
 
 from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
+from ops.bench.faults.kinds import KINDS
 from ops.bench.faults.results import Totals, load, page, save
 from ops.bench.faults.run import RunPlan, RunResult, run
 from service.application.calls import RegisteredPlayer
@@ -106,6 +108,16 @@ def test_gaps_and_forks_of_a_stream_are_found(recorded: RecordedGame) -> None:
     assert check_stream("game", recorded.game, numbered[:-1], len(numbered) - 1, row[1])
     assert check_stream("game", uuid4(), numbered, *row), "a log begins with its own game"
     assert genesis(recorded.game) != genesis(UUID(int=0))
+
+
+def test_grave_faults_that_are_rarer_than_wanted_are_drawn_more_often() -> None:
+    """Those of the runs before count, and small faults keep their share."""
+    grave = [kind for kind in KINDS if kind.grave]
+    rare, known = grave[-1], grave[0]
+    plan = RunPlan(faults=1, least=20, before=Counter({known.name: 19, rare.name: 5}))
+    assert plan.weight(rare, Counter()) > plan.weight(known, Counter({known.name: 1}))
+    assert plan.weight(known, Counter({known.name: 1})) == known.share
+    assert all(plan.weight(kind, Counter()) == kind.share for kind in KINDS if not kind.grave)
 
 
 def test_results_of_several_runs_are_added_up(tmp_path_factory: pytest.TempPathFactory) -> None:

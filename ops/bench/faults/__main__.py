@@ -23,6 +23,7 @@ def main() -> int:
     parser.add_argument("--sums", type=Path, help="JSON file that accumulates results")
     parser.add_argument("--page", type=Path, help="where to write the table")
     parser.add_argument("--only", default="", help="of the grave faults only those that match")
+    parser.add_argument("--least", type=int, default=20, help="of each grave fault (20)")
     parser.add_argument("--logs", type=Path, help="folder to keep the logs of the programs in")
     options = parser.parse_args()
     signal.signal(
@@ -41,6 +42,8 @@ def main() -> int:
                 tables=options.tables,
                 seed=options.seed + total.runs,
                 only=options.only,
+                least=options.least,
+                before=total.faults,
                 keep_logs=logs,
             )
         )

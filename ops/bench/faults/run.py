@@ -20,6 +20,7 @@ from ops.bench.faults.load import Load
 from ops.bench.faults.system import NotBack, SystemUnderTest
 
 _NAMES = {"API": "API process"}
+_RARE_SHARE = 20.0  # added to a kind that is rarer than a plan wants
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,11 +32,18 @@ class RunPlan:
     readers: int = 4  # of live streams
     seed: int = 1
     only: str = ""  # pattern of the grave faults that are injected
+    least: int = 0  # of each kind of grave fault; rarer ones are drawn more often until then
+    before: Counter[str] = field(default_factory=Counter)  # the faults of earlier runs
     keep_logs: Path | None = None
 
     def wants(self, kind: Kind) -> bool:
         """Return whether a run injects this kind; small faults are part of every run."""
         return not kind.grave or re.search(self.only, kind.name) is not None
+
+    def weight(self, kind: Kind, faults: Counter[str]) -> float:
+        """Return the share of a kind in what is drawn next, after the faults of this run."""
+        rare = kind.grave and self.before[kind.name] + faults[kind.name] < self.least
+        return kind.share + _RARE_SHARE if rare else kind.share
 
 
 @dataclass(slots=True, kw_only=True)
@@ -165,7 +173,9 @@ class _Run:
             for kind in KINDS
             if kind.grave is grave and kind.possible(self._system) and self._plan.wants(kind)
         ]
-        return rng.choices(possible, [kind.share for kind in possible])[0]
+        with self._counting:
+            weights = [self._plan.weight(kind, self._faults) for kind in possible]
+        return rng.choices(possible, weights)[0]
 
     def _do(self, kind: Kind, rng: random.Random) -> bool:
         hit = kind.act(self._system, rng)
