@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 from uuid import UUID, uuid4
 
 import orjson
 import pytest
 
+from ops.bench.faults import limits
 from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
 from ops.bench.faults.kinds import KINDS
@@ -118,6 +123,31 @@ def test_grave_faults_that_are_rarer_than_wanted_are_drawn_more_often() -> None:
     assert plan.weight(rare, Counter()) > plan.weight(known, Counter({known.name: 1}))
     assert plan.weight(known, Counter({known.name: 1})) == known.share
     assert all(plan.weight(kind, Counter()) == kind.share for kind in KINDS if not kind.grave)
+
+
+def test_no_process_stays_under_a_memory_limit_that_was_lifted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nor one that the limited process started meanwhile."""
+    monkeypatch.setattr(limits, "_MEMORY_LEFT", 256 << 20)
+    shell = subprocess.Popen(["sh"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert shell.stdin is not None
+    assert shell.stdout is not None
+    with limits.memory_limit(shell.pid) as limited:
+        if not limited:
+            shell.kill()
+            pytest.skip("memory cgroups cannot be made: this needs root")
+        shell.stdin.write("sleep 60 & echo $!\n")
+        shell.stdin.flush()
+        started = int(shell.stdout.readline())
+        assert "shithead-faults" in Path(f"/proc/{started}/cgroup").read_text()
+    try:
+        for pid in (shell.pid, started):
+            assert "shithead-faults" not in Path(f"/proc/{pid}/cgroup").read_text()
+    finally:
+        os.kill(started, signal.SIGKILL)
+        shell.kill()
+        shell.wait()
 
 
 def test_results_of_several_runs_are_added_up(tmp_path_factory: pytest.TempPathFactory) -> None:

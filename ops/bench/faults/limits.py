@@ -56,13 +56,19 @@ def memory_limit(pid: int) -> Iterator[bool]:
     try:
         yield True
     finally:
-        with contextlib.suppress(OSError):
-            (root / "cgroup.procs").write_text(str(pid))
         for _ in range(50):
             with contextlib.suppress(OSError):
+                _leave(group)
                 group.rmdir()
                 break
             time.sleep(0.1)
+
+
+def _leave(group: Path) -> None:
+    """Take all processes out of a group; those that the limited one has started are in it, too."""
+    for pid in (group / "cgroup.procs").read_text().split():
+        with contextlib.suppress(OSError):  # it has ended
+            (group.parent / "cgroup.procs").write_text(pid)
 
 
 def no_descriptors(pids: list[int], rng: random.Random) -> bool:
