@@ -29,7 +29,7 @@ _WITNESS = re.compile(
     r"[^\s+,]+\+[0-9a-f]{8}\+[A-Za-z0-9+/]+=* +https?://[^\s,]+( +https?://[^\s,]+)?"
 )
 _ARCHIVE = re.compile(r"[a-z0-9_]{1,63}")
-_OBJECT_STORE = re.compile(r"(s3|gs|az)://[^\s/?#]+(/[^\s?#]*)?")
+_OBJECT_STORE = re.compile(r"s3://[^\s/?#]+(/[^\s?#]*)?")
 _OTHER_PREFIXES = (f"{_PREFIX}TEST_", f"{_PREFIX}URL", f"{_PREFIX}HOME")  # of tests and client
 _TEN_YEARS = 3650 * 86_400
 _READER = "reader"
@@ -110,13 +110,15 @@ def archive_place(value: str) -> Path | str:
     """
     Return the folder of an archive, or the address of an object store; raises ValueError.
 
+    Other stores are refused until a test against a server that speaks their protocol exists.
+
     >>> archive_place("s3://games/archive")
     's3://games/archive'
     """
     if "://" not in value:
         return Path(value).expanduser()
     if not _OBJECT_STORE.fullmatch(value):
-        raise ValueError("is no address of an object store, such as s3://bucket/folder")
+        raise ValueError("is no address of an object store that speaks S3: s3://bucket/folder")
     return value
 
 

@@ -111,6 +111,8 @@ def test_a_missing_setting_is_named() -> None:
         ("idle_days", "a month"),
         ("rate_limits", "perhaps"),
         ("archive", "here"),
+        ("archive", "gs://bucket/folder"),
+        ("archive", "az://container/folder"),
         ("keep_answers_hours", "23"),
         ("keep_refusals_days", "-1"),
         ("log_level", "loud"),
