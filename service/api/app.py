@@ -34,7 +34,7 @@ from service.api.long_poll import RedisListener, Waiting
 from service.api.notes import notes
 from service.api.openapi import make_api
 from service.api.own_stream import own_stream
-from service.api.parsing import caller_address, forwarded_address
+from service.api.parsing import caller_address, forwarded_address, present_request
 from service.api.players import players
 from service.api.ratings import ratings
 from service.api.rulesets import bots, rulesets
@@ -275,8 +275,11 @@ def create_app(
     _wrap(app, settings, shares)
     parts = _parts(services, settings, shares)
     install(app, parts)
-    register_compression(app)  # first, so that its handler of answers runs last
+    # The first one's handler of answers runs last: it logs the answer as it is sent.
     observability.register(app, settings, services.readiness)
+    register_compression(app)
+    if settings.trusted_proxies:
+        app.before_request(_refuse_below_a_path)
     limits.register(app, parts.rate_limits)
     register_conventions(app, settings)
     api = make_api(app, limits.published(settings))
@@ -318,11 +321,7 @@ def _wrap(app: Application, settings: Settings, shares: ThreadShares) -> None:
 
 
 class _Forwarded:
-    """
-    WSGI middleware that sets the address of the caller as the trusted proxies saw it.
-
-    Requests to a path below which a proxy serves this service are refused.
-    """
+    """WSGI middleware that sets the address of the caller as the trusted proxies saw it."""
 
     def __init__(self, app: WsgiApplication, proxies: int) -> None:
         self._app = app
@@ -330,8 +329,6 @@ class _Forwarded:
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer a request; an empty address counts as one that cannot be read."""
-        if environ.get("HTTP_X_FORWARDED_PREFIX", "").strip("/ "):
-            return _misdirected(start_response)
         header = environ.get("HTTP_X_FORWARDED_FOR")
         if header is not None:
             seen = forwarded_address(header, self._proxies)
@@ -340,11 +337,13 @@ class _Forwarded:
         return self._app(environ, start_response)
 
 
-def _misdirected(start_response: StartResponse) -> Iterable[bytes]:
+def _refuse_below_a_path() -> Response | None:
     """Answer a request whose address a proxy has below a path: links would lead out of it."""
-    body = problems.unlisted(HTTPStatus.MISDIRECTED_REQUEST, NO_PATH)
-    start_response("421 Misdirected Request", [("Content-Type", problems.MEDIA_TYPE)])
-    return [body]
+    if not present_request().environ.get("HTTP_X_FORWARDED_PREFIX", "").strip("/ "):
+        return None
+    status = HTTPStatus.MISDIRECTED_REQUEST
+    body = problems.unlisted(status, NO_PATH)
+    return Response(body, status=status, content_type=problems.MEDIA_TYPE)
 
 
 def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:

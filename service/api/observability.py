@@ -27,6 +27,7 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.api.parsing import present_notes, present_request
+from service.api.problems import OF_A_MOVE
 from service.runtime import tracing
 from service.runtime.config import Settings
 from service.runtime.readiness import ALWAYS_READY, Readiness
@@ -34,27 +35,19 @@ from service.runtime.telemetry import REQUEST_ID, SHARED_FOLDER
 from service.runtime.tracing import Attribute, Span
 from service.runtime.version import VERSION
 
-HIDDEN_PROBLEMS = frozenset({"rule-refused", "not-your-turn"})
-"""Problems that depend on hidden cards, for example at an opening or a follow-up."""
-
 REFUSED = "refused"
+"""
+The problem of every refused move in metrics, logs and traces.
+
+The operator reads them, and may be a player: the problem itself would reveal the reason of a
+refused attempt, which the record hides until the seal.
+"""
 
 
-UNSAID = "4xx"
-"""The status of a refused attempt: its caller got 409 or 422, and which one depends on cards."""
-
-
-def outcome(response: Response) -> tuple[int | str, str | None]:
-    """
-    Return status and problem of an answer; the same for all problems that depend on cards.
-
-    The operator reads metrics and logs, and may be a player: different outcomes would reveal
-    the reason of a refused attempt, which the record hides until the seal.
-    """
+def problem_shown() -> str | None:
+    """Return the problem of the present answer, REFUSED for each that depends on hidden cards."""
     problem: str | None = present_notes().get("problem")
-    if problem in HIDDEN_PROBLEMS:
-        return UNSAID, REFUSED
-    return response.status_code, problem
+    return REFUSED if problem in OF_A_MOVE else problem
 
 
 REQUESTS = Counter(
@@ -97,9 +90,9 @@ def register(app: Flask, settings: Settings, readiness: Readiness = ALWAYS_READY
         response.headers.add("X-Request-ID", notes.get("request_id") or token_hex(16))
         began: float | None = notes.get("began")
         seconds = None if began is None else time.perf_counter() - began
-        present, (status, problem) = present_request(), outcome(response)
-        _measure(present, response, seconds, status, problem)
-        _log_request(log, present, response, seconds, status, problem)
+        present, problem = present_request(), problem_shown()
+        _measure(present, response, seconds, problem)
+        _log_request(log, present, response, seconds, problem)
         return response
 
     app.add_url_rule("/metrics", "metrics", _public_metrics)
@@ -122,36 +115,30 @@ def _trace_requests(app: Flask) -> None:
     def end_span(response: Response) -> Response:
         span: Span | None = g.pop("span", None)
         if span is not None:
-            status, problem = outcome(response)
-            if isinstance(status, int):
-                span.note(Attribute.STATUS, status)
+            span.note(Attribute.STATUS, response.status_code)
             if response.status_code >= 500:
-                span.fail(problem or str(status))
+                span.fail(problem_shown() or str(response.status_code))
             span.leave()
             span.end()
         return response
 
 
 def _measure(
-    present: Request,
-    response: Response,
-    seconds: float | None,
-    status: int | str,
-    problem: str | None,
+    present: Request, response: Response, seconds: float | None, problem: str | None
 ) -> None:
     if present.url_rule is not None and present.url_rule.rule in _QUIET:
         return  # probes: many fast ones would hide slow requests, and a 503 of them is no error
     call = present.endpoint or "none"
     # Methods are an open set that callers choose; the number of series must not grow with it.
     method = present.method if present.method in _METHODS else "other"
-    _requests(method, call, status, problem or "").inc()
+    _requests(method, call, response.status_code, problem or "").inc()
     is_long_poll = b"wait=" in present.query_string and present.args.get("wait")
     if seconds is not None and not response.is_streamed and not is_long_poll:
         _seconds(method, call).observe(seconds)
 
 
 @cache
-def _requests(method: str, call: str, status: int | str, problem: str) -> Counter:
+def _requests(method: str, call: str, status: int, problem: str) -> Counter:
     """Return the counter with these labels: a look-up by labels costs more than the counting."""
     return REQUESTS.labels(method, call, status, problem)
 
@@ -166,14 +153,13 @@ def _log_request(
     present: Request,
     response: Response,
     seconds: float | None,
-    status: int | str,
     problem: str | None,
 ) -> None:
     """
     Log an answer: the template of its path, the ids in it, who sent it, and the outcome.
 
-    `status` is the one that the caller got. A refused attempt is the exception: its line names
-    neither the status nor player and seat, which the record hides until the seal as well.
+    `status` is the one that the caller got. The line of a refused attempt does not name its player
+    and seat, which the record hides until the seal as well.
     """
     rule = present.url_rule.rule if present.url_rule else None
     level = log.info
@@ -187,7 +173,7 @@ def _log_request(
         method=present.method[:MAX_LOGGED],
         path=rule,
         ids={name: str(value)[:MAX_LOGGED] for name, value in (present.view_args or {}).items()},
-        status=status,
+        status=response.status_code,
         problem=problem,
         milliseconds=None if seconds is None else round(seconds * 1e3, 1),
         **sender,

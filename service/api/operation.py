@@ -508,7 +508,9 @@ def _refusals(
         codes |= {"too-large", "unsupported-media-type", "invalid-body"}
     by_status: dict[int, list[str]] = {}
     for code in sorted(codes):
-        by_status.setdefault(problems.status_of(code), []).append(code)
+        is_of_a_move = "not-your-turn" in codes and code in problems.OF_A_MOVE
+        for one in {problems.status_of(code), problems.status_of(code, out_of_turn=is_of_a_move)}:
+            by_status.setdefault(one, []).append(code)
     return {
         status: {
             "description": f"{HTTPStatus(status).phrase}: {', '.join(listed)}",

@@ -165,13 +165,13 @@ PROBLEMS: Mapping[str, ProblemType] = {
         "The rules forbid this move",
         "`rule` is the id of the statement in the ruleset, `rule_text` its text, and `legal` lists "
         "the caller's legal moves. A card that the caller does not hold is refused with the same "
-        "answer wherever it lies.",
+        "answer wherever it lies. Out of turn, as at an opening or a follow-up, the status is 409.",
     ),
     "unknown-card": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
         "There is no such card",
         "The card code is not in this game's deck. Codes are rank and suit, such as `Th` for the "
-        "ten of hearts.",
+        "ten of hearts. In a move out of turn the status is 409.",
     ),
     "invalid-body": _type(
         HTTPStatus.UNPROCESSABLE_ENTITY,
@@ -234,6 +234,14 @@ PROBLEMS: Mapping[str, ProblemType] = {
 }
 """Every problem type, by the last part of its address."""
 
+OF_A_MOVE = frozenset({"not-your-turn", "rule-refused", "unknown-card"})
+"""
+Problems of a refused move. Which one it is depends on hidden cards, their status does not.
+
+Out of turn, cards decide whether a seat may open or follow up: there all have the status of
+`not-your-turn`, so that logs, metrics and proxies can state the status that the caller got.
+"""
+
 _OF_STATUS: Mapping[int, str] = {
     400: "malformed",
     401: "unauthorized",
@@ -261,9 +269,9 @@ def register(app: Flask) -> None:
     app.register_error_handler(Exception, _unforeseen)
 
 
-def status_of(code: str) -> int:
-    """Return the status code of a problem type."""
-    return int(PROBLEMS[code].status)
+def status_of(code: str, *, out_of_turn: bool = False) -> int:
+    """Return the status code of a problem type; `out_of_turn` of one in OF_A_MOVE."""
+    return int(PROBLEMS["not-your-turn" if out_of_turn else code].status)
 
 
 def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> Response:
@@ -273,7 +281,8 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
     if "errors" in members:
         members["errors"] = list(members["errors"])[:MAX_ERRORS]
     retry_after = members.pop("retry_after", RETRY_AFTER)
-    response = _answer(f"/problems/{code}", kind.title, int(kind.status), detail, members)
+    status = status_of(code, out_of_turn=members.pop("out_of_turn", False))
+    response = _answer(f"/problems/{code}", kind.title, status, detail, members)
     g.problem = code
     if code in ("rate-limited", "unavailable"):
         response.headers["Retry-After"] = str(retry_after)

@@ -60,6 +60,16 @@ def may_act(game: Game, seat: Seat) -> bool:
     return game.status is SWAPPING and not game.seats[seat].ready
 
 
+def is_out_of_turn(game: Game, seat: Seat) -> bool:
+    """
+    Return whether by public information it is not the seat's turn, although it may perhaps act.
+
+    Cards decide who opens a hand and who may follow up, so in these cases only the seat that
+    holds them knows whether it may act.
+    """
+    return game.status is PLAYING and game.turn != seat
+
+
 def waits_for(game: Game, seat: Seat) -> bool:
     """Return whether a seat may act now, or the deal waits for its entropy."""
     return may_act(game, seat) or owes_entropy(game, seat)

@@ -48,7 +48,7 @@ from service.domain.commands import (
 from service.domain.decide import decide
 from service.domain.events import AbortCause, Event, GameAborted
 from service.domain.game import Game, Status
-from service.domain.legal import along_choices, legal_moves
+from service.domain.legal import along_choices, is_out_of_turn, legal_moves
 from service.keys import KeyringError
 from service.replay.sentences import Sentence, reason_of, said
 from service.runtime.telemetry import CONFLICTS, MOVES
@@ -352,6 +352,7 @@ class Moves:
         return Refusal(
             "rule-refused",
             reason_of(error),
+            out_of_turn=is_out_of_turn(record.game, seat),
             rule=error.rule,
             rule_text=self._refusals.text(record, error.rule),
             legal=listed_moves(legal_moves(record.game, seat)),
@@ -402,7 +403,8 @@ def _played(
     except GameOver:
         raise Refusal("game-over", OVER) from None
     except UnknownCard as error:
-        raise Refusal("unknown-card", reason_of(error)) from None
+        out_of_turn = is_out_of_turn(record.game, seat)
+        raise Refusal("unknown-card", reason_of(error), out_of_turn=out_of_turn) from None
     except (NotYourTurn, RuleRefused) as error:
         raise NotPlayable(record, seat, move, error) from None
 

@@ -24,7 +24,7 @@ from service.bots.bot import every_seat
 from service.bots.simple import ON_A_LINE
 from service.domain.commands import Move, RuleRefused
 from service.domain.game import Game
-from service.domain.legal import acting_seats, legal_moves
+from service.domain.legal import acting_seats, is_out_of_turn, legal_moves
 from service.domain.view import ALL, Viewer, seen_by
 from service.replay.frames import frames_of
 from service.replay.history import Known, Step
@@ -96,11 +96,13 @@ class WhatIf:
     def _refusal(self, record: GameRecord, illegal: IllegalMove) -> Refusal:
         refused, move = illegal.refused, illegal.move
         detail = said("request.line_move", n=illegal.number, what=reason_of(refused))
+        out_of_turn = is_out_of_turn(illegal.game, move.seat)
         if not isinstance(refused, RuleRefused):
-            return Refusal(refused.code, detail)
+            return Refusal(refused.code, detail, out_of_turn=out_of_turn)
         return Refusal(
             refused.code,
             detail,
+            out_of_turn=out_of_turn,
             rule=refused.rule,
             rule_text=self.refusals.text(record, refused.rule),
             legal=listed_moves(legal_moves(illegal.game, move.seat)),

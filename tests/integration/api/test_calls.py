@@ -310,11 +310,51 @@ def test_the_line_of_a_refused_attempt_names_neither_its_player_nor_its_seat(
     """The record hides attempts until the seal, and the operator may be a player of the hand."""
     game = ada.game()
     with structlog.testing.capture_logs() as lines:
-        ada.post(f"{game}/moves", move)
+        answer = ada.post(f"{game}/moves", move)
     [line] = lines
-    assert (line["status"], line["problem"]) == ("4xx", "refused")
+    assert (line["status"], line["problem"]) == (answer.status_code, "refused")
     assert {"player", "seat"}.isdisjoint(line)
     assert ada.id not in json.dumps(line, default=str)
+
+
+@pytest.mark.parametrize(
+    "move", [{"type": "pass"}, {"type": "play", "cards": ["2c", "2d", "2h", "2s"]}, "unknown-card"]
+)
+def test_at_an_opening_the_line_of_an_attempt_does_not_show_who_holds_the_card(
+    ada: Person, bob: Person, move: Any
+) -> None:
+    """
+    T3: whoever holds a three may open, so only this seat's attempt fails for a rule.
+
+    Its caller learns that; the status, which logs and proxies state, is that of the others.
+    """
+    path = opened_by_one_of(ada, bob)
+    code = "rule-refused"
+    if move == "unknown-card":
+        code, move = move, {"type": "play", "cards": ["9c/7"]}
+    with structlog.testing.capture_logs() as lines:
+        answers = [person.post(path, move) for person in (ada, bob)]
+    assert {problem_of(answer) for answer in answers} == {code, "not-your-turn"}
+    assert [answer.status_code for answer in answers] == [409, 409]
+    assert [answer.json["status"] for answer in answers] == [409, 409]
+    one, other = ({**line, "milliseconds": 0} for line in lines)
+    assert one == other
+    assert (one["status"], one["problem"]) == (409, "refused")
+
+
+def opened_by_one_of(ada: Person, bob: Person) -> str:
+    """Return the moves of a hand that only one of the two may open, by the cards of their hands."""
+    for _ in range(50):
+        table = ada.post("/v1/tables", {"ruleset": "threes", "seats": ["me", "open"]}).json["id"]
+        game = bob.post(f"/v1/tables/{table}/seats", {"seat": 1}).json["game"]
+        for person in (ada, bob):
+            assert person.post(f"/v1/games/{game}/moves", {"type": "ready"}).status_code == 201
+        views = [person.get(f"/v1/games/{game}").json for person in (ada, bob)]
+        if views[0]["turn"] is None and sum(bool(view["moves"]) for view in views) == 1:
+            return f"/v1/games/{game}/moves"
+        ada.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+        ada.call("DELETE", f"/v1/tables/{table}")
+    raise AssertionError("in no hand of fifty one of the two held a three alone")
 
 
 class AcceptingTrials:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from flask import Flask, Response, g
+from flask import Flask, Response
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, Sampler
 
-from service.api import observability
+from service.api import observability, problems
 from service.runtime import tracing
 from service.runtime.config import Settings
 from service.runtime.tracing import Attribute, SpanName
@@ -168,18 +168,17 @@ def test_a_caller_cannot_force_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     assert exporter.get_finished_spans() == ()
 
 
-@pytest.mark.parametrize("problem", ["rule-refused", "not-your-turn"])
+@pytest.mark.parametrize("problem", ["rule-refused", "not-your-turn", "unknown-card"])
 def test_a_trace_does_not_show_why_a_move_was_refused(
     problem: str, exported: InMemorySpanExporter
 ) -> None:
-    """Both refusals depend on hidden cards, and their statuses differ."""
+    """These refusals depend on hidden cards; out of turn, their status does not."""
     app = Flask(__name__)
     observability.register(app, Settings(database_url=""))
 
     @app.post("/v1/games/<uuid:game_id>/moves")
     def refuse(game_id: str) -> Response:
-        g.problem = problem
-        return Response(status=409 if problem == "not-your-turn" else 422)
+        return problems.problem(problem, "", {"out_of_turn": True, "code": "", "values": {}})
 
     path = "/v1/games/0d8b2c9a-0000-4000-8000-000000000000/moves"
     app.test_client().post(path, headers={"traceparent": SENT, "tracestate": "a=secret"})
@@ -188,6 +187,7 @@ def test_a_trace_does_not_show_why_a_move_was_refused(
     assert dict(span.attributes or {}) == {
         "http.request.method": "POST",
         "http.route": "/v1/games/<uuid:game_id>/moves",
+        "http.response.status_code": 409,
     }
     [link] = span.links
     assert link.context.trace_id == int("ab" * 16, 16) != span.context.trace_id
