@@ -29,10 +29,14 @@ _PR_SET_PDEATHSIG = 1
 _SHORT_FOLDERS = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - folders made there are checked
 _LOG_LIMIT = 16 * 1024 * 1024  # bytes, at which a log is rotated
 _LOGS_KEPT = 3  # rotated logs, .log.1 the newest
-_COPIED_LOGS = frozenset({"postgres.log", "archive.log"})
-"""Logs of programs that cannot be asked to open their file again."""
-
 _LOG_EVERY = 10.0  # seconds between two checks of the sizes of logs
+_LAST_LINES_SECONDS = 1.0  # for the last lines of a child to reach its log
+_WRITE_LINES = (
+    'trap "" INT TERM HUP; while IFS= read -r line || [ -n "$line" ]; '
+    'do printf "%s\\n" "$line" >> "$0"; done'
+)
+"""A shell that opens its file for each line of its input, and ends with the last writer of it."""
+
 _SOCKET_PATH_LIMIT = 103  # bytes; macOS allows 104 with the final zero, Linux 108
 
 
@@ -210,9 +214,14 @@ def start_child(
     ends_with_us: signal.Signals = signal.SIGTERM,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
+    by_lines: bool = False,
 ) -> subprocess.Popen[bytes]:
     """
     Start `command` in its own session, with its output appended to the file `log`.
+
+    `by_lines` is for a program that would keep the file open for ever: a shell between it and the
+    file opens the file for each line, so that the file can be renamed without a lost line. Lines
+    of more than 4 KB can be mixed if several processes write them faster than the shell does.
 
     The child does not receive the terminal's Ctrl-C, because children are stopped in order.
     If this process dies, the kernel (Linux) or a shell sends the child the signal `ends_with_us`.
@@ -222,7 +231,9 @@ def start_child(
     command cannot be run.
     """
     rotate_log(log)
-    with log.open("ab") as output:
+    with contextlib.ExitStack() as opened:
+        writer = _LineWriter(log) if by_lines else None
+        output = opened.enter_context(log.open("ab") if writer is None else writer.pipe)
         try:
             child = subprocess.Popen(
                 [str(part) for part in command],
@@ -235,10 +246,47 @@ def start_child(
                 preexec_fn=_before_exec(identity, ends_with_us),  # noqa: PLW1509 - no threads then
             )
         except subprocess.SubprocessError:  # raised in the child, which wrote the reason to its log
+            opened.close()
             raise EmbeddedError(f"{command[0]} does not start:\n{log_tail(log)}") from None
+    if writer is not None:
+        writer.child = child
     if not sys.platform.startswith("linux"):
         _watch(child.pid, ends_with_us)
     return child
+
+
+class _LineWriter:
+    """A shell that appends the lines of a pipe to a log; it survives us, for the last lines."""
+
+    def __init__(self, log: Path) -> None:
+        self.log = log
+        self.child: Child | None = None  # that writes into the pipe
+        theirs, ours = os.pipe()
+        self.pipe = os.fdopen(ours, "wb")
+        with os.fdopen(theirs, "rb") as reading:
+            self.shell = subprocess.Popen(
+                ["/bin/sh", "-c", _WRITE_LINES, log.absolute()],
+                stdin=reading,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                env={"LC_ALL": "C"},
+                cwd="/",
+            )
+        _WRITERS[:] = [one for one in _WRITERS if one.shell.poll() is None]
+        _WRITERS.append(self)
+
+
+_WRITERS: list[_LineWriter] = []
+
+
+def _wait_for_last_lines(of: Path | Child) -> None:
+    """Wait until the last lines of a child that has ended are in its log, at most a second."""
+    end = time.monotonic() + _LAST_LINES_SECONDS
+    for writer in _WRITERS:
+        if of in (writer.log, writer.child):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                writer.shell.wait(timeout=max(0.0, end - time.monotonic()))
 
 
 class LogRotation:
@@ -254,21 +302,16 @@ class LogRotation:
             return
         self._due = time.monotonic() + _LOG_EVERY
         for log in self._folder.glob("*.log"):
-            rotate_log(log, by_copy=log.name in _COPIED_LOGS)
+            rotate_log(log)
 
 
-def rotate_log(
-    log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT, by_copy: bool = False
-) -> bool:
+def rotate_log(log: Path, *, limit: int = _LOG_LIMIT, kept: int = _LOGS_KEPT) -> bool:
     """
     Rename a log larger than `limit` bytes to `.log.1`; return whether it was rotated.
 
     The writing program continues in the renamed file until it opens the log again
-    (`telemetry.follow_log_file`), so no line is lost. Older logs move to `.log.2` and so on, and
-    those beyond `kept` are deleted.
-
-    With `by_copy` the log is copied and truncated, for a program that keeps its file open: a line
-    written between both is lost. On a full disk it is truncated without a copy.
+    (`telemetry.follow_log_file`, `by_lines` of `start_child`), so no line is lost. Older logs move
+    to `.log.2` and so on, and those beyond `kept` are deleted.
     """
     try:
         if log.stat().st_size <= limit:
@@ -278,14 +321,7 @@ def rotate_log(
         for newer, older in reversed(list(itertools.pairwise(copies))):
             if newer.exists():
                 newer.replace(older)
-        if not by_copy:
-            log.replace(copies[0])
-            return True
-        try:
-            shutil.copyfile(log, copies[0])
-        except OSError:
-            copies[0].unlink(missing_ok=True)
-        os.truncate(log, 0)
+        log.replace(copies[0])
     except OSError:
         return False  # moved or removed meanwhile
     return True
@@ -339,6 +375,7 @@ def stop_child(child: Child, signals: Iterable[tuple[signal.Signals, float]]) ->
     kill_group(child)
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(timeout=5)
+    _wait_for_last_lines(child)
 
 
 def kill_group(child: Child) -> None:
@@ -349,6 +386,7 @@ def kill_group(child: Child) -> None:
 
 def log_tail(log: Path, lines: int = 5) -> str:
     """Return the last lines of a log as text, indented, for an error message."""
+    _wait_for_last_lines(log)
     try:
         text = log.read_text(errors="replace")
     except OSError:

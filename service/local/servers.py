@@ -278,6 +278,7 @@ class EmbeddedPostgres:
             identity=self._identity,
             ends_with_us=signal.SIGINT,
             folder=Path("/"),
+            by_lines=True,
         )
         return self._answers(self._child, end)
 

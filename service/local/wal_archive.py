@@ -222,6 +222,7 @@ class WalArchive:
             log=self._log,
             environment=self._server.client_environment | {"PGAPPNAME": SLOT},
             folder=Path("/"),
+            by_lines=True,
         )
 
     def _set_synchronous(self, connection: psycopg.Connection[Any]) -> None:
@@ -250,6 +251,7 @@ class WalArchive:
             log=self._log,
             environment=self._server.client_environment,
             folder=Path("/"),
+            by_lines=True,
         )
         return child, target
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -25,6 +28,8 @@ from service.local.processes import (
     Identity,
     Method,
     find_binary,
+    log_tail,
+    rotate_log,
     socket_folder,
     start_child,
     stop_child,
@@ -427,3 +432,51 @@ def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(EmbeddedError, match=f"the folder {tmp_path}/file.* cannot be written"):
         EmbeddedPostgres(tmp_path / "file")
+
+
+NUMBERED = """
+DO $$ BEGIN
+    FOR number IN 1..{most} LOOP RAISE LOG 'numbered {by} % {filling}', number; END LOOP;
+END $$
+"""
+
+
+@pytest.mark.heavy
+def test_rotation_loses_no_line_of_postgresql(tmp_path: Path) -> None:
+    """Sessions write while the log is renamed; each of their lines is in one of the logs."""
+    most, sessions = 1500, ("one", "two", "three")
+    server = EmbeddedPostgres(tmp_path, durable=False)
+    log = tmp_path / "logs" / "postgres.log"
+    server.start()
+    try:
+        with ThreadPoolExecutor(len(sessions)) as pool:
+
+            def write(by: str) -> None:
+                filling = {"one": "x", "two": "y" * 200, "three": "z" * 3900}[by]
+                with psycopg.connect(server.url, autocommit=True) as connection:
+                    connection.execute(NUMBERED.format(most=most, by=by, filling=filling).encode())
+
+            writing = [pool.submit(write, by) for by in sessions]
+            rotations = 0
+            while not all(one.done() for one in writing):
+                rotations += rotate_log(log, limit=50_000, kept=2000)
+            for one in writing:
+                one.result()
+    finally:
+        server.stop()
+    assert rotations > 50
+    text = "".join(file.read_text() for file in tmp_path.glob("logs/postgres.log*"))
+    found = Counter(
+        re.findall(r"LOG:  numbered (\w+) (\d+) (?:x|y{200}|z{3900})$", text, re.MULTILINE)
+    )
+    assert found == {(by, str(n)): 1 for by in sessions for n in range(1, most + 1)}
+    assert "database system is shut down" in text, "the last line as well"
+
+
+def test_the_reason_why_a_child_failed_is_in_its_log_when_it_is_read(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    for number in range(20):
+        words = ["/bin/sh", "-c", f"echo started; sleep 0.01; printf 'because of {number}'"]
+        child = start_child(words, log=log, by_lines=True)
+        child.wait()
+        assert log_tail(log).splitlines()[-2:] == ["  started", f"  because of {number}"]
