@@ -19,9 +19,11 @@ class Receiver:
 
     `answers` are how it answers the events to come: a status, or `hang`, `drip`, `long` or
     `redirect`; without any it answers 200. A ping is answered with its challenge if `echoes`.
+    `asks` is the `Retry-After` of its answers.
     """
 
     echoes: bool = True
+    asks: str | None = None
     answers: list[int | str] = field(default_factory=list)
     got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
     port: int = 0
@@ -61,7 +63,8 @@ class _Handler(BaseHTTPRequestHandler):
             case "redirect":
                 self._answer(307, b"", Location=receiver.url)
             case int() as status:
-                self._answer(status, b"")
+                asks = {} if receiver.asks is None else {"Retry-After": receiver.asks}
+                self._answer(status, b"", **asks)
 
     def _answer(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)

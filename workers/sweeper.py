@@ -25,6 +25,7 @@ from service.runtime.telemetry import (
     UNCOSIGNED,
     UNSIGNED,
     WEBHOOKS,
+    WEBHOOKS_LAG,
 )
 from service.store.disputes import STATISTICS_TOPIC
 from service.store.events import StoreUnavailable
@@ -44,9 +45,10 @@ def measure_backlog(services: Services) -> None:
         since = services.directory.oldest_outbox_time(topic=topic)
         age = 0.0 if since is None else (now - since).total_seconds()
         OUTBOX_AGE.labels(topic).set(max(0.0, age))
-    used, failing = services.directory.webhooks_in_use()
-    WEBHOOKS.labels("all").set(used)
-    WEBHOOKS.labels("failing").set(failing)
+    found = services.directory.webhooks_in_use()
+    WEBHOOKS.labels("all").set(found.used)
+    WEBHOOKS.labels("failing").set(found.failing)
+    WEBHOOKS_LAG.set(0.0 if found.due is None else max(0.0, (now - found.due).total_seconds()))
     backlog = services.sequencer.backlog()
     UNSIGNED.set(backlog.unsigned)
     for witness, leaves in backlog.uncosigned.items():

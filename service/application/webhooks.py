@@ -14,7 +14,8 @@ import time
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -234,7 +235,7 @@ class Webhooks:
         """Return whether there are webhooks, which costs no query for a few seconds."""
         now = time.monotonic()
         if self._used_at is None or now - self._used_at > IN_USE_SECONDS:
-            self._used, self._used_at = self._directory.webhooks_in_use()[0] > 0, now
+            self._used, self._used_at = self._directory.webhooks_in_use().used > 0, now
         return self._used
 
 
@@ -339,6 +340,8 @@ class _Work:
             pause = PING_PAUSES[failures - 1] if failures <= len(PING_PAUSES) else None
         else:
             pause = None if now - since >= OFF_AFTER else _back_off(failures)
+        if pause is not None:
+            pause = max(pause, asked_pause(failure.retry_after, now))
         if failure.fault in (ReceiverFault.GONE, ReceiverFault.SECRET):
             pause = None
         return WebhookResult(
@@ -356,6 +359,27 @@ def _back_off(failures: int) -> timedelta:
     """Return the pause after some failures in a row: doubled, with jitter of up to a half."""
     longest = min(LONGEST_PAUSE, FIRST_PAUSE * float(1 << min(failures - 1, 20)))
     return longest * random.uniform(0.5, 1.0)  # noqa: S311 - no secret
+
+
+def asked_pause(text: str | None, now: datetime) -> timedelta:
+    """
+    Return the pause that a `Retry-After` asks for, at most LONGEST_PAUSE, 0 if it cannot be read.
+
+    >>> now = datetime(2026, 11, 27, 6, tzinfo=UTC)
+    >>> str(asked_pause("120", now)), str(asked_pause("Fri, 27 Nov 2026 06:00:30 GMT", now))
+    ('0:02:00', '0:00:30')
+    >>> str(asked_pause("9" * 5000, now)), str(asked_pause("soon", now))
+    ('1:00:00', '0:00:00')
+    """
+    text = (text or "").strip()
+    if text.isascii() and text.isdecimal():
+        longest = LONGEST_PAUSE.total_seconds()
+        return timedelta(seconds=min(longest, int(text))) if len(text) < 10 else LONGEST_PAUSE
+    try:
+        date = parsedate_to_datetime(text)
+    except (ValueError, TypeError, OverflowError):  # what an unreadable date raises
+        return timedelta()
+    return max(timedelta(), min(LONGEST_PAUSE, date.replace(tzinfo=date.tzinfo or UTC) - now))
 
 
 def _bound(player: UUID) -> bytes:

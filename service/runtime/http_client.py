@@ -43,6 +43,7 @@ class Reply:
     status: int
     media_type: str
     body: bytes
+    retry_after: str | None = None  # the header as it was sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +119,12 @@ def _answer(
         if length is not None and length.isdecimal() and len(body) < int(length):
             raise http.client.IncompleteRead(body)
         media_type = answer.headers.get_content_type()
-        return Reply(status=int(answer.status), media_type=media_type, body=body)
+        return Reply(
+            status=int(answer.status),
+            media_type=media_type,
+            body=body,
+            retry_after=answer.headers.get("Retry-After"),
+        )
 
 
 class _Deadline:

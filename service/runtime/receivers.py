@@ -61,12 +61,15 @@ class ReceiverFault(StrEnum):
 
 
 class NotDelivered(Exception):
-    """A receiver did not accept a request."""
+    """A receiver did not accept a request; `retry_after` is its header as it was sent."""
 
-    def __init__(self, fault: ReceiverFault, status: int | None = None) -> None:
+    def __init__(
+        self, fault: ReceiverFault, status: int | None = None, retry_after: str | None = None
+    ) -> None:
         super().__init__(fault)
         self.fault = fault
         self.status = status
+        self.retry_after = retry_after
 
 
 def addresses_of(name: str) -> Sequence[str]:
@@ -128,7 +131,7 @@ class Receivers:
             raise NotDelivered(_fault_of(failed.cause)) from None
         if 200 <= reply.status < 300:
             return reply
-        raise NotDelivered(_fault_of_status(reply.status), reply.status)
+        raise NotDelivered(_fault_of_status(reply.status), reply.status, reply.retry_after)
 
     def _checked(self, host: str, url: str, end: float) -> Sequence[str]:
         """Return the addresses of a host if all are permitted; raises NotDelivered."""

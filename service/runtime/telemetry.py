@@ -70,6 +70,12 @@ WEBHOOKS = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+WEBHOOKS_LAG = Gauge(
+    "shithead_webhooks_lag_seconds",
+    "Seconds for which the most overdue webhook has waited for a process, 0 for none",
+    multiprocess_mode="mostrecent",
+)
+
 STUCK = Gauge(
     "shithead_stuck_games",
     "Games that are overdue by more than a minute, or whose seed no key decrypts",

@@ -69,6 +69,15 @@ class WebhookResult:
     next: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhooksInUse:
+    """How many webhooks are not off, how many of these fail, and since when the first is due."""
+
+    used: int
+    failing: int
+    due: datetime | None
+
+
 class WebhookRepository(Repository):
     """
     Webhooks and their deliveries.
@@ -96,10 +105,10 @@ class WebhookRepository(Repository):
         """Return the deliveries of a webhook, the oldest first."""
         return [_delivery(row) for row in self._database.fetch("webhook_deliveries_of", player)]
 
-    def webhooks_in_use(self) -> tuple[int, int]:
-        """Return the number of webhooks that are not off, and how many of these fail."""
-        [(used, failing)] = self._database.fetch("webhooks_in_use")
-        return used, failing
+    def webhooks_in_use(self) -> WebhooksInUse:
+        """Return the number of webhooks that are not off, and what the metrics show of them."""
+        [(used, failing, due)] = self._database.fetch("webhooks_in_use")
+        return WebhooksInUse(used=used, failing=failing, due=due)
 
     def wake_webhooks(self, players: Collection[UUID], at: datetime) -> int:
         """Let the webhooks of some players be due, if they do not fail; return their number."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid4
 
 import pytest
@@ -10,7 +10,13 @@ import pytest
 from service.application.calls import digest
 from service.store.directory import StoredToken
 from service.store.events import TokenEnded
-from service.store.webhooks import Delivery, StoredWebhook, WebhookResult, WebhookState
+from service.store.webhooks import (
+    Delivery,
+    StoredWebhook,
+    WebhookResult,
+    WebhooksInUse,
+    WebhookState,
+)
 from tests.contract.conftest import Stores
 from tests.streams import THEN
 
@@ -56,13 +62,17 @@ def claimed(stores: Stores, player: UUID) -> int:
     return claim + 1
 
 
+def in_use(used: int, *, failing: int = 0, due: datetime | None = None) -> WebhooksInUse:
+    return WebhooksInUse(used=used, failing=failing, due=due)
+
+
 def test_a_webhook_is_stored_replaced_and_deleted_by_its_player(stores: Stores) -> None:
     directory, player = stores.directory, registered(stores)
     assert directory.webhook(player) is None
-    assert directory.webhooks_in_use() == (0, 0)
+    assert directory.webhooks_in_use() == in_use(0)
     directory.set_webhook(TOKEN, HOOK)
     assert directory.webhook(player) == HOOK
-    assert directory.webhooks_in_use() == (1, 0)
+    assert directory.webhooks_in_use() == in_use(1, due=THEN)
     other = StoredWebhook(**{**fields(HOOK), "url": "https://b.example/", "types": ("a", "b")})  # type: ignore[arg-type] # fields
     directory.set_webhook(TOKEN, other)
     assert directory.webhook(player) == StoredWebhook(**{**fields(other), "claim": 1})  # type: ignore[arg-type] # fields
@@ -164,7 +174,7 @@ def test_a_result_gives_the_claim_back_and_states_when_it_is_due(stores: Stores)
     assert hook is not None
     assert (hook.state, hook.fault, hook.status, hook.failures) == ("on", "status", 500, 2)
     assert (hook.failing_since, hook.delivered_at, hook.due_at) == (THEN, THEN, LATER)
-    assert directory.webhooks_in_use() == (1, 1)
+    assert directory.webhooks_in_use() == in_use(1, failing=1, due=LATER)
     assert directory.wake_webhooks([player], THEN) == 0, "it fails"
     assert directory.claim_webhooks(THEN, until=LATER, most=9) == []
     [(_, second)] = directory.claim_webhooks(LATER, until=LATER + (LATER - THEN), most=9)
@@ -172,7 +182,7 @@ def test_a_result_gives_the_claim_back_and_states_when_it_is_due(stores: Stores)
     off = result(WebhookState.OFF, fault="late", failures=3, failing_since=THEN)
     assert directory.note_webhook_state(player, second, off)
     assert directory.webhook_deliveries(player) == []
-    assert directory.webhooks_in_use() == (0, 0)
+    assert directory.webhooks_in_use() == in_use(0)
     assert directory.claim_webhooks(LATER, until=LATER, most=9) == []
 
 
@@ -182,7 +192,11 @@ def test_one_that_was_woken_while_it_was_worked_on_is_due_at_once(stores: Stores
     assert directory.wake_webhooks([player], THEN) == 0, "it waits for its echo"
     claim = claimed(stores, player)
     assert directory.note_webhook_state(player, claim, result())
-    [(_, claim)] = directory.claim_webhooks(LATER, until=LATER + timedelta(minutes=1), most=9)
+    until = LATER + timedelta(minutes=1)
+    [(_, claim)] = directory.claim_webhooks(LATER, until=until, most=9)
+    assert directory.wake_webhooks([player], LATER) == 0, "it is due, and nothing has looked yet"
+    assert directory.begin_webhook(player, claim, LATER, until=until)
+    claim += 1
     during = LATER + timedelta(seconds=1)
     assert directory.wake_webhooks([player, uuid4()], during) == 1
     assert directory.wake_webhooks([player], during) == 0
@@ -190,3 +204,18 @@ def test_one_that_was_woken_while_it_was_worked_on_is_due_at_once(stores: Stores
     late = result(next=LATER + timedelta(days=1))
     assert directory.note_webhook_state(player, claim, late)
     assert len(directory.claim_webhooks(during, until=LATER, most=9)) == 1
+
+
+def test_one_that_no_process_works_on_stays_due_since_the_same_time(stores: Stores) -> None:
+    """Its claims expire one after another; the time since when it is due shows that."""
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    at = THEN
+    for _ in range(3):
+        [(_, claim)] = directory.claim_webhooks(at, until=at + timedelta(minutes=1), most=9)
+        at += timedelta(minutes=1)
+        assert directory.webhooks_in_use().due == THEN
+    until = at + timedelta(minutes=1)
+    [(_, claim)] = directory.claim_webhooks(at, until=until, most=9)
+    assert directory.begin_webhook(player, claim, at, until=until)
+    assert directory.webhooks_in_use().due == until

@@ -30,11 +30,13 @@ from service.store.database import Database
 from service.store.public_log import PostgresWal
 from tests.alerts import RULES, firing, need_promtool, readings
 from tests.faults.test_readiness import read_only
-from tests.running import wait_for
-from tests.worlds.api_world import make_world
+from tests.receivers import receiver
+from tests.running import free_port, wait_for
+from tests.worlds.api_world import Person, make_world
 from tests.worlds.fake_world import Deployment, open_game
+from workers.relay import Relay
 from workers.sequencer import ArchiveAge
-from workers.sweeper import Sweeper
+from workers.sweeper import Sweeper, measure_backlog
 
 pytestmark = pytest.mark.heavy
 
@@ -126,6 +128,60 @@ def test_a_game_that_lost_its_seed_is_stuck(
         owner.execute("DELETE FROM secrets WHERE game_id = %s", (game,))
     Sweeper(services).measure()
     assert firing(before, readings(REGISTRY), "ShitheadGamesStuck", tmp_path)
+
+
+def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it(
+    own_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The relay claims them again each minute, which must not hide how long they have waited."""
+    monkeypatch.setattr("service.application.webhooks.IN_USE_SECONDS", 0.0)
+    world, alert = make_world(own_url, webhook_loopback=True), "ShitheadWebhooksWait"
+    services = world.services
+
+    def fires() -> bool:
+        measure_backlog(services)
+        return firing({}, readings(REGISTRY), alert, tmp_path)
+
+    with receiver() as local, psycopg.connect(own_url, autocommit=True) as owner:
+        hook(world.person(), local.url)
+        assert not fires()
+        for _ in range(3):  # three claims that nothing works on expire
+            assert Relay(services).enqueue_webhooks() == 1
+            for column in ("due_at", "claimed_until"):
+                owner.execute(f"UPDATE webhooks SET {column} = {column} - interval '61 s'".encode())
+        assert fires()
+        [(player, claim)] = services.webhooks.claim()
+        assert services.webhooks.deliver(player, claim) == "more", "the ping was echoed"
+        assert not fires()
+    services.close()
+
+
+def test_receivers_that_all_fail_raise_an_alert_and_those_of_a_few_players_do_not(
+    own_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.application.webhooks.IN_USE_SECONDS", 0.0)
+    world, alert = make_world(own_url, webhook_loopback=True), "ShitheadWebhooksFail"
+    services = world.services
+
+    def fires() -> bool:
+        for player, claim in services.webhooks.claim():
+            services.webhooks.deliver(player, claim)
+        measure_backlog(services)
+        return firing({}, readings(REGISTRY), alert, tmp_path)
+
+    with receiver() as local:
+        people = [world.person(f"Player {number}") for number in range(6)]
+        for number, person in enumerate(people):  # nothing listens where the first three receive
+            hook(person, local.url if number > 2 else f"http://127.0.0.1:{free_port()}/")
+        assert not fires(), "three of six"
+        for person in people[3:]:
+            assert person.call("DELETE", "/v1/players/me/webhook").status_code == 204
+        assert fires(), "three of three"
+    services.close()
+
+
+def hook(person: Person, url: str) -> None:
+    assert person.call("PUT", "/v1/players/me/webhook", json={"url": url}).status_code == 200
 
 
 def shared(folder: Path) -> CollectorRegistry:

@@ -8,7 +8,13 @@ from datetime import datetime
 from uuid import UUID
 
 from service.store.events import TokenEnded
-from service.store.webhooks import Delivery, StoredWebhook, WebhookResult, WebhookState
+from service.store.webhooks import (
+    Delivery,
+    StoredWebhook,
+    WebhookResult,
+    WebhooksInUse,
+    WebhookState,
+)
 
 
 class MemoryWebhooks:
@@ -49,9 +55,11 @@ class MemoryWebhooks:
         found = self._deliveries.get(player, {}).values()
         return sorted(found, key=lambda d: (d.found_at, d.type, d.id))
 
-    def webhooks_in_use(self) -> tuple[int, int]:
+    def webhooks_in_use(self) -> WebhooksInUse:
         used = [hook for hook in self._hooks.values() if hook.state is not WebhookState.OFF]
-        return len(used), len([hook for hook in used if hook.failures])
+        failing = len([hook for hook in used if hook.failures])
+        due = min((hook.due_at for hook in used), default=None)
+        return WebhooksInUse(used=len(used), failing=failing, due=due)
 
     def wake_webhooks(self, players: Collection[UUID], at: datetime) -> int:
         woken = 0
@@ -80,11 +88,12 @@ class MemoryWebhooks:
         if hook is None or end is None or end <= at or hook.state is WebhookState.OFF:
             return False
         self._claim(player, until)
+        self._hooks[player] = replace(self._hooks[player], due_at=until)
         return True
 
     def _claim(self, player: UUID, until: datetime) -> int:
         claim = self._hooks[player].claim + 1
-        self._hooks[player] = replace(self._hooks[player], claim=claim, due_at=until)
+        self._hooks[player] = replace(self._hooks[player], claim=claim)
         self._claimed[player] = until
         return claim
 

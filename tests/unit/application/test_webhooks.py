@@ -45,6 +45,7 @@ class Scripted(Receivers):
 
     got: list[tuple[Mapping[str, str], bytes]] = field(default_factory=list)
     faults: list[ReceiverFault | None] = field(default_factory=list)
+    retry_after: str | None = None
     echoes: list[bytes] = field(default_factory=list)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
@@ -52,7 +53,8 @@ class Scripted(Receivers):
         self.got.append((headers, body))
         fault = self.faults.pop(0) if self.faults else None
         if fault is not None:
-            raise NotDelivered(fault, 500 if fault is ReceiverFault.STATUS else None)
+            status = 500 if fault is ReceiverFault.STATUS else None
+            raise NotDelivered(fault, status, self.retry_after)
         echo = json.loads(body).get("challenge", "").encode()
         answer = self.echoes.pop(0) if self.echoes else echo
         return Reply(status=200, media_type="text/plain", body=answer)
@@ -303,6 +305,38 @@ def test_attempts_are_repeated_for_a_day_at_growing_intervals_and_then_it_is_off
     ada.set("hand_dealt")
     work(services)
     assert receivers.take() == ["ping", "hand_dealt"], "set again, it begins with what is open"
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [
+        ("0", 2, 5),
+        ("60", 60, 60),
+        ("Fri, 01 Jan 2100 00:00:00 GMT", 3600, 3600),
+        ("Fri, 01 Jan 1999 00:00:00 GMT", 2, 5),
+        ("9" * 16000, 3600, 3600),
+        *(
+            (text, 2, 5)
+            for text in ("", "-60", "1e9", "\u0663", "\0", "Fri, 99 Jan 2100 99:99:99 +9999")
+        ),
+    ],
+)
+def test_a_receiver_can_ask_for_a_longer_pause_of_at_most_an_hour(
+    services: Services, ada: Owner, bob: Owner, asked: str, least: float, most: float
+) -> None:
+    """Whatever it answers, the next attempt comes, and after a day without success it is off."""
+    receivers = services.webhooks._receivers
+    assert isinstance(receivers, Scripted)
+    ada.set()
+    work(services)
+    wake(services, dealt(ada, bob))
+    receivers.faults.append(ReceiverFault.STATUS)
+    object.__setattr__(receivers, "retry_after", asked)
+    assert work(services) == ["failing"]
+    pause = parse_time(ada.shown()["next_attempt"]) - services.world.now()
+    assert timedelta(seconds=least) <= pause <= timedelta(seconds=most)
+    pass_time(services, pause.total_seconds())
+    assert work(services)[0] in ("on", "more")
 
 
 def test_a_ping_without_an_echo_is_sent_five_times_and_nothing_else(

@@ -145,6 +145,14 @@ def test_a_receiver_that_does_not_accept_a_request_is_named_by_its_fault(
     assert len(local.got) == 1, "a redirect is not followed"
 
 
+def test_the_pause_that_a_receiver_asks_for_is_passed_on_as_it_was_sent(local: Receiver) -> None:
+    local.answers, local.asks = [503, 429], "  soon; 9"
+    for status in (503, 429):
+        with pytest.raises(NotDelivered) as refused:
+            Receivers(loopback=True).post(local.url, EVENT, {})
+        assert (refused.value.status, refused.value.retry_after) == (status, "soon; 9")
+
+
 def test_a_head_without_end_is_cut_off(local: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service.runtime.http_client.HEAD_BYTES", -(16 << 10) + 20)
     assert fault_of(Receivers(loopback=True), local.url) == (ReceiverFault.ANSWER, None)
