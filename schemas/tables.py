@@ -54,6 +54,9 @@ from service.shx.validators import MAX_SEATS
 MAX_CLOCK_SECONDS = 30 * 24 * 3600
 """Maximum time limit of a turn or exchange phase: 30 days, for correspondence games."""
 
+NEXT_HAND_SECONDS = 8
+"""Time from the seal to the next hand, at a table that deals by itself."""
+
 ENTROPY = tuple(mode.value for mode in Entropy)
 LONGEST_INVITE = 200
 """Maximum number of characters of an invite."""
@@ -160,8 +163,8 @@ class TableRequestSchema(Closed):
         load_default=True,
         metadata={
             "description": "whether the first hand is dealt as soon as all seats are taken; "
-            '`"always"`: and each next one by itself, 8 seconds after the seal, while all seats '
-            "are taken, no seat has paused, and a person moved in the last hand",
+            f'`"always"`: and each next one by itself, {NEXT_HAND_SECONDS} seconds after the seal, '
+            "while all seats are taken, no seat has paused, and a person moved in the last hand",
             "example": True,
         },
     )

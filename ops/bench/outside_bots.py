@@ -59,21 +59,21 @@ def _lowest(moves: Sequence[Move], order: Mapping[str, int], rng: random.Random)
 OUTSIDE: Final[Mapping[str, Bot]] = {
     bot.name: bot
     for bot in (
+        # StraightforwardAI of rlefmann/Shithead: all cards of the lowest rank.
         Bot(
             name="outside-straightforward",
-            description="StraightforwardAI of rlefmann/Shithead: all cards of the lowest rank.",
             strength=1,
             choose=straightforward,
         ),
+        # CheapShit of trachwo/masters-of-shithead: the least valid cards first.
         Bot(
             name="outside-cheapshit",
-            description="CheapShit of trachwo/masters-of-shithead: the least valid cards first.",
             strength=1,
             choose=cheap,
         ),
+        # TakeShit of trachwo/masters-of-shithead: as CheapShit, takes good piles.
         Bot(
             name="outside-takeshit",
-            description="TakeShit of trachwo/masters-of-shithead: as CheapShit, takes good piles.",
             strength=1,
             choose=taking,
         ),

@@ -21,6 +21,7 @@ from service.api.conventions.idempotency import change_response
 from service.api.conventions.paging import listed
 from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
+from service.api.pages import strings
 from service.api.parsing import caller_address
 from service.application.errors import invalid
 from service.bots.registry import bots as registered
@@ -38,7 +39,7 @@ def list_bots(call: Call) -> Response:
     """
     limit, cursor = call.query["limit"], call.query["cursor"]
     items = [
-        {"name": bot.name, "description": bot.description, "strength": bot.strength}
+        {"name": bot.name, "description": strings()[f"bot.{bot.name}"], "strength": bot.strength}
         for bot in registered().values()
     ]
     names = list(registered())

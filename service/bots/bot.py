@@ -53,7 +53,6 @@ class Bot:
     """One kind of bot; `choose` depends only on its arguments, so a retry plays the same move."""
 
     name: str
-    description: str
     strength: int  # from 1, no better than chance, to 5
     turn_intervals: int = 1  # length of its turn (`ConstantTime`): it seldom needs more
     choose: Chooser

@@ -88,14 +88,12 @@ def searched(
 
 CAREFUL = Bot(
     name="careful",
-    description="Plays each move to the end in possible deals of the hidden cards.",
     strength=4,
     turn_intervals=5,
     choose=careful,
 )
 EXPERT = Bot(
     name="expert",
-    description="Searches a tree of moves over possible deals and solves small endgames.",
     strength=5,
     turn_intervals=25,
     choose=expert,

@@ -135,7 +135,6 @@ def _random(view: View, moves: Sequence[Move], rng: random.Random) -> Move:
 
 RANDOM = Bot(
     name="random",
-    description="Lays any cards that fit. Good for seeing every rule at work.",
     strength=1,
     choose=_random,
 )
@@ -171,7 +170,6 @@ def _lowness(play: Move, height: Mapping[str, int]) -> tuple[int, int, list[str]
 
 LOWEST = Bot(
     name="lowest",
-    description="Plays its lowest cards first, never exchanges, never plans.",
     strength=2,
     choose=_lowest,
 )
@@ -277,7 +275,6 @@ def _burns(cards: list[str], table: _Table) -> bool:
 
 GREEDY = Bot(
     name="greedy",
-    description="Plays low, keeps twos, tens and their like, builds a strong table, burns piles.",
     strength=3,
     choose=greedy_move,
 )

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from uuid import UUID
 
 from schemas.errors import token
-from schemas.tables import table_data_of, table_event_of, table_type_of
+from schemas.tables import NEXT_HAND_SECONDS, table_data_of, table_event_of, table_type_of
 from service.application.errors import Refusal, invalid
 from service.application.streams import Envelope, Stream
 from service.bots.registry import bots
@@ -71,7 +71,7 @@ TABLES: Final[Stream[TableRecord, TableEvent]] = Stream(
 """Tables as streams. `by` of an event, a seat or null, is always null: `data` names the player."""
 
 
-NEXT_HAND: Final = timedelta(seconds=8)
+NEXT_HAND: Final = timedelta(seconds=NEXT_HAND_SECONDS)
 """Time from the seal to the next hand, at a table that deals by itself."""
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from schemas.moves import move_of
 from schemas.views import GameViewSchema, ViewFacts, view_json
+from service.api.pages import strings
 from service.bots.bot import bot_rng
 from service.bots.registry import bots, quick_bots
 from service.domain.commands import Move, Play, Seat, Swap
@@ -21,6 +22,7 @@ from service.domain.evolve import fold
 from service.domain.game import Game, Status
 from service.domain.legal import legal_moves
 from service.domain.view import seen_by
+from service.replay.sentences import LANGUAGES
 from tests.changed import replace
 from tests.examples import examples
 from tests.unit.playing import RULESETS, Chooser, cards, play, rules, seat_counts, steps_of
@@ -151,7 +153,7 @@ def test_the_bots_are_listed_by_strength_and_described() -> None:
     assert [bot.strength for bot in bots().values()] == sorted(b.strength for b in bots().values())
     for name, bot in bots().items():
         assert bot.name == name
-        assert bot.description.endswith(".")
+        assert all(strings(language)[f"bot.{name}"].endswith((".", "。")) for language in LANGUAGES)
         assert 1 <= bot.strength <= 5
 
 

@@ -44,7 +44,7 @@ function comparison(pair, threshold, dispute, who) {
   const [one, other] = [who(dispute.accused), who(pair.seat)];
   const names = [[one, other], [other, one]].map(([before, after]) => t("sparing.before", { one: before, other: after }));
   const row = (/** @type {string} */ name, /** @type {Api["Bets"]} */ of) => [name, of.n, of.difference === null ? "–" : number(of.difference), number(of.e_value)];
-  const said = pair.e_value >= threshold ? "sparing.reached" : "sparing.not_reached";
+  const said = pair.e_value >= threshold ? "collusion.reached" : "collusion.not_reached";
   return h("div", null, [
     h("h3", null, [t("sparing.pair", { one, other, n: pair.hands })]),
     h("p", null, [t(said, { value: number(pair.e_value), threshold: number(threshold) })]),
