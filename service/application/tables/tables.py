@@ -236,8 +236,8 @@ class Tables:
         Take a seat, by default the first open one; deal the first hand if the table is full.
 
         A caller who sees the table by an invitation alone needs it still when the seat is taken.
-        Returns the table. Raises Refusal `not-found`, `limit-reached`, and those of `seat_taken`
-        and `Handler.handle`.
+        Returns the table. Raises Refusal `not-found`, `limit-reached`, `forbidden` if the host
+        blocks the player, and those of `seat_taken` and `Handler.handle`.
         """
         caller = Caller(player=player.id, invite=invite)
         may_join(self.directory, self.directory.table(identity), caller)
@@ -245,9 +245,21 @@ class Tables:
 
         def events(record: TableRecord) -> Sequence[TableEvent]:
             may_join(self.directory, self.directory.table(identity), caller)
-            return [seat_taken(record.table, player, seat, entropy=entropy, key=key)]
+            taken = seat_taken(record.table, player, seat, entropy=entropy, key=key)
+            self._check_admitted(record.table, player)
+            return [taken]
 
         return self._change(caller, player, identity, events, request, deals=True)
+
+    def _check_admitted(self, table: Table, player: RegisteredPlayer) -> None:
+        """
+        Raise Refusal `forbidden` if the host blocks the player; checked after all else.
+
+        The link of a table can reach anybody. Nothing but this attempt differs for the player.
+        """
+        host = UUID(table.host)
+        if (host, player.id) in self.directory.blocks_among([host, player.id]):
+            raise Refusal("forbidden", said("request.not_admitted"))
 
     def leave(self, player: RegisteredPlayer, identity: UUID, *, invite: str | None = None) -> None:
         """

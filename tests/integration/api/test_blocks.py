@@ -57,3 +57,51 @@ def test_the_blocks_of_a_player_are_limited(world: World, ada: Person, bob: Pers
 def test_a_block_needs_a_token(world: World, bob: Person, method: str) -> None:
     path = "/v1/players/me/blocks" + ("" if method == "GET" else f"/{bob.id}")
     assert problem_of(world.client.open(path, method=method)) == "unauthorized"
+
+
+@pytest.mark.parametrize("visibility", ["public", "private"])
+def test_the_host_keeps_a_blocked_player_from_a_seat_and_from_nothing_else(
+    world: World, ada: Person, bob: Person, visibility: str
+) -> None:
+    """Two tables that differ by the block alone: all that Bob reads is the same but his attempt."""
+    eve = world.person("Eve")
+    tables = [host.table("open", "open", visibility=visibility) for host in (ada, eve)]
+    block(ada, bob.id)
+    read = []
+    for table in tables:
+        path, link = f"/v1/tables/{table['id']}", {"Shithead-Invite": table.get("invite") or "-"}
+        seen = bob.get(path, headers=link)
+        events = [bob.get(path).status_code, bob.get("/v1/tables?mine=true").json["items"]]
+        masked = seen.text
+        for own in (table["id"], ada.id, eve.id, "Ada", "Eve", seen.json["seats"][0]["player"]):
+            masked = masked.replace(own, "~")
+        read.append((seen.status_code, masked, events, bob.get("/v1/players/me/invitations").json))
+    assert read[0] == read[1]
+    (path, link), (other, its_link) = (
+        (f"/v1/tables/{t['id']}/seats", {"Shithead-Invite": t.get("invite") or "-"}) for t in tables
+    )
+    refused = bob.post(path, headers=link)
+    assert (problem_of(refused), refused.json["code"]) == ("forbidden", "request.not_admitted")
+    assert "block" not in refused.text
+    assert bob.id not in ada.get(path.removesuffix("/seats")).text, "nothing was written"
+    assert bob.post(other, headers=its_link).status_code == 201
+    block(ada, bob.id, "DELETE")
+    assert bob.post(path, headers=link).status_code == 201, "the block has ended"
+
+
+def test_a_block_concerns_later_seats_and_the_hosts_own_tables_only(
+    world: World, ada: Person, bob: Person
+) -> None:
+    eve = world.person("Eve")
+    table = ada.table("open", "open", "open")
+    path = f"/v1/tables/{table['id']}/seats"
+    assert bob.post(path).status_code == 201
+    block(ada, bob.id)
+    seats = ada.get(f"/v1/tables/{table['id']}").json["seats"]
+    assert bob.id in [seat["player"] for seat in seats], "who sits there stays"
+    assert problem_of(bob.post(path)) == "seat-taken", "a reason that they know comes first"
+    block(eve, ada.id)
+    assert eve.post(path).status_code == 201, "their own block of the host does not bind them"
+    other = eve.table("open", "open")
+    assert problem_of(ada.post(f"/v1/tables/{other['id']}/seats")) == "forbidden"
+    assert bob.post(f"/v1/tables/{other['id']}/seats").status_code == 201
