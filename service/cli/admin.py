@@ -22,7 +22,7 @@ from service.cli.admin_session import (
     operator_name,
     report_refusals,
 )
-from service.cli.service_options import ArchivePlace
+from service.cli.service_options import ArchivePlace, data_folder
 
 if TYPE_CHECKING:
     from service.application.errors import Refusal
@@ -67,14 +67,7 @@ class _AdminCommands(click.Group):
     metavar="URL",
     help="postgresql://owner@host/database: connect as the owner, not as the service's role.",
 )
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    default=Path(".shithead"),
-    show_default=True,
-    metavar="FOLDER",
-    help="The data folder of a running `shithead up`; ignored with --database-url.",
-)
+@data_folder("The data folder of a running `shithead up`; ignored with --database-url.")
 @click.option(
     "--key-file",
     envvar="SHITHEAD_KEY_FILE",

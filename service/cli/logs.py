@@ -11,6 +11,8 @@ from uuid import UUID
 
 import click
 
+from service.cli.service_options import data_folder
+
 NOTHING: Final = 1
 """Exit status if no line was found."""
 
@@ -29,14 +31,7 @@ class _Line:
 @click.option("--request", metavar="ID", help="The X-Request-ID of an answer.")
 @click.option("--game", type=click.UUID, metavar="ID", help="The id of a game or table.")
 @click.option("--player", type=click.UUID, metavar="ID", help="The id of a player.")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    default=Path(".shithead"),
-    show_default=True,
-    metavar="FOLDER",
-    help="The data folder of `shithead up`; its logs are read if no FILES are named.",
-)
+@data_folder("The data folder of `shithead up`; its logs are read if no FILES are named.")
 def logs(
     files: Sequence[Path], request: str | None, game: UUID | None, player: UUID | None, data: Path
 ) -> int:

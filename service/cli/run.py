@@ -16,6 +16,7 @@ from typing import Final, NoReturn
 
 import click
 
+from service.cli.service_options import data_folder
 from service.runtime.config import DESCRIBED, OTHERS, Settings, variable
 from service.runtime.plain_errors import why
 
@@ -25,13 +26,7 @@ from service.runtime.plain_errors import why
     "--port", type=int, default=8080, show_default=True, help="Port of the API; 0: any free port."
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option(
-    "--data",
-    type=click.Path(path_type=Path),
-    default=Path(".shithead"),
-    show_default=True,
-    help="Folder of the database and the keys; created if missing.",
-)
+@data_folder("Folder of the database and the keys; created if missing.")
 @click.option("--database-url", help="A PostgreSQL to use instead of the embedded one.")
 @click.option("--redis-url", help="A Redis or Valkey to use instead of the embedded one.")
 @click.option(

@@ -35,6 +35,19 @@ class ArchivePlace(click.ParamType[Path | str]):
             self.fail(f"{value} {error}", param, ctx)
 
 
+def data_folder(help_text: str) -> Callable[..., Any]:
+    """Return the option --data, with its default, for a command that explains it so."""
+    option: Callable[..., Any] = click.option(
+        "--data",
+        type=click.Path(path_type=Path),
+        default=Path(".shithead"),
+        show_default=True,
+        metavar="FOLDER",
+        help=help_text,
+    )
+    return option
+
+
 def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that select a service: --database-url, --data and --key-file."""
     url = click.option(
@@ -44,13 +57,7 @@ def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:
         metavar="URL",
         help="The database.  [default: the one of `shithead up` in --data]",
     )
-    data = click.option(
-        "--data",
-        type=click.Path(path_type=Path),
-        default=Path(".shithead"),
-        show_default=True,
-        help="The data folder of `shithead up`.",
-    )
+    data = data_folder("The data folder of `shithead up`.")
     key_file = click.option(
         "--key-file",
         envvar="SHITHEAD_KEY_FILE",

@@ -9,10 +9,10 @@ import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from service.runtime.addresses import is_web_address
@@ -25,6 +25,12 @@ FIRST_PAUSE: Final = 0.5  # seconds before the second attempt, doubled for each 
 MAX_RESPONSE: Final = 256 << 20  # bytes
 NDJSON: Final = "application/x-ndjson"
 EVENT_STREAM: Final = "text/event-stream"
+
+
+Piece = TypeVar("Piece")
+
+Pieces = Generator[Piece, None, bool]
+"""What one connection of a stream has; it returns whether the stream has ended for good."""
 
 
 class NotAnswered(Exception):
@@ -133,27 +139,22 @@ class Api:
         Raises Refused, or NotAnswered after `attempts` connections in a row that were lost
         within STEADY seconds and without an event.
         """
-        failed = 0
-        while True:
-            began = time.monotonic()
+
+        def events() -> Pieces[bytes]:
+            nonlocal after
             headers = self._headers(EVENT_STREAM)
             headers |= {"Last-Event-ID": str(after - 1)} if after else {}
-            try:
-                with self._opened(self._request("GET", path, headers)) as answer:
-                    if answer.status == http.HTTPStatus.NO_CONTENT:
-                        return  # the last event received was the end of the log
-                    for identity, kind, data in _server_sent(answer):
-                        if kind == "end":
-                            return
-                        after, failed = identity + 1, 0
-                        yield data
-                fault = _Fault(NotAnswered(f"{self.url} ends the stream of {path}"))
-            except (OSError, http.client.HTTPException) as error:
-                fault = _Fault(NotAnswered(f"{self.url} does not answer: {why_silent(error)}"))
-            except _Fault as error:
-                fault = error
-            failed = 1 if time.monotonic() - began > STEADY else failed + 1
-            self._wait(fault, failed, self.attempts)
+            with self._opened(self._request("GET", path, headers)) as answer:
+                if answer.status == http.HTTPStatus.NO_CONTENT:
+                    return True  # the last event received was the end of the log
+                for identity, kind, data in _server_sent(answer):
+                    if kind == "end":
+                        return True
+                    after = identity + 1
+                    yield data
+            return False
+
+        return self._reopened(path, events)
 
     def follow(self, path: str) -> Iterator[Any]:
         """
@@ -161,15 +162,29 @@ class Api:
 
         Raises as `stream`.
         """
+
+        def lines() -> Pieces[Any]:
+            with self._opened(self._request("GET", path, self._headers(NDJSON))) as answer:
+                for line in answer:
+                    if line.endswith(b"\n") and line.strip():  # empty: a sign of life
+                        yield json.loads(line)
+            return False
+
+        return self._reopened(path, lines)
+
+    def _reopened(self, path: str, read: Callable[[], Pieces[Piece]]) -> Iterator[Piece]:
+        """Yield the pieces of a stream, also after lost connections; raises as `stream`."""
         failed = 0
         while True:
-            began = time.monotonic()
+            began, pieces = time.monotonic(), read()
             try:
-                with self._opened(self._request("GET", path, self._headers(NDJSON))) as answer:
-                    for line in answer:
-                        if line.endswith(b"\n") and line.strip():  # empty: a sign of life
-                            failed = 0
-                            yield json.loads(line)
+                while True:
+                    piece = next(pieces)
+                    failed = 0
+                    yield piece
+            except StopIteration as end:
+                if end.value:
+                    return
                 fault = _Fault(NotAnswered(f"{self.url} ends the stream of {path}"))
             except (OSError, http.client.HTTPException) as error:
                 fault = _Fault(NotAnswered(f"{self.url} does not answer: {why_silent(error)}"))
