@@ -25,7 +25,7 @@ from schemas.strict_fields import (
 )
 from service.domain.cards import JOKER
 from service.domain.commands import Move, Seat
-from service.domain.demand import ANYTHING, demand_of, fitting_ranks
+from service.domain.demand import ANYTHING, demand_of, fitting_ranks, is_named
 from service.domain.events import EndReason, Entropy
 from service.domain.game import EntropyState, Game, Status
 from service.domain.ruleset import ALL_RANKS, Asks
@@ -82,6 +82,10 @@ class DemandSchema(Closed):
     )
     rank = _rank("the rank that the demand refers to, null for `anything`", allow_none=True)
     ranks = fields.List(_rank("a rank"), **described("the ranks with which a play may begin"))
+    besides = fields.List(
+        _rank("a rank"),
+        **described("those of `ranks` that `kind` and `rank` do not name, such as a two"),
+    )
 
 
 class HandSchema(Closed):
@@ -340,11 +344,13 @@ def _demand(seen: ViewSource) -> Json:
     """
     game, ruleset = seen.game, seen.game.ruleset
     demand = ANYTHING if game.covering else demand_of(ruleset, game.pile)
-    ranks = fitting_ranks(ruleset, demand)
+    found = fitting_ranks(ruleset, demand)
+    ranks = [rank for rank in found if rank != JOKER or game.setup.jokers]
     return {
         "kind": demand.kind.value,
         "rank": demand.rank,
-        "ranks": [rank for rank in ranks if rank != JOKER or game.setup.jokers],
+        "ranks": ranks,
+        "besides": [rank for rank in ranks if not is_named(ruleset, rank, demand)],
     }
 
 

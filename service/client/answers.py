@@ -98,11 +98,12 @@ class SetupSeat(TypedDict):
 
 
 class DemandView(TypedDict):
-    """The ranks that may be played next: the condition, and in `ranks` all that meet it."""
+    """What may be played next: a condition, the ranks that fit, and those it does not name."""
 
     kind: Literal["anything", "at_least", "at_most", "below"]
     rank: str | None
     ranks: list[str]
+    besides: list[str]
 
 
 class Cards(TypedDict):

@@ -95,6 +95,17 @@ def satisfies(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
         return True
     if demand.asked_by is not None and rank in ruleset.rank(demand.asked_by).besides:
         return True
+    return is_named(ruleset, rank, demand)
+
+
+def is_named(ruleset: Ruleset, rank: Rank, demand: Demand) -> bool:
+    """
+    Return whether the words of a demand, as "seven or lower", name `rank`.
+
+    Raises ValueError for a transparent demand, which `demand_of` never returns.
+    """
+    if demand.kind is Asks.ANYTHING or demand.rank is None:
+        return True
     if rank not in ruleset.order:
         return False
     height, asked = ruleset.height(rank), ruleset.height(demand.rank)

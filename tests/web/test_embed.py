@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from playwright.sync_api import Frame, Page, expect
 
-from tests.client import open_table, register
+from tests.client import open_table, play_on, register
 from tests.running import Running
 from tests.web.browsing import Visits, faults_of
 
@@ -109,6 +111,28 @@ def test_a_frame_follows_a_hand_until_its_end(visits: Visits, service: Running) 
         expect(frame.locator("#still")).to_be_empty()
         expect(frame.locator("#position")).to_contain_text(f"{events - 2} / ")
         assert frame.locator("#felt .shown [data-card]").count() > 3
+
+
+def test_a_frame_says_the_demand_of_the_pile_as_the_replay_does(
+    visits: Visits, service: Running
+) -> None:
+    """Also the ranks that the demand itself does not name: "9 or higher, or a 2 or a 5"."""
+    players = [register(service.port, name) for name in ("Ada", "Bob")]
+    game = open_table(players, ruleset="leeds")
+    play_on(players, game, random.Random(7))
+    frames = players[0].get(f"/v1/games/{game}/replay?as=all")["items"]
+    seq = next(
+        one["version"] - 1
+        for one in frames
+        if one["view"]["status"] == "playing" and one["view"]["demand"]["besides"]
+    )
+    said = []
+    visits.expect("Applying inline style violates")
+    for path in ("embed", "replay"):
+        page = visits.open(f"/{path}/{game}?event={seq}")
+        said.append(page.locator(".demand strong").text_content())
+    assert said[0] == said[1]
+    assert re.search(r" or (higher|lower), or an? ", said[0] or "")
 
 
 def test_a_private_hand_is_not_shown_in_a_frame(visits: Visits, service: Running) -> None:

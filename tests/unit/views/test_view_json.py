@@ -106,6 +106,7 @@ def test_a_view_has_the_documented_fields() -> None:
             "kind": "at_least",
             "rank": "7",
             "ranks": ["2", "7", "8", "9", "T", "J", "Q", "K", "A"],
+            "besides": ["2"],
         },
         "burned": ["Ts"],
         "seats": [
@@ -224,6 +225,7 @@ def test_any_card_fits_an_empty_pile() -> None:
         "kind": "anything",
         "rank": None,
         "ranks": list("23456789TJQKA"),
+        "besides": [],
     }
 
 
@@ -237,7 +239,13 @@ def test_a_seven_asks_for_seven_or_lower_in_leeds() -> None:
         "kind": "at_most",
         "rank": "7",
         "ranks": ["2", "3", "4", "5", "6", "7"],
+        "besides": [],
     }
+
+
+def test_ranks_that_the_words_of_the_demand_do_not_name_are_besides_it() -> None:
+    """L17: on a nine, nine or higher; a two fits anything, and a five with its companion."""
+    assert demand("leeds", "9c")["besides"] == ["2", "5"]
 
 
 def test_a_three_on_a_seven_still_asks_for_seven_or_lower() -> None:
@@ -246,6 +254,7 @@ def test_a_three_on_a_seven_still_asks_for_seven_or_lower() -> None:
         "kind": "at_most",
         "rank": "7",
         "ranks": ["2", "3", "4", "5", "6", "7"],
+        "besides": [],
     }
 
 
@@ -255,6 +264,7 @@ def test_any_card_may_cover_a_queen() -> None:
         "kind": "anything",
         "rank": None,
         "ranks": list("23456789TJQKA"),
+        "besides": [],
     }
 
 

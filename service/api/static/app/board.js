@@ -6,7 +6,7 @@
 
 import { avatar } from "./avatars.js";
 import { brief, printed, sorted, spelled } from "./cards.js";
-import { askText, demandText, seatName } from "./captions.js";
+import { demandText, seatName } from "./captions.js";
 import { find, h, replace, svg } from "./dom.js";
 import { listed, t } from "./i18n.js";
 import { mark, picture } from "./pictures.js";
@@ -187,13 +187,13 @@ export const outcome = ({ result, seats }, heading, detail, players) =>
  *
  * @param {Api["GameView"]} view @param {Partial<Scene>} [scene] @returns {HTMLElement}
  */
-export function middle(view, { order, line } = {}) {
+export function middle(view, { line } = {}) {
   const pile = view.pile;
   const shown = pile.slice(-SHOWN);
   const top = shown.at(-1);
   const words = [
     pile.length ? t("pile.words", { n: pile.length, card: top ? spelled(top) : "" }) : t("pile.empty.words"),
-    view.status === "playing" ? t("pile.asks", { demand: demandText(view.demand) }) : "",
+    view.status === "playing" ? t("pile.asks", { demand: demandText(view.demand, { aloud: true }) }) : "",
     t("stock.words", { n: view.stock }),
     t(view.direction === 1 ? "direction.1" : "direction.2"),
   ].join(" ");
@@ -212,7 +212,7 @@ export function middle(view, { order, line } = {}) {
       ]),
       h("div", { class: "facts" }, [turning(view.direction), burned(view.burned.length)]),
     ]),
-    view.status === "playing" ? demand(view, order) : null,
+    view.status === "playing" ? demand(view.demand) : null,
     line ? h("p", { class: "line", "aria-hidden": "true" }, line) : null,
   ]);
 }
@@ -222,15 +222,12 @@ const turnOf = (card) => ((card.charCodeAt(0) * 7 + card.charCodeAt(1) * 3) % 9)
 
 const burned = (/** @type {number} */ count) => h("span", { class: `burned${count ? "" : " none"}`, "data-burned": "" }, [t("burned", { n: count })]);
 
-/** @param {Api["GameView"]} view @param {string[]} [order] */
-function demand(view, order) {
-  const ranks = sorted(view.demand.ranks.map((rank) => (rank === "X" ? "X1" : `${rank}s`)));
-  const all = view.demand.kind === "anything";
-  return h("p", { class: "demand", "aria-hidden": "true" }, [
-    h("strong", null, [askText(view.demand, order)]),
-    all ? null : h("span", { class: "ranks", translate: "no" }, [ranks.map((card) => printed(card[0])).join(" ")]),
+/** @param {Api["Demand"]} asked */
+const demand = (asked) =>
+  h("p", { class: "demand", "aria-hidden": "true" }, [
+    h("strong", null, [demandText(asked)]),
+    asked.kind === "anything" ? null : h("span", { class: "ranks", translate: "no" }, [asked.ranks.map(printed).join(" ")]),
   ]);
-}
 
 /** @param {Api["GameView"]["direction"]} direction */
 function turning(direction) {

@@ -4,7 +4,7 @@
  * The next seat and the demand of the pile are in the view.
  */
 
-import { brief, printed, rankOf, sorted, spelled } from "./cards.js";
+import { brief, printed, rankOf, ranked, spelled } from "./cards.js";
 import { h } from "./dom.js";
 import { either, has, listed, t } from "./i18n.js";
 
@@ -29,31 +29,16 @@ export function seatName(seat) {
 }
 
 /**
- * Return the demand of the pile in words: "seven or lower".
+ * Return the demand of the pile: "9 or higher, or a 2".
  *
  * @param {Api["Demand"]} demand of a view
+ * @param {{aloud?: boolean}} [how] ranks in words, for sentences: "nine or higher, or a two"
  */
-export function demandText({ kind, rank }) {
-  return rank === null ? t("demand.anything") : t(`demand.${kind}`, { rank: t(`rank.${rank}`) });
-}
-
-/**
- * Return the demand of the pile in few signs, with the ranks that fit besides: "9 or higher, or a 2".
- *
- * @param {Api["Demand"]} demand of a view
- * @param {string[]} [order] ranks, low to high, from the settings of the ruleset
- */
-export function askText({ kind, rank, ranks }, order = []) {
-  if (rank === null) return t("ask.anything");
-  const at = order.indexOf(rank);
-  const ask = t(`ask.${kind}`, { rank: printed(rank) });
-  const isAsked = (/** @type {number} */ one) => (kind === "at_least" ? one >= at : kind === "at_most" ? one <= at : one < at);
-  const more = at < 0 ? [] : ranks.filter((one) => !isAsked(order.indexOf(one)) || !order.includes(one));
-  if (!more.length) return ask;
-  const named = sorted(more.map((one) => (one === "X" ? "X1" : `${one}s`)), order).map(([one]) =>
-    t(has(`ask.rank.${one}`) ? `ask.rank.${one}` : "ask.rank", { rank: printed(one) }),
-  );
-  return t("ask.also", { ask, ranks: either(named) });
+export function demandText({ kind, rank, besides }, { aloud = false } = {}) {
+  if (rank === null) return t("demand.anything");
+  const named = (/** @type {string} */ one) => (aloud ? t(`rank.${one}`) : printed(one));
+  const ask = t(`demand.${kind}`, { rank: named(rank) });
+  return besides.length ? t("demand.also", { ask, ranks: either(besides.map((one) => ranked(one, named(one)))) }) : ask;
 }
 
 /**

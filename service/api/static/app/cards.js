@@ -4,7 +4,7 @@
  * A card is its code: `Th` is the ten of hearts, `X1` a joker, `7c/2` of the second deck.
  */
 
-import { t } from "./i18n.js";
+import { has, t } from "./i18n.js";
 
 /** @type {Record<string, string>} */
 const SIGNS = { c: "♣", d: "♦", h: "♥", s: "♠" };
@@ -19,6 +19,9 @@ export const suitOf = (card) => (card[0] === "X" ? "" : card[1]);
 
 /** @param {string} rank @returns {string} the rank as printed on a card: `10`, `K`, `★` */
 export const printed = (rank) => (rank === "T" ? "10" : rank === "X" ? "★" : rank);
+
+/** @param {string} rank @param {string} [name] in words, or as printed @returns {string} with its article, if the language has any: "an ace" */
+export const ranked = (rank, name = t(`rank.${rank}`)) => t(has(`ask.rank.${rank}`) ? `ask.rank.${rank}` : "ask.rank", { rank: name });
 
 /** @param {string} card @returns {string} the card in symbols: `10♥`, `★` */
 export const brief = (card) => printed(rankOf(card)) + (SIGNS[suitOf(card)] ?? "");

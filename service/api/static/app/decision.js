@@ -119,7 +119,7 @@ function seen(saw, first, seat, replay, who) {
     h("p", null, [
       saw.pile.length ? t("pile.words", { n: saw.pile.length, card: spelled(saw.pile[saw.pile.length - 1]) }) : t("pile.empty.words"),
       " ",
-      saw.status === "playing" ? t("pile.asks", { demand: demandText(saw.demand) }) : "",
+      saw.status === "playing" ? t("pile.asks", { demand: demandText(saw.demand, { aloud: true }) }) : "",
     ]),
     replay.may(String(seat)) ? h("p", null, [h("button", { type: "button", class: "plain", "data-key": "look", onclick: look }, [t("replay.look", { who })])]) : null,
     h("details", { id: "knowledge", open: replay.knows || null, ontoggle: (/** @type {any} */ event) => replay.know(event.target.open) }, [

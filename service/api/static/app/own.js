@@ -371,7 +371,7 @@ export function situation(game) {
       if (own && !own.ready) return t(!laying(game) ? "now.swap" : own.up.flat().length ? "now.laid" : "now.lay");
       return t("now.waiting", { who: names(view.seats.filter((seat) => !seat.ready)) });
     case "playing": {
-      const demand = demandText(view.demand);
+      const demand = demandText(view.demand, { aloud: true });
       if (own && view.turn === view.as) {
         return t(view.moves.some((move) => move.type === "play_blind") ? "now.blind" : "now.yours", { demand });
       }

@@ -1,6 +1,6 @@
 /** Sentences of the server in the reader's language: made from their codes and values. */
 
-import { spelled } from "./cards.js";
+import { ranked, spelled } from "./cards.js";
 import { either, has, listed, t } from "./i18n.js";
 
 /** Names of values that are seats, and of those that are cards, as in the server's `sentences.py`. */
@@ -20,9 +20,6 @@ function span(seconds) {
 }
 
 const numbered = (/** @type {number} */ seat) => t("seat.number", { n: seat + 1 });
-
-/** @param {string} rank @returns {string} with its article, if the language has any */
-const ranked = (rank) => t(has(`ask.rank.${rank}`) ? `ask.rank.${rank}` : "ask.rank", { rank: t(`rank.${rank}`) });
 
 const happens = (/** @type {string} */ kind) => t(has(`happens.${kind}`) ? `happens.${kind}` : "happens.other");
 
