@@ -53,6 +53,24 @@ def test_a_private_hand_is_shown_to_its_player_although_the_page_has_status_404(
     expect(stranger.get_by_role("alert")).to_contain_text("This hand is not here")
 
 
+def test_the_faces_of_a_private_hand_are_those_of_its_players(
+    visits: Visits, service: Running
+) -> None:
+    """They come from the ids of the players, also where the address of the hand names none."""
+    ada = register(service.port, "Ada")
+    body = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}], "visibility": "private"}
+    game = ada.post("/v1/tables", body)["game"]
+    ada.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    player = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    visits.expect("404")
+    page = visits.open_as(player, f"/play/{game}")
+    face = page.locator(".places li .avatar, .bagged .avatar").first
+    shown = face.evaluate("one => one.innerHTML")
+    page.goto(f"/replay/{game}?event=3")
+    replayed = page.locator('[data-seat="0"] .avatar')
+    assert replayed.evaluate("one => one.innerHTML") == shown
+
+
 HURRY = """window.setTimeout = (
     (real) => (work, ms) => real(work, ms < 15000 ? ms / 50 : ms)
 )(setTimeout)"""

@@ -34,7 +34,7 @@ const QUIET = 250; // milliseconds without a step before the address changes and
 
 const root = find("#replay");
 const id = root.dataset.game ?? "";
-const players = playersOf(root);
+let players = playersOf(root);
 
 /** The state of the page. */
 const page = {
@@ -143,6 +143,7 @@ async function open() {
   const requested = query.get("as");
   page.as = requested && viewers().includes(requested) ? requested : over() || own() === null ? viewers()[0] : String(own());
   await load();
+  if (!players.length) players = await seated();
   const begin = page.frames.findIndex((one) => one.view.status !== "shuffling") + 1;
   const event = query.get("event");
   const version = event ? Number(event) + 1 : Number(query.get("version")); // links of earlier releases have `version`
@@ -158,6 +159,14 @@ async function open() {
   const line = query.get("line") && over() ? (await loaded(import("./what_if.js"))).lineOf(query.get("line")) : null;
   if (line) await tryLine(line);
   if (!over()) await following();
+}
+
+/** @returns {Promise<(string | null)[]>} the id of each seat's player; the page of a private hand names none, and a referee finds none */
+async function seated() {
+  const dealt = new Date(frameAt(1).at);
+  const later = new Date(dealt.getTime() + 1);
+  const { items } = await get(`/v1/games?table=${page.game.table}&since=${dealt.toISOString()}&until=${later.toISOString()}`);
+  return items.find((one) => one.id === id)?.seats.map((seat) => seat.player) ?? [];
 }
 
 /** @param {Api["Ruleset"]} ruleset */
