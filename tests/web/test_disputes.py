@@ -430,6 +430,9 @@ def test_the_statistics_are_plots_with_their_text(
     expect(plot.locator(".dot.out")).to_have_count(1)
     page.get_by_text("The numbers").click()
     expect(page.locator("tbody tr")).to_have_count(2)
+    name = ada.get("/v1/rulesets/leeds")["name"]
+    expect(page.locator("tbody tr").first.locator("td").first).to_have_text(name)
+    expect(plot).to_contain_text(f"{name}: ")
     expect(page.locator("#choices")).to_contain_text("No choice has counted yet.")
     expect(page.locator("#choices")).to_contain_text("some would fit and some not")
     expect(page.locator("#hands")).to_contain_text("Shithead in")

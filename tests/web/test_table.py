@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 from playwright.sync_api import Page, Position, Route, expect
 
+from service.api.pages import strings
 from tests.client import Client, open_table
 from tests.examples import stride
 from tests.web.browsing import NO_ED25519, SIZES, Visits, faults_in_every_size, faults_of, tab_to
@@ -165,6 +166,20 @@ def test_a_visitor_chooses_a_name_before_registration(visits: Visits) -> None:
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
     page.reload()
     expect(page.get_by_role("button", name="You: Ada")).to_be_visible()
+
+
+@pytest.mark.parametrize("locale", ["en", "sv", "ja"])
+def test_a_guest_gets_a_name_in_the_language_of_the_page(visits: Visits, locale: str) -> None:
+    page = visits.open("/", locale=locale)
+    page.locator("#account:not([hidden])").wait_for()
+    ours = strings(locale)
+    names = {
+        ours["guest.name"].format(first=first, second=second)
+        for first in ours["guest.first"].split(" ")
+        for second in ours["guest.second"].split(" ")
+    }
+    assert page.locator("#account").text_content() in names
+    assert (locale == "en") == (ours["guest.first"] == strings("en")["guest.first"])
 
 
 def test_a_name_is_counted_in_the_page_as_on_the_server(visits: Visits) -> None:

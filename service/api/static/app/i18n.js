@@ -80,9 +80,15 @@ export const listed = (words) =>
 export const either = (words) =>
   new Intl.ListFormat(language === "en" ? "en-GB" : language, { style: "long", type: "disjunction" }).format(words);
 
-/** @param {string} at a time of the API @returns {string} in the reader's language and time zone */
-export const moment = (at) =>
-  new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "short" }).format(new Date(at));
+/**
+ * @param {string} at a time of the API
+ * @param {Intl.DateTimeFormatOptions} [style]
+ * @returns {string} in the reader's language and time zone, as in the reader's country if the browser names one
+ */
+export function moment(at, style = { dateStyle: "medium", timeStyle: "short" }) {
+  const place = navigator.languages.find((one) => one.slice(0, 2) === language);
+  return new Intl.DateTimeFormat(place ?? language, style).format(new Date(at));
+}
 
 /**
  * Load the texts of the reader's language, and replace the English texts in the page.

@@ -2,17 +2,19 @@
  * Names of players: their length as the server counts it, and names of two words for guests.
  */
 
-/** Words that can be said aloud; the same in every language. */
-const FIRST = "Brave Bright Calm Clever Copper Eager Early Gentle Golden Green Happy Honest Humble Jolly Keen Kind Lucky Merry Mighty Misty Noble Proud Quick Quiet Ruby Silver Sleepy Snowy Sunny Swift Tidy Tiny Warm Wild Wise Witty".split(" ");
-const SECOND = "Badger Bear Beaver Bison Camel Crane Dolphin Eagle Falcon Ferret Fox Gecko Goose Hare Hawk Heron Ibis Koala Lark Lion Llama Lynx Magpie Mole Moose Otter Owl Panda Parrot Puffin Rabbit Raven Robin Seal Swan Tiger Turtle Walrus Wombat Zebra".split(" ");
+import { t } from "./i18n.js";
 
 const LONGEST = 40;
 const MOST_BYTES = 160;
 
-/** @returns {string} two words at random, such as "Brave Otter" */
+/** @returns {string} two words at random in the language of the page, such as "Brave Otter" */
 export function guestName() {
-  const [one, two] = crypto.getRandomValues(new Uint32Array(2));
-  return `${FIRST[one % FIRST.length]} ${SECOND[two % SECOND.length]}`;
+  const numbers = crypto.getRandomValues(new Uint32Array(2));
+  const [first, second] = ["guest.first", "guest.second"].map((key, at) => {
+    const words = t(key).split(" ");
+    return words[numbers[at] % words.length];
+  });
+  return t("guest.name", { first, second });
 }
 
 /**

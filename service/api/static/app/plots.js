@@ -83,7 +83,7 @@ export function logScale(value, limit, words) {
  *
  * @param {string} title
  * @param {string[]} head
- * @param {(string | number)[][]} rows
+ * @param {(string | number | HTMLElement)[][]} rows
  */
 export const numbers = (title, head, rows) =>
   h("details", null, [

@@ -14,7 +14,7 @@ import { cardPanel, decisionPanel, statements } from "./decision.js";
 import { announce, find, h, loaded, replace, svg } from "./dom.js";
 import { eventNotes } from "./event_notes.js";
 import { eventList } from "./events.js";
-import { start, t } from "./i18n.js";
+import { moment, start, t } from "./i18n.js";
 import { live } from "./live.js";
 import { playback } from "./playback.js";
 import { checkPlayer, showAccount } from "./player.js";
@@ -502,7 +502,7 @@ function mark(event) {
 function now() {
   if (other?.isOpen()) return;
   const { event, at } = frameAt(page.version);
-  const time = new Date(at).toLocaleTimeString(document.documentElement.lang);
+  const time = moment(at, { timeStyle: "medium" });
   replace(
     find("#now"),
     h("p", { class: "what" }, [h("strong", null, marked(caption(event, voice()), page.game.seats.map(seatName))), h("span", { class: "quiet" }, [time])]),

@@ -41,8 +41,13 @@ const figure = (/** @type {string} */ name) => (FIGURES[name] ? t(`measure.${FIG
 
 /** @typedef {Api["Measure"] & {p: number}} Measured a figure with enough hands to be judged */
 
+/** The names of the rulesets by id. @type {Promise<Map<string, string>>} */
+const names = get("/v1/rulesets?limit=200").then(({ items }) => new Map(items.map((one) => [one.id, one.name])));
+names.catch(() => {}); // each section reports it
+
 async function shuffles() {
-  const { n, measures, cannot_tell: limits } = await get("/v1/statistics/shuffles");
+  const [{ n, measures, cannot_tell: limits }, named] = await Promise.all([get("/v1/statistics/shuffles"), names]);
+  const rules = (/** @type {string} */ id) => named.get(id) ?? id;
   const judged = /** @type {Measured[]} */ (measures.filter((one) => one.p !== null));
   const outside = judged.filter((one) => one.statistic < one.low || one.statistic > one.high).length;
   const words = t("shuffles.words", { n: judged.length, inside: judged.length - outside });
@@ -51,12 +56,12 @@ async function shuffles() {
     h("p", null, [t("shuffles.count", { n })]),
     judged.length ? null : sample(ranges([["in", 0.5], ["out", 1.4]].map(([key, value]) => ({ label: t("measure.position"), low: 0, high: 1, value: Number(value), note: t(`sample.${key}`) })), t("sample.words"))),
     judged.length
-      ? ranges(judged.map((one) => ({ label: `${one.ruleset}: ${figure(one.name)}`, low: one.low, high: one.high, value: one.statistic, note: note(one) })), words)
+      ? ranges(judged.map((one) => ({ label: `${rules(one.ruleset)}: ${figure(one.name)}`, low: one.low, high: one.high, value: one.statistic, note: note(one) })), words)
       : quiet(t("shuffles.few")),
     judged.length ? h("p", null, [words]) : null,
     judged.length ? h("p", null, [t("shuffles.meaning")]) : null,
     numbers(t("numbers"), ["ruleset", "figure", "n", "statistic", "low", "high", "p"].map((key) => t(`column.${key}`)),
-      measures.map((one) => [one.ruleset, figure(one.name), one.n, number(one.statistic), number(one.low), number(one.high), one.p === null ? "–" : number(one.p, 6)])),
+      measures.map((one) => [h("span", { lang: "en" }, [rules(one.ruleset)]), figure(one.name), one.n, number(one.statistic), number(one.low), number(one.high), one.p === null ? "–" : number(one.p, 6)])),
     quiet(limits, { lang: "en" }),
   ];
 }
@@ -105,9 +110,8 @@ async function newest() {
 async function hands() {
   const shown = sample(ranges([{ label: t("hands.label"), low: 0, high: 1, value: 0.6, note: t("sample.in") }], t("sample.words")));
   if (!player) return [quiet(t("hands.nobody")), play(), shown];
-  /** @type {[Api["Player"] & {tables?: string[]}, Finished[], {items: {id: string, name: string}[]}]} */
-  const [profile, games, rulesets] = await Promise.all([get(`/v1/players/${player}`), newest(), get("/v1/rulesets?limit=200")]);
-  const names = new Map(rulesets.items.map((one) => [one.id, one.name]));
+  /** @type {[Api["Player"] & {tables?: string[]}, Finished[], Map<string, string>]} */
+  const [profile, games, named] = await Promise.all([get(`/v1/players/${player}`), newest(), names]);
   const ended = /** @type {Ended[]} */ (games.filter((game) => game.result.shithead !== null));
   const last = ended.filter((game) => game.seats[game.result.shithead].player === profile.id).length;
   const { mean, low, high } = expected(ended);
@@ -121,7 +125,7 @@ async function hands() {
     ended.length ? null : shown,
     h("p", null, [ended.length ? words : t("hands.none")]),
     h("p", null, [h("strong", null, [t("bag.title")]), ` ${await bags(profile)}`]),
-    games.length ? h("ul", { class: "rows" }, games.slice(0, SHOWN).map((game) => row(game, names))) : null,
+    games.length ? h("ul", { class: "rows" }, games.slice(0, SHOWN).map((game) => row(game, named))) : null,
   ];
 }
 
