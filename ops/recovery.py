@@ -76,6 +76,7 @@ class Drill:
         self._archive = archive
         self._data = folder / "data"
         self._keys = folder / "keys-copy.json"
+        self._checkpoint = folder / "earlier.checkpoint"
         self._port = free_port()
         self._up: subprocess.Popen[bytes] | None = None
         self._notes = Notes()
@@ -90,10 +91,15 @@ class Drill:
         return f"http://127.0.0.1:{self._port}"
 
     def go(self, *, seconds: float) -> Drilled:
-        """Play for some seconds, lose everything but the archive and the keys, recover, check."""
+        """
+        Play for some seconds, lose the data folder, recover, check.
+
+        What is left: the archive, and copies of the keys and of an earlier checkpoint.
+        """
         self._start()
         shutil.copy(self._data / "keys.json", self._keys)
         self._load.begin()
+        self._copy_checkpoint()
         time.sleep(seconds)
         self._outside("before", allowed=())
         if not self.done.lossless:
@@ -147,6 +153,14 @@ class Drill:
                 raise AssertionError(f"not ready: {answer}\n{log_text[-2000:]}")
             time.sleep(0.1)
 
+    def _copy_checkpoint(self) -> None:
+        """Keep the first checkpoint that is signed; many follow before the loss."""
+        end = time.monotonic() + START_SECONDS
+        while not (self._data / "log.checkpoint").exists():
+            assert time.monotonic() < end, "no checkpoint was signed"
+            time.sleep(0.1)
+        shutil.copy(self._data / "log.checkpoint", self._checkpoint)
+
     def _stall(self) -> None:
         """Let acknowledged moves not reach the archive: its receiver stops, as on a dead line."""
         self._load.stop()
@@ -170,6 +184,7 @@ class Drill:
 
     def _recover(self) -> None:
         words = ["--data", str(self._data), "--keys", str(self._keys)]
+        words += ["--checkpoint", str(self._checkpoint)]
         answer = self._command("recover", str(self._archive), *words)
         assert answer.returncode == 0, answer.stderr
         _say(answer.stdout.strip())

@@ -387,8 +387,8 @@ def continue_from(
     """
     Check that a recovered database continues the newest known checkpoint, and correct it.
 
-    Returns the newest checkpoint: `checkpoint`, else that in the database, None without any.
-    Raises BackupError.
+    Returns the newer one of `checkpoint` and that in the database, None without any. Raises
+    BackupError.
     """
     published = None if checkpoint is None else _published(checkpoint)
     try:
@@ -403,7 +403,7 @@ def continue_from(
             row = connection.execute(query("log_published")).fetchone()
     except psycopg.Error as error:
         raise BackupError(f"the database refused: {' '.join(str(error).split())}") from None
-    return checkpoint or (None if row is None else bytes(row[2]))
+    return newest_checkpoint((checkpoint, None if row is None else bytes(row[2])))
 
 
 def _restore_rows(connection: _Connection, backup: Backup) -> None:
@@ -457,7 +457,7 @@ def _published(data: bytes) -> Checkpoint:
         raise BackupError(f"the checkpoint cannot be read: {error.detail}") from None
 
 
-def newest_checkpoint(notes: Iterable[bytes]) -> bytes | None:
+def newest_checkpoint(notes: Iterable[bytes | None]) -> bytes | None:
     """
     Return the checkpoint of the largest tree, None without any.
 
@@ -465,6 +465,8 @@ def newest_checkpoint(notes: Iterable[bytes]) -> bytes | None:
     """
     newest: tuple[Checkpoint, bytes] | None = None
     for note in notes:
+        if note is None:
+            continue
         one = _published(note)
         if newest is not None and (one.size, one.root) != (newest[0].size, newest[0].root):
             if one.size == newest[0].size:

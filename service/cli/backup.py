@@ -166,7 +166,7 @@ def restore(
             _refuse_other_keys(available, complete_keyring(supplied, Backup(source).manifest.keys))
         with database_of(database_url, data, new=True) as url:
             manifest = restoring.restore(url, source, checkpoint=newest, corrections=corrections)
-            signed = newest or _published(url)
+            signed = restoring.newest_checkpoint((newest, _published(url)))
     except (BackupError, ValueError) as error:
         raise click.ClickException(str(error)) from None
     available = keep_for_service(path, available, supplied, signed, erased)

@@ -138,6 +138,7 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
             open_table([ada, bob], ruleset="leeds", bots=("greedy",), **SHORT),
             open_table([ada, bob], ruleset="shithead", **SHORT),
         ]
+        earlier, _ = checkpoint(port, at_least=1)
         play_on([ada, bob], running[0], rng, moves=9)
         load = Load(port)
         try:
@@ -160,7 +161,10 @@ def test_a_server_restored_elsewhere_continues_from_the_backup(tmp_path: Path) -
     assert refused.returncode == 1
     assert "would sign a second tree" in refused.stderr
 
-    restored = shithead("restore", backup, "--data", new, "--keys", keys)
+    earlier_file = tmp_path / "earlier"
+    earlier_file.write_bytes(earlier)
+    older = ("--checkpoint", earlier_file)  # the log continues from the newest one in the backup
+    restored = shithead("restore", backup, "--data", new, "--keys", keys, *older)
     assert restored.returncode == 0, restored.stderr
     twice = shithead("restore", backup, "--data", new, "--keys", keys)
     assert (twice.returncode, "not empty" in twice.stderr) == (1, True)
