@@ -9,7 +9,14 @@ from collections.abc import Callable
 import structlog
 
 from service.bootstrap import Services
-from service.public_log.sequencer import BATCH, ArchivedWal, LogBroken, QuorumMissing, Unconfirmed
+from service.public_log.sequencer import (
+    BATCH,
+    ArchivedWal,
+    LogBroken,
+    NotSaved,
+    QuorumMissing,
+    Unconfirmed,
+)
 from service.public_log.witness_client import RemoteWitness, WitnessRefused
 from service.runtime.telemetry import ROUNDS, WAL_ARCHIVED
 from service.store.events import StoreError
@@ -76,7 +83,7 @@ class LogSequencer:
             self._log.warning("another sequencer has to sign first", error=str(error))
             if self._sequencer.backlog().unsigned == 0:
                 ROUNDS.labels("sequencer").set_to_current_time()
-        except StoreError as error:
+        except (StoreError, NotSaved) as error:
             self._log.warning("the batch was not written", error=str(error))
         except Exception:  # noqa: BLE001 - the process continues; an alarm reports missing successes
             self._log.exception("a round of the public log failed")

@@ -69,6 +69,10 @@ class LogBroken(Exception):
     """The rows do not match the signed tree; signing stops until an operator acts."""
 
 
+class NotSaved(Exception):
+    """A checkpoint cannot be stored, as on a full disk; signing waits until it can."""
+
+
 class QuorumMissing(Exception):
     """Fewer witnesses than the quorum agree with the log; signing waits until enough agree."""
 
@@ -166,8 +170,8 @@ class Sequencer:
         Sign the newest head if signatures are missing; return whether any were.
 
         A head that another sequencer signed is stored first. A head that the archive does not hold
-        yet is not signed. Raises LogBroken if the tree does
-        not continue every tree signed so far, or if a signed checkpoint cannot be read or saved.
+        yet is not signed. Raises LogBroken if the tree does not continue every tree signed so far,
+        or if a signed checkpoint cannot be read; NotSaved if one cannot be stored.
         """
         # The order matters: another sequencer may sign a newer head between these reads.
         last_signed = self._last_signed()
@@ -397,7 +401,7 @@ class Sequencer:
         return size > (0 if last is None else last.size)
 
     def _take(self, published: SignedHead) -> Checkpoint:
-        """Store and return a head that another sequencer signed; raises LogBroken."""
+        """Store and return a head that another sequencer signed; raises LogBroken or NotSaved."""
         try:
             seen, _, _ = open_checkpoint(published.note, self._own_verifiers())
         except RecordError as error:
@@ -408,11 +412,14 @@ class Sequencer:
         return seen
 
     def _save(self, note: bytes) -> None:
-        """Store a checkpoint; raises LogBroken if that fails."""
+        """Store a checkpoint; raises NotSaved, or LogBroken beside another tree of its size."""
+        fault = "the checkpoint to be signed cannot be saved"
         try:
             self._checkpoints.save(note)
-        except (OSError, RecordError) as error:
-            raise LogBroken(f"the checkpoint to be signed cannot be saved: {why(error)}") from None
+        except OSError as error:
+            raise NotSaved(f"{fault}: {why(error)}") from None
+        except RecordError as error:
+            raise LogBroken(f"{fault}: {why(error)}") from None
         self._has_saved = True
 
     def _check_last_signed(self, head: Head, last: Checkpoint | None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from service.backup.backup import restore
-from service.public_log.sequencer import LogBroken, Unconfirmed
+from service.public_log.sequencer import LogBroken, NotSaved, Unconfirmed
 from service.public_log.signed_checkpoints import SignedFile, signed_checkpoints
 from service.public_log.witness import Witness, WitnessState
 from service.store.database import Database
@@ -119,10 +119,10 @@ def test_an_unreadable_checkpoint_file_stops_the_log(
 def test_a_checkpoint_that_cannot_be_stored_is_not_signed(
     stored_games: StoredGames, tmp_path: Path
 ) -> None:
-    """For example in a read-only key folder: the log stops and states the reason."""
+    """For example on a full disk: signing waits and states the reason; the log is not broken."""
     another_game(stored_games.url)
     before = stored_games.log.published()
-    with pytest.raises(LogBroken, match="cannot be saved"):
+    with pytest.raises(NotSaved, match="cannot be saved"):
         sequencer_of(
             stored_games.log, signed=SignedFile(tmp_path / "none" / "log.checkpoint")
         ).run_once()
