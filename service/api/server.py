@@ -13,17 +13,21 @@ import sys
 
 from granian.cli import entrypoint
 
+from service.runtime.config import ConfigError, settings_from
 from service.runtime.heartbeat import watch_processes
-from service.runtime.telemetry import follow_log_file
+from service.runtime.telemetry import configure_logs
 
 
 def main() -> None:
-    """Run granian with the arguments of this process."""
+    """Run granian with the arguments of this process; exits with 1 if a setting is invalid."""
     name, seconds, *arguments = sys.argv[1:]
+    try:
+        configure_logs(settings_from())  # each process that it forks does so again by itself
+    except ConfigError as error:
+        sys.exit(str(error))
     if sys.platform.startswith("linux"):
         # Python 3.14 spawns by default; a spawned process would not have the pipe of the watch.
         multiprocessing.set_start_method("fork", force=True)
-    follow_log_file()  # each process that it forks follows the file by itself
     watch_processes(name, seconds=float(seconds))
     sys.argv = ["granian", *arguments]
     entrypoint()  # type: ignore[no-untyped-call] # the library has no type here

@@ -183,6 +183,11 @@ class _Lines:
 
 
 _WRITING = threading.Lock()
+os.register_at_fork(  # a web server forks while its threads log: no child inherits a held lock
+    before=_WRITING.acquire,
+    after_in_parent=_WRITING.release,
+    after_in_child=_WRITING.release,
+)
 
 REQUEST_ID: Final[ContextVar[str | None]] = ContextVar("request_id", default=None)
 """The id of the request that this thread answers; every log line during it has it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -47,7 +48,8 @@ def test_a_hung_api_process_is_replaced_and_counted(
         wait_for(lambda: len(children_of(service.children["API"].pid)) == 2, seconds=60)
         wait_for(lambda: _restarts(port) == 1, seconds=60)
         assert other in children_of(service.children["API"].pid)
-        assert "a process hangs and is killed" in service.written()
+        [line] = [one for one in service.written().splitlines() if "hangs and is killed" in one]
+        assert json.loads(line)["pid"] == hung
         for _ in range(8):
             assert answer(service.port, "/v1/bots")[0] == 200
 
