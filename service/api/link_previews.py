@@ -22,6 +22,7 @@ from service.application.calls import Caller
 from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import limited_by
 from service.domain.words import counted
+from service.keys import KeyringError
 from service.rulesets.catalogue import catalogue
 from service.store.events import StoreUnavailable, StreamArchived
 
@@ -74,7 +75,7 @@ def _read(read: Callable[[], Preview]) -> Preview:
     except Refusal as refusal:
         is_missing = refusal.code == "not-found"
         return Preview(status=HTTPStatus.NOT_FOUND) if is_missing else Preview()
-    except (StoreUnavailable, StreamArchived, InvalidHistory):
+    except (StoreUnavailable, StreamArchived, InvalidHistory, KeyringError):
         return Preview()
 
 

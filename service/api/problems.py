@@ -20,6 +20,7 @@ from service.api.conventions.media_types import JSON
 from service.api.conventions.security_headers import PAGE_POLICY
 from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import quota_refused
+from service.keys import KeyringError
 from service.replay.sentences import ENGLISH, LANGUAGES, Sentence, Voice, said, sentence
 from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived
 
@@ -227,9 +228,10 @@ PROBLEMS: Mapping[str, ProblemType] = {
     "unavailable": _type(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "Temporarily unavailable",
-        "The database does not answer, the service is busy, the bundle of an archived game is "
-        "missing, or the stored record of a game is inconsistent. Repeat the request after "
-        "`Retry-After` seconds with the same `Idempotency-Key`: it takes effect only once.",
+        "The database does not answer, the service is busy, the bundle of an archived game or the "
+        "key of a game is missing, or the stored record of a game is inconsistent. Repeat the "
+        "request after `Retry-After` seconds with the same `Idempotency-Key`: it takes effect only "
+        "once.",
     ),
 }
 """Every problem type, by the last part of its address."""
@@ -264,6 +266,7 @@ def register(app: Flask) -> None:
     app.register_error_handler(PlayerErased, _erased)
     app.register_error_handler(QuotaFull, _quota_full)
     app.register_error_handler(InvalidHistory, _unreadable)
+    app.register_error_handler(KeyringError, _keyless)
     app.register_error_handler(OSError, _of_system)
     app.register_error_handler(HTTPException, _of_http)
     app.register_error_handler(Exception, _unforeseen)
@@ -347,6 +350,12 @@ def _unreadable(error: StreamArchived | InvalidHistory) -> Response:
         return _refused(Refusal("unavailable", said("request.archived")))
     log.error("a stored game cannot be read: %s", error)
     return _refused(Refusal("unavailable", said("request.unreadable_game")))
+
+
+def _keyless(error: KeyringError) -> Response:
+    """Answer for a game whose key is not in the key file; the log names the key."""
+    logging.getLogger("shithead.api").error("a stored game cannot be decrypted: %s", error)
+    return _refused(Refusal("unavailable", said("request.no_game_key")))
 
 
 def _quota_full(error: QuotaFull) -> Response:

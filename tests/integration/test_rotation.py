@@ -14,7 +14,7 @@ from service.shx.canonical import canonical
 from service.shx.keys import followed, read_key_list, read_keys, retire
 from service.shx.receipts import check_receipt
 from service.shx.tlog.notes import NoteVerifier
-from tests.worlds.api_world import Person, World, make_world
+from tests.worlds.api_world import Person, World, make_world, problem_of
 
 
 @pytest.fixture
@@ -61,6 +61,25 @@ def test_processes_load_new_keys_and_continue_their_games(
     again = as_client_of(other, ada).get(game)
     assert again.json["seats"][0]["hand"]["cards"], "encrypted with the old key"
     for world in (one, other):
+        world.services.close()
+
+
+def test_a_game_whose_key_is_lost_is_unavailable_and_no_other(
+    database_url: str, path: Path, tmp_path: Path
+) -> None:
+    """As after `rotate-keys --new`: it is no error of the program, so it is 503 and not 500."""
+    before = process(database_url, path)
+    ada = before.person()
+    lost = ada.game()
+    after = process(database_url, tmp_path / "new.json")
+    ada = as_client_of(after, ada)
+    for answer in (ada.get(lost), ada.post(f"{lost}/moves", {"type": "ready"})):
+        assert problem_of(answer) == "unavailable"
+        assert answer.json["code"] == "request.no_game_key"
+    page = after.get(lost.replace("/v1/games/", "/replay/"))
+    assert page.status_code == 200, "its script reports the problem"
+    assert ada.get(ada.game()).json["seats"][0]["hand"]["cards"]
+    for world in (before, after):
         world.services.close()
 
 
