@@ -168,6 +168,7 @@ class WalArchive:
             self._finish(self._taking, wait=False)
         newest, now = self._files.newest(), time.monotonic()
         is_due = newest is None or time.time() - newest >= self._every
+        is_due &= self._files.system.exists()  # else the disk is missing, and this is another one
         if is_due and self._taking is None and now >= self._retry and self._is_up():
             self._taking = self._take("spread")
         receiver = self._receiver
@@ -198,7 +199,9 @@ class WalArchive:
                 raise EmbeddedError(f"{self._files.path} has no file system: it is no archive")
             write_whole(self._files.system, ours.encode(), mode=PRIVATE)
         if self._files.system.read_text() != ours:
-            raise EmbeddedError(f"{self._files.path} is the archive of another database")
+            raise EmbeddedError(
+                f"{self._files.path} is the archive of another database: name an empty folder"
+            )
 
     def _check_gap(self, connection: psycopg.Connection[Any]) -> None:
         """Raise EmbeddedError if the server no longer has the WAL after that in the archive."""

@@ -101,6 +101,7 @@ def test_the_archive_goes_on_by_itself(tmp_path: Path) -> None:
         wait_for(lambda: archive.supervise() == [archive.name], seconds=60)
         wait_until_archived(server.url)
         assert "000000010000000000000001" not in files.segments()
+        assert_nothing_is_written_to_another_disk(archive, folder)
     complete = files.base_backups()
     damaged = complete[-1] / "global" / "pg_control"
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
@@ -116,6 +117,20 @@ def test_the_archive_goes_on_by_itself(tmp_path: Path) -> None:
         recovered(folder, tmp_path / "other"),
     ):
         pass
+
+
+def assert_nothing_is_written_to_another_disk(archive: WalArchive, folder: Path) -> None:
+    """An empty folder in its place, as of a drive that is not mounted, gets no base backup."""
+    elsewhere = folder.with_name("unmounted")
+    archive._every = 86_400.0
+    wait_for(lambda: archive.supervise() == [] and archive._taking is None, seconds=60)
+    folder.rename(elsewhere)
+    folder.mkdir()
+    for _ in range(3):
+        archive.supervise()
+    assert list(folder.iterdir()) == []
+    folder.rmdir()
+    elsewhere.rename(folder)
 
 
 def assert_the_command_undoes_what_it_cannot_finish(folder: Path, tmp_path: Path) -> None:
