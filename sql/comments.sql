@@ -113,6 +113,7 @@ COMMENT ON TABLE game_seats IS 'The seats of a game, with the summary in games.'
 COMMENT ON COLUMN game_seats.kind IS 'human, bot';
 COMMENT ON COLUMN game_seats.bot IS 'its name';
 COMMENT ON COLUMN game_seats.player_id IS 'also after the player was erased';
+COMMENT ON COLUMN game_seats.dealt_at IS 'created_at of the game';
 
 COMMENT ON TABLE tables IS 'A summary of a table.';
 COMMENT ON COLUMN tables.host IS 'player';

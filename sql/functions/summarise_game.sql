@@ -39,8 +39,8 @@ BEGIN
             SELECT r.player_id FROM jsonb_populate_recordset(NULL::game_seats, fields -> 'seats') r
             WHERE r.player_id IS NOT NULL
         ));
-        INSERT INTO game_seats (game_id, seat, kind, bot, player_id)
-        SELECT game, r.seat, r.kind, r.bot, r.player_id
+        INSERT INTO game_seats (game_id, seat, kind, bot, player_id, dealt_at)
+        SELECT game, r.seat, r.kind, r.bot, r.player_id, (fields ->> 'created_at')::timestamptz
         FROM jsonb_populate_recordset(NULL::game_seats, fields -> 'seats') r;
     END IF;
 END

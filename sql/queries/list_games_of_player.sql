@@ -3,11 +3,13 @@
 -- $10 since or null, $11 until or null, $12 result or null (result_is), $13 another player or null,
 -- $14 whether only games that are over are listed
 SELECT
-    game_id, table_id, hand, ruleset_id, status, version, turn, dealer,
+    g.game_id, table_id, hand, ruleset_id, status, version, turn, dealer,
     created_at, ended_at, reason, shithead, places, public, back, seats
-FROM game_rows g
-WHERE g.game_id IN (SELECT s.game_id FROM game_seats s WHERE s.player_id = $8::uuid)
-    AND (g.created_at, g.game_id) < ($5::timestamptz, $6::uuid)
+FROM game_seats own
+JOIN game_rows g ON g.game_id = own.game_id
+WHERE own.player_id = $8::uuid
+    -- A seat of an earlier release may have another time than its game, so the game itself is named.
+    AND (own.dealt_at, own.game_id) < ($5::timestamptz, $6::uuid) AND own.game_id <> $6::uuid
     AND (
         $2::boolean OR g.public OR may_see_game($1::uuid, $9::bytea, g.game_id, g.table_id)
     )
@@ -24,5 +26,5 @@ WHERE g.game_id IN (SELECT s.game_id FROM game_seats s WHERE s.player_id = $8::u
     AND ($13::uuid IS NULL OR EXISTS (
         SELECT FROM game_seats o WHERE o.game_id = g.game_id AND o.player_id = $13::uuid
     ))
-ORDER BY g.created_at DESC, g.game_id DESC
+ORDER BY own.dealt_at DESC, own.game_id DESC
 LIMIT $7::bigint
