@@ -383,9 +383,9 @@ def invite(call: Call, table_id: UUID, player_id: UUID) -> Response:
 )
 def end_invitation(call: Call, table_id: UUID, player_id: UUID) -> Response:
     """
-    Withdraw an invitation as the host, or decline it as the invited player.
+    Withdraw an open invitation as the host, or decline it as the invited player.
 
-    The host sees that it was declined.
+    The host sees that it was declined, and cannot withdraw it then: the table does not ask again.
     """
     services().invitations.end(call.caller, table_id, player_id)
     return private(Response(status=204))

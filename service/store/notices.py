@@ -98,14 +98,15 @@ class NoticeRepository(Repository):
         """
         Store that the host of a table invites a player; a repeated call changes nothing.
 
-        Raises PlayerErased, or QuotaFull if the host has `most` open invitations.
+        Nothing is stored at a closed table, nor for a player who sits there. Raises PlayerErased,
+        or QuotaFull if the host has `most` open invitations.
         """
         self._write("keep_invitation", table, player, at, most)
 
     def end_invitation(
         self, table: UUID, player: UUID, *, declined_at: datetime | None = None
     ) -> bool:
-        """Withdraw an invitation, or with a time decline it; return whether there was one."""
+        """Withdraw an open invitation, or with a time decline it; return whether it was open."""
         return bool(self._write("end_invitation", table, player, declined_at))
 
     def invitations(self, player: UUID, *, table: UUID | None = None) -> Sequence[Invitation]:

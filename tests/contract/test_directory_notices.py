@@ -151,13 +151,30 @@ def test_an_invitation_is_declined_withdrawn_and_hidden_by_a_block(stores: Store
     assert not directory.end_invitation(table, bob, declined_at=THEN)
     assert not directory.invitations(bob)
     assert [one.declined_at for one in directory.invitations_to(table)] == [THEN]
-    assert directory.end_invitation(table, bob)
-    assert not directory.end_invitation(table, bob)
+    assert not directory.end_invitation(table, bob)  # else the same table could ask again
     directory.keep_invitation(table, bob, at=THEN, most=9)
+    assert [one.declined_at for one in directory.invitations_to(table)] == [THEN]
+    other = new_table(store, host=ann)
+    directory.keep_invitation(other, bob, at=THEN, most=9)
+    assert directory.end_invitation(other, bob)
+    assert not directory.end_invitation(other, bob)
     assert directory.erase(token_of(bob), THEN)
     assert not directory.invitations_to(table)
     with pytest.raises(PlayerErased):
         directory.keep_invitation(table, bob, at=THEN, most=9)
+
+
+def test_neither_a_closed_table_nor_a_seat_gets_an_invitation(stores: Stores) -> None:
+    directory, store = stores.directory, stores.store
+    ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))
+    closed = new_table(store, host=ann, status="closed")
+    directory.keep_invitation(closed, bob, at=THEN, most=1)
+    taken = new_table(store, host=ann, seats=[person(0, bob), bot(1)])
+    directory.keep_invitation(taken, bob, at=THEN, most=1)
+    assert not directory.invitations_to(closed)
+    assert not directory.invitations_to(taken)
+    directory.keep_invitation(taken, eve, at=THEN, most=1)  # the quota was not used up
+    assert directory.invitations(eve)
 
 
 def test_tables_that_wait_to_deal_are_found_once_their_time_has_come(stores: Stores) -> None:

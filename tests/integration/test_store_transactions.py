@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 
+from service.store.database import Database
 from service.store.directory import Directory
-from service.store.events import StoreError, StoreUnavailable, StreamConflict
+from service.store.events import StoreError, StoreUnavailable, StreamConflict, StreamKind
 from service.store.operator import OwnerDatabase
 from service.store.postgres_events import PostgresStore
-from tests.streams import append, commit, lines_of, register
+from tests.streams import (
+    THEN,
+    append,
+    bot,
+    commit,
+    lines_of,
+    new_table,
+    person,
+    register,
+    table_summary,
+)
 
 
 @pytest.fixture
@@ -114,3 +126,35 @@ def test_a_block_on_a_broken_connection_is_not_committed(
                 " WHERE application_name = 'shithead admin' AND datname = current_database()"
             )
     assert not seen(database_url, stream)
+
+
+@pytest.mark.parametrize("is_closed", [True, False])
+def test_an_invitation_waits_for_the_end_of_its_table_or_for_a_seat_of_its_player(
+    database_url: str,
+    owner_db: OwnerDatabase,
+    store: PostgresStore,
+    directory: Directory,
+    is_closed: bool,
+) -> None:
+    """Otherwise it would stay, and count for its host, because both end invitations only once."""
+    ann, bob = register(directory, "Ann"), register(directory, "Bob")
+    table = new_table(store, host=ann)
+    seats = [bot(0) if is_closed else person(0, bob), bot(1)]
+    end = table_summary(host=ann, status="closed" if is_closed else "between", seats=seats)
+    beside = Database(database_url)
+    inviting = threading.Thread(
+        target=lambda: Directory(beside).keep_invitation(table, bob, at=THEN, most=1)
+    )
+    try:
+        with owner_db.transaction():
+            kind = StreamKind.TABLE
+            store.commit(
+                commit(append(table, b"b", expected=1, after=store, kind=kind, summary=end))
+            )
+            inviting.start()
+            inviting.join(0.5)
+        inviting.join(10)
+        assert not inviting.is_alive()
+        assert not directory.invitations_to(table)
+    finally:
+        beside.close()

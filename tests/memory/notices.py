@@ -72,16 +72,17 @@ class MemoryNotices:
     def keep_invitation(self, table: UUID, player: UUID, *, at: datetime, most: int) -> None:
         if (table, player) in self._store.invitations:
             return
-        host = UUID(self._rows_of(StreamKind.TABLE)[table]["host"])
-        quota = Quota(player=host, kind=QuotaKind.INVITATIONS, most=most)
+        row = self._rows_of(StreamKind.TABLE)[table]
+        quota = Quota(player=UUID(row["host"]), kind=QuotaKind.INVITATIONS, most=most)
         self._store.check_can_be_invited(player, quota)
-        self._store.invitations[table, player] = at, None
+        if row["status"] != "closed" and str(player) not in _people({"seats": row["seats"]}):
+            self._store.invitations[table, player] = at, None
 
     def end_invitation(
         self, table: UUID, player: UUID, *, declined_at: datetime | None = None
     ) -> bool:
         kept = self._store.invitations.get((table, player))
-        if kept is None or (declined_at is not None and kept[1] is not None):
+        if kept is None or kept[1] is not None:
             return False
         if declined_at is None:
             del self._store.invitations[table, player]

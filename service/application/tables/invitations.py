@@ -139,9 +139,9 @@ class Invitations:
 
     def end(self, caller: Caller, table: UUID, player: UUID) -> None:
         """
-        Withdraw an invitation as the host, or decline it as the invited player.
+        Withdraw an open invitation as the host, or decline it as the invited player.
 
-        Raises Refusal `not-found`, `forbidden` for others.
+        Raises Refusal `not-found`, also for a declined one, and `forbidden` for others.
         """
         if player == caller.player:
             if not is_invited(self.directory, table, caller):

@@ -71,6 +71,8 @@ def test_a_declined_invitation_gives_no_access_and_is_not_repeated(
     assert end(bob, table, bob).status_code == 204
     assert problem_of(end(bob, table, bob)) == "not-found"
     assert invite(ada, table, bob).json["status"] == "declined"
+    assert problem_of(end(ada, table, bob)) == "not-found"  # else the host could ask again
+    assert invite(ada, table, bob).json["status"] == "declined"
     assert (invitations(bob), sent(ada, table)) == ([], [("Bob", "declined")])
     assert problem_of(bob.get(f"/v1/tables/{table['id']}")) == "not-found"
     assert problem_of(bob.post(f"/v1/tables/{table['id']}/seats")) == "not-found"

@@ -70,7 +70,7 @@ export function guestList(table, { sent, known }, change) {
   return h("div", { class: "guests" }, [
     ...sent.map((one) => h("p", null, [
       t(`invite.${one.status}`, { name: one.name ?? "–" }), " ",
-      h("button", { class: "plain", "data-key": `withdraw ${one.player}`, onclick: () => change(() => endInvitation(table.id, one.player)) }, [t("invite.withdraw")]),
+      one.status === "open" ? h("button", { class: "plain", "data-key": `withdraw ${one.player}`, onclick: () => change(() => endInvitation(table.id, one.player)) }, [t("invite.withdraw")]) : null,
     ])),
     known.size ? h("p", { class: "buttons" }, [who, h("button", { "data-key": "invite", onclick: () => change(() => invite(table.id, who.value)) }, [t("invite.do")])]) : null,
   ]);
