@@ -178,7 +178,7 @@ class Table:
     closed: bool = False
     seated: int = 0  # the version after the last player sat down, 0 before
     paused: frozenset[Seat] = frozenset()
-    idle: bool = True  # no person has moved, sat down or resumed since the last hand was dealt
+    idle: bool = True  # no person has moved, sat down or resumed since the last deal, or its abort
 
     @property
     def status(self) -> TableStatus:
@@ -285,7 +285,7 @@ def hand_finished(identity: str, game: Game, *, moved: bool | None = None) -> Ha
 
 def _finished(table: Table, event: HandFinished) -> Table:
     if event.reason is None:
-        return replace(table, game=None, repeat=True)
+        return replace(table, game=None, repeat=True, idle=True)
     # A match of two hands is decided by its second one.
     match_of_two = "second_hand" in (table.conditions.ruleset["settings"] or {})
     decides = not match_of_two or table.hand % 2 == 0

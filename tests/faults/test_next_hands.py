@@ -210,9 +210,14 @@ def test_bots_among_themselves_play_one_hand(
 def test_an_aborted_hand_is_not_dealt_again_by_itself(series: Series) -> None:
     game = series.record.table.game
     assert game is not None
+    series.pause(series.ada, paused=True)
+    series.pause(series.ada, paused=False)  # during the hand, so it asks for nothing more
     series.services.moves.abort(UUID(game))
     series.wait()
     assert not series.is_ready()
+    series.pause(series.ada, paused=False)
+    series.wait()
+    assert series.is_ready()
 
 
 def test_a_table_without_always_deals_no_next_hand_and_knows_no_pause(
