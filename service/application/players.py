@@ -18,7 +18,7 @@ from service.application.tables.tables import Tables
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
-from service.store.events import HandRunning
+from service.store.events import HandRunning, PlayerErased
 
 TOKEN_BYTES = 32
 
@@ -136,20 +136,30 @@ class Players:
         Block another player, who is not notified; return the block. Safe to repeat.
 
         Raises Refusal `not-found` for an unknown or erased player, `forbidden` for the caller's own
-        id; and at the quota `limit-reached`, through QuotaFull.
+        id; PlayerErased if the caller was erased meanwhile; and at the quota `limit-reached`,
+        through QuotaFull.
         """
         if other == player.id:
             raise Refusal("forbidden", said("request.block_self"))
-        row = self.directory.player(other)
-        if row is None or row.erased_at is not None:
+        if not self._is_present(other):
             raise not_found("player")
-        since = self.directory.block(player.id, other, at=self.world.now(), most=MAX_BLOCKS)
+        try:
+            since = self.directory.block(player.id, other, at=self.world.now(), most=MAX_BLOCKS)
+        except PlayerErased:  # one of the two, at the same moment
+            if not self._is_present(player.id):
+                raise
+            raise not_found("player") from None
         return self._blocks_json({other: since})[0]
 
     def unblock(self, player: RegisteredPlayer, other: UUID) -> None:
         """End a block; raises Refusal `not-found` if there is none."""
         if not self.directory.unblock(player.id, other):
             raise not_found("block")
+
+    def _is_present(self, player: UUID) -> bool:
+        """Return whether a player is registered, and not erased."""
+        row = self.directory.player(player)
+        return row is not None and row.erased_at is None
 
     def _blocks_json(self, blocks: Mapping[UUID, datetime]) -> list[dict[str, Any]]:
         named = zip(blocks.items(), self.names.of(list(blocks)), strict=True)

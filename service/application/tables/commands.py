@@ -181,12 +181,21 @@ class TableChanges:
 class OpenTable(StreamCommand[NewStream, ChangedTable]):
     """A player opens a table."""
 
+    retried = (*StreamCommand.retried, PlayerErased)
     changes: TableChanges
     host: RegisteredPlayer
     request_of: Callable[[], TableRequest]  # raises Refusal
 
-    def load(self, _last: Attempt[NewStream] | None) -> NewStream:
-        """Return the state before the first event."""
+    def load(self, last: Attempt[NewStream] | None) -> NewStream:
+        """
+        Return the state before the first event.
+
+        If an invited player was erased, the request is examined again. Raises PlayerErased for the
+        host.
+        """
+        error = None if last is None else last.error
+        if isinstance(error, PlayerErased) and self.changes.is_erased(self.host.id):
+            raise error
         return NewStream()
 
     def decide(self, _new: NewStream) -> Accepted[ChangedTable]:

@@ -18,6 +18,7 @@ from service.domain.table import SeatKind, TableSeat, TableStatus
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
+from service.store.events import PlayerErased
 from service.store.games import TableRow
 from service.store.notices import SentInvitation
 
@@ -125,7 +126,10 @@ class Invitations:
         if any(seat.player == player for seat in row.seats):
             raise Refusal("seat-taken", said("request.invite_seated"))
         now = self.changes.world.now()
-        self.directory.keep_invitation(table, player, at=now, most=MAX_INVITATIONS)
+        try:
+            self.directory.keep_invitation(table, player, at=now, most=MAX_INVITATIONS)
+        except PlayerErased:
+            raise not_found("player") from None
         self.changes.notifier.player_changed(player)
         sent = [one for one in self.directory.invitations_to(table) if one.player == player]
         if not sent:

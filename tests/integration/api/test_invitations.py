@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
+from uuid import UUID
 
 import pytest
 
 from schemas.tables import InvitationPageSchema, SentInvitationPageSchema, SentInvitationSchema
+from service.store.directory import Directory
 from tests.worlds.api_world import Answer, Person, World, problem_of
 
 PRIVATE = {"visibility": "private"}
@@ -218,3 +222,37 @@ def test_an_erased_player_is_invited_no_more(ada: Person, bob: Person) -> None:
     assert bob.call("DELETE", "/v1/players/me").status_code == 204
     assert sent(ada, table) == []
     assert problem_of(invite(ada, table, bob)) == "not-found"
+
+
+@contextmanager
+def known_once_more(person: Person, name: str) -> Iterator[None]:
+    """Let the next read of names still find a person who is erased just after it."""
+    read, reads = Directory.names, iter([{UUID(person.id): name}])
+
+    def names(directory: Directory, players: Collection[UUID]) -> Mapping[UUID, str | None]:
+        return next(reads, None) or read(directory, players)
+
+    with patch.object(Directory, "names", names):
+        yield
+
+
+def test_a_player_who_is_erased_at_the_same_moment_is_unknown_and_the_host_is_not(
+    world: World, ada: Person, bob: Person
+) -> None:
+    """401 would tell the host's client that its token has ended."""
+    table = ada.table("open")
+    assert bob.call("DELETE", "/v1/players/me").status_code == 204
+    with known_once_more(bob, "Bob"):
+        assert problem_of(invite(ada, table, bob)) == "not-found"
+    body = {"ruleset": "shithead", "seats": ["me", "open"], "invited": [bob.id]}
+    with known_once_more(bob, "Bob"):
+        answer = ada.post("/v1/tables", body)
+    assert problem_of(answer) == "invalid-body"
+    assert answer.json["errors"][0]["at"] == "/invited/0"
+    gone = world.person("Gone")
+    row = world.services.directory.player(UUID(gone.id))
+    assert gone.call("DELETE", "/v1/players/me").status_code == 204
+    read, rows = Directory.player, iter([row])
+    with patch.object(Directory, "player", lambda one, who: next(rows, None) or read(one, who)):
+        answer = ada.call("PUT", f"/v1/players/me/blocks/{gone.id}")
+    assert problem_of(answer) == "not-found"
