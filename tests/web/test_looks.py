@@ -175,6 +175,10 @@ def test_a_seek_is_cancelled_and_posted_again(visits: Visits) -> None:
     page.get_by_role("button", name="Cancel").click()
     seek(page, "5")
     expect(page.locator("#seek-what")).to_contain_text("5 in all")
+    with page.expect_response("**/renew"):
+        page.evaluate("dispatchEvent(new Event('notice'))")  # ends all pauses of the page at once
+    page.wait_for_timeout(300)
+    expect(page.locator("#seek-what"), "the wait for the first one is over").to_be_visible()
     page.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Find players").wait_for()
     waiting = page.evaluate("fetch('/v1/seeks').then((one) => one.json())")["open"]

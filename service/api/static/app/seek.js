@@ -40,8 +40,12 @@ function offerSeats() {
   seats.value = String(value);
 }
 
+/** The id of the seek that the tile shows; a wait for another one ends. @type {string | null} */
+let shown = null;
+
 /** Show the form, or the wait for the players of a seek. @param {Api["Seek"] | null} seek */
 function show(seek) {
+  shown = seek?.id ?? null;
   find("#seek-form").hidden = Boolean(seek);
   find("#seek-wait").hidden = !seek;
   if (!seek) return;
@@ -55,6 +59,7 @@ async function wait(seek) {
   show(seek);
   while (seek.status === "open") {
     await idle(RENEW);
+    if (shown !== seek.id) return;
     try {
       seek = await post(`/v1/seeks/${seek.id}/renew`);
     } catch (problem) {
@@ -63,6 +68,7 @@ async function wait(seek) {
     }
   }
   if (seek.table) return goTo(seek.table);
+  if (shown !== seek.id) return;
   show(null);
   find("#seek-over").textContent = seek.status === "expired" ? t("seek.expired") : "";
 }
