@@ -35,7 +35,7 @@ async function fill(body, dispute, who) {
     replace(body, ...found.pairs.map((pair) => comparison(pair, found.threshold, dispute, who)), found.pairs.length ? null : quiet(t("sparing.alone")));
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    replace(body, h("p", { class: "notice", lang: "en" }, [problem.message]));
+    replace(body, h("p", { class: "notice", lang: problem.lang }, [problem.message]));
   }
 }
 
