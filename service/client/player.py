@@ -266,7 +266,8 @@ class Player:
         Return the id of the hand being played at a table.
 
         Waits until all seats are taken, and deals the next hand if no other player has, unless the
-        table deals by itself. `after` is the id of a finished hand, which is not returned.
+        table is about to deal by itself, or a seat has paused. `after` is the id of a finished
+        hand, which is not returned.
 
         Raises NotAnswered if the table is closed or the service does not answer, or Refused.
         """
@@ -274,7 +275,7 @@ class Player:
             identity = UUID(table["id"])
             if table["status"] == "closed":
                 raise NotAnswered("the table is closed")
-            if table["status"] == "between" and table.get("deal") != "always":
+            if table["status"] == "between" and not _waits_to_deal(table):
                 self.deal(identity)
                 table = self.table(identity)
             else:
@@ -363,6 +364,12 @@ def webhook_event(secret: str, headers: Mapping[str, str], body: bytes) -> Webho
     except (WebhookVerificationError, ValueError):  # of a header or body that cannot be read
         raise NotSigned("the request is not signed with this secret") from None
     return event
+
+
+def _waits_to_deal(table: Table) -> bool:
+    """Return whether the table deals by itself later; one that stopped does not."""
+    is_paused = any(seat.get("paused") for seat in table["seats"])
+    return is_paused or table.get("next_deal_at") is not None
 
 
 def _own_seat(table: Table) -> int:

@@ -11,8 +11,10 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
 from typing import Any
 from urllib.request import urlopen
+from uuid import UUID
 
 import pytest
 import redis
@@ -220,6 +222,27 @@ def test_the_printed_command_for_the_next_hand_deals_it(service: Running, tmp_pa
     exec(line, names)
     assert names["hand"].game != first
     assert names["hand"].fetch_view()["hand"] == 2
+
+
+def test_a_program_deals_at_a_table_that_has_stopped_to_deal_by_itself(
+    service: Running, tmp_path: Path
+) -> None:
+    """No person moves among bots, so the table waits for a request."""
+    player = Player.at(address(service), home=tmp_path)
+    seats = [{"bot": "lowest"}, {"bot": "lowest"}]
+    body = {"ruleset": "shithead", "seats": seats, "turn_limit": 20, "deal": "always"}
+    table = player.api.post("/tables", body)
+    first = player.next_game(table)
+    while table["status"] != "between":
+        table = player.table(UUID(table["id"]), after=table["version"])
+    found: list[UUID] = []
+    waiting = Thread(
+        target=lambda: found.append(player.next_game(table, after=str(first))), daemon=True
+    )
+    waiting.start()
+    waiting.join(30)
+    assert found
+    assert found != [first]
 
 
 @pytest.mark.parametrize(
