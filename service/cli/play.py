@@ -298,10 +298,11 @@ def _save_contradiction(hand: Hand) -> None:
     click.echo(f"saved: {hand.folder} has the earlier events; nothing was signed after them")
     try:
         click.echo(f"saved: {hand.keep_contradiction()} has the events shown now")
+        was_lost = hand.hand_in_lost()
     except (NotAnswered, Refused) as error:
-        click.echo(printable(f"the events shown now could not be fetched: {error}"))
+        click.echo(printable(f"the server shows nothing more: {error}"))
         return
-    if hand.hand_in_lost():
+    if was_lost:
         click.echo("the server lost your move in a restore that it declared, and aborted the hand")
 
 
