@@ -138,7 +138,8 @@ class TableRequestSchema(Closed):
         "private",
         load_default="public",
         **about(
-            "`private` hides the table from all but its host, its seats and holders of its invite"
+            "`private` hides the table from all but its host, its seats, invited players and "
+            "holders of its invite"
         ),
     )
     entropy = Chosen(
@@ -317,7 +318,9 @@ class TableSchema(Closed):
     visibility = Chosen(
         "public",
         "private",
-        **described("`private` tables are visible to seats, host and holders of the invite"),
+        **described(
+            "`private` tables are visible to seats, host, invited players and holders of the invite"
+        ),
     )
     ruleset = fields.Nested(RulesetRefSchema, **described("the ruleset with the table's options"))
     turn_limit = Integer(

@@ -82,8 +82,9 @@ PROBLEMS: Mapping[str, ProblemType] = {
         HTTPStatus.NOT_FOUND,
         "Not found",
         "Nothing exists at this address, or nothing that this caller can see. A private table is "
-        "visible only to its seats, its host and holders of its invite; a hand of it also to the "
-        "players of that hand and the referees of its disputes.",
+        "visible only to its seats, its host, invited players and holders of its invite; a hand of "
+        "it to these but invited players, to the players of that hand and to the referees of its "
+        "disputes.",
     ),
     "method-not-allowed": _type(
         HTTPStatus.METHOD_NOT_ALLOWED,

@@ -42,7 +42,8 @@ def visible_table(row: TableRow | None, caller: Caller) -> TableRow:
     Return the table if the caller may see it.
 
     Referees and the players of earlier hands see those hands of a private table, but not the
-    table. Raises Refusal `not-found`, the same as for a table that does not exist.
+    table; `may_join` also shows it to invited players. Raises Refusal `not-found`, the same as for
+    a table that does not exist.
     """
     if row is None:
         raise not_found("table")
