@@ -17,7 +17,7 @@ ENGLISH: Final = "en"
 LANGUAGES: Final = ("en", "sv", "ja")
 
 _FOLDER: Final = Path(__file__).parents[1] / "api" / "static" / "app" / "strings"
-_PARTS: Final = ("", "verify/", "findings/", "report/", "refusals/")
+_PARTS: Final = ("", "verify/", "findings/", "report/", "refusals/", "court/")
 """The folders of the pages' texts that have sentences of the program; "" has those of all pages."""
 
 SeatName = Callable[[int], str]

@@ -20,7 +20,7 @@ const FIGURES = {
 const player = new URLSearchParams(location.search).get("player") ?? (identity() ? "me" : null);
 const number = (/** @type {number} */ value, digits = 1) =>
   new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
-const quiet = (/** @type {string} */ text, more = {}) => h("p", { class: "quiet", ...more }, [text]);
+const quiet = (/** @type {string} */ text) => h("p", { class: "quiet" }, [text]);
 
 /** Fill a section; if the server refuses, the section shows the problem. @param {string} selector @param {() => Promise<any[]>} work */
 async function fill(selector, work) {
@@ -46,7 +46,7 @@ const names = get("/v1/rulesets?limit=200").then(({ items }) => new Map(items.ma
 names.catch(() => {}); // each section reports it
 
 async function shuffles() {
-  const [{ n, measures, cannot_tell: limits }, named] = await Promise.all([get("/v1/statistics/shuffles"), names]);
+  const [{ n, measures }, named] = await Promise.all([get("/v1/statistics/shuffles"), names]);
   const rules = (/** @type {string} */ id) => named.get(id) ?? id;
   const judged = /** @type {Measured[]} */ (measures.filter((one) => one.p !== null));
   const outside = judged.filter((one) => one.statistic < one.low || one.statistic > one.high).length;
@@ -62,7 +62,7 @@ async function shuffles() {
     judged.length ? h("p", null, [t("shuffles.meaning")]) : null,
     numbers(t("numbers"), ["ruleset", "figure", "n", "statistic", "low", "high", "p"].map((key) => t(`column.${key}`)),
       measures.map((one) => [h("span", { lang: "en" }, [rules(one.ruleset)]), figure(one.name), one.n, number(one.statistic), number(one.low), number(one.high), one.p === null ? "–" : number(one.p, 6)])),
-    quiet(limits, { lang: "en" }),
+    quiet(t("about.shuffles")),
   ];
 }
 
@@ -79,7 +79,7 @@ async function choices() {
     h("p", null, [h("strong", null, [words])]),
     counts,
     h("p", null, [t("choices.meaning", { alarm: number(1 / found.false_alarm, 0) })]),
-    quiet(found.cannot_tell, { lang: "en" }),
+    quiet(t("about.choices")),
   ];
 }
 
