@@ -53,9 +53,10 @@ SIZES: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(
         "phone on its side": (740, 360),
         "tablet": (1024, 768),
         "desktop": (1440, 900),
+        "large": (1920, 1080),
     }
 )
-"""Width and height in CSS pixels of the four sizes in which every page is tested."""
+"""Width and height in CSS pixels of the five sizes in which every page is tested."""
 
 
 NO_ED25519: Final = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import pytest
@@ -144,6 +145,127 @@ def test_the_lobby_shows_a_running_table_and_who_was_the_shithead(visits: Visits
     expect(lost.locator(".avatar + .mark")).to_have_count(1)
     programs = page.locator("p", has_text="Programs play as well").get_by_role("link")
     expect(programs).to_have_attribute("href", "/docs")
+
+
+def test_players_of_the_running_table_that_are_not_shown_are_counted(visits: Visits) -> None:
+    hand_of(visits, *["lowest"] * 10)
+    page = visits.open("/", size="phone")
+    expect(page.locator("#running .faces li").last).to_have_text("+4")
+    expect(page.locator("#running .faces .avatar")).to_have_count(7)
+    below = "one => one.scrollHeight - one.clientHeight"
+    assert page.locator("#running .faces").evaluate(below) <= 0, "all are shown"
+
+
+@pytest.mark.parametrize(("locale", "clock"), [("en-GB", r"\d\d:\d\d$"), ("en-US", r"[AP]M$")])
+def test_times_are_written_as_in_the_readers_country(
+    visits: Visits, locale: str, clock: str
+) -> None:
+    host, over = hand_of(visits, "lowest")
+    host.post(f"/v1/games/{over}/moves", {"type": "forfeit"})
+    page = visits.open("/", locale=locale)
+    expect(page.locator("#recent .quiet").first).to_have_text(re.compile(clock))
+    page.goto(f"/replay/{over}?event=1")
+    seconds = clock.replace("$", r":\d\d$") if locale == "en-GB" else clock
+    expect(page.locator("#now .what .quiet")).to_have_text(re.compile(seconds))
+
+
+BAR = """() => {
+    const bar = document.querySelector(".bar > div");
+    const one = document.querySelector("#language");
+    const [{ width, right }, edge] = [one.getBoundingClientRect(), bar.getBoundingClientRect()];
+    one.style.width = "max-content";
+    const needed = one.getBoundingClientRect().width;
+    one.style.removeProperty("width");
+    const padding = parseFloat(getComputedStyle(bar).paddingRight);
+    return { missing: needed - width, room: edge.right - padding - right };
+}"""
+
+
+@pytest.mark.parametrize("size", ["phone", "tablet"])
+def test_the_names_of_languages_are_whole_and_the_bar_has_no_gap(visits: Visits, size: str) -> None:
+    page = visits.open("/disputes", size=size)
+    page.locator("#language:not([hidden])").wait_for()
+    assert page.evaluate(BAR)["missing"] <= 0
+    middles = [
+        box["y"] + box["height"] / 2
+        for part in (".brand", "#language", "#account")
+        if (box := page.locator(part).bounding_box())
+    ]
+    assert len(middles) == 3 and max(middles) - min(middles) < 4, "in one row"
+    page.goto("/verify")  # without a player
+    page.locator("#language:not([hidden])").wait_for()
+    page.locator("#offline:not(:empty)").wait_for()
+    assert page.evaluate(BAR)["missing"] <= 0
+    assert abs(page.evaluate(BAR)["room"]) <= 1
+
+
+FOCUS = """() => {
+    const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+    const parsed = (colour) => {
+        canvas.clearRect(0, 0, 1, 1);
+        canvas.fillStyle = colour;
+        canvas.fillRect(0, 0, 1, 1);
+        return [...canvas.getImageData(0, 0, 1, 1).data];
+    };
+    const light = (rgb) => rgb.slice(0, 3).map((one) => one / 255)
+        .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, one, at) => sum + one * [0.2126, 0.7152, 0.0722][at], 0);
+    const below = (one) => {  // the colour behind an element; of a gradient the first
+        const layers = [];
+        for (let place = one; place; place = place.parentElement) {
+            const { backgroundColor, backgroundImage } = getComputedStyle(place);
+            const [first] = backgroundImage.match(/rgba?\\([^)]*\\)/) ?? [backgroundColor];
+            layers.push(parsed(first));
+            if (layers.at(-1)[3] === 255) break;
+        }
+        return layers.reverse().reduce((under, over) =>
+            under.map((part, at) => over[at] * over[3] / 255 + part * (1 - over[3] / 255)));
+    };
+    const all = document.querySelectorAll("a[href], button, select, input, textarea, summary");
+    const [seen, hidden] = [[], []];
+    for (const one of all) {
+        if (!one.checkVisibility() || one.disabled) continue;
+        one.focus();
+        if (!one.matches(":focus-visible")) continue;
+        const { outlineStyle, outlineColor, outlineOffset } = getComputedStyle(one);
+        seen.push(one);
+        if (outlineStyle === "auto") continue;  // the browser's own
+        const inside = parseFloat(outlineOffset) < 0;
+        const behind = below(inside ? one : one.parentElement);
+        const [a, b] = [light(parsed(outlineColor)), light(behind)];
+        const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+        if (outlineStyle === "none" || contrast < 3) {
+            hidden.push(`${one.outerHTML.slice(0, 60)} ${contrast.toFixed(1)}`);
+        }
+    }
+    return [seen.length, hidden];
+}"""
+"""
+Focuses everything that can be; returns how much that is, and what has an outline with a contrast
+below 3.
+"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_what_has_the_focus_is_visible_on_every_page(visits: Visits, scheme: str) -> None:
+    host, game = hand_of(visits, "lowest")
+    me = host.get("/v1/players/me")
+    player = {"id": me["id"], "name": "Ada", "token": host.token}
+    table = host.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", "open"]})["id"]
+    page = visits.open_as(player, "/", color_scheme=scheme)
+    pages = ("/", f"/play/{game}", f"/tables/{table}", f"/replay/{game}", "/disputes", "/verify")
+    for path in (*pages, "/statistics", "/ratings", "/rules/leeds", "/docs"):
+        page.goto(path)
+        page.locator("#recent li, .seat, h1, main h2").first.wait_for(state="attached")
+        page.locator(".filling, .loading").first.wait_for(state="detached")
+        page.keyboard.press("Tab")
+        more = page.locator("#say summary")
+        if more.count():
+            more.click()
+            page.keyboard.press("Tab")
+        seen, hidden = page.evaluate(FOCUS)
+        assert hidden == [], path
+        assert seen > 4, path
 
 
 def seek(page: Page, players: str) -> None:

@@ -515,6 +515,59 @@ def test_a_long_hand_lies_in_even_rows(visits: Visits) -> None:
     assert below >= left, "no row reaches over the edge"
 
 
+SHORT_HAND = """async () => {
+    const own = await import(document.querySelector("link[href*='own.js']").href);
+    const hand = document.querySelector("#hand");  // from here on no event can draw it anew
+    while (hand.children.length > 1) hand.lastElementChild.remove();
+    Object.values(own).find((one) => String(one).includes("--overlap"))(); // fitHand
+    const box = (css) => document.querySelector(css).getBoundingClientRect();
+    const [slots, card, all] = [box("#slots"), box("#hand .card"), box("#cards")];
+    return {
+        apart: card.left - slots.right,
+        beside: card.bottom > slots.top && slots.bottom > card.top,
+        middle: (slots.left + card.right) / 2 - (all.left + all.right) / 2,
+        below: box("#own").bottom - innerHeight,
+    };
+}"""
+
+
+def test_a_hand_of_one_card_lies_beside_the_slots_on_a_tablet(visits: Visits) -> None:
+    page = seated(visits)
+    page.set_viewport_size({"width": 768, "height": 1024})
+    found = page.evaluate(SHORT_HAND)
+    assert found["beside"] and 0 < found["apart"] < 60
+    assert abs(found["middle"]) < 20, "both together are in the middle"
+    assert found["below"] <= 0, "the buttons stay in the window"
+
+
+CUT_TEXTS = """(css) => [...document.querySelectorAll(css)].filter((one) =>
+    one.scrollHeight > one.clientHeight + 1 || one.scrollWidth > one.clientWidth
+).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("size", [(768, 1024), (1024, 768), (1280, 800)])
+def test_what_to_do_next_is_not_cut_off(visits: Visits, size: tuple[int, int]) -> None:
+    page = seated(visits)
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    page.get_by_role("button", name="Ready").wait_for()
+    assert page.evaluate(CUT_TEXTS, "#say .now, #say .hint") == []
+    menu, place = page.locator("#say .more").bounding_box(), page.locator("#say").bounding_box()
+    assert menu and place
+    assert menu["x"] + menu["width"] == pytest.approx(place["x"] + place["width"], abs=1)
+    assert menu["width"] < 100, "no wider than its word"
+
+
+def test_a_large_screen_has_a_large_table(visits: Visits) -> None:
+    page = seated(visits, "large")
+    page.get_by_role("button", name="Ready").click()
+    page.locator(TURN).first.wait_for()
+    widths = "all => Math.min(...all.map((one) => one.getBoundingClientRect().width))"
+    assert page.locator(".stacks .card").evaluate_all(widths) > 130
+    assert page.locator("#hand .card").evaluate_all(widths) > 110
+    assert page.locator("#others .card").evaluate_all(widths) > 80
+    assert page.evaluate("document.documentElement.scrollHeight") == SIZES["large"][1]
+
+
 def test_a_click_counts_if_the_table_changes_under_the_pointer(visits: Visits) -> None:
     """A redraw between pressing and releasing must not lose the click."""
     page = seated(visits)

@@ -19,6 +19,7 @@ import { worded } from "./worded.js";
 const KNOWN = "shithead.known-ruleset";
 const FIRST_BOT = "greedy"; // the default: stronger bots think longer
 const POLL = 15_000; // milliseconds between updates of the lists
+const FACES = 8; // players of the running table for which there is room, or one fewer and the number of the others
 const LIVELY = 4000; // milliseconds between updates of the running table
 /** Seconds a turn, and for the exchange. @type {Record<string, [number, number] | null>} */
 const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
@@ -308,12 +309,16 @@ async function showRunning() {
 /** @param {Api["GameView"]} view @param {Api["GameItem"]} game */
 function preview(view, game) {
   const who = view.turn === null ? "" : t("running.turn", { who: seatName(view.seats[view.turn]) });
-  const name = view.seats.length > 4 ? "unseen" : "name"; // there is room for two rows
+  const isMany = view.seats.length > 4; // there is room for two rows
+  const shown = view.seats.length > FACES ? FACES - 1 : FACES;
   return [
-    h("ul", { class: "faces" }, view.seats.slice(0, 8).map((seat) =>
-      h("li", { class: view.turn === seat.seat ? "turn" : "" }, [
-        avatar(seat, game.seats[seat.seat].player), h("span", { class: name, translate: "no" }, [seatName(seat)]), h("b", null, [seat.hand.count]),
-      ]))),
+    h("ul", { class: `faces${isMany ? " many" : ""}` }, [
+      ...view.seats.slice(0, shown).map((seat) =>
+        h("li", { class: view.turn === seat.seat ? "turn" : "" }, [
+          avatar(seat, game.seats[seat.seat].player), h("span", { class: isMany ? "unseen" : "name", translate: "no" }, [seatName(seat)]), h("b", null, [seat.hand.count]),
+        ])),
+      shown < view.seats.length ? h("li", null, [`+${view.seats.length - shown}`]) : null,
+    ]),
     fanOf(view.pile.length ? view.pile.slice(-4) : [null]),
     h("p", { class: "small" }, [[nameOf(view.ruleset.id), who].filter(Boolean).join(" · ")]),
     link(`/play/${view.id}`, "recent.watch"),

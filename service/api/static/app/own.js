@@ -274,9 +274,9 @@ export function fitHand() {
   element.style.setProperty("--overlap", `${step - card}px`);
   const around = Math.max(6, (width - row) / 2 - 1);
   const beside = slots.offsetWidth > 0 && element.offsetLeft >= slots.offsetLeft + slots.offsetWidth;
-  // Slots and hand are centred together, or one above the other.
+  // Slots and hand are centred together, or one above the other; the shift of the slots takes no room from the hand.
   if (beside) slots.style.setProperty("--shift", `${around - 6}px`);
-  element.style.setProperty("--left", `${beside ? 6 : around}px`);
+  element.style.setProperty("--left", `${around}px`);
   element.style.setProperty("--right", `${around + card - step}px`); // each card has the overlap at its right
 }
 

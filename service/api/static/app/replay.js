@@ -176,8 +176,7 @@ function showRuleset(ruleset) {
   document.title = title;
   find("#title").textContent = title;
   list.cite();
-  now();
-  panels();
+  show();
 }
 
 /** Fetch the frames from a version on, for the present viewer. */
