@@ -5,7 +5,7 @@
  */
 
 import { NoEd25519, base64, headOf, hex, taggedHash, uint, unhex, utf8, uuidBytes } from "../verifier/bytes.js";
-import { keySigned, parseNote, readKeys } from "../verifier/notes.js";
+import { keySigned, originSigned, parseNote, parseRestore, readKeys, readRestores } from "../verifier/notes.js";
 import { Problem, get, post, randomHex } from "./api.js";
 import { receiptsOf, storeKeys, storeReceipt } from "./receipts.js";
 import { read, write } from "./storage.js";
@@ -48,6 +48,31 @@ export async function handInLost(game) {
     if (problem instanceof Problem) return false;
     throw problem;
   }
+}
+
+/**
+ * Return the newest declared restore that can have lost a part of a game: between the begin of the game and an event
+ * that stands where another one was. Null without one, without an answer, or if this browser cannot check signatures.
+ *
+ * @param {string} begun the time of the game's first event
+ * @param {string} [recorded] the time of that event; left out if nothing stands there yet
+ * @returns {Promise<import("../verifier/notes.js").Restore | null>}
+ */
+export async function restoreBetween(begun, recorded = "9") {
+  if (!canHash()) return null;
+  const answer = await get("/v1/keys", { as: "text" }).catch(() => "");
+  const keys = await readKeys(answer);
+  for (const text of readRestores(answer).reverse()) {
+    const note = parseNote(utf8(text));
+    const restore = note && parseRestore(note.body);
+    if (!restore || restore.at < begun || recorded < restore.at) continue;
+    const signed = await originSigned(note, keys, restore.origin).catch((error) => {
+      if (error instanceof NoEd25519) return false;
+      throw error;
+    });
+    if (signed) return restore;
+  }
+  return null;
 }
 
 /** @param {string} receipt @returns {Promise<boolean | null>} whether a key of the server signed a receipt; null without an answer. Throws NoEd25519. */

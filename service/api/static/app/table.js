@@ -9,7 +9,7 @@ import { block, guestList, guestsOf, nextDeal, nextText, others, playAgain } fro
 import { announce, download, find, h, replace } from "./dom.js";
 import { detail, share } from "./ending.js";
 import { guided } from "./guide.js";
-import { listed, start, t } from "./i18n.js";
+import { listed, moment, start, t } from "./i18n.js";
 import { live } from "./live.js";
 import { seatKey, signed } from "./signing.js";
 import { isListed, ownSeat, turnedCard } from "./moves.js";
@@ -17,7 +17,7 @@ import { followNotices, showing } from "./notices.js";
 import { actions, chosenMove, fitHand, hand, hint, listen, noChoice, orderOf, press, situation, slots } from "./own.js";
 import { askToSave, checkPlayer, ensurePlayer, guestLine, showAccount } from "./player.js";
 import { receiptsOf, storeReceipt } from "./receipts.js";
-import { Chain, contribute, entropyMode, fetchReceipt, handInLost } from "./record.js";
+import { Chain, contribute, entropyMode, fetchReceipt, handInLost, restoreBetween } from "./record.js";
 import { offerSettings } from "./settings.js";
 import { sound } from "./sound.js";
 import { rehide, stage, timeOf } from "./stage.js";
@@ -55,6 +55,7 @@ const game = {
   /** @type {Problem | null} */ refusal: null,
   /** The problem of the last call that no action of the reader caused; a later answer removes it. */ trouble: "",
   /** @type {string[]} */ warnings: [],
+  /** A restore that can have lost a part of this hand. @type {import("../verifier/notes.js").Restore | null} */ restored: null,
   /** The notice of a check that this browser cannot make. */ unchecked: "",
 };
 /** @typedef {typeof game} Game */
@@ -80,7 +81,7 @@ async function openGame(id) {
     get(`/v1/rulesets/${view.ruleset.id}`, { signal }),
   ]);
   Object.assign(game, {
-    view, shown: view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [],
+    view, shown: view, table, ruleset, events: [], choice: noChoice(), refusal: null, trouble: "", warnings: [], restored: null,
     lastMove: 0, earlierMove: 0, turned: [], announced: view.version,
   }); // prettier-ignore
   history.replaceState(null, "", `/play/${id}${location.hash}`);
@@ -96,14 +97,29 @@ async function openGame(id) {
 }
 
 /**
- * After the server showed less than before: if it declared a restore, the hand ends and is shown again.
+ * After the server showed less than before: the receipt of a move that a declared restore lost ends the hand. It is
+ * shown again, also if it goes on after a restore.
  *
- * @param {Problem} [problem] shown if the hand goes on
+ * @param {Problem} [problem] shown if nothing explains it
  */
 async function endIfLost(problem) {
   const { id, as } = game.view;
-  if (typeof as === "number" && !over() && (await handInLost(id))) await openGame(id);
-  else if (problem) report(problem);
+  const restore = game.events[0] ? await restoreBetween(game.events[0].at) : null;
+  const ended = typeof as === "number" && !isOver(game.view) && (await handInLost(id));
+  if (ended || (problem && restore)) {
+    await openGame(id);
+    game.restored = restore;
+    showConnection();
+  } else if (problem) report(problem);
+}
+
+/** Show a fault of the log, unless a declared restore explains that another event stands there. @param {string} text @param {number} seq */
+async function contradicted(text, seq) {
+  const [begun, recorded] = [game.events[0]?.at, game.events[seq]?.at];
+  if (begun && recorded) game.restored ??= await restoreBetween(begun, recorded);
+  if (!game.restored) game.warnings.push(text);
+  showConnection();
+  await endIfLost();
 }
 
 /** @param {string} id @param {AbortSignal} signal */
@@ -243,8 +259,10 @@ function forget(view) {
 async function finish(signal) {
   if (ownSeat(game.view)) await fetchReceipt(game.view.id).catch(report);
   await chain.compare();
+  const end = game.events.find(({ type }) => type === "game_aborted");
+  if (end?.type === "game_aborted" && end.data.cause === "operator") game.restored ??= await restoreBetween(game.events[0].at, end.at);
   const people = game.view.seats.filter((seat) => seat.kind === "human").length;
-  if (ownSeat(game.view) && people > 1) askToSave();
+  if (ownSeat(game.view) && people > 1 && !game.restored && !game.warnings.length) askToSave(); // it would cover them
   game.table = await get(`/v1/tables/${game.view.table}`, { signal });
   render();
   await nextHand(signal);
@@ -652,8 +670,8 @@ function showLog() {
 
 function showNotices() {
   replace(
-    find("#notices"),
-    ...[game.connected ? "" : t("lost"), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
+    place,
+    ...[game.connected ? "" : t("lost"), restored(), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
     ...[game.trouble, ...game.warnings].filter(Boolean).map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
   );
 }
@@ -664,16 +682,24 @@ const showConnection = () => document.getElementById("notices") && showNotices()
 function warn({ kind, seq }) {
   const text = t(`warn.${kind}`, { n: seq });
   if (kind === "no_ed25519") game.unchecked = text;
-  else {
-    game.warnings.push(text);
-    if (kind === "chain" || kind === "receipt") endIfLost().catch(report);
-  }
+  else if (kind === "chain" || kind === "receipt") contradicted(text, seq).catch(report);
+  else game.warnings.push(text);
   showConnection();
+  const place = find("#notices");
 }
 
 /** @param {any} problem */
 function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
+  // The table below is as much lower: its actions stay in the window.
+  root.style.setProperty("--notices", place.firstChild ? `${place.offsetHeight}px` : "0px");
+}
+
+/** What a restore means for this hand, in words; "" without one. */
+function restored() {
+  if (!game.restored) return "";
+  const [at, since] = [game.restored.at, game.restored.since].map(moment);
+  return [t("warn.restored", { at, since }), game.view.status === "aborted" ? t("warn.restored.ended") : ""].join(" ");
   if (problem?.status === 401 && identity()) return location.reload();
   if (document.getElementById("notices")) {
     game.trouble = problem.message;
