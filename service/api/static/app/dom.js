@@ -95,6 +95,31 @@ export function announce(text, options = {}) {
   while (region.childElementCount > 8) region.firstElementChild?.remove();
 }
 
+/**
+ * Show a dialog until it is closed; then it is removed, and the focus returns to where it was.
+ *
+ * The page may be drawn anew meanwhile: then the focus goes to the element with the same `data-key`, or to the button
+ * of the menu that had it. Keys that are pressed in the dialog do nothing on the page behind it.
+ *
+ * @param {HTMLDialogElement} dialog
+ * @param {() => void} [onclose]
+ */
+export function showDialog(dialog, onclose = () => {}) {
+  const opener = document.activeElement;
+  const keys = [opener, opener?.closest("details")?.querySelector("summary")].map((one) => one?.getAttribute("data-key"));
+  dialog.addEventListener("keydown", (event) => event.stopPropagation());
+  dialog.addEventListener("close", () => {
+    dialog.remove();
+    onclose();
+    for (const place of [opener, ...keys.map((key) => key && document.querySelector(`[data-key="${CSS.escape(key)}"]`))]) {
+      if (![document.body, null].includes(/** @type {HTMLElement | null} */ (document.activeElement))) return;
+      if (place instanceof HTMLElement && place !== document.body) place.focus({ preventScroll: true });
+    }
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
 /** Let the reader save a file. @param {Blob} content @param {string} name */
 export function download(content, name) {
   const link = h("a", { href: URL.createObjectURL(content), download: name });

@@ -64,8 +64,8 @@ export function eventNotes({ game, shares, last, changed, report }) {
       h("h3", null, [t("note.title", { n: seq })]),
       ...notes.filter((one) => one.seq === seq && one !== mine).map((one) => h("p", { translate: "no" }, [h("b", null, [one.name ?? t("note.nobody")]), " ", one.text])),
       text,
-      shares() ? h("label", null, [others, " ", t("note.others")]) : null,
-      h("button", { type: "button", "data-key": `keep ${seq}`, onclick: () => keep(seq, text.value.trim(), others.checked && shares() ? "dispute" : "me") }, [t("note.keep")]),
+      shares() ? h("label", { class: "box" }, [others, t("note.others")]) : null,
+      h("p", { class: "buttons" }, [h("button", { "data-key": `keep ${seq}`, onclick: () => keep(seq, text.value.trim(), others.checked && shares() ? "dispute" : "me") }, [t("note.keep")])]),
     ]);
   }
 

@@ -4,7 +4,7 @@
 
 import { demandText, moveInWords, seatName } from "./captions.js";
 import { brief, printed, rankOf, sorted, spelled } from "./cards.js";
-import { find, h } from "./dom.js";
+import { find, h, showDialog } from "./dom.js";
 import { guide } from "./guide.js";
 import { listed, t } from "./i18n.js";
 import { chosenAfter, dependent, inPairs, isListed, isPart, leading, listedMoves, ownSeat, playOf, playable, rowsOf, stagedAfter } from "./moves.js";
@@ -185,7 +185,7 @@ function chooseAlong(moves, view, act) {
     dialog.close();
     act(move);
   };
-  const dialog = h("dialog", { class: "panel", "aria-labelledby": "which-title", onclose: () => dialog.remove() }, [
+  const dialog = h("dialog", { class: "panel", "aria-labelledby": "which-title" }, [
     h("h2", { id: "which-title" }, [t("act.pick_up.title")]),
     h("div", { class: "options" }, moves.map((move) =>
       h("button", { "aria-label": moveInWords({ ...move, with: move.with ?? [] }, view), onclick: () => choose(move) },
@@ -193,8 +193,7 @@ function chooseAlong(moves, view, act) {
     )),
     h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
   ]);
-  document.body.append(dialog);
-  dialog.showModal();
+  showDialog(dialog);
 }
 
 /** Return the slots in front of the reader. @param {Game} game @param {Handlers} handlers */

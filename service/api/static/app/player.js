@@ -4,7 +4,7 @@
 
 import { Problem, get, identity, post, setIdentity } from "./api.js";
 import { blocksField } from "./company.js";
-import { download, find, h, replace } from "./dom.js";
+import { download, find, h, replace, showDialog } from "./dom.js";
 import { canSign, setSigning, signing } from "./signing.js";
 import { isLasting, read, readJson, write } from "./storage.js";
 import { t } from "./i18n.js";
@@ -161,12 +161,7 @@ function openDialog() {
       h("button", { onclick: () => dialog.close() }, [t("close")]),
     ]),
   ]);
-  dialog.addEventListener("close", () => {
-    dialog.remove();
-    showAccount();
-  });
-  document.body.append(dialog);
-  dialog.showModal();
+  showDialog(dialog, showAccount);
 }
 
 /** @param {string} label @param {Record<string, any>} attributes */
@@ -187,8 +182,8 @@ function nameField(fault) {
   const name = field(t("account.name"), { value: playerName(), autocomplete: "nickname" });
   const save = async () => {
     const value = name.querySelector("input")?.value.trim() ?? "";
-    fault.textContent = fits(value) ? "" : t("account.nameless");
-    if (!fits(value)) return;
+    complain(fault, fits(value) ? "" : t("account.nameless"));
+    if (!fits(value)) return name.querySelector("input")?.focus();
     const player = identity();
     if (player) setIdentity({ ...player, name: (await post(ME, { name: value }, { method: "PATCH", once: true })).name ?? value });
     else write(NAME, value);
@@ -200,13 +195,20 @@ function nameField(fault) {
 
 /** Run a request, and show the problem if the server refuses it. @param {HTMLElement} fault @param {() => Promise<void>} work */
 async function attempt(fault, work) {
+  fault.textContent = "";
   try {
     await work();
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    fault.lang = problem.lang ?? document.documentElement.lang;
-    fault.textContent = problem.message;
+    complain(fault, problem.message, problem.lang);
   }
+}
+
+/** Show a problem in the dialog, which may be longer than the screen. @param {HTMLElement} fault @param {string} text @param {string | null} [lang] */
+function complain(fault, text, lang) {
+  fault.lang = lang ?? document.documentElement.lang;
+  fault.textContent = text;
+  fault.scrollIntoView({ block: "nearest" });
 }
 
 /** @param {import("./api.js").Identity} player @param {HTMLElement} fault */

@@ -1,6 +1,6 @@
 /** The dialog that shares a moment of a hand: its address, which is copied at once, a picture, and a frame for other pages. */
 
-import { h } from "./dom.js";
+import { h, showDialog } from "./dom.js";
 import { t } from "./i18n.js";
 
 /** Copy a text from its field; without a secure context only the old command can. @param {HTMLInputElement | HTMLTextAreaElement} field @returns {Promise<boolean>} whether it was copied */
@@ -60,8 +60,6 @@ export async function shareMoment({ game, version, as, title, isPublic }) {
       h("button", { onclick: () => dialog.close() }, [t("close")]),
     ]),
   ]);
-  dialog.addEventListener("close", () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  showDialog(dialog);
   said.textContent = t((await copied(address)) ? "share.copied" : "share.by_hand");
 }

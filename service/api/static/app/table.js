@@ -6,7 +6,7 @@ import { middle, outcome, plaque, showSeats, sides, sizeClass, spread } from "./
 import { caption, lastAction, lastFailure, marked, recentActions, resultText, seatName } from "./captions.js";
 import { now } from "./clock.js";
 import { block, guestList, guestsOf, nextDeal, nextText, others, playAgain } from "./company.js";
-import { announce, download, find, h, replace } from "./dom.js";
+import { announce, download, find, h, replace, showDialog } from "./dom.js";
 import { detail, share } from "./ending.js";
 import { guided } from "./guide.js";
 import { listed, moment, start, t } from "./i18n.js";
@@ -273,20 +273,29 @@ async function nextHand(signal) {
   while (!signal.aborted) {
     const { version, game: next } = game.table;
     if (next && next !== game.view?.id) return openGame(next);
+    const poll = new AbortController(); // ended with the network: else the loss would be noticed only after its time
+    const stop = () => poll.abort();
+    addEventListener("offline", stop);
+    signal.addEventListener("abort", stop);
     try {
       if (document.hidden) await idle(HIDDEN_POLL, signal); // a long poll would hold one of the browser's few connections
-      const wait = document.hidden ? 0 : 25;
-      game.table = await get(`/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal, timeout: 40_000 });
+      const wait = document.hidden || !game.connected ? 0 : 25; // an answer at once shows that the connection is back
+      game.table = await call("GET", `/v1/tables/${game.table.id}?after=${version}&wait=${wait}`, { signal: poll.signal, timeout: 40_000 });
+      game.connected = true;
     } catch (problem) {
       if (signal.aborted) return;
-      if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) throw problem;
-      await new Promise((done) => setTimeout(done, 3000));
+      if (problem instanceof Problem && problem.status >= 400 && problem.status < 500 && problem.status !== 429) throw problem;
+      game.connected = false;
+    } finally {
+      removeEventListener("offline", stop);
+      signal.removeEventListener("abort", stop);
     }
     if (game.view) render();
     else {
       if (game.table.version !== version) guests = null; // an invitation may have been accepted
       waitingRoom(signal);
     }
+    if (!game.connected) await idle(3000, signal);
   }
 }
 
@@ -567,26 +576,36 @@ function refusalBox(problem) {
   ]);
 }
 
+/** The menu; it stays open while the page is drawn anew, until an item is chosen. */
 function more() {
   const { view } = game;
-  const button = (/** @type {string} */ key, /** @type {() => void} */ onclick) => h("button", { class: "plain", onclick }, [t(key)]);
-  return h("details", { class: "more" }, [
-    h("summary", { "data-key": "more" }, [t("more")]),
+  const summary = h("summary", { "data-key": "more" }, [t("more")]);
+  const item = (/** @type {string} */ key, /** @type {() => void} */ act, text = t(key)) =>
+    h("button", { class: "plain", "data-key": `menu ${text}`, onclick: () => {
+      menu.removeAttribute("open");
+      summary.focus({ preventScroll: true });
+      act();
+    } }, [text]);
+  const link = (/** @type {string} */ key, /** @type {string} */ href, isNew = true) =>
+    h("a", { href, "data-key": `menu ${key}`, ...(isNew ? { target: "_blank", rel: "noopener" } : {}) }, [t(key)]);
+  const menu = h("details", { class: "more", open: document.querySelector(".more[open]") !== null }, [
+    summary,
     h("div", { class: "menu" }, [
-      button("pile.title", () => showCards(t("pile.title"), view.pile)),
-      button("burned.title", () => showCards(t("burned.title"), view.burned)),
-      h("a", { href: "/" }, [t("act.lobby")]),
-      h("a", { href: `/rules/${view.ruleset.id}`, target: "_blank", rel: "noopener" }, [t("more.rules")]),
-      button("more.evidence", () => attempt(saveEvidence)),
-      h("a", { href: `/replay/${view.id}${location.hash}`, target: "_blank", rel: "noopener" }, [t("act.replay")]),
-      h("a", { href: `/verify?game=${view.id}`, target: "_blank", rel: "noopener" }, [t("act.verify")]),
-      receiptsOf(view.id).length ? button("more.receipts", saveReceipt) : null,
+      item("pile.title", () => showCards(t("pile.title"), view.pile)),
+      item("burned.title", () => showCards(t("burned.title"), view.burned)),
+      link("act.lobby", "/", false),
+      link("more.rules", `/rules/${view.ruleset.id}`),
+      item("more.evidence", () => attempt(saveEvidence)),
+      link("act.replay", `/replay/${view.id}${location.hash}`),
+      link("act.verify", `/verify?game=${view.id}`),
+      receiptsOf(view.id).length ? item("more.receipts", saveReceipt) : null,
       h("p", { class: "quiet" }, [t("more.keys")]),
-      ownSeat(view) && !over() ? button("act.forfeit", giveUp) : null,
+      ownSeat(view) && !over() ? item("act.forfeit", giveUp) : null,
       ...(ownSeat(view) && game.table ? others(game.table) : []).map((seat) =>
-        h("button", { class: "plain", onclick: () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })) }, [t("block.do", { name: seatName(seat) })])),
+        item("block.do", () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })), t("block.do", { name: seatName(seat) }))),
     ]),
   ]);
+  return menu;
 }
 
 /** @param {Blob} content @param {string} ending */
@@ -599,13 +618,12 @@ const saveEvidence = async () => save(await get(`/v1/games/${game.view.id}/evide
 
 /** @param {string} title @param {string[]} cards */
 function showCards(title, cards) {
-  const dialog = h("dialog", { class: "panel", "aria-label": title, onclose: () => dialog.remove() }, [
+  const dialog = h("dialog", { class: "panel", "aria-label": title }, [
     h("h2", null, [title]),
     cards.length ? spread(cards) : h("p", null, [t("no.cards")]),
     h("p", { class: "buttons" }, [h("button", { onclick: () => dialog.close() }, [t("close")])]),
   ]);
-  document.body.append(dialog);
-  dialog.showModal();
+  showDialog(dialog);
 }
 
 /** How the hand ended, in the middle of the table. */
@@ -669,11 +687,21 @@ function showLog() {
 }
 
 function showNotices() {
+  const place = find("#notices");
   replace(
     place,
     ...[game.connected ? "" : t("lost"), restored(), game.unchecked].filter(Boolean).map((text) => h("p", { class: "notice", role: "status" }, [text])),
     ...[game.trouble, ...game.warnings].filter(Boolean).map((text) => h("p", { class: "notice warning", role: "alert" }, [text])),
   );
+  // The table below is as much lower: its actions stay in the window.
+  root.style.setProperty("--notices", place.firstChild ? `${place.offsetHeight}px` : "0px");
+}
+
+/** What a restore means for this hand, in words; "" without one. */
+function restored() {
+  if (!game.restored) return "";
+  const [at, since] = [game.restored.at, game.restored.since].map(moment);
+  return [t("warn.restored", { at, since }), game.view.status === "aborted" ? t("warn.restored.ended") : ""].join(" ");
 }
 
 const showConnection = () => document.getElementById("notices") && showNotices();
@@ -685,21 +713,11 @@ function warn({ kind, seq }) {
   else if (kind === "chain" || kind === "receipt") contradicted(text, seq).catch(report);
   else game.warnings.push(text);
   showConnection();
-  const place = find("#notices");
 }
 
 /** @param {any} problem */
 function report(problem) {
   if (leaving.signal.aborted || problem?.name === "AbortError") return;
-  // The table below is as much lower: its actions stay in the window.
-  root.style.setProperty("--notices", place.firstChild ? `${place.offsetHeight}px` : "0px");
-}
-
-/** What a restore means for this hand, in words; "" without one. */
-function restored() {
-  if (!game.restored) return "";
-  const [at, since] = [game.restored.at, game.restored.since].map(moment);
-  return [t("warn.restored", { at, since }), game.view.status === "aborted" ? t("warn.restored.ended") : ""].join(" ");
   if (problem?.status === 401 && identity()) return location.reload();
   if (document.getElementById("notices")) {
     game.trouble = problem.message;
@@ -778,6 +796,7 @@ function waitingRoom(signal) {
   document.title = `Shithead: ${title}`;
   replace(
     root,
+    game.connected ? null : h("p", { class: "notice", role: "status" }, [t("lost")]),
     h("h1", null, [title]),
     h("p", { role: "status" }, [open ? t("wait.open", { n: open }) : t("wait.full")]),
     h("ul", { class: "places" }, table.seats.map((seat) =>

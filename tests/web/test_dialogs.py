@@ -1,0 +1,73 @@
+"""Dialogs and menus: what the keyboard does in them, and where the focus is afterwards."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.client import open_table, register
+from tests.running import Running
+from tests.web.browsing import Visits, faults_in_both_schemes
+
+pytestmark = pytest.mark.heavy
+
+DRAW = "dispatchEvent(new Event('resize'))"
+"""A script that draws a table anew, as the next event does."""
+
+
+def examined(page: Page) -> None:
+    """Expect an open dialog without faults in both schemes."""
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert faults_in_both_schemes(page) == []
+
+
+def test_the_dialog_of_the_player_returns_the_focus_to_its_button(visits: Visits) -> None:
+    page = visits.open("/ratings")
+    button = page.get_by_role("button", name="You:")
+    button.focus()
+    page.keyboard.press("Enter")
+    examined(page)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(button).to_be_focused()
+
+
+def test_keys_in_the_dialog_of_a_moment_leave_the_replay_behind_it_alone(
+    visits: Visits, service: Running
+) -> None:
+    ada = register(service.port, "Ada")
+    game = open_table([ada], ruleset="leeds", bots=("lowest",), window_seconds=0)
+    ada.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+    page = visits.open(f"/replay/{game}?event=2&why=1")
+    page.get_by_role("button", name="Share this moment").press("Enter")
+    examined(page)
+    page.get_by_role("button", name="Close").last.focus()
+    page.keyboard.press("ArrowRight")
+    page.set_viewport_size({"width": 600, "height": 800})  # the replay is drawn anew
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(page.locator("#position")).to_contain_text("2 /")
+    expect(page.locator("#why")).to_be_visible()
+    expect(page.get_by_role("button", name="Share this moment")).to_be_focused()
+
+
+def test_the_menu_of_a_table_stays_open_while_others_play_and_gets_the_focus_back(
+    visits: Visits, service: Running
+) -> None:
+    ada = register(service.port, "Ada")
+    game = open_table([ada], ruleset="leeds", bots=("lowest",), window_seconds=0)
+    me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.open_as(me, f"/play/{game}", "phone")
+    menu = page.locator(".more")
+    menu.locator("summary").press("Enter")
+    page.get_by_role("button", name="The pile").focus()
+    page.evaluate(DRAW)
+    expect(menu).to_have_attribute("open", "")
+    expect(page.get_by_role("button", name="The pile")).to_be_focused()
+    page.keyboard.press("Enter")
+    examined(page)
+    page.evaluate(DRAW)
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    expect(menu).not_to_have_attribute("open", "")
+    expect(menu.locator("summary")).to_be_focused()
