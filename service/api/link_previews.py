@@ -52,6 +52,14 @@ def of_game(game: UUID) -> Preview:
     return _read(lambda: _game(game))
 
 
+def status_of_game(game: str) -> HTTPStatus:
+    """Return the status of a page about a hand whose id is a part of the query."""
+    try:
+        return of_game(UUID(game)).status
+    except ValueError:
+        return HTTPStatus.NOT_FOUND
+
+
 def of_table(table: UUID) -> Preview:
     """Return the preview of a table."""
     return _read(lambda: _table(table))

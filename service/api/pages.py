@@ -199,23 +199,25 @@ def _table_page(*, table: UUID | None = None, game: UUID | None = None) -> Respo
 @pages.get("/disputes")
 def disputes() -> Response:
     """List disputes; the script gets them from the API."""
-    return _court_page("disputes.title")
+    return _court_page("disputes.title", Preview())
 
 
 @pages.get("/disputes/new")
 def new_dispute() -> Response:
     """Open a dispute about a move, which the query names: `game`, and `event` or `version`."""
-    return _court_page("disputes.new")
+    game = request.args.get("game")
+    status = HTTPStatus.OK if game is None else link_previews.status_of_game(game)
+    return _court_page("disputes.new", Preview(status=status))
 
 
 @pages.get("/disputes/<uuid:dispute_id>")
 def dispute(dispute_id: UUID) -> Response:
     """Show a dispute: findings, statements, referees, votes and ruling."""
-    return _court_page("disputes.title", dispute=dispute_id)
+    preview = link_previews.of_dispute(dispute_id)
+    return _court_page("disputes.title", preview, dispute=dispute_id)
 
 
-def _court_page(title: str, dispute: UUID | None = None) -> Response:
-    preview = Preview() if dispute is None else link_previews.of_dispute(dispute)
+def _court_page(title: str, preview: Preview, dispute: UUID | None = None) -> Response:
     return html_page(
         "court.html", policy=SCRIPT_POLICY, preview=preview, title=title, dispute=dispute
     )

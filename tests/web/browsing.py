@@ -90,7 +90,9 @@ Meanwhile the page is without the sheet of `UNDRAWN`: axe does not examine a tra
 """
 
 
-PRIVATE_PAGE: Final = re.compile(r"/(?:play|replay|tables|disputes)/[0-9a-f-]{36}(?:[?#]|$)")
+PRIVATE_PAGE: Final = re.compile(
+    r"/(?:play/|replay/|tables/|disputes/|disputes/new\?game=)[0-9a-f-]{36}(?:[?&#]|$)"
+)
 """
 The address of a page that a request without a token may get with 404, and that works all the same.
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.client import register
 from tests.running import Running
-from tests.web.browsing import Visits, faults_in_every_size
+from tests.web.browsing import Visits, faults_in_every_size, faults_of
 
 pytestmark = pytest.mark.heavy
 
@@ -118,3 +118,75 @@ def test_an_erased_player_is_named_so(visits: Visits, service: Running) -> None:
     assert eve.call("DELETE", "/v1/players/me").status == 204
     page = visits.open(f"/replay/{game}")
     expect(page.locator("#own .name")).to_have_text("Erased player 1")
+
+
+@pytest.mark.parametrize("path", ["/", "/ratings", "/disputes"])
+def test_a_page_whose_lists_do_not_come_says_that_the_server_does_not_answer(
+    visits: Visits, path: str
+) -> None:
+    """No list pretends to be empty, and no sentence speaks of a fault of the page."""
+    visits.expect("no answer|Failed to load|TypeError|does not answer")
+    page = visits.visitor("phone").new_page()
+    page.add_init_script(HURRY)
+    page.route("**/v1/**", lambda route: route.abort())
+    page.goto(path)
+    alert = page.get_by_role("alert").filter(has_text="erver does not answer")
+    expect(alert).to_be_visible()
+    expect(alert.get_by_role("button", name="Load it again")).to_be_visible()
+    expect(page.locator("main")).not_to_contain_text("met a fault")
+    expect(page.get_by_text("There is no dispute")).to_be_hidden()
+    assert faults_of(page) == []
+
+
+def test_the_lobby_says_while_its_lists_may_be_old(visits: Visits) -> None:
+    visits.expect("no answer|Failed to load")
+    page = visits.visitor("phone").new_page()
+    page.goto("/")
+    page.locator("#recent :is(li, p)").first.wait_for()
+    page.context.set_offline(True)
+    expect(page.get_by_text("The connection is lost")).to_be_visible()
+    assert faults_in_every_size(page) == []
+    page.context.set_offline(False)
+    expect(page.get_by_text("The connection is lost")).to_be_hidden()
+
+
+@pytest.mark.parametrize("path", ["/play/{game}", "/tables/{table}", "/replay/{game}"])
+def test_an_open_page_says_that_the_connection_is_lost_until_it_is_back(
+    visits: Visits, service: Running, path: str
+) -> None:
+    """On a phone the notice pushes no button out of the window."""
+    visits.expect("no answer|Failed to load")
+    ada = register(service.port, "Ada")
+    game = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}]})["game"]
+    table = ada.post("/v1/tables", {"ruleset": "leeds", "seats": ["me", "open"]})["id"]
+    me = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
+    page = visits.open_as(
+        me, path.format(game=game, table=table), page=visits.visitor("phone").new_page()
+    )
+    page.locator("#hand button, .places li, #rows li").first.wait_for()
+    page.context.set_offline(True)
+    lost = page.get_by_role("status").filter(has_text="The connection is lost")
+    expect(lost).to_be_visible()
+    if path.startswith("/play"):
+        expect(page.get_by_role("button", name="Ready")).to_be_in_viewport(ratio=1)
+    assert faults_of(page) == []
+    page.context.set_offline(False)
+    expect(lost).to_be_hidden(timeout=15_000)
+
+
+def test_a_custom_ruleset_has_its_name_in_the_lobby_and_its_page_leads_to_a_table_of_it(
+    visits: Visits, service: Running
+) -> None:
+    ada = register(service.port, "Ada")
+    name = f"Kitchen table {uuid4().hex[:6]}"
+    body = {"name": name, "base": "leeds", "changes": {"deal": {"hand": 5}}}
+    ruleset = ada.post("/v1/rulesets", body)["id"]
+    ada.post("/v1/tables", {"ruleset": ruleset, "seats": ["me", "open"]})
+    page = visits.open(f"/rules/{ruleset}", size="phone")
+    page.get_by_role("link", name="Open a table with these rules").click()
+    expect(page.locator("#ruleset")).to_have_value(ruleset)
+    expect(page.locator("#tables li", has_text=name)).to_be_visible()
+    expect(page.get_by_text(ruleset)).to_have_count(0)
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.wait_for_url("**/play/*")
+    expect(page).to_have_title(f"{name}, hand 1")

@@ -81,12 +81,12 @@ const field = (key, control) => h("label", { class: "field" }, [h("span", null, 
 /** List the disputes; above it, how to open one if the reader came to do that. @param {boolean} isToOpen */
 async function list(isToOpen) {
   const option = (/** @type {string} */ value, /** @type {string} */ text) => h("option", { value }, [text]);
-  const filter = h("select", { onchange: () => load() }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
+  const filter = h("select", { onchange: () => attempt(load) }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
   const rows = h("ul", { class: "rows" });
   const none = h("p", null, [t("court.none"), " ", h("a", { href: "/" }, [t("court.lobby")])]);
   let next = "";
-  const more = button("court.more", () => load(next));
-  const load = (cursor = "") => attempt(async () => {
+  const more = button("court.more", () => attempt(() => load(next)));
+  const load = async (cursor = "") => {
     const state = filter.value;
     const query = new URLSearchParams({ limit: String(PAGE), ...(state && { state }), ...(cursor && { cursor }) });
     const page = await get(`/v1/disputes?${query}`);
@@ -98,7 +98,7 @@ async function list(isToOpen) {
     more.hidden = !next;
     none.hidden = Boolean(next || rows.childElementCount);
     if (cursor) shown[0]?.querySelector("a")?.focus();
-  });
+  };
   await load();
   const how = isToOpen ? h("p", { class: "notice" }, [t("court.how"), " ", h("a", { href: "/" }, [t("court.lobby")])]) : null;
   replace(root, how, isToOpen ? h("h2", null, [t("court.title")]) : null, field("court.state", filter), rows, none, more);
@@ -141,7 +141,8 @@ async function accuse(game) {
   const version = Math.min(selected === null ? court.game.version : selected + 1, court.game.version);
   const { as } = court.game;
   if (typeof as !== "number") {
-    replace(root, h("p", null, [t("court.seats_only")]));
+    const link = (/** @type {string} */ href, /** @type {string} */ key) => h("a", { class: "button", href }, [t(key)]);
+    replace(root, h("p", null, [t("court.seats_only")]), h("p", { class: "buttons" }, [link(`/replay/${game}${location.hash}`, "act.replay"), link("/disputes", "court.title"), link("/", "act.lobby")]));
     return;
   }
   const first = Math.max(0, version - BEFORE);

@@ -92,7 +92,9 @@
     var isOwn = (where || "").indexOf(location.origin + "/static/") >= 0;
     if (!isOwn || hasFailed || (error && error.name === "AbortError")) return;
     hasFailed = true;
-    show(text("guard.stopped").replace("{reason}", (error && error.message) || error), true);
+    var reason = (error && error.message) || error;
+    // The answer of a server, or none, is no fault of the page (`Problem` of api.js).
+    show(error && typeof error.status === "number" ? reason : text("guard.stopped").replace("{reason}", reason), true);
   }
 
   /** @returns {string} the query of the address without the mark */

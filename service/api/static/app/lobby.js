@@ -25,7 +25,29 @@ const LIVELY = 4000; // milliseconds between updates of the running table
 const CLOCKS = { none: null, quick: [20, 60], calm: [90, 180], day: [86_400, 86_400] };
 
 const rulesets = find("#ruleset");
-const nameOf = (/** @type {string} */ id) => [...rulesets.options].find((option) => option.value === id)?.text ?? id;
+const offered = (/** @type {string} */ id) => [...rulesets.options].find((option) => option.value === id);
+/** Names of custom rulesets by id. @type {Map<string, string>} */
+const custom = new Map();
+const nameOf = (/** @type {string} */ id) => offered(id)?.text ?? custom.get(id) ?? id;
+
+/** Fetch the names of the custom rulesets among those of games or tables. @param {{ruleset: {id: string}}[]} some */
+async function nameRulesets(some) {
+  const unknown = new Set(some.map(({ ruleset }) => ruleset.id).filter((id) => !offered(id) && !custom.has(id)));
+  await Promise.all([...unknown].map(async (id) => custom.set(id, (await get(`/v1/rulesets/${id}`)).name)));
+}
+
+/** Choose the ruleset to which a rules page leads; a custom one is not in the list. @param {string} id */
+async function choose(id) {
+  if (!offered(id)) {
+    const found = await get(`/v1/rulesets/${encodeURIComponent(id)}`).catch(() => null);
+    if (!found?.playable || !found.seats) return;
+    const option = h("option", { value: id, "data-min": found.seats.min, "data-max": found.seats.max }, [found.name]);
+    rulesets.append(option);
+  }
+  rulesets.value = id;
+  find("#more").setAttribute("open", "");
+  find("#more").scrollIntoView();
+}
 
 /** Run a request, and show the problem if the server refuses it. @param {Event} event of a button @param {() => Promise<void>} work */
 async function attempt(event, work) {
@@ -230,7 +252,9 @@ async function openTables() {
 }
 
 async function showTables() {
-  const rows = (await openTables()).map((table) => {
+  const tables = await openTables();
+  await nameRulesets(tables);
+  const rows = tables.map((table) => {
     const open = table.seats.filter((seat) => seat.kind === "open").length;
     const detail = t("tables.detail", { players: players(table.seats), n: open });
     return row(nameOf(table.ruleset.id), detail, link(`/rules/${table.ruleset.id}`, "tables.rules"), join(table));
@@ -248,6 +272,7 @@ async function showOwn() {
     get("/v1/games?player=me&limit=30"),
     get("/v1/tables?mine=true&status=open&limit=20"),
   ]);
+  await nameRulesets([...games, ...tables]);
   const running = games.filter((game) => !over(game)).sort((a, b) => Number(b.your_turn) - Number(a.your_turn));
   const rows = [
     ...running.map((game) => row(nameOf(game.ruleset.id), [players(game.seats), game.your_turn ? t("own.turn") : ""].filter(Boolean).join(" · "), link(`/play/${game.id}`, "own.play", true))),
@@ -261,6 +286,7 @@ async function showInvitations() {
   const section = find("#invited");
   const own = identity();
   const items = own ? (await get("/v1/players/me/invitations")).items : [];
+  await nameRulesets(items.map(({ ruleset }) => ({ ruleset: { id: ruleset } })));
   const button = (/** @type {string} */ key, /** @type {string} */ table, /** @type {() => Promise<unknown>} */ work, main = false) =>
     h("button", { class: main ? "main" : "", "data-key": `${key} ${table}`, onclick: (/** @type {Event} */ event) => attempt(event, async () => {
       await work();
@@ -286,6 +312,7 @@ function ending({ result, seats }) {
 
 async function showRecent() {
   const { items } = await get("/v1/games?limit=8");
+  await nameRulesets(items);
   const rows = items.map((game) => {
     const detail = [nameOf(game.ruleset.id), players(game.seats), moment(game.created_at)].join(" · ");
     return over(game)
@@ -302,8 +329,9 @@ async function showRunning() {
   if (document.hidden) return;
   const { items } = await get("/v1/games?status=playing&limit=1");
   const [game] = items;
+  await nameRulesets(items);
   const view = game && (await get(`/v1/games/${game.id}`));
-  replace(find("#running"), ...(view ? preview(view, game) : decoration()));
+  replace(find("#running"), ...(view ? preview(view, game) : decoration(t("running.none"))));
 }
 
 /** @param {Api["GameView"]} view @param {Api["GameItem"]} game */
@@ -325,7 +353,7 @@ function preview(view, game) {
   ];
 }
 
-const decoration = () => [fanOf(["7c", "Td", "2s", "Kh", "As"]), h("p", { class: "small" }, [t("running.none")])];
+const decoration = (/** @type {string} */ text) => [fanOf(["7c", "Td", "2s", "Kh", "As"]), h("p", { class: "small" }, [text])];
 
 /** @param {(string | null)[]} cards */
 const fanOf = (cards) =>
@@ -338,9 +366,21 @@ async function showLists() {
   });
 }
 
+/** Update the lists; while that fails, a notice states that they may be old. */
+async function update() {
+  const notice = find("#lost");
+  try {
+    await showLists();
+    notice.textContent = "";
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    notice.textContent = t("lost");
+  }
+}
+
 await start("lobby");
 document.title = t("lobby.page");
-replace(find("#running"), ...decoration());
+replace(find("#running"), ...decoration(""));
 offerSettings(() => {});
 showAccount();
 rulesets.addEventListener("change", () => {
@@ -348,11 +388,7 @@ rulesets.addEventListener("change", () => {
   describe();
 });
 const asked = new URLSearchParams(location.search).get("ruleset"); // a link of a rules page
-if (asked && [...rulesets.options].some((option) => option.value === asked)) {
-  rulesets.value = asked;
-  find("#more").setAttribute("open", "");
-  find("#more").scrollIntoView();
-}
+if (asked) await choose(asked);
 seats.addEventListener("change", offerBots);
 botCount.addEventListener("change", offerBots);
 offerSeats();
@@ -360,11 +396,13 @@ await checkPlayer();
 await Promise.all([describe(), offerStrengths(), showLists(), showRunning(), offerSeek()]);
 for (const button of document.querySelectorAll("button:disabled")) if (button instanceof HTMLButtonElement) button.disabled = false;
 setInterval(() => showRunning().catch(() => {}), LIVELY);
-setInterval(() => showLists().catch(() => {}), POLL);
-document.addEventListener("visibilitychange", () => showLists().catch(() => {}));
+setInterval(update, POLL);
+document.addEventListener("visibilitychange", update);
+addEventListener("online", update);
+addEventListener("offline", () => (find("#lost").textContent = t("lost")));
 let due = 0;
 addEventListener("notice", () => {
   clearTimeout(due); // a snapshot has several
-  due = setTimeout(() => showLists().catch(() => {}), 200);
+  due = setTimeout(update, 200);
 });
 followNotices();

@@ -214,7 +214,13 @@ async function view(as, version = page.version) {
 /** Add each new event of a hand that is being played, until its end. */
 async function following() {
   const { signal } = leaving;
-  for await (const event of live(id, last(), { signal })) {
+  let isConnected = true;
+  const onstate = (/** @type {boolean} */ connected) => {
+    if (connected === isConnected) return;
+    isConnected = connected;
+    replace(find("#complaint"), connected ? null : h("p", { class: "notice" }, [t("lost")]));
+  };
+  for await (const event of live(id, last(), { signal, onstate })) {
     if (event.seq < last()) continue;
     const isNewest = (queue.isBehind() ? aim : page.version) === last();
     await load(last() + 1);

@@ -8,6 +8,7 @@
 import { identity } from "./api.js";
 import { h } from "./dom.js";
 import { has, t } from "./i18n.js";
+import { isSandboxed } from "./storage.js";
 
 /** @typedef {"hand" | "table" | "dispute" | "page"} Subject */
 
@@ -34,7 +35,7 @@ export function problemState({ status, message, lang = null }, subject) {
       h("p", null, [t(isOffline ? "state.offline.why" : isTemporary ? "state.later.why" : "state.refused.why")]),
       isOffline ? null : h("p", { class: "quiet", lang }, [message]),
     ],
-    [isTemporary ? again() : null, link("/", "act.lobby", isTemporary ? "" : "main")],
+    [isTemporary ? again() : null, isSandboxed ? null : link("/", "act.lobby", isTemporary ? "" : "main")], // a frame opens no pages
   );
 }
 
