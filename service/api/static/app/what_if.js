@@ -92,14 +92,20 @@ export function otherLine(room) {
     const atEnd = step === frames.length;
     const key = (/** @type {string} */ name, /** @type {() => void} */ act, off = false) => h("button", { type: "button", "data-key": `line ${name}`, disabled: off || null, onclick: act }, [t(`line.${name}`)]);
     const event = frame()?.event;
+    const said = event ? caption(/** @type {any} */ (event), voice()) : "";
+    /** The result, unless the last event states it. */
+    const ending = () => {
+      const result = atEnd && view.result ? resultText(view.result, voice()) : "";
+      return result && result !== said ? ` ${result}` : "";
+    };
     replace(
       place,
       h("div", { class: "what-if" }, [
         h("p", { class: "what", role: "status" }, [
           h("b", { class: "hypothetical" }, [t("line.hypothetical", { n: at - 1 })]),
           " ",
-          h("strong", null, event ? marked(caption(/** @type {any} */ (event), voice()), room.seats().map(seatName)) : [t("line.begin")]),
-          atEnd && view.result ? ` ${resultText(view.result, voice())}` : "",
+          h("strong", null, event ? marked(said, room.seats().map(seatName)) : [t("line.begin")]),
+          ending(),
         ]),
         h("div", { class: "act", role: "group", "aria-label": t("line.controls") }, [
           h("button", { type: "button", "data-key": "line back", "aria-label": t("line.back"), disabled: step === 0 || null, onclick: () => go(step - 1) }, ["‹"]),
