@@ -11,12 +11,15 @@ from playwright.sync_api import Page, expect
 from service.api.pages import strings
 from tests.client import Client, open_table
 from tests.examples import stride
-from tests.web.browsing import SIZES, Visits, faults_of
+from tests.web.browsing import Visits, faults_of
 
 pytestmark = pytest.mark.heavy
 
 MOST_SHIFT: Final = 0.1
 """The largest layout shift of a page, as browsers measure it."""
+
+WINDOWS: Final = ((360, 740), (390, 844), (768, 1024), (1280, 800), (1920, 1080))
+"""Width and height in CSS pixels of the windows in which it is measured."""
 
 OBSERVE: Final = """
 globalThis.shift = 0;
@@ -44,9 +47,17 @@ def waiting_table(visits: Visits) -> str:
 
 def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
     _, game = hand_of(visits, "lowest", "lowest")
+    host, over = hand_of(visits, "lowest")
+    host.post(f"/v1/games/{over}/moves", {"type": "forfeit"})
     paths = (
         "/",
+        "/rules",
         "/rules/leeds",
+        "/checks",
+        "/docs",
+        f"/play/{over}",
+        f"/replay/{over}?event=9&why=1",
+        f"/disputes/new?game={over}",
         f"/play/{game}",
         f"/replay/{game}",
         "/disputes",
@@ -56,16 +67,17 @@ def test_nothing_moves_while_a_page_loads(visits: Visits) -> None:
         f"/verify?game={game}",
         f"/tables/{waiting_table(visits)}",
     )
-    for size in tuple(SIZES)[:: stride(3)]:
-        context = visits.visitor(size, drawn=True)
+    for width, height in WINDOWS[:: stride(len(WINDOWS) - 1)]:
+        context = visits.visitor(drawn=True)
         context.add_init_script(OBSERVE)
         page = context.new_page()
+        page.set_viewport_size({"width": width, "height": height})
         for path in paths:
             page.goto(path)
             page.locator("#recent li, .seat, h1, main h2").first.wait_for(state="attached")
             page.locator(".filling").first.wait_for(state="detached")
             page.wait_for_timeout(300)  # what comes after the last answer
-            assert page.evaluate("shift") < MOST_SHIFT, (path, size)
+            assert page.evaluate("shift") < MOST_SHIFT, (path, width)
 
 
 SHOWN: Final = """() => {
