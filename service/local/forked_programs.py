@@ -5,7 +5,8 @@ Importing the modules takes half a second of processor time and 50 MB for each p
 fork server of `multiprocessing` imports them once; each program is a fork of it, shares its
 memory, and starts within milliseconds. It runs in a session of its own, with its own environment
 and log, like a program started by `python -m`. If the fork server ends, its programs get SIGTERM,
-and the next start of a program starts another fork server.
+and the next start of a program starts another fork server. It alone reports how programs end, so
+one that hangs has to be killed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from multiprocessing import forkserver
@@ -44,6 +46,7 @@ If that process has ended, `os.getppid` returns another id.
 HUNG_SECONDS = 30.0
 """Seconds for the fork server to fork a program, its own start included."""
 
+_END_SECONDS = 5.0  # in which a killed fork server ends
 _PR_SET_PDEATHSIG = 1
 
 
@@ -75,6 +78,7 @@ class ForkedProgram:
         try:
             self._process = _started(what)
         except (EOFError, OSError):  # the fork server has ended, or hung and was killed
+            _await_end_of_fork_server()
             self._process = _started(what)
         self.pid = self._process.pid or 0
         self.returncode: int | None = None
@@ -83,6 +87,15 @@ class ForkedProgram:
         """Return the exit status, negative for a signal; None while the program runs."""
         self.returncode = self._process.exitcode
         return self.returncode
+
+    @property
+    def is_unreported(self) -> bool:
+        """Return whether the program has ended, and the fork server did not report its status."""
+        try:
+            state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:  # reaped, so the status is on its way
+            return False
+        return state == "Z" and self.poll() is None
 
     def wait(self, timeout: float | None = None) -> int:
         """Return the exit status once it ends; raises TimeoutExpired after `timeout` seconds."""
@@ -110,7 +123,7 @@ def _started(what: tuple[Any, ...]) -> ForkServerProcess:
     Without that a fork server that hangs would hold up the supervisor for ever.
     """
     process = _context().Process(target=_run, args=what)
-    timer = threading.Timer(HUNG_SECONDS, _kill_fork_server)
+    timer = threading.Timer(HUNG_SECONDS, kill_fork_server)
     timer.daemon = True
     timer.start()
     try:
@@ -127,7 +140,21 @@ def fork_server() -> int | None:
     return None if found is None else int(found)
 
 
-def _kill_fork_server() -> None:
+def _await_end_of_fork_server() -> None:
+    """
+    Wait until the fork server can be replaced.
+
+    The kernel closes its socket before it has ended, and until then `multiprocessing` uses it.
+    """
+    pid, end = fork_server(), time.monotonic() + _END_SECONDS
+    options = os.WEXITED | os.WNOHANG | os.WNOWAIT  # `multiprocessing` takes its status
+    with contextlib.suppress(ChildProcessError):
+        while pid and os.waitid(os.P_PID, pid, options) is None and time.monotonic() < end:
+            time.sleep(0.01)
+
+
+def kill_fork_server() -> None:
+    """Kill the fork server, if there is one, because it hangs; its programs get SIGTERM."""
     pid = fork_server()
     if pid is not None:
         with contextlib.suppress(ProcessLookupError):
@@ -193,9 +220,9 @@ def _run(
         raise SystemExit(1) from None
 
 
-def end_with_parent() -> None:
-    """Let the kernel send SIGTERM to this process when its parent ends, or has ended already."""
+def end_with_parent(number: signal.Signals = signal.SIGTERM) -> None:
+    """Let the kernel send a signal to this process when its parent ends, or has ended already."""
     parent = int(os.environ[PARENT])
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
     if os.getppid() != parent:
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)

@@ -8,13 +8,15 @@ the first key, which takes each child 3.6 MB unless the fork server has done it.
 
 import gc
 import os
+import signal
 
 import setproctitle
 
 from service.keys import Keyring
 from service.local.forked_programs import PARENT, end_with_parent
 
-end_with_parent()  # multiprocessing ends the fork server only after the last program
+# multiprocessing ends the fork server only after the last program; a suspended one ignores SIGTERM.
+end_with_parent(signal.SIGKILL)
 os.environ[PARENT] = str(os.getpid())  # for the programs that are forked from here
 setproctitle.setproctitle("shithead fork server")
 Keyring.generate()  # thrown away

@@ -18,7 +18,7 @@ import redis
 
 import service
 from service.job_queue import client_of
-from service.local.forked_programs import ForkedProgram, can_fork
+from service.local.forked_programs import ForkedProgram, can_fork, kill_fork_server
 from service.local.processes import (
     Child,
     EmbeddedError,
@@ -94,6 +94,7 @@ class _Running:
     failures: int = 0  # ends in a row, each soon after the start
     due: float = field(default=0.0)  # when to restart it, monotonic
     silent: int | None = None  # rounds since its last sign of life; None before the first
+    unreported: int = 0  # rounds since it ended, while the fork server did not report that
 
 
 class Supervisor:
@@ -143,6 +144,7 @@ class Supervisor:
         if self._pipe is None or now < self._round:
             return
         self._round = now + HUNG_SECONDS / ROUNDS
+        self._end_hung_fork_server()
         heard = self._pipe.heard()
         for running in self._running:
             child = running.child
@@ -156,6 +158,14 @@ class Supervisor:
                 name = running.program.name
                 print(f"the {name} hangs and is killed", file=sys.stderr, flush=True)
                 kill_group(child)
+
+    def _end_hung_fork_server(self) -> None:
+        """Kill the fork server if it did not report in ROUNDS rounds that a program has ended."""
+        for running in self._running:
+            running.unreported = running.unreported + 1 if _is_unreported(running.child) else 0
+        if any(running.unreported == ROUNDS for running in self._running):
+            print("the fork server hangs and is killed", file=sys.stderr, flush=True)
+            kill_fork_server()
 
     def check_running(self) -> None:
         """Raise StartError if a program ended several times while the service was starting."""
@@ -178,6 +188,8 @@ class Supervisor:
         end = time.monotonic() + seconds
         while time.monotonic() < end and any(child.poll() is None for child in children):
             time.sleep(0.02)
+        if any(_is_unreported(child) for child in children):
+            kill_fork_server()  # it hangs, and this process would wait for it at its own end
         for child in children:
             stop_child(child, [])
 
@@ -208,6 +220,10 @@ class Supervisor:
 
     def _log_of(self, program: Program) -> Path:
         return self._logs / f"{program.name.replace(' ', '-')}.log"
+
+
+def _is_unreported(child: Child | None) -> bool:
+    return isinstance(child, ForkedProgram) and child.is_unreported
 
 
 def _reason(code: int) -> str:

@@ -245,9 +245,7 @@ def _end_up(number: signal.Signals) -> Act:
     def act(system: SystemUnderTest, _rng: random.Random) -> bool:
         if system.up is None or system.up.poll() is not None:
             return False
-        system.up.send_signal(number)
-        system.up.wait()
-        system.start_up()
+        system.restart_up(number)
         return True
 
     return act

@@ -123,6 +123,7 @@ class _Run:
         self._wait_until_ready()
         load.end()
         self._count()
+        notes.wrong += system.wrong
         address = f"http://127.0.0.1:{system.port}"
         self._done.checked = check_all(system.owner_url, address, notes, load.readers)
 
@@ -154,7 +155,7 @@ class _Run:
     def _grave_faults(self) -> None:
         rng = random.Random(f"{self._plan.seed} grave")
         while not self._enough():
-            burst = 1 if rng.random() < 0.85 else 2
+            burst = 1 if rng.random() < 0.6 else 2
             kinds = [self._drawn(rng, grave=True) for _ in range(burst)]
             chances = [random.Random(rng.random()) for _ in kinds]
             with ThreadPoolExecutor(burst) as pool:

@@ -23,6 +23,7 @@ from service.store.migrate import service_url
 from tests.running import free_port, is_ready
 
 START_SECONDS = 300.0
+END_SECONDS = 60.0
 
 
 class NotBack(Exception):
@@ -42,6 +43,7 @@ class SystemUnderTest:
         self.port, self.stream_port, self.fork_server_port = (free_port() for _ in range(3))
         self.killed: Counter[str] = Counter()
         self.places: set[str] = set()
+        self.wrong: list[str] = []
         self.clock = JumpingClock(logs / "clock")
         self._seed = seed
         self._programs: dict[int, str] = {}
@@ -110,6 +112,18 @@ class SystemUnderTest:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
             )
+
+    def restart_up(self, number: signal.Signals) -> None:
+        """End `up` by a signal and start it again; a finding if it does not end."""
+        assert self.up is not None
+        self.up.send_signal(number)
+        try:
+            self.up.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.wrong.append(f"up did not end within {END_SECONDS:.0f} s of {number.name}")
+            self.up.kill()
+            self.up.wait()
+        self.start_up()
 
     def wait_ready(self, *, anywhere: bool = False) -> None:
         """

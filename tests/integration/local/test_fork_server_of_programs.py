@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from service.local import forked_programs
+from service.local import forked_programs, programs
 from service.local.forked_programs import PARENT, ForkedProgram, can_fork
+from service.local.processes import make_folder
+from service.local.programs import Program, Supervisor
+from tests.running import wait_for
 
 
 def _imported(parent: int) -> int:
@@ -22,7 +27,7 @@ def _imported(parent: int) -> int:
 
 def test_a_fork_server_ends_if_its_parent_ended_while_it_imported_modules() -> None:
     assert _imported(os.getpid()) == 0
-    assert _imported(os.getppid()) == -signal.SIGTERM
+    assert _imported(os.getppid()) == -signal.SIGKILL
 
 
 @pytest.mark.heavy
@@ -44,10 +49,52 @@ def test_a_fork_server_that_hangs_is_replaced(
 
     assert started().wait(timeout=60) == 0
     hung, killed = forked_programs.fork_server(), list[int | None]()
-    end = forked_programs._kill_fork_server
-    monkeypatch.setattr(forked_programs, "_kill_fork_server", kill)
+    end = forked_programs.kill_fork_server
+    monkeypatch.setattr(forked_programs, "kill_fork_server", kill)
     monkeypatch.setattr(forked_programs, "HUNG_SECONDS", 1.0)
     assert hung is not None
     os.kill(hung, signal.SIGSTOP)
     assert started().wait(timeout=60) == 0
     assert killed == [hung]
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Supervisor]:
+    """Return a supervisor of one program, whose fork server hangs."""
+    monkeypatch.setattr(programs, "HUNG_SECONDS", 0.5)
+    logs = make_folder(tmp_path / "logs")
+    made = Supervisor(logs=logs, environment={}, folder=tmp_path, pipe=tmp_path / "life")
+    made.start(Program(name="server", module="http.server", arguments=["0"]))
+    hung = forked_programs.fork_server()
+    assert hung is not None
+    os.kill(hung, signal.SIGSTOP)
+    yield made
+    forked_programs.kill_fork_server()
+    made.stop(seconds=1)
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(not can_fork({}), reason="programs are forked on Linux only")
+def test_a_program_that_ends_while_the_fork_server_hangs_is_restarted(
+    supervisor: Supervisor, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The fork server alone reports ends, so they are looked for beside it."""
+    killed = supervisor.processes()["server"]
+    os.kill(killed, signal.SIGKILL)
+
+    def is_replaced() -> bool:
+        supervisor.supervise()
+        return supervisor.processes().get("server", killed) != killed
+
+    wait_for(is_replaced, seconds=60)
+    assert "the fork server hangs and is killed" in capfd.readouterr().err
+
+
+@pytest.mark.heavy
+@pytest.mark.skipif(not can_fork({}), reason="programs are forked on Linux only")
+def test_a_fork_server_that_hangs_does_not_hold_up_the_end(supervisor: Supervisor) -> None:
+    """Python would wait for its report when `shithead up` has stopped everything."""
+    supervisor.stop(seconds=1)
+    for child in multiprocessing.active_children():
+        child.join(5)
+    assert multiprocessing.active_children() == []
