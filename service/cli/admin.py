@@ -111,6 +111,7 @@ def admin(
       shithead admin revoke-token PLAYER         invalidate a player's token
       shithead admin rename PLAYER NAME          change a player's name
       shithead admin erase PLAYER                erase personal data; games stay valid
+      shithead admin remove-note GAME SEQ AUTHOR delete a player's note on an event
       shithead admin archive --older-than 90     move sealed games into files
       shithead admin disputes                    list disputes against the server
       shithead admin answer DISPUTE TEXT         make a statement for the server
