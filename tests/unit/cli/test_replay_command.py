@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from service.cli.__main__ import MISUSED
 from service.cli.load_game import read_recording, steps_of
-from service.cli.screen import ReplayPosition, Shown, after_key, keys_of, screen
+from service.cli.screen import ReplayPosition, Shown, after_key, keys_of, screen, situation
 from service.domain.view import ALL, Viewer, seat_openings
 from service.replay.frames import transcript
 from service.replay.history import decode_log, sealed_deck
@@ -244,6 +245,22 @@ def test_a_screen_shows_the_caption_the_table_and_the_keys() -> None:
     assert re.search(r"pile +6s 2d", text)
     assert re.search(r"▶ +1 random +3: 4s 6c 9h +As +Th +Js +## ## ##", text)
     assert "q quit" in text.splitlines()[-1]
+
+
+def test_the_demand_names_also_the_ranks_that_fit_besides() -> None:
+    """L16, L17: a two and a five, here on a card that asks for its rank or more."""
+    view: dict[str, Any] = {
+        "status": "playing",
+        "pile": ["9c"],
+        "burned": [],
+        "stock": 3,
+        "seats": [{}, {}],
+        "direction": 1,
+        "demand": {"kind": "at_least", "rank": "9", "ranks": [], "besides": ["2", "5"]},
+    }
+    assert "asks for 9 or more, or 2 or 5" in str(list(situation(view, frozenset()))[1])
+    del view["demand"]["besides"]
+    assert str(list(situation(view, frozenset()))[1]).endswith("asks for 9 or more")
 
 
 def test_a_screen_shows_hidden_cards_as_such() -> None:
