@@ -566,6 +566,14 @@ def test_a_dispute_states_its_question_and_what_the_reader_can_do(
     expect(stranger.locator(".now")).to_contain_text("You have no part in this dispute.")
 
 
+BESIDE_PLOTS = """(all) => all.flatMap((plot) =>
+    [...plot.querySelectorAll("text")].filter((one) => {
+        const { x, width } = one.getBBox();
+        return x < 0 || x + width > plot.viewBox.baseVal.width;
+    }).map((one) => one.textContent))"""
+"""The texts that a plot cuts off."""
+
+
 def test_statistics_of_a_young_server_show_samples_marked_as_such(visits: Visits) -> None:
     page = visits.open("/rules", size="phone")
     answer = {"n": 3, "measures": [], "cannot_tell": "Nothing."}
@@ -577,4 +585,5 @@ def test_statistics_of_a_young_server_show_samples_marked_as_such(visits: Visits
         expect(sample).to_contain_text("Sample: invented to show how the plot is read")
         assert not re.search(r"\d+ hands", sample.inner_text())
     expect(page.get_by_role("link", name="Play a hand")).to_have_count(2)
+    assert page.locator(".plot").evaluate_all(BESIDE_PLOTS) == []
     assert faults_in_every_size(page) == []

@@ -181,6 +181,16 @@ def test_times_are_written_as_in_the_readers_country(
     expect(page.locator("#now .what .quiet")).to_have_text(re.compile(seconds))
 
 
+@pytest.mark.parametrize(("width", "height"), [(1920, 1080), (1600, 930)])
+def test_a_table_of_two_fits_a_large_window(visits: Visits, width: int, height: int) -> None:
+    host, game = hand_of(visits, "lowest")
+    player = {"id": "", "name": "Ada", "token": host.token}
+    page = visits.open_as(player, f"/play/{game}")
+    page.set_viewport_size({"width": width, "height": height})
+    page.locator("#own.turn").wait_for()
+    assert page.evaluate("document.documentElement.scrollHeight") <= height
+
+
 BAR = """() => {
     const bar = document.querySelector(".bar > div");
     const one = document.querySelector("#language");
