@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from uuid import UUID, uuid4
 
 import orjson
+import psycopg
 import pytest
 
-from ops.bench.faults import limits
+from ops.bench.faults import kinds, limits
 from ops.bench.faults.calls import ChangeRequest, Notes
 from ops.bench.faults.checks import Checked, check_answers, check_explained, check_stream
 from ops.bench.faults.kinds import KINDS
 from ops.bench.faults.results import Totals, load, page, save
 from ops.bench.faults.run import RunPlan, RunResult, run
+from ops.bench.faults.system import SystemUnderTest
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
 from service.shx.chain import genesis, head
@@ -123,6 +127,25 @@ def test_grave_faults_that_are_rarer_than_wanted_are_drawn_more_often() -> None:
     assert plan.weight(rare, Counter()) > plan.weight(known, Counter({known.name: 1}))
     assert plan.weight(known, Counter({known.name: 1})) == known.share
     assert all(plan.weight(kind, Counter()) == kind.share for kind in KINDS if not kind.grave)
+
+
+def test_a_lock_that_another_fault_ends_is_counted(
+    database_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut connections are frequent, so hardly any lock lasted to its end."""
+    system = SystemUnderTest(tmp_path, tmp_path, may_fill=False, seed=1)
+    monkeypatch.setattr(SystemUnderTest, "owner_url", database_url)
+    [locks] = [kind for kind in KINDS if kind.name.startswith("slow database")]
+    monkeypatch.setattr(kinds, "time", SimpleNamespace(sleep=lambda _: _cut_all(database_url)))
+    assert locks.act(system, random.Random(1))
+
+
+def _cut_all(database_url: str) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE mode = 'AccessExclusiveLock'"
+            " AND relation = 'streams'::regclass"
+        )
 
 
 def test_no_process_stays_under_a_memory_limit_that_was_lifted(

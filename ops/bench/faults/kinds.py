@@ -131,14 +131,16 @@ def _slow_disk(system: SystemUnderTest, rng: random.Random) -> bool:
 
 
 def _locked(system: SystemUnderTest, rng: random.Random) -> bool:
-    try:
-        with psycopg.connect(system.owner_url, connect_timeout=3) as connection:
-            connection.execute("SET lock_timeout = '2s'")
-            connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
-            time.sleep(rng.choice((0.3, 1.0, 5.0)))
-    except psycopg.Error:
-        return False
-    return True
+    locked = False
+    with (
+        contextlib.suppress(psycopg.Error),  # another fault may end this session
+        psycopg.connect(system.owner_url, connect_timeout=3) as connection,
+    ):
+        connection.execute("SET lock_timeout = '2s'")
+        connection.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
+        locked = True
+        time.sleep(rng.choice((0.3, 1.0, 5.0)))
+    return locked
 
 
 def _disk_full(*, new_segment: bool) -> Act:
