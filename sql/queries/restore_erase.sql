@@ -25,6 +25,12 @@ deleted_invitations AS (
 deleted_seeks AS (
     DELETE FROM seeks s USING erasures e WHERE s.player_id = e.player_id
 ),
+deleted_webhooks AS (
+    DELETE FROM webhooks w USING erasures e WHERE w.player_id = e.player_id
+),
+deleted_deliveries AS (
+    DELETE FROM webhook_deliveries d USING erasures e WHERE d.player_id = e.player_id
+),
 deleted_ratings AS (
     DELETE FROM ratings r USING erasures e WHERE r.player_id = e.player_id
 ),

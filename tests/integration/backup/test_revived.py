@@ -12,6 +12,7 @@ from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg import sql
 
 from service.cli.__main__ import run as shithead
 from service.keys import Keyring, load_or_create
@@ -106,6 +107,16 @@ def test_players_erased_after_the_backup_are_erased_again(
     assert ada.call("PUT", f"{bob.game()}/notes/1", json=note).status_code == 200
     assert bob.call("PUT", f"/v1/players/me/blocks/{ada.id}").status_code == 200
     assert ada.post("/v1/seeks", {"rulesets": ["leeds"], "seats": 2}).status_code == 201
+    hook = {"url": "https://bots.example/"}
+    assert ada.call("PUT", "/v1/players/me/webhook", json=hook).status_code == 200
+    bob.table("open", invited=[ada.id])
+    with psycopg.connect(database_url) as owner:
+        owner.execute(
+            "INSERT INTO webhook_deliveries (player_id, type, id, mark, body, found_at)"
+            " VALUES (%s, 'hand_sealed', gen_random_uuid(), 1, '{}', now())",
+            (ada.id,),
+        )
+    assert {"webhooks", "webhook_deliveries", "invitations"} < naming(database_url, ada)
     make_backup(run, database_url, keys, tmp_path / "b")
     assert ada.call("DELETE", "/v1/players/me").status_code == 204
     assert world.services.erasures.record() == 1
@@ -117,16 +128,32 @@ def test_players_erased_after_the_backup_are_erased_again(
     assert "1 players erased again" in out
     with psycopg.connect(empty_database_url) as owner:
         names = {name for (name,) in owner.execute("SELECT name FROM players").fetchall()}
-        left = owner.execute(
-            "SELECT (SELECT count(*) FROM notes) + (SELECT count(*) FROM blocks)"
-            " + (SELECT count(*) FROM seeks)"
-        )
-        assert left.fetchone() == (0,)
     assert names == {None, "Bob"}
+    assert naming(empty_database_url, ada) == naming(database_url, ada) == {"players"}
     restored_bob = restored(empty_database_url, keys, bob)
     assert restored_bob.get("/v1/players/me").status_code == 200
     restored_bob.world.services.close()
     assert (tmp_path / "new" / ERASURES).read_text() == listed.read_text()
+
+
+def naming(url: str, person: Person) -> set[str]:
+    """Return the tables with a row that has the id of a person, in any column of ids."""
+    with psycopg.connect(url) as owner:
+        columns = owner.execute(
+            "SELECT table_name, column_name FROM information_schema.columns"
+            " JOIN information_schema.tables USING (table_schema, table_name)"
+            " WHERE table_schema = 'public' AND table_type = 'BASE TABLE' AND data_type = 'uuid'"
+        ).fetchall()
+        return {
+            table
+            for table, column in columns
+            if owner.execute(
+                sql.SQL("SELECT FROM {} WHERE {} = %s LIMIT 1").format(
+                    sql.Identifier(table), sql.Identifier(column)
+                ),
+                (person.id,),
+            ).fetchall()
+        }
 
 
 def test_a_player_whose_hand_was_running_at_the_backup_is_erased_again(
