@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -132,9 +133,15 @@ def _restricted(owner_url: str) -> str:
 
 
 def free_port() -> int:
-    """Return a free port of this machine."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return int(probe.getsockname()[1])
+    """
+    Return a free port of this machine, for a program that is started a little later.
+
+    It is none of those that the system gives to connections, or one of these might have it then.
+    """
+    while True:
+        port = secrets.randbelow(12_768) + 20_000  # Linux gives connections those from 32,768 on
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
 
 
 def is_ready(port: int) -> bool:

@@ -64,36 +64,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     warn_of_redis(settings)
     show_life_of_program()
+    stopping = _stopped_by_signal()  # before the port answers: a supervisor may then stop it
     _serve_metrics(settings)
     if words[0] in _NICE_QUEUES:
         os.nice(NICENESS)
-        return work(settings, _NICE_QUEUES[words[0]])
+        return work(settings, stopping, _NICE_QUEUES[words[0]])
     if words[0] == "worker":
-        return work(settings)
+        return work(settings, stopping)
     services = services_from(settings)
     runners: dict[str, Callable[[Services], Relay | Sweeper | LogSequencer]] = {
         "relay": Relay,
         "sweeper": lambda found: Sweeper(found, queued=_queue_length(settings)),
         "sequencer": LogSequencer,
     }
-    runners[words[0]](services).run(_stopped_by_signal().is_set)
+    runners[words[0]](services).run(stopping.is_set)
     services.close()
     return 0
 
 
-def work(settings: Settings, name: str = QUEUE) -> int:
+def work(settings: Settings, stopping: threading.Event, name: str = QUEUE) -> int:
     """
     Run an RQ worker that does not fork for each job; return the exit status of the process.
 
-    It reads a single queue, because RQ pops atomically from one queue only. While Redis is
-    down, it retries: bots wait, and no move is lost.
+    It ends once `stopping` is set. It reads a single queue, because RQ pops atomically from one
+    queue only. While Redis is down, it retries: bots wait, and no move is lost.
     """
     log = structlog.get_logger("worker")
     if settings.redis_url is None:
         fault = "SHITHEAD_REDIS_URL is not set: a worker needs Redis"
         log.critical("cannot start", fault=fault)
         return 1
-    stopping = _stopped_by_signal()
     if name != TRIALS_QUEUE:
         jobs.services()
     while not stopping.is_set():

@@ -16,6 +16,7 @@ import random
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -101,7 +102,7 @@ def _run(kind: str, steps: Steps, settings: Settings, app: Flask, listening: soc
         case "worker":
             listening.close()
             _wrap(Worker, "execute_job", Worker.execute_job, steps)
-            work(settings)
+            work(settings, threading.Event())
         case "relay":
             listening.close()
             _wrap(Relay, "pass_on", Relay.pass_on, steps)

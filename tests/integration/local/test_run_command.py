@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -16,7 +17,7 @@ import pytest
 from service.keys import load_or_create
 from tests.contract.conftest import address_of_service
 from tests.forked_command import run_command
-from tests.running import free_port
+from tests.running import READY_SECONDS, free_port, wait_for
 
 pytestmark = pytest.mark.heavy
 
@@ -47,7 +48,7 @@ def running(role: str, environment: dict[str, str]) -> Iterator[None]:
         yield
     finally:
         child.terminate()
-        status = child.wait(timeout=20)
+        status = child.wait(timeout=READY_SECONDS)
     assert status == 0
 
 
@@ -59,7 +60,7 @@ def check(role: str, environment: dict[str, str]) -> tuple[int, str]:
 
 def wait_healthy(role: str, environment: dict[str, str]) -> None:
     """Wait until the health check of a process succeeds."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + READY_SECONDS
     while (answer := check(role, environment))[0] != 0:
         assert time.monotonic() < end, answer
         time.sleep(0.2)
@@ -71,7 +72,7 @@ def test_a_running_process_is_healthy(role: str, environment: dict[str, str]) ->
     with running(role, environment):
         wait_healthy(role, environment)
         metrics = f"http://127.0.0.1:{environment['SHITHEAD_METRICS_PORT']}/metrics"
-        with urllib.request.urlopen(metrics, timeout=5) as answer:
+        with urllib.request.urlopen(metrics, timeout=READY_SECONDS) as answer:
             text = answer.read().decode()
         assert "python_info" in text
         if role == "sweeper":
@@ -85,11 +86,25 @@ def test_a_relay_without_a_successful_round_is_not_healthy(environment: dict[str
     # The service creates no keys without a database, so the test creates them.
     load_or_create(Path(environment["SHITHEAD_KEY_FILE"]))
     with running("relay", environment):
-        end = time.monotonic() + 20
+        end = time.monotonic() + READY_SECONDS
         while "no round has succeeded yet" not in (text := check("relay", environment)[1]):
             assert time.monotonic() < end, text
             time.sleep(0.2)
         assert check("relay", environment)[0] == 1
+
+
+def test_a_process_ends_cleanly_on_a_signal_as_soon_as_its_port_answers(
+    environment: dict[str, str],
+) -> None:
+    """Else a supervisor that replaces it at once would count a crash."""
+    place = ("127.0.0.1", int(environment["SHITHEAD_METRICS_PORT"]))
+
+    def answers() -> bool:
+        with socket.socket() as client:
+            return client.connect_ex(place) == 0
+
+    with running("relay", environment):
+        wait_for(answers, seconds=READY_SECONDS)
 
 
 def test_streams_without_a_port_are_refused(environment: dict[str, str]) -> None:
