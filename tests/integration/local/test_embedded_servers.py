@@ -35,6 +35,7 @@ from service.local.processes import (
     stop_child,
 )
 from service.local.servers import EmbeddedPostgres, EmbeddedValkey, running_address
+from tests.running import wait_for
 
 pytestmark = pytest.mark.heavy
 
@@ -253,11 +254,26 @@ def test_a_postgres_that_recovers_has_more_time_than_one_that_does_not_answer(
     server.stop()
     (server.data / "recovery.signal").touch()
     with (server.data / "postgresql.conf").open("a") as settings:
-        settings.write("restore_command = 'sleep 0.5; false'\n")
-    monkeypatch.setattr("service.local.servers._START_SECONDS", 0.2)
+        settings.write("restore_command = 'until test -e go; do sleep 0.05; done; false'\n")
+    answers, recovers = EmbeddedPostgres._answers, EmbeddedPostgres._recovers
+
+    def late(postgres: EmbeddedPostgres, child: subprocess.Popen[bytes], end: float) -> bool:
+        """Look at the time when it is over, and the recovery has begun."""
+        wait_for(lambda: recovers(postgres), seconds=30)
+        return answers(postgres, child, end)
+
+    def let_go(postgres: EmbeddedPostgres) -> bool:
+        """Let the recovery end once it was found late."""
+        found = recovers(postgres)
+        (server.data / "go").touch()
+        return found
+
+    monkeypatch.setattr("service.local.servers._START_SECONDS", 0.0)
+    monkeypatch.setattr(EmbeddedPostgres, "_answers", late)
     with monkeypatch.context() as impatient, pytest.raises(EmbeddedError, match="does not start"):
         impatient.setattr("service.local.servers._RECOVERY_SECONDS", 0.0)
         server.start()
+    monkeypatch.setattr(EmbeddedPostgres, "_recovers", let_go)
     assert _query(server.start(), "SELECT 1") == 1
 
 
