@@ -89,6 +89,17 @@ def test_moves_that_wait_for_a_place_are_one_transaction(moves: Moves) -> None:
     assert moves.transactions(others) == [6]
 
 
+def test_a_group_has_a_largest_size(moves: Moves, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement has a time limit, and an answer waits for all moves of its group."""
+    monkeypatch.setattr("service.store.grouped_moves.LARGEST", 2)
+    first, *others = games = [moves.game() for _ in range(6)]
+    with locked(moves.url, first):
+        sent = [moves.send(move(game)) for game in games]
+    for one in sent:
+        one.result(5)
+    assert sorted(moves.transactions(others)) == [2, 4, 4]
+
+
 def test_a_refused_move_of_a_group_has_its_reason_and_the_others_are_written(moves: Moves) -> None:
     stored = answer()
     moves.store.commit(move(moves.game(), stored))
@@ -151,6 +162,22 @@ def test_a_connection_that_breaks_while_a_group_is_written_leaves_no_move_in_dou
     for game in (second, third):
         assert lines_of(moves.store, game) == (FIRST,)
         moves.store.commit(move(game))
+
+
+def test_a_group_takes_its_games_in_the_order_of_their_ids(moves: Moves) -> None:
+    """Else two processes that write moves of the same games could wait for each other."""
+    first, *others = (moves.game() for _ in range(3))
+    low, high = sorted(others, key=lambda game: game.bytes)
+    with locked(moves.url, low), psycopg.connect(moves.url) as other:
+        with locked(moves.url, first):
+            sent = [moves.send(move(game)) for game in (first, high, low)]
+        sent[0].result(5)
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        wait_for(lambda: other.execute(waits).fetchone() == (1,), seconds=5)
+        free = "SELECT FROM streams WHERE stream_id = %s FOR UPDATE NOWAIT"
+        other.execute(free, (high,))
+        other.rollback()
+    assert [one.exception(5) for one in sent] == [None] * 3
 
 
 def test_no_move_of_a_group_that_fails_in_another_way_counts_as_written(
