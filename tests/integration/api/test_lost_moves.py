@@ -72,6 +72,25 @@ def test_no_player_keeps_a_receipt_for_a_hand_that_goes_badly(ada: Person) -> No
     assert_refused(hand_in(ada, game, lost), "refused.lost_accepted")
 
 
+def test_moves_of_the_own_seat_alone_accept_the_restored_game(ada: Person, bob: Person) -> None:
+    for mover, status in ((ada, 201), (bob, 409)):
+        table = ada.table("open")
+        seated = bob.post(f"/v1/tables/{table['id']}/seats").json
+        game = f"/v1/games/{seated['game']}"
+        lost = lost_receipt(bob, game)
+        restore(ada)
+        assert mover.post(f"{game}/moves", {"type": "ready"}).status_code == 201
+        assert hand_in(bob, game, lost).status_code == status
+
+
+def test_entropy_that_a_page_gives_by_itself_accepts_nothing(ada: Person) -> None:
+    game = f"/v1/games/{ada.table({'bot': 'lowest'}, entropy='value')['game']}"
+    lost = lost_receipt(ada, game)
+    restore(ada)
+    assert ada.post(f"{game}/entropy", {"value": "ab" * 32}).status_code == 201
+    assert hand_in(ada, game, lost).status_code == 201
+
+
 def test_a_restore_explains_nothing_that_it_cannot_have_lost(ada: Person) -> None:
     """Neither an event recorded before it, nor a game that began after it."""
     before = ada.game()
