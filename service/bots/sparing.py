@@ -113,12 +113,8 @@ def mean_harms(
 
 def _is_choice(history: History, move: RecordedMove) -> bool:
     """Return whether the seat itself, on its turn, chose among cards that it saw."""
-    by_seat = history.log[move.action].by == move.seat
-    if (
-        move.timed_out
-        or not by_seat
-        or not isinstance(move.command, Play | PickUp | TryStock | Pass)
-    ):
+    by_seat = history.log[move.action].by == move.seat  # by nobody at a time-out
+    if not by_seat or not isinstance(move.command, Play | PickUp | TryStock | Pass):
         return False
     return history.games[move.first - 1].turn == move.seat
 

@@ -75,6 +75,23 @@ def test_differences_within_the_margin_gain_nothing() -> None:
     assert bets.e_value == pytest.approx(1.0)
 
 
+def test_the_evidence_is_the_mean_over_the_stakes() -> None:
+    """The best stake in hindsight would be no bet that anybody could have made."""
+    bets = Bets()
+    bets.add(1.0)
+    bets.add(-0.5)
+    won = [(1 + stake * (1 - MARGIN)) * (1 - stake * (0.5 + MARGIN)) for stake in STAKES]
+    assert bets.e_value == pytest.approx(sum(won) / len(STAKES))
+
+
+def test_the_next_seat_of_a_decision_is_not_always_the_one_beside_it() -> None:
+    """Seat 1 is out, or the direction is turned."""
+    pair = Pair("a", "b")
+    pair.count(["a", "c", "b"], {0: [One(2, 0.2)], 2: []}.__getitem__)
+    pair.count(["a", "c", "b"], {0: [One(1, 0.7)], 2: []}.__getitem__)
+    assert pair.numbers["directions"][0]["difference"] == pytest.approx(0.5)
+
+
 def test_only_decisions_of_the_same_kind_are_compared() -> None:
     comparison = Comparison()
     comparison.add("early", 0.1, partner=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import random
+from typing import Any
 
 import pytest
 
 from schemas.views import ViewFacts
 from service.bots.bot import bot_view
-from service.bots.sparing import Decision, decisions, mean_harms, next_in_play
+from service.bots.sparing import MAX_CHOICES, Decision, decisions, mean_harms, next_in_play
 from service.bots.worlds import Worlds, choices
 from service.replay.history import History, decode_log, sealed_deck
 from service.simulation.simulate import Plan, SimulatedGame, simulated_games
@@ -48,8 +49,37 @@ def test_each_decision_is_a_move_of_the_seat_with_the_next_seat_still_in_play(
         assert history.move_at(one.version).seat == one.seat
 
 
-def test_equal_logs_have_equal_numbers(history: History, hand: SimulatedGame) -> None:
-    assert of_seat(history, hand, 1) == of_seat(history, hand, 1)
+def test_equal_logs_have_equal_numbers(
+    history: History, hand: SimulatedGame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also the means before they are compared: everybody draws the same worlds."""
+    means: list[list[dict[Any, float]]] = [[], []]
+    for number in range(2):
+
+        def noted(*words: Any, into: list[dict[Any, float]] = means[number]) -> dict[Any, float]:
+            into.append(mean_harms(*words))
+            return into[-1]
+
+        monkeypatch.setattr("service.bots.sparing.mean_harms", noted)
+        of_seat(history, hand, 1)
+    assert means[0] == means[1]
+    assert len(means[0]) > 2
+
+
+def test_equal_moves_share_the_middle_of_their_places(
+    history: History, hand: SimulatedGame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of three moves the last does the most harm and the others the same: 0.25, 0.25 and 1."""
+
+    def flat(_worlds: Any, found: Any, *_rest: Any) -> dict[Any, float]:
+        *others, last = found
+        return {**dict.fromkeys(others, 0.2), last: 0.5}
+
+    monkeypatch.setattr("service.bots.sparing.mean_harms", flat)
+    harms = {one.harm for seat in range(4) for one in of_seat(history, hand, seat)}
+    shared = {(moves - 2) / 2 / (moves - 1) for moves in range(2, MAX_CHOICES + 1)}
+    assert harms <= shared | {1.0}
+    assert harms & (shared - {0.0})
 
 
 def test_the_numbers_depend_on_the_cards_only_that_the_seat_could_see() -> None:
