@@ -7,13 +7,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import Request, urlopen
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 from moto.server import ThreadedMotoServer
 
 from service.local.programs import archiver, settings_of_children
-from service.store.archive_files import StoredObjects
+from service.store.archive import Bundles
+from service.store.archive_files import FolderFiles, StoredObjects
 from tests.worlds.api_world import Person, World, problem_of
 from tests.worlds.operator_world import Operator, process_outbox, two_seats
 
@@ -114,6 +115,16 @@ def test_a_store_that_does_not_answer_archives_nothing_and_is_tried_again(
     operator.admin("archive", "--older-than", "0", "--daily", "--to", BUCKET)
     assert pauses == [3600, 86400]
     assert operator.world(archive=BUCKET).get(f"/v1/games/{game}/events").data == before
+
+
+def test_a_bundle_that_reads_back_differently_is_not_archived(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller would delete the only other copy."""
+    write = FolderFiles.write
+    monkeypatch.setattr(FolderFiles, "write", lambda to, name, data: write(to, name, data[:-1]))
+    with pytest.raises(OSError, match="does not read back"):
+        Bundles(tmp_path).keep(uuid4(), b"bundle")
 
 
 def test_up_archives_by_age_as_the_owner_of_the_database(tmp_path: Path) -> None:
