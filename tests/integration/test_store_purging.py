@@ -1,4 +1,4 @@
-"""Retention deletes in batches, so a backlog never exceeds the time limit of a statement."""
+"""Retention deletes in batches, within the time limit of a statement; erasures beside commits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import psycopg
 import pytest
 
 from service.application.retention import Purging, Retention
+from service.domain.events import Entropy
 from service.store.database import Database
 from service.store.directory import Directory
-from service.store.events import PlayerErased, StreamKind
+from service.store.events import PlayerErased, SeeksClaim, StreamKind
 from service.store.postgres_events import PostgresStore, encode_commit
+from service.store.seeks import Seek, SeekConditions
 from tests.contract.conftest import address_of_service
 from tests.running import wait_for
-from tests.streams import THEN, append, commit, new_game, new_table, register, table_summary
+from tests.streams import FIRST, THEN, append, commit, new_game, new_table, register, table_summary
 from tests.worlds.fake_world import BEGIN, SetWorld
 
 DAY = timedelta(days=1)
@@ -83,6 +85,41 @@ def test_a_player_being_erased_cannot_open_a_table(database_url: str) -> None:
         connection.commit()
         with pytest.raises(PlayerErased):
             opening.result()
+    database.close()
+
+
+def test_a_match_with_a_player_who_is_being_erased_waits_and_opens_no_table(
+    database_url: str,
+) -> None:
+    """It takes the players before their seeks, as the erasure does, so neither waits for ever."""
+    database = Database(database_url, size=2)
+    store, directory = PostgresStore(database), Directory(database)
+    wanted = SeekConditions(rulesets=("leeds",), seats=2, clock=None, entropy=Entropy.NONE)
+    players = [register(directory, name) for name in ("Ann", "Bob")]
+    seeks = [
+        Seek(
+            id=uuid4(),
+            player=player,
+            conditions=wanted,
+            key=None,
+            fill_after=None,
+            created_at=THEN,
+            expires_at=THEN + DAY,
+        )
+        for player in players
+    ]
+    for seek in seeks:
+        directory.add_seek(seek, most=1)
+    claim = SeeksClaim(table=uuid4(), seeks=tuple(seek.id for seek in seeks), at=THEN)
+    with psycopg.connect(database_url) as connection, ThreadPoolExecutor(1) as other:
+        connection.execute("SELECT FROM players WHERE player_id = %s FOR UPDATE", [players[0]])
+        match = other.submit(store.commit, commit(append(uuid4(), FIRST), seeks=claim))
+        wait_for(lambda: connection.execute(NUMBER_OF_WAITING).fetchone() == (1,), seconds=60)
+        connection.execute("SELECT erase_player(%s, %s)", [players[0], THEN])
+        connection.commit()
+        with pytest.raises(PlayerErased):
+            match.result()
+    assert list(directory.open_seeks(now=THEN, limit=9)) == seeks[1:]
     database.close()
 
 

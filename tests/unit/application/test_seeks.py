@@ -14,9 +14,10 @@ from service.application.tables.seeks import SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.domain.table import SeatKind, TableStatus
+from service.store.events import PlayerErased
 from service.store.seeks import SeekConditions
 from tests.unit.application.conftest import MemoryDeployment
-from tests.worlds.fake_world import person
+from tests.worlds.fake_world import open_game, person
 
 
 def post(
@@ -26,13 +27,14 @@ def post(
     seats: int = 2,
     fill: int | None = None,
     key: str | None = None,
+    entropy: Entropy = Entropy.NONE,
     request: Idempotency | None = None,
 ) -> dict[str, Any]:
     conditions = SeekConditions(
         rulesets=rulesets or ("leeds",),
         seats=seats,
         clock=Clock(turn_seconds=20, swap_seconds=60),
-        entropy=Entropy.NONE,
+        entropy=entropy,
     )
     wanted = SeekRequest(conditions=conditions, key=key, fill_after=fill)
     answer: dict[str, Any] = orjson.loads(services.seeks.post(player, wanted, request).body)
@@ -45,7 +47,7 @@ def status(services: Services, player: RegisteredPlayer, seek: dict[str, Any]) -
 
 
 def test_two_seeks_become_a_table_with_a_hand(
-    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
     first = post(services, ada, "threes", "leeds", key="A" * 43 + "=")
     assert (first["status"], first["table"]) == ("open", None)
@@ -54,6 +56,7 @@ def test_two_seeks_become_a_table_with_a_hand(
     assert services.seeks.get(ada, UUID(first["id"]))["table"] == second["table"]
     table = services.tables.changes.record(UUID(second["table"])).table
     assert table.status is TableStatus.PLAYING
+    assert UUID(table.game or "") in {game for game, _ in deployment.notifier.announced}
     assert table.host == str(ada.id)
     assert [(seat.player, seat.key) for seat in table.seats] == [
         (str(ada.id), "A" * 43 + "="),
@@ -62,6 +65,34 @@ def test_two_seeks_become_a_table_with_a_hand(
     assert table.conditions.ruleset["id"] == "leeds"
     assert table.conditions.clock == Clock(turn_seconds=20, swap_seconds=60)
     assert table.conditions.public
+
+
+def test_the_seats_of_a_match_contribute_the_entropy_that_they_agreed_on(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    post(services, ada, entropy=Entropy.COMMIT)
+    found = post(services, bob, entropy=Entropy.COMMIT)
+    table = services.tables.changes.record(UUID(found["table"])).table
+    assert [seat.entropy for seat in table.seats] == [Entropy.COMMIT] * 2
+
+
+def test_a_round_of_the_sweeper_opens_as_many_tables_as_it_may(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    post(services, ada, "leeds", fill=60)
+    post(services, bob, "threes", fill=60)
+    deployment.world.wait(60)
+    assert [services.seeks.sweep(limit=1) for _ in range(3)] == [1, 1, 0]
+
+
+def test_a_player_with_as_many_hands_as_allowed_posts_no_seek(
+    services: Services, ada: RegisteredPlayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.application.quotas.MAX_GAMES", 1)
+    open_game(services, ada, ("me", {"bot": "lowest"}))
+    with pytest.raises(Refusal) as refused:
+        post(services, ada)
+    assert refused.value.code == "limit-reached"
 
 
 def test_bots_take_the_empty_seats_in_time(
@@ -129,6 +160,15 @@ def test_a_repeated_request_posts_one_seek(
     assert len(services.seeks.of_player(ada.id)) == 1
 
 
+def test_players_who_use_the_same_key_of_a_request_have_seeks_of_their_own(
+    services: Services, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    request = Idempotency(key="1", path="/v1/seeks", body_hash=b"b" * 32)
+    first, second = (post(services, one, seats=5, request=request) for one in (ada, bob))
+    assert first["id"] != second["id"]
+    assert [one["id"] for one in services.seeks.of_player(bob.id)] == [second["id"]]
+
+
 def test_a_rival_process_that_is_quicker_seats_no_player_twice(
     services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
 ) -> None:
@@ -149,6 +189,33 @@ def test_a_seek_that_is_withdrawn_meanwhile_leaves_the_other_open(
     assert post(services, bob)["status"] == "open"
     assert status(services, ada, first) == "withdrawn"
     assert not deployment.directory.own_tables(bob.id)
+
+
+def test_a_match_that_is_lost_to_others_is_searched_again(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer, bob: RegisteredPlayer
+) -> None:
+    """Ada, who waits longest, withdraws at this moment; Cy is still there."""
+    cy = person(services, "Cy")
+    services.players.block(ada, cy.id)
+    first, second = post(services, ada), post(services, cy)
+    deployment.store.rivals.append(lambda: services.seeks.withdraw(ada, UUID(first["id"])))
+    assert post(services, bob)["status"] == "matched"
+    assert status(services, cy, second) == "matched"
+
+
+def test_a_player_who_is_erased_meanwhile_leaves_the_other_open(
+    services: Services, deployment: MemoryDeployment, bob: RegisteredPlayer
+) -> None:
+    made = services.players.register("Gone")
+    post(services, RegisteredPlayer(id=UUID(made["id"]), name="Gone"))
+
+    def erased() -> None:
+        """As the database answers a commit that waited for the erasure."""
+        services.directory.erase(made["token"], services.world.now())
+        raise PlayerErased
+
+    deployment.store.rivals.append(erased)
+    assert post(services, bob)["status"] == "open"
 
 
 def test_a_seek_whose_process_ended_before_the_match_is_found_by_the_sweeper(
