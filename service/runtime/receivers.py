@@ -96,7 +96,7 @@ def url_fault(url: str, *, loopback: bool) -> str | None:
         return "scheme"
     if not host or "%" in host:
         return "host"
-    if parts.username is not None or parts.password is not None or "#" in url:
+    if parts.username is not None or "#" in url:
         return "login"
     if port is not None and port != 443 and not 1024 <= port <= 65535:
         return "port"

@@ -8,7 +8,7 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
     UPDATE webhooks w SET claim = w.claim + 1, claimed_until = until, due_at = until
-    WHERE w.player_id = player AND w.claim = its_claim AND w.claimed_until > at AND w.state <> 'off';
+    WHERE w.player_id = player AND w.claim = its_claim AND w.claimed_until > at;
     RETURN FOUND;
 END
 $$;

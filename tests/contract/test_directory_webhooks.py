@@ -191,6 +191,7 @@ def test_one_that_was_woken_while_it_was_worked_on_is_due_at_once(stores: Stores
     directory.set_webhook(TOKEN, HOOK)
     assert directory.wake_webhooks([player], THEN) == 0, "it waits for its echo"
     claim = claimed(stores, player)
+    assert directory.wake_webhooks([player], THEN) == 0, "nor while the echo is on its way"
     assert directory.note_webhook_state(player, claim, result())
     until = LATER + timedelta(minutes=1)
     [(_, claim)] = directory.claim_webhooks(LATER, until=until, most=9)
@@ -219,3 +220,31 @@ def test_one_that_no_process_works_on_stays_due_since_the_same_time(stores: Stor
     [(_, claim)] = directory.claim_webhooks(at, until=until, most=9)
     assert directory.begin_webhook(player, claim, at, until=until)
     assert directory.webhooks_in_use().due == until
+
+
+def test_one_that_was_woken_and_then_failed_waits_for_its_next_attempt(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    assert directory.note_webhook_state(player, claimed(stores, player), result())
+    until = LATER + timedelta(minutes=1)
+    [(_, claim)] = directory.claim_webhooks(LATER, until=until, most=9)
+    assert directory.begin_webhook(player, claim, LATER, until=until)
+    during = LATER + timedelta(seconds=1)
+    assert directory.wake_webhooks([player], during) == 1
+    again = during + timedelta(seconds=5)
+    failing = result(fault="late", failures=1, failing_since=during, next=again)
+    assert directory.note_webhook_state(player, claim + 1, failing)
+    assert directory.claim_webhooks(during, until=LATER, most=9) == []
+    assert len(directory.claim_webhooks(again, until=LATER, most=9)) == 1
+
+
+def test_one_that_is_set_again_knows_nothing_of_the_one_before(stores: Stores) -> None:
+    directory, player = stores.directory, registered(stores)
+    directory.set_webhook(TOKEN, HOOK)
+    claim = claimed(stores, player)
+    assert look(stores, player, claim, a_delivery())
+    failing = result(fault="late", status=500, failures=3, failing_since=THEN)
+    assert directory.note_webhook_state(player, claim, failing)
+    directory.set_webhook(TOKEN, HOOK)
+    assert directory.webhook(player) == StoredWebhook(**{**fields(HOOK), "claim": claim + 1})  # type: ignore[arg-type] # fields
+    assert directory.webhook_deliveries(player) == []

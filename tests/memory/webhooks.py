@@ -85,7 +85,7 @@ class MemoryWebhooks:
     def begin_webhook(self, player: UUID, claim: int, at: datetime, *, until: datetime) -> bool:
         hook = self._valid(player, claim)
         end = self._claimed.get(player)
-        if hook is None or end is None or end <= at or hook.state is WebhookState.OFF:
+        if hook is None or end is None or end <= at:
             return False
         self._claim(player, until)
         self._hooks[player] = replace(self._hooks[player], due_at=until)

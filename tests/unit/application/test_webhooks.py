@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -14,12 +14,11 @@ import pytest
 from standardwebhooks import webhooks as library
 
 from schemas.webhooks import FAULTS, STATES
-from service.application.calls import RegisteredPlayer
+from service.application.calls import Caller, RegisteredPlayer, any_version
 from service.application.errors import Refusal
 from service.application.webhooks import (
     LEASE,
     LOOK_EVERY,
-    MAX_WAITING,
     OFF_AFTER,
     WebhookRequest,
 )
@@ -33,7 +32,7 @@ from service.shx.canonical import parse_time
 from service.store.webhooks import StoredWebhook, WebhookState
 from tests.changed import replace
 from tests.unit.application.conftest import MemoryDeployment
-from tests.worlds.fake_world import SetWorld, open_game, post
+from tests.worlds.fake_world import SetWorld, entry_of, open_game, post
 
 URL = "https://bots.example/hook"
 ALL = ("your_turn", "hand_dealt", "hand_sealed", "seat_taken", "table_closed")
@@ -47,10 +46,13 @@ class Scripted(Receivers):
     faults: list[ReceiverFault | None] = field(default_factory=list)
     retry_after: str | None = None
     echoes: list[bytes] = field(default_factory=list)
+    meanwhile: list[Callable[[], object]] = field(default_factory=list)  # during the next requests
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:
         assert url == URL
         self.got.append((headers, body))
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
         fault = self.faults.pop(0) if self.faults else None
         if fault is not None:
             status = 500 if fault is ReceiverFault.STATUS else None
@@ -275,9 +277,52 @@ def test_the_end_of_a_hand_waits_for_the_receiver_and_what_is_no_longer_open_doe
     assert ada.shown()["waiting"] == 3
     receivers.take()
     post(services, bob.player, game, {"type": "forfeit"})
-    pass_time(services, 5)
+    pauses = (5, 10)
+    for pause in pauses:
+        receivers.faults.append(ReceiverFault.STATUS)
+        pass_time(services, pause)
+        assert work(services) == ["failing"]
+        close(ada, game)
+    receivers.take()
+    pass_time(services, 20)
     work(services)
-    assert receivers.take() == ["seat_taken", "hand_sealed"]
+    assert receivers.take() == ["hand_sealed", "table_closed"], "both are over for some time"
+    pass_time(services, LOOK_EVERY.total_seconds() * 1.2)
+    work(services)
+    assert not services.directory.webhook_deliveries(ada.player.id), "what was sent is forgotten"
+
+
+def close(host: Owner, game: UUID) -> None:
+    """Close the table of a game."""
+    table = entry_of(host.services, game).table
+    caller = Caller(player=host.player.id)
+    host.services.tables.close(caller, host.player, table, any_version)
+
+
+def test_the_newest_ends_wait_for_a_receiver(
+    services: Services,
+    receivers: Scripted,
+    ada: Owner,
+    bob: Owner,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("service.application.webhooks.MAX_WAITING", 2)
+    ada.set("hand_sealed")
+    work(services)
+    games = [dealt(ada, bob) for _ in range(4)]
+    wake(services, *games)
+    work(services)
+    for game in games:
+        post(services, bob.player, game, {"type": "forfeit"})
+        receivers.faults.append(ReceiverFault.STATUS)
+        wake(services, game)
+        pass_time(services, 60)
+        assert work(services) == ["failing"]
+        close(ada, game)
+    receivers.take()
+    pass_time(services, 3600)
+    work(services)
+    assert [event["id"] for event in receivers.events] == [str(game) for game in games[-2:]]
 
 
 def test_attempts_are_repeated_for_a_day_at_growing_intervals_and_then_it_is_off(
@@ -297,6 +342,7 @@ def test_attempts_are_repeated_for_a_day_at_growing_intervals_and_then_it_is_off
     assert timedelta(minutes=30) <= max(pauses) <= timedelta(hours=1)
     assert OFF_AFTER <= services.world.now() - begun < OFF_AFTER + timedelta(hours=1)
     assert 30 < len(pauses) < 60
+    assert len(set(pauses)) == len(pauses), "receivers that fail together are not tried together"
     assert (shown["fault"], shown["next_attempt"], shown["waiting"]) == ("late", None, 0)
     pass_time(services, OFF_AFTER.total_seconds())
     assert work(services) == []
@@ -388,6 +434,107 @@ def test_a_job_of_an_old_claim_or_of_a_replaced_webhook_sends_and_stores_nothing
     assert receivers.take() == ["ping"]
 
 
+def test_what_waits_is_sent_in_the_order_in_which_it_was_found(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """A newer turn, which takes the place of an older one, comes after what was found before it."""
+    ada.set("your_turn")
+    work(services)
+    games = []
+    for pause in (5, 10):
+        receivers.faults.append(ReceiverFault.CONNECTION)
+        games.append(dealt(ada, bob))
+        wake(services, games[-1])
+        work(services)
+        pass_time(services, pause)
+    receivers.take()
+    post(services, bob.player, games[0], {"type": "ready"})
+    work(services)
+    assert [event["id"] for event in receivers.events] == [str(game) for game in games[::-1]]
+
+
+def test_a_success_begins_the_day_of_attempts_again(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """Also if it is followed by a failure in the same job."""
+    ada.set()
+    work(services)
+    receivers.faults.append(ReceiverFault.LATE)
+    wake(services, dealt(ada, bob))
+    work(services)
+    pass_time(services, OFF_AFTER.total_seconds() - 60)
+    receivers.faults.extend([None, ReceiverFault.LATE])
+    assert work(services) == ["failing"]
+    receivers.faults.append(ReceiverFault.LATE)
+    pass_time(services, 3600)
+    assert work(services) == ["failing"]
+    assert ada.shown()["state"] == "on"
+
+
+def test_a_job_whose_time_is_over_leaves_the_rest_to_the_next_one(
+    services: Services,
+    receivers: Scripted,
+    ada: Owner,
+    bob: Owner,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a receiver that is slow and has much to hear would occupy a thread for minutes."""
+    ada.set()
+    work(services)
+    wake(services, dealt(ada, bob))
+    receivers.take()
+    with monkeypatch.context() as patched:
+        patched.setattr("service.application.webhooks.WORK_SECONDS", 0.0)
+        [(player, claim)] = services.webhooks.claim()
+        assert services.webhooks.deliver(player, claim) == "more"
+        assert receivers.take() == []
+    assert work(services) == ["on"]
+    assert sorted(receivers.take()) == ["hand_dealt", "seat_taken", "your_turn"]
+
+
+@pytest.mark.parametrize(("moment", "sent"), [("look", []), ("request", ["seat_taken"])])
+def test_a_webhook_that_is_replaced_during_its_job_is_sent_nothing_more(
+    services: Services,
+    receivers: Scripted,
+    ada: Owner,
+    bob: Owner,
+    monkeypatch: pytest.MonkeyPatch,
+    moment: str,
+    sent: list[str],
+) -> None:
+    """The old address may be one of which its player no longer wants to know anything."""
+    ada.set()
+    work(services)
+    wake(services, dealt(ada, bob))
+    receivers.take()
+    [(player, claim)] = services.webhooks.claim()
+    if moment == "request":
+        receivers.meanwhile.append(ada.set)
+    else:
+        note = services.directory.note_webhook_look
+
+        def replaced(*words: Any, **more: Any) -> bool:
+            ada.set()
+            return note(*words, **more)
+
+        monkeypatch.setattr(services.directory, "note_webhook_look", replaced)
+    assert services.webhooks.deliver(player, claim) == "taken"
+    assert receivers.take() == sent
+    assert ada.shown()["state"] == "waiting", "the new address has to be confirmed"
+
+
+def test_the_secret_of_one_player_signs_nothing_for_another(
+    services: Services, receivers: Scripted, ada: Owner, bob: Owner
+) -> None:
+    """Its ciphertext is bound to its player, so rows that are exchanged in the database fail."""
+    ada.set()
+    bob.set()
+    services.directory.set_webhook(bob.token, replace(bob.stored(), secret=ada.stored().secret))
+    assert sorted(work(services)) == ["more", "off", "on"]
+    assert bob.shown()["fault"] == "secret"
+    assert receivers.take() == ["ping"]
+
+
 def test_a_webhook_ends_with_the_recovery_of_its_account(
     services: Services, ada: Owner, bob: Owner
 ) -> None:
@@ -413,4 +560,3 @@ def test_a_turn_that_waits_for_entropy_is_sent(
 def test_codes_have_their_words() -> None:
     assert set(FAULTS) == {fault.value for fault in ReceiverFault}
     assert set(STATES) == {state.value for state in WebhookState}
-    assert MAX_WAITING > 0

@@ -50,7 +50,7 @@ def names(*answers: Sequence[str]) -> Callable[[str], Sequence[str]]:
     [
         *("127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.0.1", "169.254.169.254", "0.0.0.0"),
         *("100.64.0.1", "192.0.2.1", "224.0.0.1", "255.255.255.255", "240.0.0.1"),
-        *("::1", "::", "fe80::1", "fc00::1", "ff02::1", "2001:db8::1"),
+        *("::1", "::", "fe80::1", "fc00::1", "ff02::1", "2001:db8::1", "4000::1"),
         *("::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"),
     ],
 )
@@ -62,7 +62,7 @@ def test_addresses_that_are_not_of_the_public_internet_are_refused(text: str) ->
     assert fault_of(receivers, url) == (ReceiverFault.ADDRESS, None), "one of several is enough"
 
 
-@pytest.mark.parametrize("text", ["9.9.9.9", "2620:fe::fe"])
+@pytest.mark.parametrize("text", ["9.9.9.9", "2620:fe::fe", "::ffff:9.9.9.9"])
 def test_public_addresses_are_permitted(text: str) -> None:
     assert is_public(ip_address(text))
 
@@ -84,6 +84,7 @@ def test_public_addresses_are_permitted(text: str) -> None:
             "https://[fe80::1%25eth0]/",
             "https://[x]/",
         ),
+        *("https://a.example/\nx", "https://a.example/\x7f"),  # urlsplit deletes a line break
         "https://a.example/" + "x" * 500,
     ],
 )
