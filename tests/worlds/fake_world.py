@@ -67,10 +67,11 @@ class SetWorld:
 
 @dataclass(kw_only=True)
 class Wakes:
-    """A notifier that records wake-ups."""
+    """A notifier that records what it is asked to send."""
 
     woken: list[tuple[UUID, int]] = field(default_factory=list)
     announced: list[tuple[UUID, int]] = field(default_factory=list)
+    changed: list[UUID] = field(default_factory=list)  # players
 
     def moved(self, game: UUID, version: int, *, wake: bool, table: UUID | None = None) -> None:
         """Record a version, and whether it needs a worker."""
@@ -82,7 +83,8 @@ class Wakes:
         """Ignore changes of tables."""
 
     def player_changed(self, player: UUID) -> None:
-        """Ignore changes of players."""
+        """Record a player whose streams look again."""
+        self.changed.append(player)
 
     def dispute_moved(self, dispute: UUID) -> None:
         """Ignore changes of disputes."""

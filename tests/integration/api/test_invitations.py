@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -140,6 +141,9 @@ def test_the_open_invitations_of_a_host_are_limited(world: World, ada: Person, b
         body = {"ruleset": "shithead", "seats": ["me", "open"], "invited": [eve.id]}
         assert problem_of(ada.post("/v1/tables", body)) == "limit-reached"
         end(bob, table, bob)
+        with patch(limits, 2), patch("service.application.quotas.MAX_INVITATIONS", 2):
+            body["invited"] = [eve.id, bob.id, world.person("Cat").id]
+            assert problem_of(ada.post("/v1/tables", body)) == "limit-reached", "all are counted"
         assert invite(ada, table, eve).status_code == 200
 
 
@@ -176,9 +180,11 @@ def _without_id(answer: Answer) -> bytes:
 
 def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> None:
     asked = {"window_seconds": 7, "turn_limit": 99, "clock": {"turn_seconds": 9, "swap_seconds": 8}}
-    table = ada.table({"bot": "lowest"}, "open", deal=False, **asked, **PRIVATE)
+    options = {"next_dealer": "rotate"}
+    table = ada.table({"bot": "lowest"}, "open", deal=False, options=options, **asked, **PRIVATE)
     invite(ada, table, bob)
-    assert bob.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    own = {"entropy": "commit", "key": b64encode(bytes(range(32))).decode()}
+    assert bob.post(f"/v1/tables/{table['id']}/seats", own).status_code == 201
     sent_once = {"Idempotency-Key": "again"}
     again = bob.post("/v1/tables", {"like": table["id"]}, headers=sent_once)
     assert again.status_code == 201, again.text
@@ -189,14 +195,16 @@ def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> N
     assert made["invite"]
     kinds = [(seat["kind"], seat["bot"], seat["player"]) for seat in made["seats"]]
     assert kinds == [("open", None, None), ("bot", "lowest", None), ("human", None, bob.id)]
-    for field in ("ruleset", "visibility", "window_seconds", "turn_limit", "clock"):
+    for field in ("ruleset", "visibility", "window_seconds", "turn_limit", "clock", "deal"):
         assert made[field] == table[field]
+    assert made["ruleset"]["options"].items() >= options.items()
+    assert {name: made["seats"][2][name] for name in own} == own
     assert invitations(ada) == [made["id"]]
     assert ada.post(f"/v1/tables/{made['id']}/seats").status_code == 201
 
 
-def test_a_table_like_another_invites_those_of_the_last_hand_who_left(
-    ada: Person, bob: Person
+def test_a_table_like_another_invites_those_of_the_last_hand_whose_seats_are_free(
+    world: World, ada: Person, bob: Person
 ) -> None:
     table = ada.table("open")
     game = bob.post(f"/v1/tables/{table['id']}/seats").json["game"]
@@ -204,6 +212,12 @@ def test_a_table_like_another_invites_those_of_the_last_hand_who_left(
     assert bob.call("DELETE", f"/v1/tables/{table['id']}/seats/me").status_code == 204
     made = ada.post("/v1/tables", {"like": table["id"]}).json
     assert invitations(bob) == [made["id"]]
+    eve = world.person("Eve")
+    assert eve.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    ada.call("DELETE", f"/v1/tables/{table['id']}/seats/me")
+    latest = ada.post("/v1/tables", {"like": table["id"]}).json
+    assert (invitations(eve), invitations(bob)) == ([latest["id"]], [made["id"]])
+    assert invitations(ada) == [], "a host without a seat is not invited by herself"
 
 
 def test_a_table_like_another_is_for_its_players_and_has_no_other_field(

@@ -19,8 +19,10 @@ from tests.worlds.operator_world import Operator, two_seats
 def test_a_revoked_token_is_refused_and_the_recovery_code_gives_a_new_one(
     operator: Operator, world: World, ada: Person
 ) -> None:
-    assert ada.get("/v1/players/me").status_code == 200
+    hook = {"url": "https://bots.example/"}
+    assert ada.call("PUT", "/v1/players/me/webhook", json=hook).status_code == 200
     operator.done("revoke-token", ada.id)
+    assert world.services.directory.webhook(UUID(ada.id)) is None, "a thief may have set it"
     assert problem_of(ada.get("/v1/players/me")) == "unauthorized"
     fresh = world.client.post("/v1/players/recover", json={"recovery": ada.recovery})
     bearer = {"Authorization": f"Bearer {fresh.json['token']}"}

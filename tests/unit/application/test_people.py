@@ -1,4 +1,4 @@
-"""Players: returning after a bot stood in, and being erased."""
+"""Players: returning after a bot stood in, being erased, and invitations that end meanwhile."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 from service.application.calls import Caller, Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
+from service.application.tables.record import TableRequest
 from service.bootstrap import Services
-from service.domain.events import Clock
+from service.domain.events import Clock, Entropy
 from service.store.games import GameFilter
 from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import (
@@ -20,6 +21,7 @@ from tests.worlds.fake_world import (
     lines_of,
     one_move,
     open_game,
+    person,
     post,
     types_of,
     version_of,
@@ -156,3 +158,61 @@ def test_an_erased_player_leaves_seats_between_hands(
     table = services.tables.view(Caller(), UUID(view["table"]))[0]
     assert (table["seats"][0]["kind"], table["status"]) == ("open", "open")
     assert version_of(services, game) == len(types_of(services, game))
+
+
+def invite_to_private_table(
+    services: Services, host: RegisteredPlayer, *invited: RegisteredPlayer
+) -> UUID:
+    """Open a private table with two open seats for some players; return it."""
+    wanted = TableRequest(
+        ruleset="shithead",
+        seats=("me", "open", "open"),
+        options={},
+        clock=None,
+        window_seconds=0,
+        public=False,
+        entropy=Entropy.NONE,
+        key=None,
+        turn_limit=None,
+        deal=True,
+        invited=tuple(player.id for player in invited),
+    )
+    return UUID(orjson.loads(services.tables.open(host, wanted).body)["id"])
+
+
+def test_the_streams_of_a_player_look_again_when_an_invitation_begins_or_ends(
+    deployment: MemoryDeployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+) -> None:
+    """An invitation is no event of its table."""
+    table, host = invite_to_private_table(services, ada, bob), Caller(player=ada.id)
+    assert deployment.notifier.changed == [bob.id]
+    cy = person(services, "Cy")
+    services.invitations.invite(host, table, cy.id)
+    services.invitations.end(host, table, bob.id)
+    assert deployment.notifier.changed == [bob.id, cy.id, bob.id]
+
+
+def test_an_invitation_that_ends_while_its_player_sits_down_gives_no_seat(
+    deployment: MemoryDeployment,
+    services: Services,
+    ada: RegisteredPlayer,
+    bob: RegisteredPlayer,
+) -> None:
+    """Cy takes a seat at the same moment, so Bob's request is decided again."""
+    cy = person(services, "Cy")
+    table = invite_to_private_table(services, ada, bob, cy)
+
+    def sit(player: RegisteredPlayer) -> None:
+        services.tables.sit(player, table, seat=None, entropy=Entropy.NONE, key=None, invite=None)
+
+    def rival() -> None:
+        sit(cy)
+        services.invitations.end(Caller(player=ada.id), table, bob.id)
+
+    deployment.store.rivals.append(rival)
+    with pytest.raises(Refusal) as refused:
+        sit(bob)
+    assert refused.value.code == "not-found"
