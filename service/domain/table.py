@@ -193,7 +193,7 @@ class Table:
     @property
     def deals_itself(self) -> bool:
         """Return whether the next hand is dealt without a request, some seconds from now."""
-        wants = self.conditions.deal == "always" and self.hand > 0 and not self.idle
+        wants = self.conditions.deal == "always" and not self.idle
         return wants and self.status is TableStatus.BETWEEN and not self.paused
 
     @property

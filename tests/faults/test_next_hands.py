@@ -14,6 +14,7 @@ from service.application.errors import Refusal
 from service.application.tables.record import NEXT_HAND, TableRecord, deals_at
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
+from service.domain.table import TableStatus
 from service.store.events import Commit
 from tests.worlds.fake_world import (
     Deployment,
@@ -81,12 +82,15 @@ def test_the_next_hand_is_dealt_once_and_not_before_its_time(series: Series) -> 
     assert not series.deal()
     series.wait(0.1)
     version = series.record.version
+    late = series.services.tables.deal_next(series.table, version - 1)
+    assert not late, "the job of an earlier version"
     assert series.deal()
     assert not series.services.tables.deal_next(series.table, version)
     assert not series.deal()
     table = series.record.table
     assert (table.hand, table.status.value) == (2, "playing")
     assert table.game is not None
+    assert UUID(table.game) in {game for game, _ in series.deployment.notifier.woken}
     assert_sound(series.services, UUID(table.game))
 
 
@@ -176,6 +180,21 @@ def test_a_free_seat_holds_the_next_hand_back_until_it_is_taken(series: Series) 
     assert not series.deal()
     series.wait()
     assert series.deal()
+
+
+def test_a_seat_whose_player_was_erased_is_opened_instead_of_a_deal(series: Series) -> None:
+    """The process that erased the player ended before it left the seat."""
+    services = series.services
+    made = services.players.register("Gone")
+    gone = RegisteredPlayer(id=UUID(made["id"]), name="Gone")
+    series.end_hand()
+    services.tables.leave(series.bob, series.table)
+    services.tables.sit(gone, series.table, seat=None, entropy=Entropy.NONE, key=None, invite=None)
+    series.wait()
+    assert services.directory.erase(made["token"], series.deployment.world.now())
+    assert not series.deal()
+    assert series.record.table.status is TableStatus.OPEN
+    assert not series.is_ready(), "no worker tries again"
 
 
 def test_a_hand_in_which_no_person_moved_is_the_last_until_one_asks(
