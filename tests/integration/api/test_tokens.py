@@ -92,6 +92,16 @@ def test_reads_need_the_scope_read_and_changes_another_one(world: World) -> None
     assert {path.rpartition("/")[2] for path, scope in changes if scope == "read"} == {"what-if"}
 
 
+def test_what_belongs_to_the_account_needs_the_scope_account(world: World) -> None:
+    """A bot with a token to play can neither read nor change it, and needs it for nothing else."""
+    own = "/v1/players/me"
+    found = [(method, path, scopes) for method, path, scopes in calls(world) if scopes]
+    account = {(method, path) for method, path, scopes in found if scopes == ["account"]}
+    changes = {(method, path) for method, path, _ in found if method != "GET"}
+    read = {("GET", f"{own}/tokens"), ("GET", f"{own}/webhook")}
+    assert account == read | {(method, path) for method, path in changes if path.startswith(own)}
+
+
 def test_an_invalid_token_is_reported_before_a_missing_scope(ada: Person) -> None:
     reader = issue(ada, "read")
     [token] = [t for t in ada.get(TOKENS).json["items"] if t["scopes"] == ["read"]]
