@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 import redis
@@ -21,6 +22,7 @@ from tests.worlds.api_world import Person, World, make_world, problem_of
 from workers import jobs
 
 ORDER = ("ready", "play", "play_blind", "pick_up", "pass", "swap", "forfeit")
+DAY = timedelta(days=1)
 MONTH = f"{datetime.now(UTC):%Y-%m}"
 
 
@@ -31,18 +33,19 @@ def world(database_url: str, redis_url: str) -> Iterator[World]:
     made.services.close()
 
 
-def dealt(people: list[Person]) -> str:
+def dealt(people: list[Person], **more: str) -> str:
     """Deal a hand and return its path."""
     first, *others = people
-    table = first.table(*("open" for _ in others), turn_limit=100)
+    table = first.table(*("open" for _ in others), turn_limit=100, **more)
+    invite = {"invite": table["invite"]} if "invite" in table else {}
     for person in others:
-        assert person.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+        assert person.post(f"/v1/tables/{table['id']}/seats", invite).status_code == 201
     return f"/v1/games/{first.get('/v1/tables/' + table['id']).json['game']}"
 
 
-def given_up(people: list[Person]) -> str:
+def given_up(people: list[Person], **more: str) -> str:
     """Deal a hand in which every seat is ready and one gives up; return its path."""
-    game = dealt(people)
+    game = dealt(people, **more)
     for person in people:
         assert person.post(f"{game}/moves", {"type": "ready"}).status_code == 201
     assert people[0].post(f"{game}/moves", {"type": "forfeit"}).status_code == 201
@@ -102,8 +105,11 @@ def test_a_referee_gets_the_numbers_that_anybody_computes_from_a_dump(
     ada, bob, cat = (world.person(name) for name in ("Ada", "Bob", "Cat"))
     game = played([ada, bob, cat])
     played([bob, ada, cat])
+    given_up([ada, bob, cat], visibility="private")  # not in the dump, and nothing of it is shown
     world.services.sequencer.run_once()
     dispute = accused_of_collusion(game, ada)
+    given_up([ada, bob, cat])  # later than the dispute
+    world.services.sequencer.run_once()
     path = f"/v1/disputes/{dispute['id']}/collusion"
     judge = referee(world, dispute)
     begun = judge.get(path).json
@@ -126,8 +132,21 @@ def test_a_referee_gets_the_numbers_that_anybody_computes_from_a_dump(
             assert computed[name] == pair[name]
     assert run(["collusion", str(tmp_path / "dump"), "--pair", bob.id, ada.id]) == 0
     out = capsys.readouterr().out
-    assert "They sat together in 2 hands." in out
+    assert "They sat together in 3 hands." in out
     assert "the testimony of the operator" in out
+
+
+def test_the_newest_hands_count_and_erased_players_are_nobody_in_them(world: World) -> None:
+    ada, bob, cat = (world.person(name) for name in ("Ada", "Bob", "Cat"))
+    for _ in range(2):
+        last = given_up([ada, bob, cat])
+        world.services.sequencer.run_once()
+    assert cat.call("DELETE", "/v1/players/me").status_code == 204
+    ids, now = (UUID(ada.id), UUID(bob.id)), world.services.world.now()
+    [hand] = world.services.directory.hands_of_pair(*ids, until=now, limit=1)
+    assert last.endswith(str(hand.game))
+    assert list(hand.players) == [*ids, None]
+    assert not world.services.directory.hands_of_pair(*ids, until=now - DAY, limit=9)
 
 
 def test_only_referees_of_a_dispute_about_collusion_get_figures(
