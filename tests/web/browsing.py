@@ -21,7 +21,7 @@ from playwright.sync_api import (
 )
 
 from tests.examples import stride
-from tests.web.page_pool import EMPTY, PagePool, new_context
+from tests.web.page_pool import EMPTY, TIMEOUT, PagePool, new_context
 
 PROGRAMS: Final = (
     "chromium-headless-shell",
@@ -142,6 +142,31 @@ def faults_in_every_size(page: Page, *, besides: Sequence[str] = ()) -> list[str
             found = faults_in_both_schemes(page, besides=besides)
             faults += [f"{fault} at {name}" for fault in found]
     return faults
+
+
+class Traffic:
+    """The requests of a page without an answer yet; a stream, which stays open, is none of them."""
+
+    def __init__(self, page: Page) -> None:
+        self._page = page
+        self._open = set[Request]()
+        page.on("request", self._begin)
+        page.on("requestfinished", self._open.discard)
+        page.on("requestfailed", self._open.discard)
+
+    def settle(self, milliseconds: int = 300) -> None:
+        """Wait until the page has waited for no answer for some milliseconds."""
+        quiet = 0
+        for _ in range(TIMEOUT // 20):
+            if quiet >= milliseconds:
+                return
+            self._page.wait_for_timeout(20)
+            quiet = 0 if self._open else quiet + 20
+        raise AssertionError(f"no answer yet: {[request.url for request in self._open]}")
+
+    def _begin(self, request: Request) -> None:
+        if "/stream" not in request.url:
+            self._open.add(request)
 
 
 def tab_to(page: Page, selector: str) -> None:

@@ -68,8 +68,10 @@ def service(
     with redis.Redis.from_url(redis_server) as client:
         client.flushdb()
     logs = tmp_path_factory.mktemp("logs")
-    # Each page of a table holds a stream, until the server notices that the page was closed.
-    more: dict[str, Any] = {"rate_limits": False, "api_threads": 64, **NO_WAITING}
+    # The stream of a page that was closed holds its thread until its next comment, 15 s later, and
+    # one address may hold a quarter of the threads: a dozen of short tests in that time must not
+    # use it up, which would be a fault of a later test (503).
+    more: dict[str, Any] = {"rate_limits": False, "api_threads": 256, **NO_WAITING}
     with running(package_database_url, redis_server, logs, **more) as started:
         yield started
 

@@ -53,14 +53,34 @@ def test_an_invited_player_sits_down_and_the_hands_follow_by_themselves(
     assert guest.url != f"{visits.address}/play/{game}"
 
 
+def test_a_player_whose_opponent_left_opens_a_new_table_for_both(
+    visits: Visits, service: Running
+) -> None:
+    (ada, her), (bob, _) = player(service, "Ada"), player(service, "Bob")
+    table = ada.call("POST", "/v1/tables", {"ruleset": "leeds", "seats": ["me", "open"]}).json["id"]
+    game = bob.call("POST", f"/v1/tables/{table}/seats", {"seat": None}).json["game"]
+    ada.call("POST", f"/v1/games/{game}/moves", {"type": "forfeit"})
+    bob.call("DELETE", f"/v1/tables/{table}/seats/me")
+    page = visits.open_as(her, f"/play/{game}", "phone")
+    page.get_by_role("button", name="New table, same players").click()
+    page.wait_for_url("**/tables/*")
+    assert table not in page.url
+    expect(page.get_by_text("Bob is invited.")).to_be_visible()
+
+
 def test_a_block_from_the_lobby_hides_the_invitation_and_ends_in_the_dialog(
     visits: Visits, service: Running
 ) -> None:
-    (ada, _), (_, him) = player(service, "Ada"), player(service, "Bob")
+    (ada, _), (client, him) = player(service, "Ada"), player(service, "Bob")
     body = {"ruleset": "leeds", "seats": ["me", "open"], "visibility": "private"}
     ada.call("POST", "/v1/tables", {**body, "invited": [him["id"]]})
     page = visits.open_as(him, "/", "desktop")
-    page.on("dialog", lambda dialog: dialog.accept())
+    sure = [False, True]
+    page.on("dialog", lambda asked: asked.accept() if sure.pop(0) else asked.dismiss())
+    page.get_by_role("button", name="Block", exact=True).click()
+    expect(page.get_by_text("Ada invites you")).to_be_visible()
+    client.token = him["token"]
+    assert client.call("GET", "/v1/players/me/blocks").json["items"] == []
     page.get_by_role("button", name="Block", exact=True).click()
     expect(page.get_by_text("Ada invites you")).to_be_hidden()
     page.get_by_role("button", name="You: Bob").click()

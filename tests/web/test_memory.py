@@ -10,7 +10,7 @@ from playwright.sync_api import CDPSession, Page
 
 from tests.client import Client, open_table, play_on, register
 from tests.running import Running
-from tests.web.browsing import Visits
+from tests.web.browsing import Traffic, Visits
 
 pytestmark = pytest.mark.heavy
 
@@ -97,13 +97,14 @@ def test_memory_stays_flat_while_a_page_watches_hand_after_hand(
     players = [register(service.port, name) for name in ("Ada", "Bob")]
     game = open_table(players, ruleset="leeds", window_seconds=0, turn_limit=TURNS)
     page = visits.visitor(reduced_motion="reduce").new_page()  # without garbage of other tests
+    traffic = Traffic(page)
     page.goto(f"/play/{game}")
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
     events, held = 0, list[Memory]()
     while events < least or len(held) < HANDS:
         events += play_on(players, game, random.Random(len(held)))["version"]
-        seen_to_the_end(page, game)
+        seen_to_the_end(page, traffic, game)
         page.evaluate(DRAWN_AGAIN)
         held.append(memory_of(session))
         game = next_hand(players[0], game)
@@ -121,9 +122,9 @@ def next_hand(host: Client, game: str) -> str:
     return dealt
 
 
-def seen_to_the_end(page: Page, game: str) -> None:
+def seen_to_the_end(page: Page, traffic: Traffic, game: str) -> None:
     """Wait until the page shows the end of a hand, with its last event."""
     page.wait_for_url(f"**/play/{game}")
     page.locator(".result").wait_for(timeout=60_000)
     page.wait_for_load_state("load")
-    page.wait_for_timeout(1500)  # milliseconds until the table has been fetched after the seal
+    traffic.settle(1500)  # the page fetches its table and receipt after the seal

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, Response, expect
 
 from tests.client import Client, open_table
-from tests.web.browsing import Visits
+from tests.web.browsing import Traffic, Visits
 from tests.web.page_pool import TIMEOUT
 from tests.web.test_failing_pages import BLOCKED
 from tests.web.test_table import CHOSEN, LONG_HAND, PICK_UP, STRIP, call, seated, take_turn
@@ -28,6 +28,8 @@ CLICK = "(card) => document.querySelector(`[data-own='${card}']`)?.click()"
 
 KNOWN: Final[WeakKeyDictionary[Page, set[int]]] = WeakKeyDictionary()
 """The versions of the views that a page has received."""
+
+TRAFFIC: Final[WeakKeyDictionary[Page, Traffic]] = WeakKeyDictionary()
 
 SEEN = """() => {
     const isSeen = (one) => getComputedStyle(one).visibility !== "hidden";
@@ -70,6 +72,7 @@ def hand_on(
     host.post(f"/v1/games/{game}/moves", {"type": "ready"})
     wait_for_turn(host, game)
     KNOWN[page] = set()
+    TRAFFIC[page] = Traffic(page)
     page.on("response", lambda response: KNOWN[page].add(version_of(response)))
     visits.open_as(player, f"/play/{game}", page=page)
     page.locator("#own.turn, .result").first.wait_for()
@@ -78,7 +81,8 @@ def hand_on(
 
 def wait_for_turn(host: Client, game: str) -> dict[str, Any]:
     """Wait until the bots have moved, and return the view; on the page they may be seen later."""
-    for _ in range(400):
+    end = time.monotonic() + TIMEOUT / 1000
+    while time.monotonic() < end:
         view: dict[str, Any] = host.get(f"/v1/games/{game}")
         is_over = view["status"] in ("ended", "aborted")
         if is_over or (view["status"] == "playing" and view["turn"] == view["as"]):
@@ -91,7 +95,7 @@ def know_newest(page: Page, view: dict[str, Any]) -> None:
     """Wait until a page of `hand_on` has a view; it may show earlier events."""
     for _ in range(TIMEOUT // 20):
         if max(KNOWN[page], default=0) >= view["version"]:
-            page.wait_for_timeout(300)  # the views between arrive as well
+            TRAFFIC[page].settle()  # the views between arrive as well
             if view["status"] == "playing":
                 ready = page.locator("#say .buttons > button:enabled, #cards button.fits").first
                 expect(ready).to_be_attached(timeout=TIMEOUT)
