@@ -197,7 +197,9 @@ def test_a_match_that_is_lost_to_others_is_searched_again(
     """Ada, who waits longest, withdraws at this moment; Cy is still there."""
     cy = person(services, "Cy")
     services.players.block(ada, cy.id)
-    first, second = post(services, ada), post(services, cy)
+    first = post(services, ada)
+    deployment.world.wait(1)
+    second = post(services, cy)
     deployment.store.rivals.append(lambda: services.seeks.withdraw(ada, UUID(first["id"])))
     assert post(services, bob)["status"] == "matched"
     assert status(services, cy, second) == "matched"
