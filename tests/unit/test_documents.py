@@ -16,7 +16,7 @@ from service.cli.run import settings_page
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = ("README.md", "ops/*.md", "ops/decisions/*.md", "ops/spec/*.md")
 NAMES = [str(p.relative_to(ROOT)) for place in DOCUMENTS for p in sorted(ROOT.glob(place))]
-FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r"^ *```.*?^ *```$", re.MULTILINE | re.DOTALL)  # indented in a list
 COMMAND = re.compile(r"(?:\.venv/bin/)?((?:shithead [a-z]|ops/up\b)[^#|]*)")
 FOLDER = r"(?:service|schemas|sql|workers|ops|tests)/"
 FILE = re.compile(FOLDER + r"[\w./*<>-]*|[\w*]+\.(?:py|sql|toml|md)")
@@ -44,7 +44,7 @@ def files(text: str) -> Iterator[tuple[str, str]]:
 
 def is_there(folder: str, name: str) -> bool:
     pattern = re.sub(r"<[^>]+>", "*", name if "/" in name else f"{folder}/{name}")
-    return any(ROOT.glob(pattern.rstrip("/")))
+    return name == "pyproject.toml" or any(ROOT.glob(pattern.rstrip("/")))
 
 
 def commands(text: str) -> list[str]:

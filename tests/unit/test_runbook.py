@@ -29,6 +29,7 @@ COMMANDS = (
     "ls ",
     "python ",
     "SELECT ",
+    "sql ",
 )
 TOOLS = ("pgrep ", "ps ", "kill ", "tail ", "date ", "proxy_request_buffering ")
 
