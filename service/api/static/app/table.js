@@ -700,7 +700,7 @@ function showNotices() {
 /** What a restore means for this hand, in words; "" without one. */
 function restored() {
   if (!game.restored) return "";
-  const [at, since] = [game.restored.at, game.restored.since].map(moment);
+  const [at, since] = [game.restored.at, game.restored.since].map((one) => moment(one));
   return [t("warn.restored", { at, since }), game.view.status === "aborted" ? t("warn.restored.ended") : ""].join(" ");
 }
 
