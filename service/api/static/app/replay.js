@@ -151,9 +151,13 @@ async function open() {
   createPage();
   if (requested && requested !== page.as) showNotice(t("replay.sealed"));
   page.why = query.has("why");
+  if (page.why) awaited.add("why");
   show();
   const card = query.get("card");
-  if (card && [...find("#follow").options].some((one) => one.value === card)) follow(card);
+  if (card && [...find("#follow").options].some((one) => one.value === card)) {
+    awaited.add("way");
+    follow(card);
+  }
   rules.then(showRuleset, report);
   notes.load().catch(report);
   const line = query.get("line") && over() ? (await loaded(import("./what_if.js"))).lineOf(query.get("line")) : null;
@@ -377,6 +381,7 @@ const panel = (key, close) => [
 /** @param {boolean} on */
 function toggle(on) {
   page.why = on;
+  awaited.delete("why"); // it gets the focus
   panels();
   updateLater();
   now();
@@ -536,11 +541,16 @@ function clip() {
   by.classList.toggle("whole", page.whole);
 }
 
+/** The panels that the address names and whose content has not arrived: shown empty, they would grow. @type {Set<"why" | "way">} */
+const awaited = new Set();
+
 function panels() {
-  find("#why").hidden = !page.why;
-  find("#way").hidden = !page.card;
   const seq = page.version - 1;
   const decision = list.decision(seq);
+  if (decision) awaited.delete("why");
+  if (page.custody) awaited.delete("way");
+  find("#why").hidden = !page.why || awaited.has("why");
+  find("#way").hidden = !page.card || awaited.has("way");
   if (page.why && decision) {
     find("#why-title").textContent = decision.seat === null ? t("replay.decision") : t("replay.decision.of", { who: name(decision.seat) });
     replace(find("#why-body"), ...decisionPanel(decision, panelContext()), notes.panel(seq));
