@@ -166,18 +166,19 @@ def test_a_connection_that_breaks_while_a_group_is_written_leaves_no_move_in_dou
 
 def test_a_group_takes_its_games_in_the_order_of_their_ids(moves: Moves) -> None:
     """Else two processes that write moves of the same games could wait for each other."""
-    first, *others = (moves.game() for _ in range(3))
-    low, high = sorted(others, key=lambda game: game.bytes)
+    first, *others = (moves.game() for _ in range(4))
+    low, middle, high = sorted(others, key=lambda game: game.bytes)
     with locked(moves.url, low), psycopg.connect(moves.url) as other:
         with locked(moves.url, first):
-            sent = [moves.send(move(game)) for game in (first, high, low)]
+            sent = [moves.send(move(game)) for game in (first, high, low, middle)]
         sent[0].result(5)
         waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
         wait_for(lambda: other.execute(waits).fetchone() == (1,), seconds=5)
-        free = "SELECT FROM streams WHERE stream_id = %s FOR UPDATE NOWAIT"
-        other.execute(free, (high,))
+        for game in (middle, high):
+            free = "SELECT FROM streams WHERE stream_id = %s FOR UPDATE NOWAIT"
+            other.execute(free, (game,))
         other.rollback()
-    assert [one.exception(5) for one in sent] == [None] * 3
+    assert [one.exception(5) for one in sent] == [None] * 4
 
 
 def test_no_move_of_a_group_that_fails_in_another_way_counts_as_written(
