@@ -151,8 +151,8 @@ class Traffic:
         self._page = page
         self._open = set[Request]()
         page.on("request", self._begin)
-        page.on("requestfinished", self._open.discard)
-        page.on("requestfailed", self._open.discard)
+        page.on("requestfinished", self._end)
+        page.on("requestfailed", self._end)
 
     def settle(self, milliseconds: int = 300) -> None:
         """Wait until the page has waited for no answer for some milliseconds."""
@@ -167,6 +167,9 @@ class Traffic:
     def _begin(self, request: Request) -> None:
         if "/stream" not in request.url:
             self._open.add(request)
+
+    def _end(self, request: Request) -> None:
+        self._open.discard(request)
 
 
 def tab_to(page: Page, selector: str) -> None:
