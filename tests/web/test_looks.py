@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -11,7 +13,9 @@ from playwright.sync_api import Page, expect
 from service.api.pages import strings
 from tests.client import Client, open_table
 from tests.examples import stride
+from tests.forked_command import run_command
 from tests.web.browsing import Visits, faults_of
+from tests.web.samples import FOLDER
 
 pytestmark = pytest.mark.heavy
 
@@ -189,6 +193,25 @@ def test_a_table_of_two_fits_a_large_window(visits: Visits, width: int, height: 
     page.set_viewport_size({"width": width, "height": height})
     page.locator("#own.turn").wait_for()
     assert page.evaluate("document.documentElement.scrollHeight") <= height
+
+
+@pytest.mark.parametrize("command", [("audit", "--move", "40"), ("verify",)])
+def test_pages_that_commands_write_have_whole_words_on_a_phone(
+    visits: Visits, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    """No column is so narrow that a word is broken."""
+    name, *options = command
+    log, page_file = FOLDER / "leeds.jsonl", tmp_path / "page.html"
+    words = [name, log, *options, "--html", page_file]
+    run_command(words, environment=os.environ, folder=tmp_path)
+    page = visits.visitor("phone").new_page()
+    page.set_content(page_file.read_text("utf-8"))
+    narrow = (
+        "all => all.filter((one) => one.textContent.length > 12 && one.clientWidth < 80).length"
+    )
+    assert page.locator("td, li").count() > 10
+    assert page.locator("td, li").evaluate_all(narrow) == 0
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
 
 
 BAR = """() => {
