@@ -108,7 +108,7 @@ async function endIfLost(problem) {
   const ended = typeof as === "number" && !isOver(game.view) && (await handInLost(id));
   if (ended || (problem && restore)) {
     await openGame(id);
-    game.restored = restore;
+    game.restored ??= restore;
     showConnection();
   } else if (problem) report(problem);
 }
