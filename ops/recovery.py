@@ -6,15 +6,17 @@ import argparse
 import contextlib
 import json
 import os
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from uuid import UUID
 
 from ops.bench.faults.calls import ChangeRequest, Notes, new_key
@@ -22,6 +24,8 @@ from ops.bench.faults.checks import Checked, Logs, check_all, holds, stored
 from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
 from ops.bench.faults.system import below
+from ops.bench.scale.composed import Composed, missing_for_containers
+from ops.bench.scale.fleet import wait_ready
 from service.local.servers import running_address
 from service.local.up import readiness
 from service.public_log.log_client import LogClient
@@ -37,6 +41,14 @@ STALL_SECONDS: Final = 2.0
 """In a drill with a loss: how long moves are acknowledged that do not reach the archive."""
 
 _PLAYED_AGAIN_SECONDS: Final = 2.0
+_STATE: Final = "/var/lib/shithead"
+_STOP_ARCHIVER: Final = (
+    "for one in /proc/[0-9]*; do if grep -qs '^postgres: archiver' $one/cmdline;"
+    " then kill -STOP ${one#/proc/}; fi; done"
+)
+_LAST_CHANGE: Final = (
+    'SELECT to_char(pg_last_xact_replay_timestamp(), \'YYYY-MM-DD"T"HH24:MI:SS"Z"\')'
+)
 _LIMITS = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_LEVEL": "warning"}
 
 
@@ -68,75 +80,64 @@ class Drilled:
         return "\n".join(lines)
 
 
-class Drill:
-    """One service with its archive, the load on it, a witness and a monitor."""
+class Recoverable(Protocol):
+    """A service that loses its data and is recovered from an archive, as the runbook says."""
 
-    def __init__(self, folder: Path, archive: Path, *, lossless: bool, tables: int) -> None:
+    lossless: bool
+    url: str
+
+    @property
+    def owner(self) -> str:
+        """Return the address of the running database for its owner."""
+
+    def start(self) -> None:
+        """Start the service on an empty machine, with its archive; return once it is ready."""
+
+    def keep(self) -> None:
+        """Copy what the operator keeps elsewhere: the keys, and a checkpoint of the public log."""
+
+    def stall(self) -> None:
+        """Let acknowledged moves not reach the archive from now on."""
+
+    def destroy(self) -> None:
+        """Kill everything at once and remove the data; return once nothing is left."""
+
+    def recover(self) -> None:
+        """Recover the data from the archive, declare a loss, and start the service again."""
+
+    def lost(self, receipts: Path) -> str:
+        """Return the output of `admin lost` for a folder of receipts."""
+
+    def stop(self) -> None:
+        """End the service."""
+
+
+class DataFolder:
+    """`shithead up` with a data folder, archived by `--wal-archive`."""
+
+    def __init__(self, folder: Path, archive: Path, *, lossless: bool) -> None:
+        self.lossless = lossless
         self._folder = folder
         self._archive = archive
         self._data = folder / "data"
         self._keys = folder / "keys-copy.json"
         self._checkpoint = folder / "earlier.checkpoint"
         self._port = free_port()
+        self.url = f"http://127.0.0.1:{self._port}"
         self._up: subprocess.Popen[bytes] | None = None
-        self._notes = Notes()
-        self._load = Load(
-            self._notes, lambda: (("127.0.0.1", self._port),), tables=tables, seed=11, readers=0
-        )
-        self._calls = self._load.calls(2)
-        self.done = Drilled(lossless=lossless)
 
     @property
-    def _url(self) -> str:
-        return f"http://127.0.0.1:{self._port}"
-
-    def go(self, *, seconds: float) -> Drilled:
-        """
-        Play for some seconds, lose the data folder, recover, check.
-
-        What is left: the archive, and copies of the keys and of an earlier checkpoint.
-        """
-        self._start()
-        shutil.copy(self._data / "keys.json", self._keys)
-        self._load.begin()
-        self._copy_checkpoint()
-        time.sleep(seconds)
-        self._outside("before", allowed=())
-        if not self.done.lossless:
-            self._stall()
-        lost_at = time.monotonic()
-        self._destroy()
-        self._recover()
-        self._start()
-        self.done.seconds = time.monotonic() - lost_at
-        if not self.done.lossless:
-            self._declared()
-        time.sleep(_PLAYED_AGAIN_SECONDS)
-        self._load.end()
-        found, before = check_all(self._owner, self._url, self._notes, ()), self.done.checked
-        found.wrong += before.wrong
-        found.counts.update(before.counts)
-        self.done.checked = found
-        self._outside("after", allowed=() if self.done.lossless else ("restored",))
-        return self.done
-
-    def stop(self) -> None:
-        """End the service."""
-        self._load.stop()
-        if self._up is not None:
-            self._up.terminate()
-            self._up.wait(timeout=30)
-
-    @property
-    def _owner(self) -> str:
+    def owner(self) -> str:
+        """Return the address of the running database for its owner."""
         address = running_address(self._data)
         assert address is not None, "PostgreSQL does not run"
         return address
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Start the service, and return once it is ready."""
         words = ["--data", str(self._data), "--port", str(self._port), "--workers", "1"]
         words += ["--wal-archive", str(self._archive)]
-        words += ["--wal-archive-sync"] if self.done.lossless else []
+        words += ["--wal-archive-sync"] if self.lossless else []
         with (self._folder / "up.log").open("ab") as log:
             self._up = subprocess.Popen(
                 [sys.executable, "-m", "service.cli", "up", *words],
@@ -153,45 +154,208 @@ class Drill:
                 raise AssertionError(f"not ready: {answer}\n{log_text[-2000:]}")
             time.sleep(0.1)
 
-    def _copy_checkpoint(self) -> None:
-        """Keep the first checkpoint that is signed; many follow before the loss."""
+    def keep(self) -> None:
+        """Copy the keys and the first checkpoint that is signed; many follow before the loss."""
         end = time.monotonic() + START_SECONDS
         while not (self._data / "log.checkpoint").exists():
             assert time.monotonic() < end, "no checkpoint was signed"
             time.sleep(0.1)
         shutil.copy(self._data / "log.checkpoint", self._checkpoint)
+        shutil.copy(self._data / "keys.json", self._keys)
 
-    def _stall(self) -> None:
-        """Let acknowledged moves not reach the archive: its receiver stops, as on a dead line."""
-        self._load.stop()
-        time.sleep(1.0)  # tables that were being opened
+    def stall(self) -> None:
+        """Stop the receiver of the archive, as on a dead line."""
         for pid in self._below("pg_receivewal"):
             os.kill(pid, signal.SIGSTOP)
         time.sleep(STALL_SECONDS)
 
-    def _destroy(self) -> None:
+    def destroy(self) -> None:
         """Kill everything at once, PostgreSQL included, and remove the data folder."""
         assert self._up is not None
         for pid in (self._up.pid, *self._below("")):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self._up.wait()
-        with self._notes.lock:
-            self.done.acknowledged = sum(r.status == 201 for r in self._notes.requests)
-            self.done.running = len({r.game for r in self._notes.requests[-50:]})
         while self._data.exists():
             shutil.rmtree(self._data, ignore_errors=True)
 
-    def _recover(self) -> None:
+    def recover(self) -> None:
+        """Recover the data folder from the archive, and start the service with it."""
         words = ["--data", str(self._data), "--keys", str(self._keys)]
         words += ["--checkpoint", str(self._checkpoint)]
-        answer = self._command("recover", str(self._archive), *words)
+        answer = _command("recover", str(self._archive), *words)
         assert answer.returncode == 0, answer.stderr
         _say(answer.stdout.strip())
+        self.start()
+
+    def lost(self, receipts: Path) -> str:
+        """Return the output of `admin lost` for a folder of receipts."""
+        answer = _command("admin", "--data", str(self._data), "--yes", "lost", str(receipts))
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    def stop(self) -> None:
+        """End the service."""
+        if self._up is not None:
+            self._up.terminate()
+            self._up.wait(timeout=30)
+
+    def _below(self, word: str) -> list[int]:
+        assert self._up is not None
+        return [pid for pid, command in below(self._up.pid) if word in command]
+
+
+class Containers:
+    """The containers of ops/compose.yaml, archived by pgBackRest: section 13 of the runbook."""
+
+    lossless = False
+
+    def __init__(self) -> None:
+        port = free_port()
+        self._password = secrets.token_hex(16)
+        self.url = f"http://127.0.0.1:{port}"
+        self._address = ("127.0.0.1", port)
+        self._keys = self._checkpoint = ""
+        self._composed = Composed(
+            {
+                "SERVERS_PASSWORD": self._password,
+                "API_PORT": str(port),
+                "STREAMS_PORT": str(free_port()),
+                "SHITHEAD_RATE_LIMITS": "off",
+                "PGBACKREST_STANZA": "shithead",
+                "SHITHEAD_WAL_ARCHIVE": "archiver",
+                "ARCHIVE_TIMEOUT": "5s",
+            }
+        )
+
+    @property
+    def owner(self) -> str:
+        """Return the address of the running database for its owner."""
+        address = self._composed.address_of("postgres")
+        return f"postgresql://shithead:{self._password}@{address}/shithead"
+
+    def start(self) -> None:
+        """Start all containers, and take a base backup."""
+        self._composed.compose("up", "-d", "--no-build")
+        wait_ready(self._address)
+        self._in("postgres", "pgbackrest", "stanza-create")
+        self._in("postgres", "pgbackrest", "backup", "--type=full", "--repo1-retention-full=2")
+
+    def keep(self) -> None:
+        """Copy the keys; the checkpoint is that of a witness, at the end."""
+        self._keys = self._in("api", "cat", f"{_STATE}/keys.json")
+
+    def stall(self) -> None:
+        """Archive what there is, and stop the process of PostgreSQL that archives."""
+        self._sql("SELECT pg_switch_wal()")
+        self._sql("SELECT pg_sleep(2)")
+        self._in("postgres", "sh", "-c", _STOP_ARCHIVER)
+        time.sleep(STALL_SECONDS)
+
+    def destroy(self) -> None:
+        """Kill all containers, and remove the volumes of the database and of the state."""
+        self._checkpoint = LogClient(self.url).checkpoint().decode()  # as a witness has it
+        self._composed.lose()
+
+    def recover(self) -> None:
+        """Put the keys back, restore, declare the loss, and start all containers."""
+        compose = self._composed.compose
+        run = ("run", "--rm", "-T", "--no-deps", "--entrypoint")
+        for name, text in (("keys.json", self._keys), ("log.checkpoint", self._checkpoint)):
+            write = f"umask 077; cat > {_STATE}/{name}"
+            compose(*run, "sh", "api", "-c", write, given=text)
+        compose(*run, "pgbackrest", "postgres", "restore")
+        compose("up", "-d", "--no-build", "postgres")
+        end = time.monotonic() + START_SECONDS
+        while self._is_recovering():
+            assert time.monotonic() < end, "PostgreSQL is not promoted"
+            time.sleep(0.5)
+        since = self._sql(_LAST_CHANGE)
+        self._composed.operate("check", "--deep")
+        _say(self._composed.operate("admin", "--yes", "declare", since).strip())
+        compose("up", "-d", "--no-build")
+        wait_ready(self._address)
+
+    def lost(self, receipts: Path) -> str:
+        """Return the output of `admin lost` for a folder of receipts."""
+        mounted = ("-v", f"{receipts}:/receipts:ro")
+        words = ("migrate", "admin", "--yes", "lost", "/receipts")
+        return self._composed.compose("run", "--rm", "-T", *mounted, *words)
+
+    def stop(self) -> None:
+        """Remove all containers and volumes."""
+        self._composed.compose("down", "-v", "--timeout", "5")
+
+    def _is_recovering(self) -> bool:
+        try:
+            return self._sql("SELECT pg_is_in_recovery()") != "f"
+        except subprocess.CalledProcessError:
+            return True
+
+    def _sql(self, statement: str) -> str:
+        psql = ("psql", "-h", "/tmp", "-U", "postgres", "-tAc", statement)
+        return self._in("postgres", *psql).strip()
+
+    def _in(self, service: str, *words: str) -> str:
+        return self._composed.compose("exec", "-T", service, *words)
+
+
+class Drill:
+    """One service with its archive, the load on it, a witness and a monitor."""
+
+    def __init__(self, folder: Path, service: Recoverable, *, tables: int) -> None:
+        self._folder = folder
+        self._service = service
+        self._notes = Notes()
+        host, _, port = service.url.removeprefix("http://").partition(":")
+        self._load = Load(
+            self._notes, lambda: ((host, int(port)),), tables=tables, seed=11, readers=0
+        )
+        self._calls = self._load.calls(2)
+        self.done = Drilled(lossless=service.lossless)
+
+    def go(self, *, seconds: float) -> Drilled:
+        """
+        Play for some seconds, lose the data, recover, check.
+
+        What is left: the archive, and copies of the keys and of a checkpoint.
+        """
+        service = self._service
+        service.start()
+        self._load.begin()
+        service.keep()
+        time.sleep(seconds)
+        self._outside("before", allowed=())
+        if not service.lossless:
+            self._load.stop()
+            time.sleep(1.0)  # tables that were being opened
+            service.stall()
+        lost_at = time.monotonic()
+        service.destroy()
+        with self._notes.lock:
+            self.done.acknowledged = sum(r.status == 201 for r in self._notes.requests)
+            self.done.running = len({r.game for r in self._notes.requests[-50:]})
+        service.recover()
+        self.done.seconds = time.monotonic() - lost_at
+        if not service.lossless:
+            self._declared()
+        time.sleep(_PLAYED_AGAIN_SECONDS)
+        self._load.end()
+        found, before = check_all(service.owner, service.url, self._notes, ()), self.done.checked
+        found.wrong += before.wrong
+        found.counts.update(before.counts)
+        self.done.checked = found
+        self._outside("after", allowed=() if service.lossless else ("restored",))
+        return self.done
+
+    def stop(self) -> None:
+        """End the load and the service."""
+        self._load.stop()
+        self._service.stop()
 
     def _declared(self) -> None:
         """Hand in the receipts of missing moves, as clients do; check that each is explained."""
-        logs = stored(self._owner, Checked())
+        logs = stored(self._service.owner, Checked())
         with self._notes.lock:
             answered = [r for r in self._notes.requests if r.status == 201]
         lost = [request for request in answered if not holds(logs, request)]
@@ -202,10 +366,8 @@ class Drill:
         for number, request in enumerate(lost):
             note = json.loads(request.body)["receipt"]
             (folder / f"{number}.note").write_text(note)
-        answer = self._command("admin", "--data", str(self._data), "--yes", "lost", str(folder))
-        assert answer.returncode == 0, answer.stderr
-        self.done.by_operator = answer.stdout.count("done: lost")
-        self._check_explained(lost, stored(self._owner, Checked()))
+        self.done.by_operator = self._service.lost(folder).count("done: lost")
+        self._check_explained(lost, stored(self._service.owner, Checked()))
         with self._notes.lock:
             self._notes.requests[:] = [r for r in self._notes.requests if r not in lost]
 
@@ -220,7 +382,7 @@ class Drill:
 
     def _check_explained(self, lost: list[ChangeRequest], logs: Logs) -> None:
         """Check that a receipt of a missing move still fails, beside the declaration."""
-        found = LogClient(self._url).key_list()
+        found = LogClient(self._service.url).key_list()
         keys = tuple(key.verifier for key in found.keys)
         restores = tuple(note.encode() for note in found.restores)
         for note in restores:
@@ -238,32 +400,29 @@ class Drill:
     def _outside(self, when: str, *, allowed: tuple[str, ...]) -> None:
         """Let a witness and a monitor follow the log; only findings of `allowed` kinds may be."""
         witness = ["--key", str(self._folder / "w.key"), "--state", str(self._folder / "w.state")]
-        answer = self._command(
-            "witness", "--log", self._url, *witness, "--name", "drill.example/w", "--once"
+        answer = _command(
+            "witness", "--log", self._service.url, *witness, "--name", "drill.example/w", "--once"
         )
         if answer.returncode:
             self.done.checked.wrong.append(f"the witness, {when}: {answer.stdout}{answer.stderr}")
         state = str(self._folder / "m.state")
-        answer = self._command("monitor", "--log", self._url, "--state", state, "--once")
+        answer = _command("monitor", "--log", self._service.url, "--state", state, "--once")
         found = {line.partition(":")[0] for line in answer.stdout.splitlines()}
         if found != set(allowed) or answer.returncode != bool(allowed):
             text = answer.stdout + answer.stderr
             self.done.checked.wrong.append(f"the monitor, {when}: {text}")
         self.done.checked.counts[f"monitor and witness agree, {when}"] += 1
 
-    def _below(self, word: str) -> list[int]:
-        assert self._up is not None
-        return [pid for pid, command in below(self._up.pid) if word in command]
 
-    def _command(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "service.cli", *words],
-            cwd=ROOT,
-            env=_environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+def _command(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "service.cli", *words],
+        cwd=ROOT,
+        env=_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _environment() -> dict[str, str]:
@@ -278,22 +437,46 @@ def _say(text: str) -> None:
 
 def drill(*, lossless: bool, tables: int, seconds: float, archive: Path | None = None) -> Drilled:
     """Run one drill in temporary folders, and return its result."""
+    with _folder() as folder:
+        service = DataFolder(folder, archive or folder / "archive", lossless=lossless)
+        return _drilled(Drill(folder, service, tables=tables), seconds)
+
+
+def drill_in_containers(*, tables: int, seconds: float) -> Drilled:
+    """Run one drill of ops/compose.yaml with pgBackRest, and return its result."""
+    with _folder() as folder:
+        return _drilled(Drill(folder, Containers(), tables=tables), seconds)
+
+
+@contextlib.contextmanager
+def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="drill-", ignore_cleanup_errors=True) as folder:
-        path = Path(folder)
-        one = Drill(path, archive or path / "archive", lossless=lossless, tables=tables)
-        try:
-            return one.go(seconds=seconds)
-        finally:
-            one.stop()
+        yield Path(folder)
+
+
+def _drilled(one: Drill, seconds: float) -> Drilled:
+    try:
+        return one.go(seconds=seconds)
+    finally:
+        one.stop()
 
 
 def main() -> int:
-    """Run both drills; return 1 if a check failed."""
+    """Run the drills; return 1 if a check failed."""
     parser = argparse.ArgumentParser(prog="ops/drill", description=__doc__)
     parser.add_argument("--tables", type=int, default=8, help="played at the same time (8)")
     parser.add_argument("--seconds", type=float, default=20, help="of play before the loss (20)")
     parser.add_argument("--archive", type=Path, help="empty folder on another disk")
+    parser.add_argument(
+        "--containers", action="store_true", help="ops/compose.yaml and pgBackRest instead"
+    )
     options = parser.parse_args()
+    if options.containers:
+        if (reason := missing_for_containers()) is not None:
+            parser.error(reason)
+        done = drill_in_containers(tables=options.tables, seconds=options.seconds)
+        print(done.text, flush=True)
+        return 1 if done.checked.wrong else 0
     failed = False
     for lossless in (True, False):
         place = options.archive and options.archive / ("sync" if lossless else "stalled")

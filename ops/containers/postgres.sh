@@ -26,7 +26,16 @@ if [ ! -s "$data/PG_VERSION" ]; then
 fi
 # With a stanza of pgBackRest the WAL is archived.
 if [ -n "${PGBACKREST_STANZA:-}" ]; then
-    set -- -c archive_mode=on -c archive_timeout=30s -c archive_command='pgbackrest archive-push %p'
+    set -- -c archive_mode=on -c archive_timeout="${ARCHIVE_TIMEOUT:-30s}" \
+        -c archive_command='pgbackrest archive-push %p'
+    # A checkpointer that was started for a recovery looks at archive_timeout after its next checkpoint
+    # only, minutes later.
+    (
+        until "$programs/psql" -h /tmp -U postgres -v ON_ERROR_STOP=1 -q -o /dev/null \
+            -c 'SELECT 1 / (NOT pg_is_in_recovery())::integer' -c CHECKPOINT 2> /dev/null; do
+            sleep 1
+        done
+    ) &
 fi
 exec "$programs/postgres" -D "$data" "$@" -c listen_addresses='*' -c unix_socket_directories=/tmp \
     -c timezone=UTC -c max_connections="${POSTGRES_CONNECTIONS:-100}"

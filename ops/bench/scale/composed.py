@@ -109,10 +109,17 @@ class Composed:
         self._project = f"shithead-{os.getpid()}"
         self._program = _program()
 
-    def compose(self, *words: str) -> str:
-        """Return the output of a command of compose; raises CalledProcessError."""
+    def compose(self, *words: str, given: str | None = None) -> str:
+        """Return the output of a command of compose on `given`; raises CalledProcessError."""
         file = ("-f", str(ROOT / "ops/compose.yaml"), "-p", self._project)
-        return _output([*self._program, *file, *words], self._environment)
+        return _output([*self._program, *file, *words], self._environment, given)
+
+    def lose(self) -> None:
+        """Kill all containers, and remove the volumes of the database and of the state."""
+        self.compose("kill")
+        self.compose("rm", "-f")
+        volumes = [f"{self._project}_{name}" for name in ("database", "state")]
+        _output(["docker", "volume", "rm", *volumes], os.environ)
 
     def operate(self, *words: str) -> str:
         """Return the output of a command as the owner of the database; see `compose`."""
@@ -154,7 +161,11 @@ def _scales() -> list[str]:
     return [word for name, count in MORE.items() for word in ("--scale", f"{name}={count}")]
 
 
-def _output(command: Sequence[str], environment: dict[str, str] | os._Environ[str]) -> str:
+def _output(
+    command: Sequence[str],
+    environment: dict[str, str] | os._Environ[str],
+    given: str | None = None,
+) -> str:
     return subprocess.run(
-        command, env=dict(environment), check=True, capture_output=True, text=True
+        command, env=dict(environment), check=True, capture_output=True, text=True, input=given
     ).stdout
