@@ -90,6 +90,13 @@ Meanwhile the page is without the sheet of `UNDRAWN`: axe does not examine a tra
 """
 
 
+OF_THE_MACHINE: Final = "net::ERR_NETWORK_CHANGED"
+"""
+With this Chromium gives up requests while an interface of the machine comes or goes, as those of
+containers do. It is no fault of a page; one that needed the answer fails its test otherwise.
+"""
+
+
 PRIVATE_PAGE: Final = re.compile(
     r"/(?:play/|replay/|tables/|disputes/|disputes/new\?game=)[0-9a-f-]{36}(?:[?&#]|$)"
 )
@@ -276,10 +283,11 @@ class Visits:
 
     def unexpected(self) -> list[str]:
         """Return the faults so far that no expected pattern matches."""
+        expected = (*self._expected, OF_THE_MACHINE)
         return [
             fault
             for fault in self.faults
-            if not any(re.search(pattern, fault) for pattern in self._expected)
+            if not any(re.search(pattern, fault) for pattern in expected)
         ]
 
     def close(self) -> None:
