@@ -152,7 +152,7 @@ def faults_in_every_size(page: Page, *, besides: Sequence[str] = ()) -> list[str
 
 
 class Traffic:
-    """The requests of a page without an answer yet; a stream, which stays open, is none of them."""
+    """The requests of a page without an answer yet, besides streams and long polls."""
 
     def __init__(self, page: Page) -> None:
         self._page = page
@@ -172,7 +172,7 @@ class Traffic:
         raise AssertionError(f"no answer yet: {[request.url for request in self._open]}")
 
     def _begin(self, request: Request) -> None:
-        if "/stream" not in request.url:
+        if "/stream" not in request.url and "wait=" not in request.url:
             self._open.add(request)
 
     def _end(self, request: Request) -> None:
