@@ -143,7 +143,8 @@ class Supervisor:
         """
         if self._pipe is None or now < self._round:
             return
-        self._round = now + HUNG_SECONDS / ROUNDS
+        # Counted from the round before: a round would end only at the next look of `up`.
+        self._round = max(self._round + HUNG_SECONDS / ROUNDS, now)
         self._end_hung_fork_server()
         heard = self._pipe.heard()
         for running in self._running:
@@ -238,7 +239,7 @@ def _reason(code: int) -> str:
 _PAUSE = 5.0  # seconds between two attempts to restart an ended server
 HEAD_MILLISECONDS = 30_000  # time limit for receiving the head of a request, idle time included
 HEAD_BYTES = 32 << 10  # size of the head of a request; one of 400 KiB took 3 s to parse
-HUNG_SECONDS = 7.0  # without a sign of life, then a process is replaced: 10 s on a busy machine
+HUNG_SECONDS = 5.0  # without a sign of life; then it is replaced (bench/results/scale-hung.md)
 BACKLOG = 4096  # connections that wait to be accepted
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is used

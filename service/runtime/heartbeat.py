@@ -24,7 +24,7 @@ import structlog
 
 from service.runtime.telemetry import RESTARTS
 
-ROUNDS: Final = 10
+ROUNDS: Final = 7
 """Rounds without a sign of life after which a process is killed."""
 
 _BEAT: Final = struct.Struct("!i")  # the process id; a pipe passes on so few bytes whole

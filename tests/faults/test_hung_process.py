@@ -55,12 +55,12 @@ def test_a_hung_api_process_is_replaced_and_counted(
 
 
 def test_containers_and_supervisors_run_the_same_parent() -> None:
-    """`shithead run api` becomes the program that `shithead up` starts; 7 s leave 8 s to start."""
+    """`shithead run api` becomes the program that `shithead up` starts; 5 s leave 10 s to start."""
     settings = Settings(database_url="postgresql://", stream_port=1)
     for role in ("api", "streams"):
         program = program_of(settings, role)
         assert program.module == "service.api.server"
-        assert program.arguments[:2] == [program.name, "7.0"]
+        assert program.arguments[:2] == [program.name, "5.0"]
 
 
 def _restarts(port: int) -> float:

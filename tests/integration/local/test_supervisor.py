@@ -6,13 +6,15 @@ import os
 import signal
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from service.local import programs
 from service.local.processes import log_tail
-from service.local.programs import Program, StartError, Supervisor, program_of
+from service.local.programs import HUNG_SECONDS, Program, StartError, Supervisor, program_of
 from service.runtime.config import LogFormat, Settings
+from service.runtime.heartbeat import ROUNDS
 from service.runtime.telemetry import SHARED_FOLDER
 
 pytestmark = pytest.mark.heavy
@@ -90,6 +92,41 @@ def test_a_program_that_hangs_is_replaced_once_it_has_shown_life(
                 stopped = True
             time.sleep(0.02)
         assert ended == (["relay"] if beats else [])
+    finally:
+        supervisor.stop(seconds=1)
+
+
+@pytest.mark.parametrize("look", [0.05, 0.5, 0.65])
+def test_the_looks_of_the_supervisor_do_not_lengthen_its_patience(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, look: float
+) -> None:
+    """Rounds that were counted from a look on took a second each instead of 0.7 s."""
+    (tmp_path / "beating.py").write_text(BEATS)
+    supervisor = Supervisor(
+        logs=tmp_path,
+        environment={"PYTHONPATH": str(tmp_path), SHARED_FOLDER: ""},  # not forked
+        folder=tmp_path,
+        pipe=tmp_path / "life",
+    )
+    words = [str(tmp_path / "starts"), "silent"]
+    supervisor.start(Program(name="relay", module="beating", arguments=words))
+    try:
+        clock = 1000.0
+
+        def looked() -> float:
+            with monkeypatch.context() as patched:
+                patched.setattr(programs, "time", SimpleNamespace(monotonic=lambda: clock))
+                supervisor.supervise()
+            return clock + look
+
+        for _ in range(3):
+            clock = looked()
+        [running] = supervisor._running
+        running.silent = 0  # it has shown life
+        began = clock
+        while running.silent < ROUNDS and clock < began + 60:
+            clock = looked()
+        assert HUNG_SECONDS * (1 - 1 / ROUNDS) <= clock - began <= HUNG_SECONDS + 2 * look
     finally:
         supervisor.stop(seconds=1)
 

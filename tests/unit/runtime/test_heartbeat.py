@@ -32,7 +32,7 @@ def heartbeat() -> Iterator[Heartbeat]:
     made.close()
 
 
-def test_a_silent_process_is_killed_after_ten_rounds_and_counted(
+def test_a_silent_process_is_killed_after_its_rounds_and_counted(
     heartbeat: Heartbeat, process: subprocess.Popen[bytes]
 ) -> None:
     counter = RESTARTS.labels("test")
