@@ -15,6 +15,9 @@ from uuid import UUID, uuid4
 import orjson
 import psycopg
 import pytest
+import redis
+from rq import Queue
+from rq.serializers import JSONSerializer
 
 from ops.bench.faults import kinds, limits
 from ops.bench.faults.calls import ChangeRequest, Notes
@@ -23,11 +26,15 @@ from ops.bench.faults.kinds import KINDS
 from ops.bench.faults.results import Totals, load, page, save
 from ops.bench.faults.run import RunPlan, RunResult, run
 from ops.bench.faults.system import SystemUnderTest
+from ops.bench.scale.fleet import FailedJobs
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
+from service.job_queue import FORGET_SECONDS, QUEUE, TAKE_TURN, TRIALS_QUEUE
 from service.shx.chain import genesis, head
 from service.shx.tlog.notes import NoteVerifier
+from tests.running import wait_for
 from tests.worlds.fake_world import legal, lines_of, open_game, post
+from workers.main import Worker
 
 
 @pytest.mark.heavy
@@ -171,6 +178,32 @@ def test_no_process_stays_under_a_memory_limit_that_was_lifted(
         os.kill(started, signal.SIGKILL)
         shell.kill()
         shell.wait()
+
+
+@pytest.mark.parametrize("queue", [QUEUE, TRIALS_QUEUE])
+def test_a_failed_job_is_a_finding_unless_a_server_was_down(redis_url: str, queue: str) -> None:
+    """A job fails as the worker runs it: the id of its game is none."""
+    client = redis.Redis.from_url(redis_url)
+    strict, lenient = FailedJobs(redis_url), FailedJobs(redis_url, allowed=("ValueError",))
+    jobs = Queue(queue, connection=client, serializer=JSONSerializer)
+    failing = jobs.enqueue(TAKE_TURN, "no game", 1, failure_ttl=FORGET_SECONDS)
+    Worker([jobs], connection=client, serializer=JSONSerializer).work(burst=True)
+    allowed, [finding] = strict.end()
+    assert finding.startswith(f"job {failing.id} failed: ")
+    assert "ValueError: badly formed hexadecimal UUID string" in finding
+    assert not allowed
+    assert lenient.end() == ({"ValueError": 1}, [])
+
+
+def test_a_failed_job_is_found_after_its_server_has_lost_it(redis_url: str) -> None:
+    client = redis.Redis.from_url(redis_url)
+    failed = FailedJobs(redis_url)
+    jobs = Queue(QUEUE, connection=client, serializer=JSONSerializer)
+    jobs.enqueue(TAKE_TURN, "no game", 1, failure_ttl=FORGET_SECONDS)
+    Worker([jobs], connection=client, serializer=JSONSerializer).work(burst=True)
+    wait_for(lambda: failed.seen, seconds=20)
+    client.flushall()
+    assert len(failed.end()[1]) == 1
 
 
 def test_results_of_several_runs_are_added_up(tmp_path_factory: pytest.TempPathFactory) -> None:

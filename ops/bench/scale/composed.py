@@ -9,13 +9,14 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
 from ops.bench.faults.checks import check_all
 from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
-from ops.bench.scale.fleet import wait_ready
+from ops.bench.scale.fleet import DATABASE_DOWN, QUEUES_LOST, FailedJobs, wait_ready
 from ops.bench.scale.report import Report, Size
 from ops.images import TARGETS
 from service.local.up import _free_port
@@ -58,6 +59,8 @@ def composed(size: Size, logs: Path | None = None) -> Report:
         system.compose("up", "-d", "--no-build", *_scales())
         wait_ready(("127.0.0.1", port))
         began = time.monotonic()
+        queues = f"redis://:{password}@{system.address_of('valkey')}:6379/0"
+        jobs = FailedJobs(queues, allowed=(*DATABASE_DOWN, *QUEUES_LOST))
         load = Load(
             report.notes,
             lambda: (("127.0.0.1", port),),
@@ -73,6 +76,8 @@ def composed(size: Size, logs: Path | None = None) -> Report:
             report.timeline.append((time.monotonic() - began, f"{name}: SIGKILL"))
         load.end()
         report.seconds = time.monotonic() - began
+        report.add_failed_jobs(*jobs.end())
+        report.notes.wrong += system.ended(Counter(KILLED))
         report.readers = load.readers
         address = system.address_of("postgres")
         owner = f"postgresql://shithead:{password}@{address}/shithead"
@@ -128,6 +133,17 @@ class Composed:
     def kill(self, service: str) -> None:
         """Kill the first process of a service, as a fault does: the engine starts it again."""
         os.kill(int(self._inspected(service, "{{.State.Pid}}")), signal.SIGKILL)
+
+    def ended(self, killed: Counter[str]) -> list[str]:
+        """Return a finding for each service that the engine started again without a kill."""
+        wrong = []
+        for service in self.compose("config", "--services").split():
+            containers = self.compose("ps", "-q", service).split()
+            form = ["docker", "inspect", "--format", "{{.RestartCount}}", *containers]
+            restarts = sum(map(int, _output(form, os.environ).split())) if containers else 0
+            if restarts != killed[service]:
+                wrong.append(f"{service}: {killed[service]} kills, but {restarts} restarts")
+        return wrong
 
     def address_of(self, service: str) -> str:
         """Return the address of a container on the network of the project."""

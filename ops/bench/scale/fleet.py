@@ -7,16 +7,22 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import redis
+from rq import Queue
+from rq.job import Job
+from rq.serializers import JSONSerializer
 
 from ops.bench.faults.calls import Address
 from ops.bench.faults.steps import ROOT
 from ops.bench.scale.network import Machine
+from service.job_queue import client_of
 from service.local.processes import find_binary
 from service.local.programs import STREAM_INTERFACE
 from service.local.up import readiness
@@ -109,6 +115,11 @@ class Fleet:
             **environment,
         }
         self.processes: list[Process] = []
+
+    @property
+    def redis_url(self) -> str:
+        """Return the address of the server with the queues."""
+        return self._environment["SHITHEAD_REDIS_URL"]
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -260,6 +271,78 @@ class Valkey:
             if time.monotonic() > end:
                 raise RuntimeError("Valkey does not start")
             time.sleep(0.05)
+
+
+DATABASE_DOWN = ("StoreUnavailable",)
+"""The errors with which jobs may fail in a run in which the database is down for a while."""
+
+QUEUES_LOST = ("InvalidJobOperation",)
+"""Those of a run in which Valkey loses its jobs: RQ cannot read the state of one that runs."""
+
+
+class FailedJobs:
+    """
+    The jobs of all queues that failed, read each second while a run goes on.
+
+    At its end the first ones would be forgotten (FORGET_SECONDS), or lost with their server.
+    """
+
+    def __init__(self, redis_url: str, *, allowed: Sequence[str] = ()) -> None:
+        """`allowed` are names of exceptions with which jobs may fail in this run."""
+        self._client = client_of(redis_url, socket_timeout=2.0, socket_connect_timeout=2.0)
+        self._allowed = frozenset(allowed)
+        self._found: dict[str, str] = {}  # the error of each job, by its id
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+
+    @property
+    def seen(self) -> int:
+        """Return the number of failed jobs so far."""
+        return len(self._found)
+
+    def end(self) -> tuple[Counter[str], list[str]]:
+        """
+        Return the number of allowed failures by exception, and a finding for each other failed job.
+
+        Raises redis.RedisError if the queues cannot be read at the end.
+        """
+        self._over.set()
+        self._thread.join()
+        self._read()
+        names = {job: _exception_of(error) for job, error in self._found.items()}
+        allowed = Counter(name for name in names.values() if name in self._allowed)
+        wrong = [
+            f"job {job} failed: {self._found[job].strip()[-400:]}"
+            for job, name in names.items()
+            if name not in self._allowed
+        ]
+        return allowed, wrong
+
+    def _look(self) -> None:
+        while not self._over.wait(1.0):
+            with contextlib.suppress(redis.RedisError):
+                self._read()
+
+    def _read(self) -> None:
+        for queue in Queue.all(connection=self._client, serializer=JSONSerializer):
+            ids = queue.failed_job_registry.get_job_ids(cleanup=False)
+            unread = [one for one in ids if one not in self._found]
+            jobs = Job.fetch_many(unread, connection=self._client, serializer=JSONSerializer)
+            for identity, job in zip(unread, jobs, strict=True):
+                result = None if job is None else job.latest_result()
+                self._found[identity] = (result and result.exc_string) or "its error is forgotten"
+
+
+def _exception_of(error: str) -> str:
+    """
+    Return the name of the exception at the end of a traceback, without its module.
+
+    >>> _exception_of("Traceback ...\\nservice.store.events.StoreUnavailable: no answer\\n")
+    'StoreUnavailable'
+    """
+    last = (error.strip().splitlines() or [""])[-1]
+    return last.partition(":")[0].rpartition(".")[2]
 
 
 def wait_ready(address: Address) -> None:

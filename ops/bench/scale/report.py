@@ -36,6 +36,15 @@ class Report:
     measured: list[tuple[str, str]] = field(default_factory=list)
     seconds: float = 0.0
 
+    def add_failed_jobs(self, allowed: Counter[str], wrong: Sequence[str]) -> None:
+        """Add the failed jobs of a run: those that it allows as figures, the others as findings."""
+        self.measured.append(("failed jobs, not expected", str(len(wrong))))
+        self.measured += [
+            (f"failed jobs while a server was down: {name}", str(count))
+            for name, count in sorted(allowed.items())
+        ]
+        self.notes.wrong += wrong
+
 
 def page(report: Report, command: str) -> str:
     """Return the page in Markdown, as it is stored in the repository."""

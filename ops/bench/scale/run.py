@@ -14,7 +14,7 @@ from pathlib import Path
 from ops.bench.faults.checks import check_all
 from ops.bench.faults.load import Load
 from ops.bench.faults.steps import ROOT
-from ops.bench.scale.fleet import Fleet, PgBouncer, Process, Valkey
+from ops.bench.scale.fleet import FailedJobs, Fleet, PgBouncer, Process, Valkey
 from ops.bench.scale.network import Network
 from ops.bench.scale.postgres import BINARIES, Postgres
 from ops.bench.scale.report import Report, Size
@@ -35,6 +35,7 @@ class ScaleRun:
         self.report = Report(title=title)
         self._began = time.monotonic()
         self._load: Load | None = None
+        self._jobs: FailedJobs | None = None
 
     def postgres(self, name: str, binaries: Path = BINARIES) -> Postgres:
         """Return a PostgreSQL server on a new machine, not created yet."""
@@ -79,9 +80,14 @@ class ScaleRun:
         self.report.timeline.append((time.monotonic() - self._began, text))
         print(f"{self.report.timeline[-1][0]:7.1f} s  {text}", flush=True)
 
-    def begin_load(self, fleet: Fleet) -> Load:
-        """Start tables and live readers against all processes that answer HTTP."""
+    def begin_load(self, fleet: Fleet, *, failing: Sequence[str] = ()) -> Load:
+        """
+        Start tables and live readers against all processes that answer HTTP.
+
+        `failing` are names of exceptions with which jobs may fail, because a server will be down.
+        """
         self._began = time.monotonic()
+        self._jobs = FailedJobs(fleet.redis_url, allowed=failing)
         self._load = Load(
             self.report.notes,
             lambda: fleet.addresses("API"),
@@ -100,12 +106,14 @@ class ScaleRun:
         load.end()
         self.report.seconds = time.monotonic() - self._began
         self.record("every hand has ended")
+        if self._jobs is not None:
+            self.report.add_failed_jobs(*self._jobs.end())
 
     def check(self, owner_url: str, fleet: Fleet, load: Load) -> None:
         """
         Compare all acknowledged moves with the database and the public log.
 
-        A process that ended by itself is a finding; failed jobs are not counted.
+        A process that ended by itself is a finding, and so is a failed job.
         """
         host, port = fleet.addresses("API")[0]
         self.report.readers = load.readers

@@ -19,7 +19,8 @@ from ops.bench.faults.calls import Calls, Notes
 from ops.bench.faults.checks import Checked, holds, stored, times_of_bots
 from ops.bench.scale.citus import missing_for_citus
 from ops.bench.scale.composed import composed, missing_for_containers
-from ops.bench.scale.fleet import FAKETIME, FEW, Fleet, Process, Valkey
+from ops.bench.scale.fleet import DATABASE_DOWN, FAKETIME, FEW, QUEUES_LOST, Fleet, Process, Valkey
+from ops.bench.scale.hung import LIMIT_SECONDS, hung
 from ops.bench.scale.postgres import Postgres
 from ops.bench.scale.report import Report, Size
 from ops.bench.scale.run import ScaleRun, scale_run
@@ -102,7 +103,7 @@ def sentinel(size: Size, logs: Path | None = None) -> Report:
             "Valkey: a master and two replicas without persistence; three Sentinels, quorum 2",
             *fleet.listed(FEW),
         ]
-        load = run.begin_load(fleet)
+        load = run.begin_load(fleet, failing=QUEUES_LOST)
         crashes = []
         for _ in range(2):
             time.sleep(size.seconds / 3)
@@ -169,6 +170,8 @@ def sequencers(size: Size, logs: Path | None = None) -> Report:
             waits = [float(str(w)) for at, w in rows if moment < float(str(at)) < moment + 15]
             longest = f"{max(waits, default=0.0):.1f} s, of {len(waits)}"
             run.report.measured.append((f"longest wait for a head after one {name}", longest))
+            if not waits or max(waits) > LIMIT_SECONDS:
+                run.report.checked.wrong.append(f"no head in {LIMIT_SECONDS} s after one {name}")
         return run.report
 
 
@@ -245,7 +248,7 @@ def failover(size: Size, logs: Path | None = None) -> Report:
             *fleet.listed(FEW),
             "one more API without PgBouncer: `host1,host2` and `target_session_attrs=read-write`",
         ]
-        load = run.begin_load(fleet)
+        load = run.begin_load(fleet, failing=DATABASE_DOWN)
         replays = ReplayReader(run.report.notes, load.calls(2))
         time.sleep(size.seconds / 2)
         refused = run.report.notes.statuses[503]
@@ -412,7 +415,7 @@ def missing(name: str) -> str | None:
     if os.geteuid() != 0:
         return "needs root, for network namespaces and the container engine"
     programs = {"composed": ("docker",), "failover": (*_NAMESPACES, "pgbouncer")}
-    programs["processes"] = programs["failover"]
+    programs["processes"], programs["hung"] = programs["failover"], ()
     absent = [one for one in programs.get(name, _NAMESPACES) if shutil.which(one) is None]
     if absent:
         return f"not installed: {', '.join(absent)}"
@@ -436,4 +439,5 @@ SCENARIOS: Mapping[str, Callable[[Size, Path | None], Report]] = {
     "restore": restore,
     "sequencers": sequencers,
     "shards": shards,
+    "hung": hung,
 }

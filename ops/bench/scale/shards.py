@@ -12,7 +12,7 @@ import psycopg
 
 from ops.bench.faults.calls import Calls, Notes, new_key
 from ops.bench.scale.citus import VERSION, Cluster, citus_binaries
-from ops.bench.scale.fleet import FEW, Fleet
+from ops.bench.scale.fleet import DATABASE_DOWN, FEW, Fleet
 from ops.bench.scale.postgres import Postgres
 from ops.bench.scale.report import Report, Size
 from ops.bench.scale.run import ScaleRun, scale_run
@@ -64,7 +64,7 @@ def shards(size: Size, logs: Path | None = None) -> Report:
             f"{spread} shards, the schema distributed by `ops/citus.sql`",
             *fleet.listed(FEW),
         ]
-        load = run.begin_load(fleet)
+        load = run.begin_load(fleet, failing=DATABASE_DOWN)
         for server in (cluster.nodes[0], coordinator):
             time.sleep(size.seconds / 3)
             _crash_and_restart(run, server)
