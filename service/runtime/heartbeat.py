@@ -25,7 +25,11 @@ import structlog
 from service.runtime.telemetry import RESTARTS
 
 ROUNDS: Final = 7
-"""Rounds without a sign of life after which a process is killed."""
+"""
+Rounds without a sign of life after which a process is killed.
+
+On two cores at a load of 38 no program of `shithead up` missed more than one in 90 s.
+"""
 
 _BEAT: Final = struct.Struct("!i")  # the process id; a pipe passes on so few bytes whole
 _READ: Final = 4096 * _BEAT.size
