@@ -168,7 +168,6 @@ CREATE TABLE game_seats (
     dealt_at   timestamptz NOT NULL DEFAULT now(),  -- created_at of the game
     CONSTRAINT game_seats_pkey PRIMARY KEY (game_id, seat)
 );
-CREATE INDEX game_seats_by_player ON game_seats (player_id) WHERE (player_id IS NOT NULL);
 CREATE INDEX game_seats_by_player_and_age ON game_seats (player_id, dealt_at DESC, game_id DESC) WHERE (player_id IS NOT NULL);
 
 -- A summary of a table.

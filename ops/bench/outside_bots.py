@@ -59,24 +59,16 @@ def _lowest(moves: Sequence[Move], order: Mapping[str, int], rng: random.Random)
 OUTSIDE: Final[Mapping[str, Bot]] = {
     bot.name: bot
     for bot in (
-        # StraightforwardAI of rlefmann/Shithead: all cards of the lowest rank.
-        Bot(
-            name="outside-straightforward",
-            strength=1,
-            choose=straightforward,
-        ),
-        # CheapShit of trachwo/masters-of-shithead: the least valid cards first.
-        Bot(
-            name="outside-cheapshit",
-            strength=1,
-            choose=cheap,
-        ),
-        # TakeShit of trachwo/masters-of-shithead: as CheapShit, takes good piles.
-        Bot(
-            name="outside-takeshit",
-            strength=1,
-            choose=taking,
-        ),
+        Bot(name="outside-straightforward", strength=1, choose=straightforward),
+        Bot(name="outside-cheapshit", strength=1, choose=cheap),
+        Bot(name="outside-takeshit", strength=1, choose=taking),
     )
 }
-"""The opponents by name, each with its source."""
+"""The opponents by name."""
+
+DESCRIPTIONS: Final[Mapping[str, str]] = {
+    "outside-straightforward": "StraightforwardAI of rlefmann/Shithead: cards of the lowest rank.",
+    "outside-cheapshit": "CheapShit of trachwo/masters-of-shithead: the least valid cards first.",
+    "outside-takeshit": "TakeShit of trachwo/masters-of-shithead: as CheapShit, takes good piles.",
+}
+"""The source of each, by the name of the bot."""

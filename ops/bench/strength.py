@@ -26,7 +26,7 @@ from dataclasses import astuple, dataclass
 from itertools import groupby, permutations
 from pathlib import Path
 
-from ops.bench.outside_bots import OUTSIDE
+from ops.bench.outside_bots import DESCRIPTIONS, OUTSIDE
 from schemas.moves import move_of
 from schemas.views import ViewFacts, view_json
 from service.bots.bot import Bot, bot_rng
@@ -282,7 +282,7 @@ def page(played: Played) -> str:
             if rows:
                 title = "Heads-up" if seats == 2 else f"{seats} seats, one of them the first bot"
                 parts.append(f"{title}; fair is {1 / seats:.2f}.\n\n{_COLUMNS}\n" + "\n".join(rows))
-    parts.append(_OUTSIDE + "\n".join(f"- `{b.name}`: {b.description}" for b in OUTSIDE.values()))
+    parts.append(_OUTSIDE + "\n".join(f"- `{name}`: {text}" for name, text in DESCRIPTIONS.items()))
     return "\n\n".join(parts) + "\n"
 
 
