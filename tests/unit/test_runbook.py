@@ -28,6 +28,8 @@ COMMANDS = (
     "chmod ",
     "ls ",
     "python ",
+    "python3 ",
+    "compose ",
     "SELECT ",
     "sql ",
 )
