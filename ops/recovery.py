@@ -28,7 +28,7 @@ from ops.bench.scale.composed import Composed, missing_for_containers
 from ops.bench.scale.fleet import wait_ready
 from service.local.servers import running_address
 from service.local.up import readiness
-from service.public_log.log_client import LogClient
+from service.public_log.log_client import LogClient, Unreachable
 from service.shx.bundle import Bundle
 from service.shx.restores import open_restore
 from service.verify.evidence import OutsideEvidence
@@ -48,6 +48,10 @@ _STOP_ARCHIVER: Final = (
 )
 _LAST_CHANGE: Final = (
     'SELECT to_char(pg_last_xact_replay_timestamp(), \'YYYY-MM-DD"T"HH24:MI:SS"Z"\')'
+)
+_LAST_CHECKPOINT: Final = (
+    "SELECT convert_from(note, 'UTF8') FROM log_heads WHERE note IS NOT NULL"
+    " ORDER BY size DESC LIMIT 1"
 )
 _LIMITS = {"SHITHEAD_RATE_LIMITS": "off", "SHITHEAD_LOG_LEVEL": "warning"}
 
@@ -242,8 +246,14 @@ class Containers:
         self._in("postgres", "pgbackrest", "backup", "--type=full", "--repo1-retention-full=2")
 
     def keep(self) -> None:
-        """Copy the keys; the checkpoint is that of a witness, at the end."""
+        """Copy the keys and the first checkpoint that is signed; others follow before the loss."""
         self._keys = self._in("api", "cat", f"{_STATE}/keys.json")
+        end = time.monotonic() + START_SECONDS
+        while not self._checkpoint:
+            assert time.monotonic() < end, "no checkpoint was signed"
+            time.sleep(1.0)
+            with contextlib.suppress(Unreachable):
+                self._checkpoint = LogClient(self.url).checkpoint().decode()
 
     def stall(self) -> None:
         """Archive what there is, and stop the process of PostgreSQL that archives."""
@@ -254,22 +264,23 @@ class Containers:
 
     def destroy(self) -> None:
         """Kill all containers, and remove the volumes of the database and of the state."""
-        self._checkpoint = LogClient(self.url).checkpoint().decode()  # as a witness has it
         self._composed.lose()
 
     def recover(self) -> None:
         """Put the keys back, restore, declare the loss, and start all containers."""
         compose = self._composed.compose
         run = ("run", "--rm", "-T", "--no-deps", "--entrypoint")
-        for name, text in (("keys.json", self._keys), ("log.checkpoint", self._checkpoint)):
-            write = f"umask 077; cat > {_STATE}/{name}"
-            compose(*run, "sh", "api", "-c", write, given=text)
+        write = f"umask 077; cat > {_STATE}/"
+        compose(*run, "sh", "api", "-c", f"{write}keys.json", given=self._keys)
         compose(*run, "pgbackrest", "postgres", "restore")
         compose("up", "-d", "--no-build", "postgres")
         end = time.monotonic() + START_SECONDS
         while self._is_recovering():
             assert time.monotonic() < end, "PostgreSQL is not promoted"
             time.sleep(0.5)
+        restored = self._sql(_LAST_CHECKPOINT) + "\n"
+        newest = max(restored, self._checkpoint, key=lambda note: int(note.splitlines()[1]))
+        compose(*run, "sh", "api", "-c", f"{write}log.checkpoint", given=newest)
         since = self._sql(_LAST_CHANGE)
         self._composed.operate("check", "--deep")
         _say(self._composed.operate("admin", "--yes", "declare", since).strip())
@@ -293,7 +304,7 @@ class Containers:
             return True
 
     def _sql(self, statement: str) -> str:
-        psql = ("psql", "-h", "/tmp", "-U", "postgres", "-tAc", statement)
+        psql = ("psql", "-h", "/tmp", "-U", "postgres", "-d", "shithead", "-tAc", statement)
         return self._in("postgres", *psql).strip()
 
     def _in(self, service: str, *words: str) -> str:

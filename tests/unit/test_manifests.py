@@ -164,7 +164,8 @@ def test_every_composed_container_is_confined(name: str) -> None:
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
-    known = SETTINGS | {"SERVERS_PASSWORD", "PGBACKREST_STANZA", "PGBACKREST_REPO1_PATH"}
+    known = SETTINGS | {"SERVERS_PASSWORD", "ARCHIVE_TIMEOUT"}
+    known |= {"PGBACKREST_STANZA", "PGBACKREST_REPO1_PATH"}
     named = {name for name in service["environment"] if not name.startswith("AWS_")}
     assert named <= known
 
