@@ -79,13 +79,15 @@ def _fork(
     kind: str, rng: random.Random, settings: Settings, app: Flask, listening: socket.socket
 ) -> int:
     """Fork a program that will be killed at a random step; return its process id."""
-    last = rng.randrange(1, MAX_STEPS[kind])
+    last, parent = rng.randrange(1, MAX_STEPS[kind]), os.getpid()
     pid = os.fork()
     if pid:
         _report({"started": kind, "pid": pid})
         return pid
     try:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # it was killed in between
+            os._exit(70)
         random.seed()
         steps = Steps(
             last, lambda place: _report({"killed": kind, "pid": os.getpid(), "at": place})
