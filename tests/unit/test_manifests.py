@@ -172,7 +172,7 @@ def test_every_composed_container_is_confined(name: str) -> None:
 
 @pytest.mark.parametrize("alert", ALERTS, ids=lambda alert: str(alert["alert"]))
 def test_every_alert_links_to_its_section_of_the_runbook(alert: dict[str, Any]) -> None:
-    headings = re.findall(r"^## (.+)$", TEXT, re.MULTILINE)
+    headings = re.findall(r"^##+ (.+)$", TEXT, re.MULTILINE)
     anchors = {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}
     page, _, anchor = alert["annotations"]["runbook"].partition("#")
     assert page == "ops/runbook.md"
