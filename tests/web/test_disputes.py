@@ -173,6 +173,9 @@ def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     page = page_of(visits, bob, path)
     receipts = page.locator("section", has=page.get_by_role("heading", name="Receipts"))
     expect(receipts).to_contain_text("No side has handed in a receipt.")
+    answer = page.get_by_text("✓ Every card went where the deal or the draw puts it.")
+    expect(answer).to_be_visible(timeout=15_000)  # the checks of this charge are not folded
+    expect(page.get_by_text("The rules allow this move.")).to_be_hidden()  # it is about no move
     note = tmp_path / "mine.note"
     note.write_bytes(ada.call("GET", f"/v1/games/{game}/receipt").body)
     page.get_by_label("A receipt file").set_input_files(note)
@@ -185,7 +188,8 @@ def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
     assert faults_of(page) == []
     visitor = visits.page("desktop")
     visitor.goto(path)
-    expect(visitor.locator("#court")).to_contain_text("A referee did not sit at this table")
+    conditions = "A referee did not sit at this table, has finished 0 hands, and has had an account"
+    expect(visitor.locator("#court")).to_contain_text(conditions)
     expect(visitor.get_by_role("button", name="Offer to judge")).to_have_count(0)
     expect(visitor.get_by_label("A receipt file")).to_have_count(0)
 
@@ -456,6 +460,14 @@ def test_the_paper_bag_is_counted_at_more_than_twenty_tables(
     expect(page.locator("#hands")).to_contain_text("worn at 1 table.")
 
 
+LINES = """all => all.map((one) => {
+    const range = document.createRange();
+    range.selectNodeContents(one);
+    return range.getClientRects().length;
+})"""
+"""The number of lines of each element's text."""
+
+
 def test_the_ratings_are_a_table_with_what_they_cannot_tell(
     visits: Visits, hand: tuple[list[Client], str]
 ) -> None:
@@ -486,6 +498,13 @@ def test_the_ratings_are_a_table_with_what_they_cannot_tell(
     expect(page.locator("main")).to_contain_text("friends at one table")
     expect(page.get_by_label("Ruleset")).to_have_value("shithead")
     assert faults_of(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.evaluate("localStorage.setItem('shithead.language', 'ja')")
+    page.reload()
+    expect(rows).to_have_count(2)
+    heads = page.locator("#ratings th:visible")
+    assert heads.evaluate_all(LINES) == [1, 1, 1, 1]  # no word is divided
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
 @pytest.mark.parametrize(

@@ -530,6 +530,8 @@ def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
     page.keyboard.press("End")
     wait_for_version(page, len(each.lines))
     page.locator(".result h2").wait_for()
+    counts_not = page.locator(".result").get_by_text("does not count in the ratings")
+    expect(counts_not).to_have_count(int(name.endswith("-aborted")))
 
 
 JUDGED_FROM = 82

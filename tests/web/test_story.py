@@ -331,6 +331,9 @@ def test_a_hand_is_played_by_touch(visits: Visits) -> None:
         page.locator(PICK_UP).tap()
     expect(page.locator("#log")).to_contain_text("You ")
     expect(page.locator("#own")).to_have_attribute("aria-busy", "false")
+    page.locator("[data-key=more]").tap()
+    expect(page.locator(".more .menu")).to_be_visible()
+    expect(page.locator(".more .keys")).to_be_hidden()  # a phone has none
 
 
 def test_a_press_is_seen_at_once_and_a_long_wait_is_stated(visits: Visits) -> None:

@@ -590,7 +590,7 @@ def test_moves_are_made_with_the_keyboard_alone(visits: Visits) -> None:
     exchange_with_keys(page)
     tab_to(page, "[data-key=more]")
     page.keyboard.press("Enter")
-    expect(page.locator(".more .menu")).to_be_visible()
+    expect(page.locator(".more .menu .keys")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".more .menu")).to_be_hidden()
     expect(page.locator("[data-key=more]")).to_be_focused()

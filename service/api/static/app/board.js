@@ -179,7 +179,7 @@ export const outcome = ({ result, seats }, heading, detail, players) =>
             detail ? h("small", null, [detail(seat)]) : null,
           ]),
         ))
-      : null,
+      : h("p", null, [t("result.none")]),
   ]);
 
 /**

@@ -23,6 +23,8 @@ const POLL = 10_000; // milliseconds between polls of an open dispute
 /** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
 const CHARGES_AGAINST_SERVER = ["wrong_deal", "altered_log"];
+/** The checks that answer a charge against the server: a move, which any other charge is about, is none of its acts. @type {Record<string, string[]>} */
+const CHECKS = { wrong_deal: ["commitments", "shuffle", "openings", "deal"], altered_log: ["chain", "receipts", "anchor", "witness"] };
 const TAKES_THE_PILE = ["pile_picked_up", "blind_failed", "stock_failed"];
 const STATES = ["open", "voting", "revealing", "ruled", "appealed", "final"];
 /** @type {Record<string, string>} */
@@ -357,7 +359,9 @@ function findings(dispute) {
       h("span", null, [beyond(one)]),
     ]),
   ])));
-  const isMain = (/** @type {Api["Finding"]} */ one) => one.seq !== null || one.result === "fail"; // on an event, or a failure
+  const about = CHECKS[dispute.charge];
+  const isMain = (/** @type {Api["Finding"]} */ one) => // a failure, on the charge, or else on an event
+    one.result === "fail" || (about ? about.includes(one.check) : one.seq !== null);
   const further = dispute.findings.filter((one) => !isMain(one));
   return section("court.findings",
     rows(dispute.findings.filter(isMain)),

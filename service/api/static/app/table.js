@@ -599,7 +599,7 @@ function more() {
       link("act.replay", `/replay/${view.id}${location.hash}`),
       link("act.verify", `/verify?game=${view.id}`),
       receiptsOf(view.id).length ? item("more.receipts", saveReceipt) : null,
-      h("p", { class: "quiet" }, [t("more.keys")]),
+      h("p", { class: "quiet keys" }, [t("more.keys")]),
       ownSeat(view) && !over() ? item("act.forfeit", giveUp) : null,
       ...(ownSeat(view) && game.table ? others(game.table) : []).map((seat) =>
         item("block.do", () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })), t("block.do", { name: seatName(seat) }))),
