@@ -534,6 +534,21 @@ def test_every_end_can_be_replayed(visits: Visits, name: str) -> None:
     expect(counts_not).to_have_count(int(name.endswith("-aborted")))
 
 
+def test_at_the_end_each_seat_that_is_out_shows_its_place(visits: Visits) -> None:
+    """Also the one that went out long before the end, in ink that can be read."""
+    each = sample("leeds-v2")
+    page = opened(visits, each.game)
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.keyboard.press("End")
+    wait_for_version(page, len(each.lines))
+    count = page.locator(".result .places li").count() - 1
+    assert count > 1
+    placed = page.locator(".seat.gone .placed:visible")
+    assert sorted(placed.all_inner_texts()) == [f"place {n + 1}" for n in range(count)]
+    opacity = "all => all.map((one) => getComputedStyle(one.parentElement).opacity)"
+    assert placed.evaluate_all(opacity) == ["1"] * count
+
+
 JUDGED_FROM = 82
 """The first event of the last moves of the hand; two of its four mistakes, 83 and 89, follow."""
 
