@@ -193,7 +193,7 @@ def _position(before: Game, move: RecordedMove, facts: ViewFacts) -> Json:
         "stock": view["stock"],
         "pile": view["pile"],
         "burned": view["burned"],
-        "demand": view["demand"],
+        "demand": {name: view["demand"][name] for name in ("kind", "rank", "ranks")},
         "hand": own["hand"]["cards"],
         "up": own["up"],
         "down": sum(own["down"]),
