@@ -65,10 +65,10 @@ AGAIN_AFTER = timedelta(seconds=5)
 """Time without a move after which a game is woken again at the same version."""
 
 MAINTENANCE_SECONDS = 2.0
-"""Seconds between two rounds of disputes, statistics and ratings."""
+"""Seconds between two rounds of disputes and statistics."""
 
 TABLES_SECONDS = 1.0
-"""Seconds between two searches for tables that have to deal and seeks that match."""
+"""Seconds between two searches for tables that have to deal, seeks that match, and ratings."""
 
 MAINTENANCE_BATCH = 20
 """Maximum number of disputes, games or new tables in one round: due games are not delayed long."""
@@ -115,7 +115,8 @@ class Sweeper:
         """
         Wake a worker for each due game not woken recently; return how many.
 
-        Once in TABLES_SECONDS also for tables that have to deal, and seat the seeks that match.
+        Once in TABLES_SECONDS also wake one for each table that has to deal, seat the seeks that
+        match, and advance the ratings.
         """
         self._services.availability.note()  # first: an outage makes the deadlines of games later
         now, woken = time.monotonic(), 0
@@ -138,6 +139,7 @@ class Sweeper:
             self._tables_at = now
             woken += self._deal(present, now)
             self._match_seeks()
+            self._rate()
         return woken
 
     def _deal(self, present: datetime, now: float) -> int:
@@ -154,7 +156,7 @@ class Sweeper:
 
     def maintain(self) -> None:
         """
-        Update metrics, disputes, statistics and ratings, wake idle games, purge old data.
+        Update metrics, disputes and statistics, wake idle games, purge old data.
 
         An error with one dispute or game is logged, and the others are still processed. Raises
         StoreUnavailable.
@@ -167,7 +169,6 @@ class Sweeper:
             self._one(dispute_jobs.process, dispute)
         for game in statistics.uncounted(limit=MAINTENANCE_BATCH):
             self._one(statistics.count, game)
-        self._rate()
         self.wake_idle()
         self.purge()
         self.list_erasures()
