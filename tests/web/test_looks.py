@@ -163,6 +163,26 @@ def test_the_lobby_shows_a_running_table_and_who_was_the_shithead(visits: Visits
     expect(programs).to_have_attribute("href", "/docs")
 
 
+SPARE: Final = """(one) => {
+    const alone = one.cloneNode();
+    alone.append(one.selectedOptions[0].cloneNode(true));
+    alone.style.cssText = "position: absolute; width: max-content; max-width: none";
+    one.after(alone);
+    const spare = one.offsetWidth - alone.offsetWidth;
+    alone.remove();
+    return spare;
+}"""
+"""The width of a select beyond what its chosen option needs, in CSS pixels."""
+
+
+@pytest.mark.parametrize("size", ["phone", "tablet", "desktop", "large"])
+def test_the_ruleset_that_a_seek_names_is_whole(visits: Visits, size: str) -> None:
+    page = visits.open("/", size=size)
+    rules = page.locator("#seek-rules")
+    expect(rules).to_have_value("leeds")
+    assert rules.evaluate(SPARE) >= 0
+
+
 def test_players_of_the_running_table_that_are_not_shown_are_counted(visits: Visits) -> None:
     hand_of(visits, *["lowest"] * 10)
     page = visits.open("/", size="phone")
