@@ -393,8 +393,6 @@ seats.addEventListener("change", offerBots);
 botCount.addEventListener("change", offerBots);
 offerSeats();
 await checkPlayer();
-await Promise.all([describe(), offerStrengths(), showLists(), showRunning(), offerSeek()]);
-for (const button of document.querySelectorAll("button:disabled")) if (button instanceof HTMLButtonElement) button.disabled = false;
 setInterval(() => showRunning().catch(() => {}), LIVELY);
 setInterval(update, POLL);
 document.addEventListener("visibilitychange", update);
@@ -406,3 +404,9 @@ addEventListener("notice", () => {
   due = setTimeout(update, 200);
 });
 followNotices();
+try {
+  await Promise.all([describe(), offerStrengths(), showLists(), showRunning(), offerSeek()]);
+} finally {
+  // One list without an answer takes no other way to a table away.
+  for (const button of document.querySelectorAll("button:disabled")) if (button instanceof HTMLButtonElement) button.disabled = false;
+}
