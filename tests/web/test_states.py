@@ -139,16 +139,14 @@ def test_a_page_whose_lists_do_not_come_says_that_the_server_does_not_answer(
 
 
 def test_a_list_that_does_not_come_takes_no_way_to_a_table_away(visits: Visits) -> None:
-    visits.expect("503")
+    visits.expect("503|busy")
     page = visits.visitor().new_page()
     page.add_init_script(HURRY)
     answer = {"type": "/problems/unavailable", "title": "x", "status": 503, "detail": "busy"}
-    page.route("**/v1/seeks**", lambda route: route.fulfill(status=503, json=answer))
+    page.route("**/v1/bots**", lambda route: route.fulfill(status=503, json=answer))
     page.goto("/")
-    for name in ("#with-bots", "#with-anybody", "#with-friends"):
+    for name in ("#now", "#with-anybody", "#with-friends"):
         expect(page.locator(name)).to_be_enabled()
-    page.locator("#with-bots").click()
-    page.wait_for_url("**/play/**")
 
 
 def test_the_lobby_says_while_its_lists_may_be_old(visits: Visits) -> None:
