@@ -3,8 +3,8 @@
 Appends of moves one by one and in groups: python -m ops.bench.group_commit.
 
 Two processes with as many connections as those of the API append moves as the service does, each
-client a thread with a game of its own that waits for each answer. *each* sends every append by
-itself, *grouped* as the service does. One PostgreSQL is on the disk as it is, one has flushes that
+client a thread with a game of its own that waits for each answer. *each* and *each again* send
+every append by itself, *grouped* as the service does. One PostgreSQL is on the disk as it is, one has flushes that
 take SLOW longer: a library that is loaded before the C library delays `fdatasync` (needs a C
 compiler).
 """
@@ -54,8 +54,11 @@ EACH: Final = "each"
 CONNECTIONS: Final = 8
 """Connections of each process, as the service has by default."""
 
+AGAIN: Final = "each again"
+"""The same as *each*: its distance from *each* shows what the measurement cannot tell."""
+
 GROUPED: Final = "grouped"
-VARIANTS: Final = (EACH, GROUPED)
+VARIANTS: Final = (EACH, AGAIN, GROUPED)
 DISKS: Final = ("this disk", "slow flush")
 
 OF_A_MOVE: Final[Mapping[str, Any]] = {
@@ -135,7 +138,7 @@ def serve(urls: dict[str, str], pipe: Connection) -> None:
         for variant in VARIANTS:
             used = Database(url, size=CONNECTIONS)
             store = stores[disk, variant] = PostgresStore(used)
-            if variant == EACH:
+            if variant != GROUPED:
                 store._moves = Each(used)  # noqa: SLF001 - what it is compared with
         players[disk] = register(Directory(Database(url, size=1)))
         games[disk] = []
@@ -237,7 +240,8 @@ def rounds(options: argparse.Namespace, folder: Path) -> dict[tuple[str, int, st
             seconds = options.seconds if number else 0.3  # the first one warms up
             for name, disk in disks.items():
                 for clients in options.clients:
-                    for variant in VARIANTS if number % 2 else reversed(VARIANTS):
+                    for place in range(len(VARIANTS)):  # each variant is first as often as others
+                        variant = VARIANTS[(place + number) % len(VARIANTS)]
                         one = measure(pipes, name, disk, variant, clients, seconds)
                         if number:
                             found.setdefault((name, clients, variant), []).append(one)

@@ -22,7 +22,6 @@ import random
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -41,7 +40,7 @@ from ops.bench import bare_view, two_commits
 from ops.bench.services import durable_postgres, unlimited_service
 from service.bots.bot import with_settings
 from service.bots.simple import LOWEST
-from service.local.programs import programs
+from service.local.programs import environment_of, programs
 from service.rulesets.catalogue import definition
 from service.runtime.config import Settings
 from tests import servers
@@ -304,7 +303,7 @@ def _bare(url: str, settings: Settings) -> Iterator[tuple[int, int]]:
     command[command.index("--port") + 1] = str(port)
     child = subprocess.Popen(
         [*command, "ops.bench.bare_view:create"],
-        env={**os.environ, bare_view.ADDRESS: url, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={**environment_of(settings), bare_view.ADDRESS: url},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -65,7 +65,8 @@ def service_selection(command: Callable[..., Any]) -> Callable[..., Any]:
         type=click.Path(path_type=Path),
         help="The key file of the service.  [default: SHITHEAD_KEYS, or keys.json in --data]",
     )
-    return url(data(key_file(command)))
+    added: Callable[..., Any] = url(data(key_file(command)))
+    return added
 
 
 def restored_state(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -259,8 +259,12 @@ def test_stored_data_does_not_reveal_whether_a_bot_may_open(
     assert left_behind[0] == left_behind[1]
 
 
-def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one() -> None:
-    """At an opening or a follow-up the hidden hand decides whether an attempt is out of turn."""
+def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one_but_for_its_status() -> None:
+    """
+    The status tells whether it was the seat's turn, which is public, and nothing tells the seat.
+
+    Where the hidden hand decides about the turn, the status is the same (`test_calls.py`).
+    """
     with dealt("leeds", 2) as service:
         for seat in range(2):
             service.make(Step(seat=seat, move={"type": "ready"}))
@@ -272,14 +276,18 @@ def test_an_attempt_out_of_turn_stores_the_same_as_an_illegal_one() -> None:
             before = metrics()
             with capture_logs() as logged:
                 answer = service.make(Step(seat=seat, move={"type": "play", "cards": [hand[0]]}))
-            refused.append(json_of(answer)["type"])
+            refused.append((answer.status, json_of(answer)["type"]))
             counts = {n: v - before.get(n, 0) for n, v in metrics().items() if "requests" in n}
-            lines = [{**line, "milliseconds": 0} for line in logged]
-            left_behind.append(({n for n, v in counts.items() if v}, lines))
-        assert refused == ["/problems/rule-refused", "/problems/not-your-turn"]
+            [line] = logged
+            assert line.pop("status") == answer.status
+            shown = {
+                name.replace(f"'{answer.status}'", "its status") for name, v in counts.items() if v
+            }
+            left_behind.append((shown, {**line, "milliseconds": 0}))
+        assert refused == [(422, "/problems/rule-refused"), (409, "/problems/not-your-turn")]
         assert left_behind[0] == left_behind[1]
         attempts = service.services.directory.refusals(service.game)
         assert [attempt.seat for attempt in attempts] == [on_turn, 1 - on_turn]
         assert len({len(attempt.sealed) for attempt in attempts}) == 1
-        [shown] = service.services.auditing.refusals.of(service.game)
-        assert shown["seat"] == on_turn
+        [known] = service.services.auditing.refusals.of(service.game)
+        assert known["seat"] == on_turn
