@@ -4,9 +4,9 @@ Appends of moves one by one and in groups: python -m ops.bench.group_commit.
 
 Two processes with as many connections as those of the API append moves as the service does, each
 client a thread with a game of its own that waits for each answer. *each* and *each again* send
-every append by itself, *grouped* as the service does. One PostgreSQL is on the disk as it is, one has flushes that
-take SLOW longer: a library that is loaded before the C library delays `fdatasync` (needs a C
-compiler).
+every append by itself, *grouped* as the service does. One PostgreSQL is on the disk as it is, one
+has flushes that take SLOW longer: a library that is loaded before the C library delays `fdatasync`
+(needs a C compiler).
 """
 
 from __future__ import annotations
