@@ -3,7 +3,7 @@ The last import of the fork server (`service/local/forked_programs.py`): prepare
 
 Garbage collection skips frozen objects. Without this a collection in a child would write to all
 objects, and the children would no longer share their memory. OpenSSL sets up its algorithms at
-the first key, which takes each child 3.6 MB unless the fork server has done it.
+the first key, which takes each child 2.7 MB unless the fork server has done it.
 """
 
 import gc
