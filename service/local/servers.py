@@ -48,6 +48,7 @@ _OLDEST_MAJOR = 15
 _SOCKET_DIRECTORY_LINE = 4  # of postmaster.pid
 _START_SECONDS = 30.0  # until the server answers, also that it recovers from a crash
 _RECOVERY_SECONDS = 600.0  # at most for that recovery: another start would begin it anew
+_AFTERWARDS_SECONDS = 5.0  # from a look at its recovery until it answers
 _PATIENCE = 5.0  # seconds for the processes of a killed predecessor to end
 _LAST_PATIENCE = 2.0  # seconds after each signal that follows
 
@@ -303,15 +304,17 @@ class EmbeddedPostgres:
         """
         Return whether the server accepts a connection before it exits and before `end`.
 
-        While it recovers from a crash, which depends on what was written before, it has longer.
+        While it recovers from a crash, which depends on what was written before, it has longer, and
+        some time afterwards: at the end of its recovery it does not answer yet.
         """
+        latest = end + (inf if self._recovery else _RECOVERY_SECONDS)
         while child.poll() is None:
             with contextlib.suppress(psycopg.OperationalError):
                 psycopg.connect(self.url, connect_timeout=5).close()
                 return True
-            late = time.monotonic() - end
-            limit = inf if self._recovery else _RECOVERY_SECONDS
-            if late > (limit if self._recovers() else 0):
+            if self._recovers():
+                end = max(end, min(time.monotonic() + _AFTERWARDS_SECONDS, latest))
+            if time.monotonic() > end:
                 stop_child(child, [(signal.SIGQUIT, 2.0)])
                 return False
             time.sleep(0.02)

@@ -266,6 +266,7 @@ def test_all_disputes_are_listed_by_state_and_page_after_page(
     page.goto("/disputes")
     links = page.locator("#court .row a")
     expect(links).to_have_count(1)
+    expect(page.locator("#court .row .quiet")).to_contain_text("Accused: the server")
     tab_to(page, "[data-key='court.more']")
     for count in range(2, len(listed) + 1):
         page.locator("[data-key='court.more']").press("Enter")

@@ -591,6 +591,7 @@ def test_moves_are_made_with_the_keyboard_alone(visits: Visits) -> None:
     tab_to(page, "[data-key=more]")
     page.keyboard.press("Enter")
     expect(page.locator(".more .menu .keys")).to_be_visible()
+    expect(page.locator(".more .menu")).to_contain_text("a number counts the cards in the hand")
     page.keyboard.press("Escape")
     expect(page.locator(".more .menu")).to_be_hidden()
     expect(page.locator("[data-key=more]")).to_be_focused()

@@ -109,7 +109,7 @@ async function list(isToOpen) {
 const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [
   h("span", { class: "what" }, [
     h("strong", null, [t(`charge.${dispute.charge}`)]),
-    h("span", { class: "quiet" }, [`${t(`state.${dispute.state}`)} · ${t("court.opened")}: ${moment(dispute.opened_at)}`]),
+    h("span", { class: "quiet" }, [`${t("court.accused")}: ${dispute.accused === null ? t("court.server") : t("seat.number", { n: dispute.accused + 1 })} · ${t(`state.${dispute.state}`)} · ${t("court.opened")}: ${moment(dispute.opened_at)}`]),
   ]),
   h("a", { class: "button", href: `/disputes/${dispute.id}` }, [t("court.read")]),
 ]);

@@ -600,6 +600,7 @@ function more() {
       link("act.verify", `/verify?game=${view.id}`),
       receiptsOf(view.id).length ? item("more.receipts", saveReceipt) : null,
       h("p", { class: "quiet keys" }, [t("more.keys")]),
+      h("p", { class: "quiet" }, [t("more.signs")]),
       ownSeat(view) && !over() ? item("act.forfeit", giveUp) : null,
       ...(ownSeat(view) && game.table ? others(game.table) : []).map((seat) =>
         item("block.do", () => attempt(() => block({ id: seat.player ?? "", name: seatName(seat) })), t("block.do", { name: seatName(seat) }))),
