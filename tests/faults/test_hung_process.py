@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from service.local import programs
 from service.local.predecessors import children_of
 from service.local.programs import program_of, shared_metrics
 from service.runtime.config import Settings
+from service.runtime.heartbeat import ROUNDS
 from tests.integration.test_metrics_address import answer
 from tests.running import free_port, running, wait_for
 
@@ -43,6 +45,11 @@ def test_a_hung_api_process_is_replaced_and_counted(
         processes = children_of(service.children["API"].pid)
         assert len(processes) == 2
         hung, other = processes
+        # One of them may still start: it has no thread yet that shows signs of life.
+        wait_for(
+            lambda: all(len(os.listdir(f"/proc/{pid}/task")) > 2 for pid in processes), seconds=30
+        )
+        time.sleep(SECONDS / ROUNDS)
         os.kill(hung, signal.SIGSTOP)
         wait_for(lambda: hung not in children_of(service.children["API"].pid), seconds=60)
         wait_for(lambda: len(children_of(service.children["API"].pid)) == 2, seconds=60)
