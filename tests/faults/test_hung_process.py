@@ -46,9 +46,8 @@ def test_a_hung_api_process_is_replaced_and_counted(
         assert len(processes) == 2
         hung, other = processes
         # One of them may still start: it has no thread yet that shows signs of life.
-        wait_for(
-            lambda: all(len(os.listdir(f"/proc/{pid}/task")) > 2 for pid in processes), seconds=30
-        )
+        threads = [Path(f"/proc/{pid}/task") for pid in processes]
+        wait_for(lambda: all(len([*folder.iterdir()]) > 2 for folder in threads), seconds=30)
         time.sleep(SECONDS / ROUNDS)
         os.kill(hung, signal.SIGSTOP)
         wait_for(lambda: hung not in children_of(service.children["API"].pid), seconds=60)
