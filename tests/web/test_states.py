@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import expect
 
-from tests.client import register
+from tests.client import Client, register
 from tests.running import Running
 from tests.web.browsing import Visits, faults_in_every_size, faults_of
 
@@ -39,12 +39,18 @@ def test_an_invite_that_opens_nothing_is_named(visits: Visits) -> None:
     expect(page.get_by_role("alert").last).to_contain_text("The invite in this address")
 
 
+def private_hand(service: Running) -> tuple[Client, str]:
+    """Return a player and the id of a private hand that they play against a bot."""
+    ada = register(service.port, "Ada")
+    body = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}], "visibility": "private"}
+    game: str = ada.post("/v1/tables", body)["game"]
+    return ada, game
+
+
 def test_a_private_hand_is_shown_to_its_player_although_the_page_has_status_404(
     visits: Visits, service: Running
 ) -> None:
-    ada = register(service.port, "Ada")
-    body = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}], "visibility": "private"}
-    game = ada.post("/v1/tables", body)["game"]
+    ada, game = private_hand(service)
     player = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
     page = visits.open_as(player, f"/play/{game}")
     page.get_by_role("button", name="Ready").wait_for()
@@ -57,9 +63,7 @@ def test_the_faces_of_a_private_hand_are_those_of_its_players(
     visits: Visits, service: Running
 ) -> None:
     """They come from the ids of the players, also where the address of the hand names none."""
-    ada = register(service.port, "Ada")
-    body = {"ruleset": "leeds", "seats": ["me", {"bot": "lowest"}], "visibility": "private"}
-    game = ada.post("/v1/tables", body)["game"]
+    ada, game = private_hand(service)
     ada.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
     player = {"id": "", "name": "Ada", "token": ada.token, "recovery": None}
     visits.expect("404")
