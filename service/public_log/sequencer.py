@@ -171,7 +171,8 @@ class Sequencer:
 
         A head that another sequencer signed is stored first. A head that the archive does not hold
         yet is not signed. Raises LogBroken if the tree does not continue every tree signed so far,
-        or if a signed checkpoint cannot be read; NotSaved if one cannot be stored.
+        or if a signed checkpoint cannot be read; NotSaved if one cannot be stored. A database that
+        is older than the last checkpoint is reported even if nothing waits for a signature.
         """
         # The order matters: another sequencer may sign a newer head between these reads.
         last_signed = self._last_signed()
@@ -183,6 +184,7 @@ class Sequencer:
         signers = self._signers(self._now())
         note = self._signed(head, signers)
         if note == head.note:
+            self._check_not_older(head, last_signed)
             return False
         if not self._is_archived(head):
             return False
@@ -429,14 +431,18 @@ class Sequencer:
             if self._has_saved and path is not None:
                 raise LogBroken(f"{path} is missing: the last signed checkpoint is lost")
             return
-        if last.size > head.size:
-            raise LogBroken(
-                f"a tree of {last.size} leaves was signed here, but the database has {head.size}: "
-                "the database is older, as after a restore"
-            )
+        self._check_not_older(head, last)
         if TiledTree(head.size, self._store.hashes).root(last.size) != last.root:
             raise LogBroken(
                 f"the tree does not continue the {last.size} leaves that were signed last"
+            )
+
+    def _check_not_older(self, head: Head, last: Checkpoint | None) -> None:
+        """Raise LogBroken if the last checkpoint in the file has more leaves than the database."""
+        if last is not None and last.size > head.size:
+            raise LogBroken(
+                f"a tree of {last.size} leaves was signed here, but the database has {head.size}: "
+                "the database is older, as after a restore"
             )
 
     def _check_contradiction(self, head: Head) -> None:

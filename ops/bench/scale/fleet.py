@@ -26,6 +26,8 @@ from service.job_queue import client_of
 from service.local.processes import find_binary
 from service.local.programs import STREAM_INTERFACE
 from service.local.up import readiness
+from service.store.database import NotSent, TooSlow
+from service.store.events import StoreUnavailable
 
 PORT = 8080
 START_SECONDS = 120.0
@@ -273,7 +275,7 @@ class Valkey:
             time.sleep(0.05)
 
 
-DATABASE_DOWN = ("StoreUnavailable",)
+DATABASE_DOWN = tuple(error.__name__ for error in (StoreUnavailable, NotSent, TooSlow))
 """The errors with which jobs may fail in a run in which the database is down for a while."""
 
 QUEUES_LOST = ("InvalidJobOperation",)

@@ -150,7 +150,7 @@ class ScaleRun:
         return done.returncode, done.stdout + done.stderr
 
     def sequencers_refuse(self, database: Postgres, processes: Sequence[Process]) -> str:
-        """Restart sequencers on an older database; return "yes" if none of them signs, or "no"."""
+        """Restart sequencers on an older database; return "yes" if all refuse it, or else why."""
         [(signed,)] = database.sql(_SIGNED)
         for process in processes:
             process.kill()
@@ -161,12 +161,13 @@ class ScaleRun:
             }
             process.start()
         end = time.monotonic() + 30
-        while not all(any(word in one.log.read_bytes() for word in _REFUSED) for one in processes):
+        while not all(map(_refuses, processes)):
             if time.monotonic() > end:
-                return "no"
+                silent = [one.name for one in processes if not _refuses(one)]
+                return f"{', '.join(silent)} did not refuse within 30 s"
             time.sleep(0.2)
         time.sleep(2.0)  # two more rounds
-        return "yes" if database.sql(_SIGNED) == [(signed,)] else "no"
+        return "yes" if database.sql(_SIGNED) == [(signed,)] else "one of them signed it"
 
     def abandon(self) -> None:
         """Begin no further hand: the run has failed."""
@@ -198,6 +199,11 @@ def scale_run(title: str, size: Size, logs: Path | None = None) -> Iterator[Scal
             finally:
                 if logs is not None:
                     _keep_logs(folder, logs)
+
+
+def _refuses(sequencer: Process) -> bool:
+    log = sequencer.log.read_bytes()
+    return any(word in log for word in _REFUSED)
 
 
 def _keep_logs(folder: Path, logs: Path) -> None:

@@ -350,7 +350,7 @@ def restore(size: Size, logs: Path | None = None) -> Report:
         refused = run.sequencers_refuse(copy, sequencers)
         run.report.measured.append(("both sequencers refuse to sign the older log", refused))
         if refused != "yes":
-            run.report.checked.wrong.append("a sequencer signed an older log")
+            run.report.checked.wrong.append(f"the sequencers on the older log: {refused}")
         run.report.readers = load.readers
         return run.report
 

@@ -90,6 +90,18 @@ def test_a_log_with_fewer_leaves_than_signed_signs_nothing(
     assert older.published() == before
 
 
+def test_a_database_that_was_set_back_is_reported_before_its_next_leaf(
+    stored_games: StoredGames, older: PostgresLog, memory: SignedFile
+) -> None:
+    """All its leaves are signed already, so nothing waits for a signature."""
+    sequencer = sequencer_of(older, signed=memory)
+    sequencer.run_once()
+    sequencer.run_once()
+    memory.save(stored_games.checkpoint())
+    with pytest.raises(LogBroken, match="the database is older, as after a restore"):
+        sequencer_of(older, signed=memory).publish()
+
+
 def test_a_log_with_other_leaves_than_signed_signs_nothing(
     stored_games: StoredGames, older: PostgresLog, memory: SignedFile, empty_database_url: str
 ) -> None:
