@@ -77,7 +77,7 @@ from service.public_log.sequencer import ArchivedWal, Sequencer
 from service.public_log.signed_checkpoints import SignedCheckpoints, signed_checkpoints
 from service.public_log.witness_client import RemoteWitness, parse_witnesses
 from service.runtime.config import Settings
-from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, Readiness
+from service.runtime.readiness import ALWAYS_READY, DATABASE, AtMostEvery, NotChecked, Readiness
 from service.runtime.receivers import Receivers
 from service.shx.event_shapes import LATEST
 from service.shx.tlog.notes import NoteSigner, NoteVerifier, sign_note
@@ -85,7 +85,7 @@ from service.startup_checks import ClockWatch, check_clock
 from service.store.archive import Bundles
 from service.store.database import Database
 from service.store.directory import Directory
-from service.store.events import EventStore
+from service.store.events import EventStore, StoreUnavailable
 from service.store.lookups import Lookups, PostgresLookups, SeparateLookups
 from service.store.migrate import check_rows
 from service.store.postgres_events import PostgresStore
@@ -473,7 +473,7 @@ def _readiness(database: Database, keyring: Keyring | KeyFile, redis: Redis | No
         },
         wanted={
             "redis": lambda: _check_redis(redis),
-            "clock": lambda: check_clock(database),
+            "clock": lambda: _check_clock(database),
         },
         of_database=frozenset({"migrations", "writes", "clock"}),
     )
@@ -482,6 +482,14 @@ def _readiness(database: Database, keyring: Keyring | KeyFile, redis: Redis | No
 def _check_database(database: Database) -> None:
     database.reach()
     database.accept()
+
+
+def _check_clock(database: Database) -> None:
+    """Compare the clocks; raises ClockWrong, or NotChecked if a slow database does not answer."""
+    try:
+        check_clock(database)
+    except StoreUnavailable as error:
+        raise NotChecked from error
 
 
 def _clocks(database: Database) -> tuple[datetime, datetime | None]:

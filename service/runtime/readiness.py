@@ -20,6 +20,10 @@ OK: Final = "ok"
 UNKNOWN: Final = "unknown"
 
 
+class NotChecked(Exception):
+    """Raised by a check that got no answer about its dependency, which may be ready."""
+
+
 class ReadyState(StrEnum):
     """Whether a process should get requests."""
 
@@ -82,6 +86,8 @@ ALWAYS_READY = Readiness(needed={}, wanted={})
 def _status_of(name: str, check: Check) -> str:
     try:
         check()
+    except NotChecked:
+        return UNKNOWN  # its last result stays in the metrics
     except Exception as error:  # noqa: BLE001 - after any error the dependency is not ready
         FAILED_CHECKS.labels(name).set_to_current_time()
         # The type of the error only: its text can contain addresses and passwords.

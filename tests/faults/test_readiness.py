@@ -80,6 +80,17 @@ def _end_sessions(owner: psycopg.Connection[tuple[object, ...]]) -> None:
     )
 
 
+def test_a_clock_that_a_locked_table_hides_is_unknown_and_not_wrong(
+    probing: World, own_url: str
+) -> None:
+    """The alarm about the clock would send the operator to the wrong part."""
+    with psycopg.connect(own_url) as owner:
+        owner.execute("LOCK TABLE streams IN ACCESS EXCLUSIVE MODE")
+        parts = probing.get("/readyz").json["parts"]
+    assert parts["clock"] == "unknown"
+    assert parts["writes"].startswith("failed: ")
+
+
 Fault = Callable[[str], contextlib.AbstractContextManager[None]]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 
-from service.runtime.readiness import AtMostEvery, Readiness, ReadyState
+from service.runtime.readiness import AtMostEvery, NotChecked, Readiness, ReadyState
+from service.runtime.telemetry import FAILED_CHECKS
 
 
 def test_calls_during_a_check_get_the_last_status_at_once() -> None:
@@ -47,6 +48,16 @@ def test_a_failed_database_is_named_and_what_it_would_answer_is_unknown() -> Non
             "clock": "unknown",
         },
     )
+
+
+def test_a_check_without_an_answer_is_unknown_and_no_failure_in_the_metrics() -> None:
+    def silent() -> None:
+        raise NotChecked
+
+    readiness = Readiness(needed={}, wanted={"calendar": silent})
+    assert readiness.check() == (ReadyState.DEGRADED, {"calendar": "unknown"})
+    samples = [one.labels["part"] for metric in FAILED_CHECKS.collect() for one in metric.samples]
+    assert "calendar" not in samples
 
 
 def test_a_check_that_writes_is_made_every_five_seconds_at_most() -> None:
