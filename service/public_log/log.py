@@ -106,11 +106,11 @@ class SignedHead:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingGame:
-    """A game that waits for a leaf with its newest head; `head` is None if it is unknown."""
+    """A version of a game that waits for a leaf, and the head of its stream at that version."""
 
     game: UUID
     version: int
-    head: bytes | None
+    head: bytes
     in_outbox: bool  # requested by an outbox row, which is deleted with the batch
     in_log: bool  # whether the log has this leaf already
 

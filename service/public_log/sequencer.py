@@ -352,7 +352,7 @@ class Sequencer:
     def _batch(self, head: Head, waiting: Sequence[WaitingGame], now: datetime) -> Batch:
         leaves: list[Leaf] = []
         for row in waiting:
-            if row.in_log or row.head is None:
+            if row.in_log:
                 continue
             data = receipt_body(self._origin, row.game, row.version - 1, row.head).encode()
             index = head.size + len(leaves)

@@ -5,7 +5,8 @@
 -- outbox row waits. Both parts are one snapshot, so no version is in both.
 --
 -- Streams and queues are read in separate steps: Citus has no plan for a subquery that joins a
--- distributed table to a local one (decision 0060).
+-- distributed table to a local one (decision 0060). On its shards a commit is not visible everywhere at
+-- once: an outbox row whose version the stream does not have yet stays, and is read again.
 -- $1 latest time of a last leaf, $2 row limit of each part
 WITH requested AS (
     SELECT o.stream_id, o.version, o.created_at
@@ -40,6 +41,7 @@ running AS (
             SELECT FROM log_leaves l WHERE l.game_id = h.stream_id AND l.version = h.version
         ) AS in_log
     FROM heads h
+    WHERE h.head IS NOT NULL
     ORDER BY h.created_at, h.version
 )
 UNION ALL

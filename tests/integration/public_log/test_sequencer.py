@@ -102,6 +102,23 @@ def test_after_a_stop_at_any_step_the_next_round_continues_the_same_tree(
     assert waiting_rows(store) == 0
 
 
+def test_a_request_waits_until_its_version_can_be_read(
+    database: Database, store: PostgresLog, reader: Reader
+) -> None:
+    """On shards the outbox row of a commit may be visible before the events of the game are."""
+    game, events = uuid4(), PostgresStore(database)
+    created = append(game, b'{"type":"game_created"}')
+    early = OutboxRow(stream=game, version=2, topic="log")
+    events.commit(Commit(appends=(created,), outbox=(early,)))
+    assert sequencer_of(store).run_once() == 0
+    second = append(game, b'{"type":"deck_committed"}', expected=1, after=events)
+    events.commit(Commit(appends=(second,)))
+    assert sequencer_of(store).run_once() == 1
+    reader.read()
+    assert games_in(reader) == [game]
+    assert waiting_rows(store) == 0
+
+
 def waiting_rows(store: PostgresLog) -> int:
     return len(store.waiting(limit=1000, last_leaf_before=Clock()()))
 
