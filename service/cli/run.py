@@ -12,13 +12,16 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Final, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 
 from service.cli.service_options import data_folder
 from service.runtime.config import DESCRIBED, OTHERS, Settings, variable
 from service.runtime.plain_errors import why
+
+if TYPE_CHECKING:
+    from service.store.migrate import Applied
 
 
 @click.command(short_help="Run the whole service on this machine.")
@@ -193,7 +196,8 @@ def migrate(database_url: str, *, check: bool, finish: bool) -> int:
     `shithead up` does this at its start. On a database of your own, run it before you
     start the new version of the service: the old version keeps working on the new schema.
     There are no downward migrations, and a migration that was changed after it was applied
-    is refused. The command is idempotent and can run concurrently.
+    is refused. The command is idempotent and can run concurrently. It prints the name of each
+    migration that it applied.
 
     Exit status: 0 the schema is current, 1 it is not, with the reason.
     """
@@ -201,13 +205,26 @@ def migrate(database_url: str, *, check: bool, finish: bool) -> int:
     from service.store.database import DatabaseError
 
     try:
-        (migrations.check if check else migrations.migrate)(database_url)
-        if finish and not check:
-            migrations.finish(database_url)
+        if check:
+            migrations.check(database_url)
+        else:
+            done = _in_lines(migrations.migrate(database_url))
+            click.echo("\n".join(done or ["nothing was to be applied"]))
+            if finish:
+                migrations.finish(database_url)
+                click.echo("revoked the functions that only earlier releases call")
     except (DatabaseError, ValueError, RuntimeError, OSError) as error:
         raise click.ClickException(" ".join(why(error).split())) from None
     click.echo("the schema is current")
     return 0
+
+
+def _in_lines(applied: Applied) -> list[str]:
+    """Return what a run of the migrations applied: a line for each of them, one for the others."""
+    lines = [f"applied migration {name}" for name in applied.migrations]
+    if applied.others:
+        lines.append(f"applied {len(applied.others)} files of functions, comments and privileges")
+    return lines
 
 
 _HEAD = "| Variable | Default | Unit or form | Effect |\n| --- | --- | --- | --- |"

@@ -64,9 +64,17 @@ class SqlFile:
         return hashlib.sha256(self.text).digest()
 
 
-def migrate(database_url: str, *, folder: Path = SQL) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """What one run applied: the names of migrations, and of functions, comments and privileges."""
+
+    migrations: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def migrate(database_url: str, *, folder: Path = SQL) -> Applied:
     """
-    Bring the database at `database_url` to the schema of this release.
+    Bring the database at `database_url` to the schema of this release; return what was applied.
 
     All changes are made in one transaction. Concurrent calls wait for the first one, and then
     have nothing to do. Connects as the owner.
@@ -80,7 +88,7 @@ def migrate(database_url: str, *, folder: Path = SQL) -> None:
         ) as connection,
         connection.transaction(),
     ):
-        bring_forward(connection, folder)
+        return bring_forward(connection, folder)
 
 
 def finish(database_url: str) -> None:
@@ -94,12 +102,13 @@ def finish(database_url: str) -> None:
         connection.execute(query("finish_upgrade"))
 
 
-def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path = SQL) -> None:
+def bring_forward(connection: psycopg.Connection[tuple[Any, ...]], folder: Path = SQL) -> Applied:
     """Do the work of `migrate` within the caller's transaction."""
     apply_bookkeeping(connection)
     pending = pending_migrations(_applied(connection, "applied_migrations"), folder)
     apply_migrations(connection, pending)
-    _apply_again(connection, folder, everything=bool(pending))
+    others = _apply_again(connection, folder, everything=bool(pending))
+    return Applied(migrations=_names(pending), others=_names(others))
 
 
 def apply_bookkeeping(connection: psycopg.Connection[tuple[Any, ...]]) -> None:
@@ -181,8 +190,12 @@ def pending_migrations(applied: Mapping[str, bytes], folder: Path = SQL) -> list
 
 def _apply_again(
     connection: psycopg.Connection[tuple[Any, ...]], folder: Path, *, everything: bool
-) -> None:
-    """Run the files of functions and comments that changed, or all, then set privileges again."""
+) -> list[SqlFile]:
+    """
+    Run the files of functions and comments that changed, or all, then set privileges again.
+
+    Returns the files that were run.
+    """
     applied = _applied(connection, "applied_files")
     files = [
         *_files(folder / "functions"),
@@ -196,6 +209,11 @@ def _apply_again(
     for file in changed:
         _run(connection, file)
         connection.execute(query("note_file"), (file.name, file.checksum))
+    return changed
+
+
+def _names(files: Iterable[SqlFile]) -> tuple[str, ...]:
+    return tuple(file.name for file in files)
 
 
 def _run(connection: psycopg.Connection[tuple[Any, ...]], file: SqlFile) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ import psycopg
 import pytest
 
 from ops.schema import schema_of
+from service.cli.__main__ import run
 from service.local.programs import Servers
 from service.store.database import SQL
 from service.store.migrate import MigrationError, check, migrate
@@ -88,6 +90,24 @@ def test_a_second_run_changes_nothing(database_url: str) -> None:
     assert catalog(database_url) == before
     with psycopg.connect(database_url) as connection:
         assert connection.execute("TABLE applied_files ORDER BY name").fetchall() == times
+
+
+def test_the_command_names_what_it_applied(
+    empty_database_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["migrate", "--database-url", empty_database_url]
+    assert run(words) == 0
+    names = [path.stem for path in sorted((SQL / "migrations").glob("*.sql"))]
+    *migrations, others, last = capsys.readouterr().out.splitlines()
+    assert migrations == [f"applied migration {name}" for name in names]
+    assert re.fullmatch(r"applied \d+ files of functions, comments and privileges", others)
+    assert last == "the schema is current"
+    assert run(words) == 0
+    assert capsys.readouterr().out == "nothing was to be applied\nthe schema is current\n"
+    assert run([*words, "--finish"]) == 0
+    assert "revoked the functions" in capsys.readouterr().out
+    assert run([*words, "--check"]) == 0
+    assert capsys.readouterr().out == "the schema is current\n"
 
 
 def test_concurrent_starts_migrate_once(empty_database_url: str) -> None:
