@@ -18,6 +18,7 @@ import redis
 
 import service
 from service.job_queue import client_of
+from service.local.console import report
 from service.local.forked_programs import ForkedProgram, can_fork, kill_fork_server
 from service.local.processes import (
     Child,
@@ -156,8 +157,7 @@ class Supervisor:
             elif running.silent is not None:
                 running.silent += 1
             if running.silent == ROUNDS:
-                name = running.program.name
-                print(f"the {name} hangs and is killed", file=sys.stderr, flush=True)
+                report(f"the {running.program.name} hangs and is killed")
                 kill_group(child)
 
     def _end_hung_fork_server(self) -> None:
@@ -165,7 +165,7 @@ class Supervisor:
         for running in self._running:
             running.unreported = running.unreported + 1 if _is_unreported(running.child) else 0
         if any(running.unreported == ROUNDS for running in self._running):
-            print("the fork server hangs and is killed", file=sys.stderr, flush=True)
+            report("the fork server hangs and is killed")
             kill_fork_server()
 
     def check_running(self) -> None:
@@ -212,12 +212,8 @@ class Supervisor:
         running.failures = 1 if now - running.started > _STEADY else running.failures + 1
         pause = min(_SHORTEST_PAUSE * 2 ** (running.failures - 1), _LONGEST_PAUSE)
         running.due = now + pause
-        print(
-            f"the {running.program.name} ended ({_reason(child.returncode)}); "
-            f"restarting in {pause:.1f} s",
-            file=sys.stderr,
-            flush=True,
-        )
+        reason = _reason(child.returncode)
+        report(f"the {running.program.name} ended ({reason}); restarting in {pause:.1f} s")
 
     def _log_of(self, program: Program) -> Path:
         return self._logs / f"{program.name.replace(' ', '-')}.log"
@@ -298,12 +294,12 @@ class Servers:
             process = server.process
             if process is None or process.poll() is None or time.monotonic() < self._due:
                 continue
-            print(f"{server.name} ended; restarting it", file=sys.stderr, flush=True)
+            report(f"{server.name} ended; restarting it")
             ended.append(server.name)
             try:
                 server.start()
             except EmbeddedError as error:
-                print(error, file=sys.stderr, flush=True)
+                report(error)
                 self._due = time.monotonic() + _PAUSE
         return ended if self._archive is None else [*ended, *self._archive.supervise()]
 

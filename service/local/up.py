@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from service.local.console import now
 from service.local.predecessors import end_all, working_in
 from service.local.processes import EmbeddedError, LogRotation, make_folder
 from service.local.programs import (
@@ -83,7 +84,7 @@ def run(options: UpOptions) -> int:
             finally:
                 _on_signals(signal.SIG_IGN)  # a second signal does not interrupt stopping
     except _Stopped:
-        print("stopped", flush=True)
+        print(f"{now()} stopped", flush=True)
         return 0
     except (StartError, EmbeddedError, ConfigError, CannotStart) as error:
         print(f"cannot start: {error}", file=sys.stderr, flush=True)
@@ -275,11 +276,11 @@ def readiness(address: str, *, timeout: float = 5) -> str:
 
 
 def _print_addresses(address: str, data: Path, metrics: str, *, seconds: float) -> None:
-    """Print addresses and a first command; scripts parse the first two lines."""
+    """Print addresses and a first command; scripts parse the first two lines, without a time."""
     print(f"ready  {address}")
     print(f"data   {data}")
     print(f"metrics  {metrics}/metrics")
-    print(f"logs   {data / 'logs'}   (started in {seconds:.1f} s; Ctrl-C stops)")
+    print(f"logs   {data / 'logs'}   (ready at {now()}, after {seconds:.1f} s; Ctrl-C stops)")
     print(f"\nStart a game against two bots:\n\n{curl_line(address)}\n", flush=True)
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import psycopg
 
+from service.local.console import report
 from service.local.processes import (
     EmbeddedError,
     log_tail,
@@ -174,7 +175,7 @@ class WalArchive:
         receiver = self._receiver
         if receiver is None or receiver.poll() is None or not self._is_up() or now < self._due:
             return []
-        print(f"the {self.name} ended; restarting it", file=sys.stderr, flush=True)
+        report(f"the {self.name} ended; restarting it")
         self._receive()
         return [self.name]
 
@@ -271,7 +272,7 @@ class WalArchive:
         message = f"the base backup failed:\n{log_tail(self._log)}"
         if wait:
             raise EmbeddedError(message)
-        print(message, file=sys.stderr, flush=True)
+        report(message)
         self._retry = time.monotonic() + _RETRY_SECONDS
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -166,6 +167,7 @@ def test_it_starts_restarts_its_programs_stops_cleanly_and_restarts_with_its_dat
     children = up.children()
     assert up.stop() < 10
     assert up.process.returncode == 0
+    check_later_lines_have_their_time(up)
     wait(lambda: alive(children) == [], seconds=2)  # the resource tracker of multiprocessing
     for folder in (up.data / "postgres", up.data / "valkey"):
         remains = socket_folder(folder, longest_name="s")
@@ -224,6 +226,17 @@ def check_every_program_is_restarted_after_a_sigkill(up: Up) -> None:
         for words, victim in victims.items():
             wait(partial(up.runs, words, instead_of=victim), seconds=20)
         wait(lambda: answers(address), seconds=20)
+
+
+def check_later_lines_have_their_time(up: Up) -> None:
+    """Lines about what happened after the start, at night, are compared with the logs."""
+    _, _, after = up.output.partition("Start a game against two bots:")
+    _, *later = filter(None, after.splitlines())
+    texts = [re.sub(r"^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ ", "@ ", line) for line in later]
+    assert all(text.startswith("@ ") for text in texts), texts
+    assert "@ PostgreSQL ended; restarting it" in texts
+    assert any(text.startswith("@ the relay ended (SIGKILL); restarting in") for text in texts)
+    assert texts[-1] == "@ stopped"
 
 
 def refused(up: Up) -> str:
