@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -14,7 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import structlog
 
 from service.application.signing import verifiers_of
-from service.keys import Keyring, KeyringError, load_or_create
+from service.keys import Keyring, KeyringError, load, load_or_create
 from service.public_log.signed_checkpoints import checkpoint_path
 from service.runtime.addresses import is_this_machine, scheme_of, sentinels_of, uses_sentinel
 from service.runtime.config import Settings, variable
@@ -46,6 +48,23 @@ def check_descriptors() -> None:
             f"this process can open {most} files at a time, and {LEAST_DESCRIPTORS} are needed: "
             "raise the limit (ulimit -n, LimitNOFILE of systemd, --ulimit of a container)"
         )
+
+
+def check_settings(settings: Settings) -> None:
+    """Raise CannotStart for what is wrong without a look at the database; writes nothing."""
+    check_descriptors()
+    file = settings.key_file
+    with _as_cannot_start():
+        if settings.keys is not None:
+            Keyring.from_text(settings.keys)
+        elif file is not None and file.exists():
+            load(file)
+        elif file is not None:
+            folder = next(one for one in file.parents if one.exists())
+            if not (folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)):
+                raise CannotStart(
+                    f"{file} cannot be created: the folder {folder} cannot be written"
+                )
 
 
 def check_start(settings: Settings, now: datetime | None = None) -> None:
@@ -143,17 +162,25 @@ def _check_origin(origin: str, note: bytes) -> None:
         )
 
 
-def _check_keys(settings: Settings, database: Database) -> Keyring | None:
+@contextmanager
+def _as_cannot_start() -> Iterator[None]:
+    """Raise CannotStart for keys that cannot be used."""
     try:
-        if settings.keys is not None:
-            return Keyring.from_text(settings.keys)
-        if settings.key_file is None:
-            return None
-        if not settings.key_file.exists():
-            _refuse_new_keys(settings.key_file, database)
-        return load_or_create(settings.key_file)
+        yield
     except KeyringError as error:
         raise CannotStart(f"the keys cannot be used: {error}") from None
+
+
+def _check_keys(settings: Settings, database: Database) -> Keyring | None:
+    try:
+        with _as_cannot_start():
+            if settings.keys is not None:
+                return Keyring.from_text(settings.keys)
+            if settings.key_file is None:
+                return None
+            if not settings.key_file.exists():
+                _refuse_new_keys(settings.key_file, database)
+            return load_or_create(settings.key_file)
     except OSError as error:
         raise CannotStart(f"{settings.key_file} cannot be created: {error.strerror}") from None
 

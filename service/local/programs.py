@@ -268,10 +268,9 @@ class Servers:
         return as_service if _accepts(as_service) else url
 
     def redis(self, address: str | None) -> str:
-        """Return the address of a responding Redis; raises StartError."""
+        """Return the address of Redis."""
         if address is None:
             return self._start(EmbeddedValkey(self._data))
-        _check_redis(address)
         if (fault := redis_fault(address)) is not None:
             print(f"warning: {fault}", file=sys.stderr, flush=True)
         return address
@@ -429,6 +428,14 @@ def _accepts(url: str) -> bool:
     return True
 
 
+def check_database(url: str) -> None:
+    """Raise StartError if no database answers at this address."""
+    try:
+        psycopg.connect(url, connect_timeout=5).close()
+    except psycopg.Error as error:
+        raise StartError(f"the database does not answer: {_one_line(error)}") from error
+
+
 def _migrate(database_url: str, *, alone: bool) -> None:
     """Migrate a database; `alone` states that no process of an earlier release uses it."""
     try:
@@ -443,7 +450,8 @@ def _migrate(database_url: str, *, alone: bool) -> None:
         raise StartError(f"the database cannot be migrated: {_one_line(error)}") from error
 
 
-def _check_redis(url: str) -> None:
+def check_redis(url: str) -> None:
+    """Raise StartError if no Redis answers at this address."""
     try:
         with contextlib.closing(client_of(url, socket_connect_timeout=5)) as client:
             client.ping()

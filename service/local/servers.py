@@ -325,10 +325,14 @@ class EmbeddedPostgres:
         return psycopg.pq.PGconn.ping(self.url.encode()) == psycopg.pq.Ping.REJECT
 
 
+def has_cluster(data: Path) -> bool:
+    """Return whether the data folder has a cluster of PostgreSQL, which is created at first."""
+    return any((home / "cluster" / "PG_VERSION").exists() for home in _homes(data))
+
+
 def running_address(data: Path) -> str | None:
     """Return the address, as its owner, of the server that runs in `data`; None if none runs."""
-    wanted = data.absolute() / "postgres"
-    for home in (wanted, _REACHABLE / name_for(wanted)):
+    for home in _homes(data):
         pid_file = home / "cluster" / "postmaster.pid"
         if _postgres_of(pid_file) is None:
             continue
@@ -336,6 +340,12 @@ def running_address(data: Path) -> str | None:
         secret = _secret_in(data.absolute() / _PASSWORD)
         return _address(_SUPERUSER + secret, "postgres", sockets)
     return None
+
+
+def _homes(data: Path) -> tuple[Path, Path]:
+    """Return the folders that can have the cluster; see `_choose_home`."""
+    wanted = data.absolute() / "postgres"
+    return wanted, _REACHABLE / name_for(wanted)
 
 
 def _address(login: str, database: str, sockets: str) -> str:

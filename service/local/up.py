@@ -28,18 +28,20 @@ from service.local.programs import (
     StartError,
     Supervisor,
     archiver,
+    check_database,
+    check_redis,
     environment_of,
     programs,
     settings_of_children,
     shared_metrics,
 )
-from service.local.servers import running_address
+from service.local.servers import has_cluster, running_address
 from service.local.supervisor_metrics import SupervisorMetrics
-from service.local.wal_archive import SLOT
+from service.local.wal_archive import SLOT, check_archive
 from service.runtime.config import ConfigError, Settings, variable
 from service.runtime.plain_errors import why
 from service.runtime.telemetry import SHARED_FOLDER
-from service.startup_checks import CannotStart, check_start
+from service.startup_checks import CannotStart, check_settings, check_start
 
 _LOOK_SECONDS = 0.5  # between two looks at whether all programs and servers run
 _READY_SECONDS = 30.0  # for the API to answer after its start
@@ -94,14 +96,16 @@ def run(options: UpOptions) -> int:
 def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     """Start everything in order, print the addresses, and supervise it."""
     began = time.monotonic()
-    if not options.data.expanduser().exists():
-        _free_port(options.host, options.port)  # before a folder is created
-    data = make_folder(options.data.expanduser().absolute())
+    data = options.data.expanduser().absolute()
+    asked = _check(options, data)
+    if not data.exists():
+        _ports(options, asked)  # before a folder is created
+    make_folder(data)
     stack.enter_context(lock_data(data))
     end_web_servers(data)
-    port = _free_port(options.host, options.port)
+    ports = _ports(options, asked)
     servers = Servers(data, stack)
-    settings = _settings(options, data, port, servers)
+    settings = _settings(options, data, ports, servers)
     check_start(settings)
     metrics_environment = shared_metrics(data)
     os.environ.update(metrics_environment)  # for the modules that the programs share
@@ -117,7 +121,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     owner = options.database_url or running_address(data) or ""
     for program in (*programs(settings), *archiver(settings, owner)):
         supervisor.start(program)
-    address = f"http://{_reachable(options.host)}:{port}"
+    address = f"http://{_reachable(options.host)}:{settings.port}"
     _wait_ready(address, supervisor, servers)
     metrics = f"http://{_reachable(settings.metrics_host or options.host)}:{settings.metrics_port}"
     _print_addresses(address, data, metrics, seconds=time.monotonic() - began)
@@ -128,35 +132,67 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     _supervise(servers, supervisor, LogRotation(data / "logs"), metrics_of_us)
 
 
-def _settings(options: UpOptions, data: Path, port: int, servers: Servers) -> Settings:
+def _check(options: UpOptions, data: Path) -> Settings:
+    """
+    Refuse wrong options and settings before anything is written or started; return the settings.
+
+    Those of embedded servers are not known yet. Raises StartError, EmbeddedError, ConfigError or
+    CannotStart.
+    """
+    if not 0 <= options.port <= 65535:  # getaddrinfo would use the port modulo 65536
+        raise StartError(
+            f"port {options.port} does not exist: choose one from 1 to 65535 with --port"
+        )
+    _check_archive(options, data)
+    settings = settings_of_children(
+        data,
+        database_url=options.database_url or "postgresql://",
+        redis_url=options.redis_url or "",
+        **_known(options, {"port": str(options.port or 1)}),
+    )
+    check_settings(settings)
+    if options.redis_url is not None:
+        check_redis(options.redis_url)
+    if options.database_url is not None:
+        check_database(options.database_url)
+    return settings
+
+
+def _check_archive(options: UpOptions, data: Path) -> None:
+    """Raise StartError or EmbeddedError if the WAL archive cannot be used."""
+    if options.wal_archive is None:
+        if options.wal_archive_sync:
+            raise StartError("--wal-archive-sync needs --wal-archive")
+    elif options.database_url is not None:
+        raise StartError(
+            "--wal-archive archives the embedded PostgreSQL only: archive your own with pgBackRest "
+            f"or WAL-G, and set {variable('wal_archive')}"
+        )
+    else:
+        check_archive(options.wal_archive.expanduser().absolute(), of_new=not has_cluster(data))
+
+
+def _settings(options: UpOptions, data: Path, ports: dict[str, str], servers: Servers) -> Settings:
     """Start PostgreSQL, its archive and Valkey, unless external; return the programs' settings."""
     archive = _archive_folder(options, data)
     database_url = servers.database(
         options.database_url, archive=archive, synchronous=options.wal_archive_sync
     )
-    return settings_of_children(
-        data,
-        database_url=database_url,
-        redis_url=servers.redis(options.redis_url),
-        host=options.host,
-        port=str(port),
-        workers=str(options.workers),
-        **_metrics_address(),
-        **({} if archive is None else {"wal_archive": SLOT}),
-    )
+    redis_url = servers.redis(options.redis_url)
+    known = _known(options, ports)
+    return settings_of_children(data, database_url=database_url, redis_url=redis_url, **known)
+
+
+def _known(options: UpOptions, ports: dict[str, str]) -> dict[str, str]:
+    """Return the settings that follow from options and ports, without the servers' addresses."""
+    slot = {} if options.wal_archive is None else {"wal_archive": SLOT}
+    return {"host": options.host, "workers": str(options.workers), **ports, **slot}
 
 
 def _archive_folder(options: UpOptions, data: Path) -> Path | None:
-    """Return the folder of the WAL archive; warn if a lost disk takes both; raises StartError."""
+    """Return the folder of the WAL archive, created if missing; warn if a lost disk takes both."""
     if options.wal_archive is None:
-        if options.wal_archive_sync:
-            raise StartError("--wal-archive-sync needs --wal-archive")
         return None
-    if options.database_url is not None:
-        raise StartError(
-            "--wal-archive archives the embedded PostgreSQL only: archive your own with pgBackRest "
-            f"or WAL-G, and set {variable('wal_archive')}"
-        )
     folder = make_folder(options.wal_archive.expanduser().absolute())
     if folder.stat().st_dev == data.stat().st_dev:
         print(f"warning: {folder} is on the disk of {data}", file=sys.stderr, flush=True)
@@ -216,18 +252,29 @@ def lock_data(data: Path) -> Iterator[None]:
         yield
 
 
-def _metrics_address() -> dict[str, str]:
-    """Return the settings of the metrics port: a free loopback port, unless it is set."""
-    if os.environ.get(variable("metrics_port"), "").strip():
-        return {}
-    host = os.environ.get(variable("metrics_host"), "").strip() or "127.0.0.1"
-    return {"metrics_host": host, "metrics_port": str(_free_port(host, 0))}
+def _ports(options: UpOptions, asked: Settings) -> dict[str, str]:
+    """
+    Return the settings of the ports; that of the metrics is a free one of loopback, unless set.
+
+    Raises StartError if one is in use, or is that of two servers.
+    """
+    api = _free_port(options.host, options.port)
+    found = [(options.host, api)]
+    if asked.stream_port is not None:
+        stream = _free_port(options.host, asked.stream_port, variable("stream_port"))
+        found.append((options.host, stream))
+    host = asked.metrics_host or ("127.0.0.1" if asked.metrics_port is None else options.host)
+    names = f"{variable('metrics_port')} or {variable('metrics_host')}"
+    metrics = _free_port(host, asked.metrics_port or 0, names)
+    found.append((host, metrics))
+    for place in found:
+        if found.count(place) > 1:
+            raise StartError(f"port {place[1]} is that of two servers: choose another for one")
+    return {"port": str(api), "metrics_host": host, "metrics_port": str(metrics)}
 
 
-def _free_port(host: str, port: int) -> int:
-    """Return `port`, or a free one for 0; raises StartError if it is in use."""
-    if not 0 <= port <= 65535:  # getaddrinfo would use the port modulo 65536
-        raise StartError(f"port {port} does not exist: choose one from 1 to 65535 with --port")
+def _free_port(host: str, port: int, names: str = "--port or --host") -> int:
+    """Return `port`, or a free one for 0; raises StartError, with the `names` of its settings."""
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, socket.SOCK_STREAM) as probe:
@@ -236,7 +283,7 @@ def _free_port(host: str, port: int) -> int:
             return int(probe.getsockname()[1])
     except OSError as error:
         raise StartError(
-            f"port {port} on {host} cannot be used ({error.strerror}): choose another with --port"
+            f"port {port} on {host} cannot be used ({error.strerror}): choose another with {names}"
         ) from error
 
 

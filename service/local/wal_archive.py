@@ -74,7 +74,7 @@ class ArchiveFolder:
 
     def segments(self) -> dict[str, Path]:
         """Return the files of WAL segments and timelines by their names, complete ones first."""
-        files = {path.name: path for path in self.wal.iterdir() if path.is_file()}
+        files = {path.name: path for path in self.wal.glob("*") if path.is_file()}
         found = {
             name: path
             for name, path in files.items()
@@ -100,6 +100,24 @@ class ArchiveFolder:
                 check=False,
                 capture_output=True,
             )
+
+
+def check_archive(folder: Path, *, of_new: bool) -> None:
+    """
+    Raise EmbeddedError if a folder cannot be the archive of a server, before that is started.
+
+    `of_new`: the server has no cluster yet, so the archive of any other is that of another one.
+    """
+    files = ArchiveFolder(folder)
+    if files.system.exists():
+        if of_new:
+            raise _of_another(folder)
+    elif files.segments() or files.base_backups():
+        raise EmbeddedError(f"{folder} has no file system: it is no archive")
+
+
+def _of_another(folder: Path) -> EmbeddedError:
+    return EmbeddedError(f"{folder} is the archive of another database: name an empty folder")
 
 
 def _begun(folder: Path) -> float | None:
@@ -195,14 +213,11 @@ class WalArchive:
         """Raise EmbeddedError for the archive of another cluster; note the one of a new archive."""
         row = connection.execute("SELECT system_identifier FROM pg_control_system()").fetchone()
         ours = str(row[0]) if row else ""
+        check_archive(self._files.path, of_new=False)
         if not self._files.system.exists():
-            if self._files.segments() or self._files.base_backups():
-                raise EmbeddedError(f"{self._files.path} has no file system: it is no archive")
             write_whole(self._files.system, ours.encode(), mode=PRIVATE)
         if self._files.system.read_text() != ours:
-            raise EmbeddedError(
-                f"{self._files.path} is the archive of another database: name an empty folder"
-            )
+            raise _of_another(self._files.path)
 
     def _check_gap(self, connection: psycopg.Connection[Any]) -> None:
         """Raise EmbeddedError if the server no longer has the WAL after that in the archive."""

@@ -1,0 +1,104 @@
+"""Wrong options and settings of `shithead up` are refused before anything is written."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from service.runtime.config import variable
+from tests.forked_command import run_command
+
+ROOT = Path(__file__).resolve().parents[3]
+NOWHERE = "postgresql://u:secret@127.0.0.1:1/d"
+
+
+def refusal(folder: Path, words: Sequence[str], settings: Mapping[str, str]) -> str:
+    """Return the message of `shithead up`, which has created nothing in `folder`."""
+    before = sorted(folder.rglob("*"))
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("SHITHEAD_")}
+    done = run_command(
+        ["up", "--port", "0", "--data", folder / "data", *words],
+        environment={**ours, **settings},
+        folder=ROOT,
+        seconds=60,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert "secret" not in done.stderr
+    assert sorted(folder.rglob("*")) == before, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (
+            {"GRANIAN_URL_PATH_PREFIX": "/cards"},
+            "GRANIAN_URL_PATH_PREFIX is set: the service needs",
+        ),
+        ({"SHITHEAD_POOL_SIZE": "many"}, "SHITHEAD_POOL_SIZE is not a whole number"),
+        ({"SHITHEAD_POOLSIZE": "8"}, "SHITHEAD_POOLSIZE is not a setting"),
+        ({"SHITHEAD_KEYS": '{"v": 1}'}, "the keys cannot be used: not a key file of version 1"),
+        ({"SHITHEAD_METRICS_HOST": "192.0.2.1"}, "on 192.0.2.1 cannot be used"),
+    ],
+)
+def test_a_wrong_setting_is_refused_first(
+    tmp_path: Path, settings: dict[str, str], expected: str
+) -> None:
+    assert f"cannot start: {expected}" in refusal(tmp_path, [], settings).replace("port 0 ", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--workers", "65"], "SHITHEAD_WORKERS is not a whole number from 0 to 64"),
+        (["--database-url", "mysql://u:secret@h/d"], "SHITHEAD_DATABASE_URL is not an address"),
+        (["--redis-url", "http://h"], "SHITHEAD_REDIS_URL "),
+        (["--redis-url", "redis://:secret@127.0.0.1:1/0"], "Redis does not answer"),
+        (["--database-url", NOWHERE], "the database does not answer"),
+        (["--wal-archive-sync"], "--wal-archive-sync needs --wal-archive"),
+        (["--wal-archive", "w", "--database-url", NOWHERE], "--wal-archive archives the embedded"),
+    ],
+)
+def test_a_wrong_option_is_refused_first(tmp_path: Path, words: list[str], expected: str) -> None:
+    assert f"cannot start: {expected}" in refusal(tmp_path, words, {})
+
+
+@pytest.mark.parametrize("name", ["stream_port", "metrics_port"])
+def test_a_port_in_use_is_refused_first(tmp_path: Path, name: str) -> None:
+    """Another program's metrics would be read instead of ours."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        message = refusal(tmp_path, [], {variable(name): port})
+    assert f"port {port} on 127.0.0.1 cannot be used" in message
+    assert variable(name) in message
+
+
+def test_one_port_for_two_servers_is_refused_first(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = str(free.getsockname()[1])
+    message = refusal(tmp_path, ["--port", port], {variable("stream_port"): port})
+    assert f"cannot start: port {port} is that of two servers" in message
+
+
+def test_a_wrong_key_file_is_refused_first(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.json"
+    keys.write_text("{}")
+    message = refusal(tmp_path, [], {variable("key_file"): str(keys)})
+    assert f"the keys cannot be used: {keys}: readable by others" in message
+    message = refusal(tmp_path, [], {variable("key_file"): str(keys / "below")})
+    assert f"{keys / 'below'} cannot be created: the folder {keys} cannot be written" in message
+
+
+@pytest.mark.parametrize("file", ["system", "wal/000000010000000000000001"])
+def test_the_wal_archive_of_another_database_is_refused_first(tmp_path: Path, file: str) -> None:
+    archive = tmp_path / "archive"
+    (archive / file).parent.mkdir(parents=True)
+    (archive / file).write_text("7000000000000000001")
+    message = refusal(tmp_path, ["--wal-archive", str(archive)], {})
+    assert str(archive) in message
+    assert ("another database" if file == "system" else "it is no archive") in message
