@@ -22,6 +22,7 @@ from service.runtime.telemetry import (
     ROUNDS,
     STUCK,
     SWEEPER_LAG,
+    UNANSWERED,
     UNCOSIGNED,
     UNSIGNED,
     WEBHOOKS,
@@ -80,7 +81,10 @@ IDLE_EVERY = 60.0
 """Seconds between two searches for abandoned games."""
 
 STUCK_EVERY = 60.0
-"""Seconds between two counts of stuck games."""
+"""Seconds between two counts of stuck games, and of disputes that wait for the operator."""
+
+DISPUTES_COUNTED = 100
+"""Disputes against the server that are read for their count."""
 
 STUCK_AFTER = timedelta(seconds=60)
 """How long a game is overdue until it counts as stuck, as in `shithead admin stuck`."""
@@ -218,6 +222,16 @@ class Sweeper:
             before = services.world.now() - STUCK_AFTER
             keyring = services.keyring.present
             STUCK.set(len(stuck_games(services.directory, keyring, before=before)))
+            self._count_unanswered()
+
+    def _count_unanswered(self) -> None:
+        """Count the disputes that wait for the operator; errors are logged."""
+        try:
+            UNANSWERED.set(self._services.disputes.unanswered(limit=DISPUTES_COUNTED))
+        except StoreUnavailable:
+            raise
+        except Exception:  # noqa: BLE001 - one unreadable dispute must not stop the sweeper
+            self._log.exception("disputes were not counted")
 
     def wake_idle(self) -> int:
         """Wake workers to close abandoned games; return how many were found."""

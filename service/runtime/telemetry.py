@@ -82,6 +82,12 @@ STUCK = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+UNANSWERED = Gauge(
+    "shithead_unanswered_disputes",
+    "Running disputes against the server in which the operator has made no statement, 100 at most",
+    multiprocess_mode="mostrecent",
+)
+
 RESTARTS = Counter(
     "shithead_restarts", "Programs and servers that ended, or hung, and were replaced", ["program"]
 )

@@ -9,12 +9,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from uuid import UUID
 
 import prometheus_client
 import psycopg
 import pytest
 from prometheus_client import CollectorRegistry
 from prometheus_client.multiprocess import MultiProcessCollector
+from structlog.testing import capture_logs
 
 from service import bootstrap
 from service.api.observability import Asking
@@ -33,7 +35,7 @@ from tests.faults.test_readiness import read_only
 from tests.receivers import receiver
 from tests.running import free_port, wait_for
 from tests.worlds.api_world import Person, make_world
-from tests.worlds.fake_world import Deployment, open_game
+from tests.worlds.fake_world import Deployment, one_move, open_game
 from workers.relay import Relay
 from workers.sequencer import ArchiveAge
 from workers.sweeper import Sweeper, measure_backlog
@@ -128,6 +130,43 @@ def test_a_game_that_lost_its_seed_is_stuck(
         owner.execute("DELETE FROM secrets WHERE game_id = %s", (game,))
     Sweeper(services).measure()
     assert firing(before, readings(REGISTRY), "ShitheadGamesStuck", tmp_path)
+
+
+def test_a_dispute_against_the_server_raises_an_alert_until_it_is_answered(
+    own_url: str, tmp_path: Path
+) -> None:
+    """A bot that is accused has no player either, and the operator is no side of that dispute."""
+    world = make_world(own_url)
+    services = world.services
+
+    def fires() -> bool:
+        Sweeper(services).measure()
+        return firing({}, readings(REGISTRY), "ShitheadDisputeUnanswered", tmp_path)
+
+    ada = world.person()
+    game = ada.game()
+    one_move(services, UUID(game.rpartition("/")[2]))
+    events = ada.get(f"{game}/events").json["items"]
+    body = {"accused": 1, "charge": "wrong_deal", "statement": "It looked."}
+    seq = next(event["seq"] for event in events if event["by"] == 1)
+    assert ada.post(f"{game}/disputes", {**body, "seq": seq}).status_code == 201
+    assert not fires()
+    dispute = ada.post(f"{game}/disputes", {**body, "accused": None, "seq": 0}).json["id"]
+    assert fires()
+    services.disputes.answer(UUID(dispute), "It did not.")
+    assert not fires()
+    services.close()
+
+
+def test_a_dispute_that_cannot_be_read_does_not_stop_the_sweeper(
+    own_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    services = make_world(own_url).services
+    monkeypatch.setattr(type(services.disputes), "unanswered", lambda _self, *, limit: limit // 0)
+    with capture_logs() as lines:
+        Sweeper(services).measure()
+    assert "disputes were not counted" in [line["event"] for line in lines]
+    services.close()
 
 
 def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
@@ -191,12 +191,21 @@ class Disputes:
 
     def against_server(self, *, limit: int) -> Sequence[Mapping[str, Any]]:
         """Return the disputes against the server that are not final, the oldest first."""
-        found = (
-            self.commands.record(identity)
-            for identity in self.directory.disputes_of_server(limit=limit)
+        return [self.commands.shown(r, OPERATOR) for r in self._running_against_server(limit)]
+
+    def unanswered(self, *, limit: int) -> int:
+        """Return how many of the oldest running disputes against the server it has not answered."""
+        return sum(
+            all(statement.side is not Party.ACCUSED for statement in record.dispute.statements)
+            for record in self._running_against_server(limit)
         )
-        running = [r for r in found if r.dispute.state is not DisputeState.FINAL]
-        return [self.commands.shown(r, OPERATOR) for r in running if r.dispute.opened.of_server]
+
+    def _running_against_server(self, limit: int) -> Iterator[DisputeRecord]:
+        """Yield them as of now, the oldest first; rows do not tell the server from a bot."""
+        for identity in self.directory.disputes_of_server(limit=limit):
+            record = self.commands.record(identity)
+            if record.dispute.opened.of_server and record.dispute.state is not DisputeState.FINAL:
+                yield record
 
     def judge(self, call: DisputeCall, *, refused: int | None) -> Answered:
         """Volunteer as a referee, or, for a side, refuse the referee with the number `refused`."""
