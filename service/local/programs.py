@@ -41,7 +41,7 @@ from service.runtime.config import (
     variable,
     variables_of,
 )
-from service.runtime.heartbeat import LIFE_PIPE, ROUNDS, NamedPipe
+from service.runtime.heartbeat import LIFE_PIPE, ROUNDS, NamedPipe, silent_at_start
 from service.runtime.telemetry import LOG_FILE, SHARED_FOLDER
 from service.startup_checks import redis_fault
 from service.store.migrate import LaterSchema, finish, migrate, service_url
@@ -70,6 +70,7 @@ class Program:
     module: str
     arguments: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)  # beside that of all
+    shows_life: bool = False  # on the pipe of its supervisor
 
     @property
     def command(self) -> list[str]:
@@ -94,7 +95,7 @@ class _Running:
     started: float = 0.0
     failures: int = 0  # ends in a row, each soon after the start
     due: float = field(default=0.0)  # when to restart it, monotonic
-    silent: int | None = None  # rounds since its last sign of life; None before the first
+    silent: int | None = None  # rounds since its last sign of life; None if it shows none
     unreported: int = 0  # rounds since it ended, while the fork server did not report that
 
 
@@ -152,10 +153,8 @@ class Supervisor:
             child = running.child
             if child is None or child.poll() is not None:
                 continue
-            if child.pid in heard:
-                running.silent = 0
-            elif running.silent is not None:
-                running.silent += 1
+            if running.silent is not None:
+                running.silent = 0 if child.pid in heard else running.silent + 1
             if running.silent == ROUNDS:
                 report(f"the {running.program.name} hangs and is killed")
                 kill_group(child)
@@ -201,7 +200,8 @@ class Supervisor:
             folder=self._folder,
         )
         running.started = time.monotonic()
-        running.silent = None
+        if running.program.shows_life:
+            running.silent = silent_at_start(seconds=HUNG_SECONDS, start_seconds=START_SECONDS)
 
     def _clean_up(self, running: _Running, now: float) -> None:
         """Clean up after an ended program, and report when it restarts."""
@@ -236,6 +236,7 @@ _PAUSE = 5.0  # seconds between two attempts to restart an ended server
 HEAD_MILLISECONDS = 30_000  # time limit for receiving the head of a request, idle time included
 HEAD_BYTES = 32 << 10  # size of the head of a request; one of 400 KiB took 3 s to parse
 HUNG_SECONDS = 5.0  # without a sign of life; then it is replaced (bench/results/scale-hung.md)
+START_SECONDS = 300.0  # the same for the first one; that took 27 s at a load of 11 on two cores
 BACKLOG = 4096  # connections that wait to be accepted
 
 _MEMORY = Path("/dev/shm")  # noqa: S108 - the folder in it is private, or another is used
@@ -365,7 +366,7 @@ def programs(settings: Settings) -> list[Program]:
     return [
         *_web_servers(settings),
         *(
-            Program(name=name, module="workers.main", arguments=[kind])
+            _worker(name, kind)
             for name, kind in (*jobs, *((kind, kind) for kind in ("relay", "sweeper", "sequencer")))
         ),
     ]
@@ -388,11 +389,15 @@ def program_of(settings: Settings, role: str) -> Program:
     Raises ValueError for `streams` without SHITHEAD_STREAM_PORT.
     """
     if role not in ("api", "streams"):
-        return Program(name=role, module="workers.main", arguments=[role])
+        return _worker(role, role)
     servers = {program.name.lower(): program for program in _web_servers(settings)}
     if role not in servers:
         raise ValueError(f"{variable('stream_port')} is not set")
     return servers[role]
+
+
+def _worker(name: str, kind: str) -> Program:
+    return Program(name=name, module="workers.main", arguments=[kind], shows_life=True)
 
 
 def _web_servers(settings: Settings) -> list[Program]:
@@ -407,8 +412,8 @@ def _web_servers(settings: Settings) -> list[Program]:
     server += ["--host", settings.host, "--respawn-failed-workers", "--workers-kill-timeout", "3s"]
 
     def served(name: str, app: str, port: int, *interface: str) -> Program:
-        arguments = [name, str(HUNG_SECONDS), *server, "--port", str(port), *interface]
-        arguments.append(f"service.api.wsgi:{app}")
+        arguments = [name, str(HUNG_SECONDS), str(START_SECONDS), *server]
+        arguments += ["--port", str(port), *interface, f"service.api.wsgi:{app}"]
         return Program(name=name, module="service.api.server", arguments=arguments)
 
     sizes = ["--workers", str(settings.api_processes)]

@@ -39,7 +39,7 @@ _log = structlog.stdlib.get_logger("shithead.heartbeat")
 @dataclass(slots=True, kw_only=True)
 class _Process:
     handle: int  # a pidfd: its signals never reach another process that got the same id
-    silent: int = 0  # rounds since its last sign of life
+    silent: int  # rounds since its last sign of life; negative before the first
 
 
 class Heartbeat:
@@ -47,17 +47,25 @@ class Heartbeat:
     A pipe on which the processes of a server show that they run, and the watch at its end.
 
     Silence is counted in rounds of the watch and not in time: if the machine, or all processes
-    together, are suspended for an hour, nothing is killed afterwards.
+    together, are suspended for an hour, nothing is killed afterwards. A process that has just been
+    forked imports modules before its first sign of life, so it has `start_seconds` for it.
     """
 
-    def __init__(self, program: str, *, seconds: float) -> None:
+    def __init__(self, program: str, *, seconds: float, start_seconds: float) -> None:
+        self._server = os.getpid()
         self._program = program
         RESTARTS.labels(program)  # 0 from the start, so that the first restart is an increase
         self._interval = seconds / ROUNDS
+        self._silent_at_start = silent_at_start(seconds=seconds, start_seconds=start_seconds)
         self._reading, self._writing = os.pipe()
         for end in (self._reading, self._writing):
             os.set_blocking(end, False)
         self._processes: dict[int, _Process] = {}
+
+    def forked(self) -> None:
+        """Show that this process exists, if it is one that the server forked just now."""
+        if os.getppid() == self._server:
+            self.send(os.getpid())
 
     def beat(self) -> None:
         """Show signs of life of this process from now on; it is one that the server forked."""
@@ -70,9 +78,6 @@ class Heartbeat:
     def round(self) -> None:
         """Count those that showed no sign of life since the last round, and end the hung ones."""
         heard = _heard(self._reading)
-        for pid in heard - self._processes.keys():
-            with contextlib.suppress(ProcessLookupError):  # it has ended since
-                self._processes[pid] = _Process(handle=os.pidfd_open(pid))
         for pid, process in list(self._processes.items()):
             process.silent = 0 if pid in heard else process.silent + 1
             if select.select([process.handle], [], [], 0)[0]:  # it has ended
@@ -82,6 +87,10 @@ class Heartbeat:
                 _log.error("a process hangs and is killed", program=self._program, pid=pid)
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(process.handle, signal.SIGKILL)
+        for pid in heard - self._processes.keys():  # it exists: its signs of life follow
+            with contextlib.suppress(ProcessLookupError):  # it has ended since
+                handle = os.pidfd_open(pid)
+                self._processes[pid] = _Process(handle=handle, silent=self._silent_at_start)
 
     def close(self) -> None:
         """Close the pipe and the handles of the processes."""
@@ -104,6 +113,11 @@ class Heartbeat:
         while True:
             time.sleep(self._interval)
             self.round()
+
+
+def silent_at_start(*, seconds: float, start_seconds: float) -> int:
+    """Return from where to count the silent rounds of a new process, so that it hangs at ROUNDS."""
+    return ROUNDS - round(start_seconds / seconds * ROUNDS)
 
 
 _ALIVE: Final = b"READY=1\nWATCHDOG=1"
@@ -163,15 +177,17 @@ def _heard(reading: int) -> set[int]:
 _present: list[Heartbeat] = []  # of the server that forked this process; at most one
 
 
-def watch_processes(program: str, *, seconds: float) -> None:
+def watch_processes(program: str, *, seconds: float, start_seconds: float) -> None:
     """
     Kill each process of this server that shows no sign of life for `seconds`.
 
-    Call it before the processes are forked. Without effect on systems other than Linux.
+    It has `start_seconds` for the first one. Call it before the processes are forked. Without
+    effect on systems other than Linux.
     """
     if hasattr(os, "pidfd_open"):
-        _present.append(Heartbeat(program, seconds=seconds))
+        _present.append(Heartbeat(program, seconds=seconds, start_seconds=start_seconds))
         _present[0].watch()
+        os.register_at_fork(after_in_child=_present[0].forked)
 
 
 def show_life() -> None:

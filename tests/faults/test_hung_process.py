@@ -6,15 +6,18 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from service.keys import Keyring
 from service.local import programs
 from service.local.predecessors import children_of
-from service.local.programs import program_of, shared_metrics
+from service.local.programs import environment_of, program_of, shared_metrics
+from service.local.programs import programs as all_programs
 from service.runtime.config import Settings
 from service.runtime.heartbeat import ROUNDS
 from tests.integration.test_metrics_address import answer
@@ -60,13 +63,61 @@ def test_a_hung_api_process_is_replaced_and_counted(
             assert answer(service.port, "/v1/bots")[0] == 200
 
 
+HANGS_FIRST = """
+import pathlib, time
+from service.runtime.heartbeat import show_life
+
+def calls():
+    try:
+        pathlib.Path("hung").touch(exist_ok=False)
+        time.sleep(600)
+    except FileExistsError:
+        show_life()
+    return lambda environ, start: (start("200 OK", []), [b"alive"])[1]
+"""
+
+
+def test_an_api_process_that_hangs_before_its_first_sign_of_life_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hangs_first.py").write_text(HANGS_FIRST)
+    monkeypatch.setattr(programs, "START_SECONDS", 6.0)
+    keys = Keyring.generate().to_text()
+    settings = Settings(database_url="postgresql://", port=free_port(), api_processes=1, keys=keys)
+    program = program_of(settings, "api")
+    environment = environment_of(settings)
+    environment["PYTHONPATH"] += f"{os.pathsep}{tmp_path}"
+    command = [*program.command[:-1], "hangs_first:calls"]
+    server = subprocess.Popen(command, cwd=tmp_path, env=environment)
+    try:
+        wait_for(lambda: _is_alive(settings.port), seconds=60)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait(timeout=30)
+
+
 def test_containers_and_supervisors_run_the_same_parent() -> None:
     """`shithead run api` becomes the program that `shithead up` starts; 5 s leave 10 s to start."""
     settings = Settings(database_url="postgresql://", stream_port=1)
     for role in ("api", "streams"):
         program = program_of(settings, role)
         assert program.module == "service.api.server"
-        assert program.arguments[:2] == [program.name, "5.0"]
+        assert program.arguments[:3] == [program.name, "5.0", "300.0"]
+
+
+def test_the_other_programs_show_their_life_to_a_supervisor() -> None:
+    settings = Settings(database_url="postgresql://", stream_port=1)
+    assert {program.name for program in all_programs(settings) if not program.shows_life} == {
+        "API",
+        "streams",
+    }
+
+
+def _is_alive(port: int) -> bool:
+    try:
+        return answer(port, "/")[1] == "alive"
+    except OSError:
+        return False
 
 
 def _restarts(port: int) -> float:

@@ -64,12 +64,13 @@ time.sleep(60)
 """
 
 
-@pytest.mark.parametrize("beats", [True, False])
-def test_a_program_that_hangs_is_replaced_once_it_has_shown_life(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, beats: bool
+@pytest.mark.parametrize(("beats", "shows_life"), [(True, True), (False, True), (False, False)])
+def test_a_program_that_hangs_is_replaced_if_it_is_one_that_shows_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, beats: bool, shows_life: bool
 ) -> None:
-    """A program that never shows life, as one of an earlier release, is left alone."""
+    """It may hang before its first sign of life, for which it has a longer time."""
     monkeypatch.setattr(programs, "HUNG_SECONDS", 2.0)
+    monkeypatch.setattr(programs, "START_SECONDS", 60.0 if beats else 4.0)
     (tmp_path / "beating.py").write_text(BEATS)
     paths = os.pathsep.join([str(tmp_path), str(Path(__file__).resolve().parents[3])])
     supervisor = Supervisor(
@@ -79,19 +80,26 @@ def test_a_program_that_hangs_is_replaced_once_it_has_shown_life(
         pipe=tmp_path / "life",
     )
     starts, words = tmp_path / "starts", "beats" if beats else "silent"
-    supervisor.start(Program(name="relay", module="beating", arguments=[str(starts), words]))
+    program = Program(
+        name="relay",
+        module="beating",
+        arguments=[str(starts), words],
+        shows_life=shows_life,
+    )
+    supervisor.start(program)
     try:
         ended = list[str]()
-        end = time.monotonic() + (60 if beats else 5)
+        end = time.monotonic() + (60 if shows_life else 5)
         stopped = False
         while time.monotonic() < end and not ended:
             ended += supervisor.supervise()
             [running] = supervisor._running
-            if running.silent is not None and not stopped:
+            if beats and running.silent == 0 and not stopped:  # it has shown life
                 os.kill(supervisor.processes()["relay"], signal.SIGSTOP)
                 stopped = True
             time.sleep(0.02)
-        assert ended == (["relay"] if beats else [])
+        assert stopped == beats
+        assert ended == (["relay"] if shows_life else [])
     finally:
         supervisor.stop(seconds=1)
 
