@@ -17,7 +17,7 @@ def print_or_write(
     heading: Callable[[float], str],
 ) -> None:
     """
-    Print the lines of `measure`, or with --write make them the content of `page`.
+    Print the lines of `measure` as they come; with --write also make them the content of `page`.
 
     `measure` gets a new folder that is deleted afterwards. `heading` returns the text above the
     lines; it gets the load of the machine before the start.
@@ -27,8 +27,10 @@ def print_or_write(
     options = parser.parse_args()
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
-        text = "\n".join(measure(Path(folder)))
+        lines = []
+        for line in measure(Path(folder)):
+            print(line, flush=True)
+            lines.append(line)
     if options.write:
+        text = "\n".join(lines)
         page.write_text(f"{heading(load)}\n\n{text}\n")
-    else:
-        print(text)
