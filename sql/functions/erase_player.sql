@@ -4,9 +4,8 @@
 -- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
 -- both happen at the same time, the second one is refused.
 --
--- The player's stored answers, notes, blocks, invitations, seeks, ratings, webhook and texts in disputes are
--- deleted too. The
--- streams keep commitments to these texts, which reveal nothing without the salt.
+-- The player's stored answers, notes, blocks, invitations, seeks, ratings, webhook and texts in disputes
+-- are deleted too. The streams keep commitments to these texts, which reveal nothing without the salt.
 --
 -- Called by erase_by_token and purge_players, and by the operator.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
