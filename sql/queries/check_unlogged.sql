@@ -1,7 +1,10 @@
 -- check_unlogged: finished games without a leaf in the public log and without an outbox row for it.
 -- $1 row limit
 WITH over AS (
-    SELECT g.game_id, g.version FROM games g WHERE g.status IN ('ended', 'aborted')
+    SELECT g.game_id, s.version
+    FROM games g
+    JOIN streams s ON s.stream_id = g.game_id
+    WHERE g.status IN ('ended', 'aborted')
 )
 SELECT g.game_id
 FROM over g

@@ -197,6 +197,7 @@ def test_a_game_with_the_kind_of_another_stream_is_named(
         ("UPDATE games SET ended_at = ended_at - interval '1s' WHERE game_id = '{game}'", "ended"),
         ("UPDATE games SET created_at = now() WHERE game_id = '{game}'", "created_at"),
         ("UPDATE games SET ruleset_id = 'leeds' WHERE game_id = '{game}'", "ruleset_id"),
+        ("UPDATE games SET version = version - 1 WHERE game_id = '{game}'", "version"),
         ("UPDATE games SET hand = 7 WHERE game_id = '{game}'", "hand"),
         ("UPDATE games SET public = NOT public WHERE game_id = '{game}'", "public"),
         ("UPDATE games SET dealer = 1 - dealer WHERE game_id = '{game}'", "dealer"),
