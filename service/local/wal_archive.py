@@ -39,6 +39,15 @@ BASE_BACKUPS_KEPT: Final = 2
 _RETRY_SECONDS: Final = 600.0  # after a base backup that failed
 _PAUSE_SECONDS: Final = 1.0  # before pg_receivewal is started again
 _CONNECT_SECONDS: Final = 20.0  # for it to connect at the start
+_STATUS_SECONDS: Final = 5  # between two messages of it to PostgreSQL
+_LOOK_SECONDS: Final = 5.0  # between two looks at the time of the last message
+HUNG_SECONDS: Final = 20.0
+"""Without a message of pg_receivewal to PostgreSQL; then it is killed and started again."""
+
+_REPLY: Final = """
+SELECT extract(epoch FROM clock_timestamp() - reply_time)
+FROM pg_stat_replication WHERE application_name = %s
+"""
 _TIME: Final = "%Y%m%dT%H%M%SZ"  # of the name of a base backup: when it began
 _PARTIAL: Final = ".partial"
 _SEGMENT: Final = re.compile(r"([0-9A-F]{24})(\.partial)?")
@@ -133,7 +142,8 @@ class WalArchive:
 
     pg_receivewal writes the WAL as it is flushed. With `synchronous` a change is acknowledged only
     once it is in the archive too. The first base backup is complete before `start` returns, because
-    without one the WAL restores nothing.
+    without one the WAL restores nothing. A pg_receivewal that hangs is replaced: with `synchronous`
+    every change would wait for it.
     """
 
     name = "WAL archive"
@@ -154,6 +164,7 @@ class WalArchive:
         self._receiver: subprocess.Popen[bytes] | None = None
         self._taking: tuple[subprocess.Popen[bytes], Path] | None = None
         self._due = 0.0  # when pg_receivewal is started again, monotonic
+        self._look = 0.0  # when the time of its last message is read again, monotonic
         self._retry = 0.0  # before which no base backup is taken, monotonic
 
     @property
@@ -191,11 +202,27 @@ class WalArchive:
         if is_due and self._taking is None and now >= self._retry and self._is_up():
             self._taking = self._take("spread")
         receiver = self._receiver
-        if receiver is None or receiver.poll() is None or not self._is_up() or now < self._due:
+        if receiver is None or not self._is_up():
+            return []
+        if receiver.poll() is None and now >= self._look:
+            self._look = now + _LOOK_SECONDS
+            if self._is_silent():
+                report(f"the {self.name} hangs and is killed")
+                receiver.kill()
+        if receiver.poll() is None or now < self._due:
             return []
         report(f"the {self.name} ended; restarting it")
         self._receive()
         return [self.name]
+
+    def _is_silent(self) -> bool:
+        """Return whether PostgreSQL answers and pg_receivewal has sent it nothing for too long."""
+        try:
+            with psycopg.connect(self._server.url, connect_timeout=2) as connection:
+                found = connection.execute(_REPLY, [SLOT]).fetchone()
+        except psycopg.Error:
+            return False
+        return found is None or found[0] > HUNG_SECONDS
 
     def stop(self) -> None:
         """Stop; pg_receivewal ends by itself after a server that has sent it all its WAL."""
@@ -235,9 +262,11 @@ class WalArchive:
 
     def _receive(self) -> None:
         self._due = time.monotonic() + _PAUSE_SECONDS
+        self._look = time.monotonic() + HUNG_SECONDS  # until then it connects
         program = self._server.binaries / "pg_receivewal"
+        options = ["--synchronous", "--no-loop", f"--status-interval={_STATUS_SECONDS}"]
         self._receiver = start_child(
-            [program, "-D", self._files.wal, "--slot", SLOT, "--synchronous", "--no-loop"],
+            [program, "-D", self._files.wal, "--slot", SLOT, *options],
             log=self._log,
             environment=self._server.client_environment | {"PGAPPNAME": SLOT},
             folder=Path("/"),

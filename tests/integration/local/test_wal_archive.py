@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from service.cli.__main__ import run as command
 from service.keys import load_or_create
+from service.local import wal_archive
 from service.local.processes import EmbeddedError
 from service.local.recovery import recovered
 from service.local.servers import EmbeddedPostgres
@@ -117,6 +119,28 @@ def test_the_archive_goes_on_by_itself(tmp_path: Path) -> None:
         recovered(folder, tmp_path / "other"),
     ):
         pass
+
+
+def test_a_receiver_that_hangs_is_replaced_and_the_change_that_waits_for_it_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stopped or hung, it does not end, and with --wal-archive-sync every change waits for it."""
+    monkeypatch.setattr(wal_archive, "HUNG_SECONDS", 4.0)
+    monkeypatch.setattr(wal_archive, "_STATUS_SECONDS", 1)
+    monkeypatch.setattr(wal_archive, "_LOOK_SECONDS", 0.2)
+    with (
+        archived(tmp_path / "data", tmp_path / "archive", synchronous=True) as (server, archive),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        end = time.monotonic() + 6
+        while time.monotonic() < end:
+            assert archive.supervise() == [], "it is idle, and does not hang"
+            time.sleep(0.1)
+        assert archive._receiver is not None
+        archive._receiver.send_signal(signal.SIGSTOP)
+        waiting = pool.submit(run, server.url, "CREATE TABLE t (i int)")
+        wait_for(lambda: archive.supervise() == [archive.name], seconds=60)
+        waiting.result(timeout=60)
 
 
 def assert_nothing_is_written_to_another_disk(archive: WalArchive, folder: Path) -> None:
