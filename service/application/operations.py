@@ -10,11 +10,12 @@ from uuid import UUID
 
 from service.application.calls import RegisteredPlayer
 from service.application.disputes.disputes import Disputes
-from service.application.errors import Refusal, not_found
+from service.application.errors import InvalidHistory, Refusal, not_found
 from service.application.games.cache import GameCache
 from service.application.games.evidence import Evidence
 from service.application.games.lost_moves import LostMoves
 from service.application.games.moves import Moves
+from service.application.games.record import GameRecord, load
 from service.application.players import Players
 from service.application.ports import World
 from service.application.signing import verifiers_of
@@ -23,10 +24,13 @@ from service.keys import Keyring, KeyringError
 from service.replay.sentences import said
 from service.shx.bundle import NotABundle, read_bundle
 from service.shx.canonical import sha256
+from service.shx.chain import head
 from service.shx.receipts import check_receipt, claimed_receipt
 from service.store.archive import Bundles
 from service.store.directory import Directory
-from service.store.operator import Owner, TrailEntry, TrailFilter
+from service.store.operator import LockedGame, Owner, TrailEntry, TrailFilter
+from service.verify.finding import Result
+from service.verify.verify import verify_bundle
 
 ARCHIVED: Final = "archived"
 """The refusal code of a game that is archived already."""
@@ -89,11 +93,21 @@ class Archiving:
         """
         return self.operating.recorded("archive", game, lambda: self._move(game))
 
+    def replace(self, game: UUID, bundle: bytes) -> ArchivedGame:
+        """
+        Archive a game whose stored events were changed, with the events of a bundle from before.
+
+        The head of the stream, which the public log has, proves them: it is the hash of the last of
+        them, and each has the hash of the one before it. Raises Refusal as `archive`, and
+        `not-proven` for events with another head, or with which a check of SHX/1 fails.
+        """
+        return self.operating.recorded("archive", game, lambda: self._move(game, bundle))
+
     def _archived(self, game: UUID) -> ArchivedGame:
         with self.owner.transaction():
             return self._move(game)
 
-    def _move(self, game: UUID) -> ArchivedGame:
+    def _move(self, game: UUID, proven: bytes | None = None) -> ArchivedGame:
         locked = self.owner.hold(game)
         if locked is None:
             raise not_found("game")
@@ -104,22 +118,56 @@ class Archiving:
         if locked.outbox_pending:
             pending = said("operator.notifications", game=str(game))
             raise Refusal("notifications-pending", pending)
-        entry = self.game_cache.fresh(game)
-        if entry is None:
-            raise not_found("game")
+        if proven is None:
+            record, lines = self._stored(game)
+        else:
+            record, lines = _proven(game, locked, proven)
         try:
-            data = self.evidence.public(entry)
+            data = self.evidence.public(record, lines)
         except NotABundle as error:
             detail = said("operator.too_large", game=str(game), reason=str(error))
             raise Refusal("too-large", detail) from None
         except KeyringError as error:
             detail = said("operator.unreadable_refusals", game=str(game), reason=str(error))
             raise Refusal("unavailable", detail) from None
-        if read_bundle(data).lines != self.game_cache.lines(game):
+        if read_bundle(data).lines != lines:
             raise Refusal("unavailable", said("operator.other_bundle", game=str(game)))
+        if proven is not None:
+            _check_evidence(game, data)
         place = self.bundles.keep(game, data)
         self.owner.archive(game, sha256(data))
         return ArchivedGame(id=game, place=place, size=len(data))
+
+    def _stored(self, game: UUID) -> tuple[GameRecord, tuple[bytes, ...]]:
+        entry = self.game_cache.fresh(game)
+        if entry is None:
+            raise not_found("game")
+        return entry.record, tuple(self.game_cache.lines(game))
+
+
+def _proven(game: UUID, locked: LockedGame, bundle: bytes) -> tuple[GameRecord, tuple[bytes, ...]]:
+    """Return the history in a bundle; raises Refusal unless it leads to the head of the stream."""
+    try:
+        lines = read_bundle(bundle).lines
+    except NotABundle as error:
+        raise _not_proven(game, str(error)) from None
+    if len(lines) != locked.version or head(lines[-1]) != locked.head:
+        raise _not_proven(game, said("operator.other_head").text)
+    try:
+        return load(game, lines, seed=None), lines
+    except (ValueError, InvalidHistory) as error:
+        raise _not_proven(game, str(error)) from None
+
+
+def _check_evidence(game: UUID, data: bytes) -> None:
+    """Raise Refusal if a check of SHX/1 fails for a bundle that is to replace stored events."""
+    for finding in verify_bundle(read_bundle(data)).findings:
+        if finding.result is Result.FAIL:
+            raise _not_proven(game, f"{finding.check.value}: {finding.reason}")
+
+
+def _not_proven(game: UUID, reason: str) -> Refusal:
+    return Refusal("not-proven", said("operator.not_proven", game=str(game), reason=reason))
 
 
 MAX_STUCK = 1000

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 from uuid import UUID
 
 import click
@@ -450,6 +450,13 @@ def _in_words(dispute: Mapping[str, Any]) -> str:
     help="The archive of the service: a folder, or s3://bucket/folder.  [default: archive in "
     "--data]",
 )
+@click.option(
+    "--from",
+    "source",
+    type=click.File("rb"),
+    metavar="FILE.shx",
+    help="With --game: replace its stored events, which were changed, by those of a bundle.",
+)
 @click.option("--daily", is_flag=True, help="With --older-than: again each day, until it is ended.")
 @click.pass_obj
 def archive(
@@ -458,6 +465,7 @@ def archive(
     game: UUID | None,
     to: Path | str | None,
     *,
+    source: BinaryIO | None,
     daily: bool,
 ) -> int:
     """
@@ -475,6 +483,9 @@ def archive(
     with the database. An object store needs `pip install "shithead[objects]"` and the
     variables of its own tools, such as AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL.
 
+    With --from the stored events of a sealed game are replaced by those of an earlier bundle, of
+    a player or a backup, if these lead to the head of its stream and no check fails.
+
     A run by age is one line of the trail. `shithead up` makes one a day if
     SHITHEAD_ARCHIVE_AFTER_DAYS is set.
 
@@ -482,6 +493,8 @@ def archive(
     """
     if (older_than is None) == (game is None):
         raise click.UsageError("use either --older-than DAYS or --game ID")
+    if source is not None and game is None:
+        raise click.UsageError("--from needs --game")
     if daily and (older_than is None or not options.yes):
         raise click.UsageError("--daily needs --older-than and --yes")
     place = options.archive(to)
@@ -491,7 +504,10 @@ def archive(
         if game is not None:
             options.confirm(f"archive game {game}")
             with report_refusals(options, "archive", game):
-                archived = session.archiving.archive(game)
+                if source is None:
+                    archived = session.archiving.archive(game)
+                else:
+                    archived = session.archiving.replace(game, source.read())
             _print(options, archived)
             return 0
         return _all(options, session, timedelta(days=older_than or 0))

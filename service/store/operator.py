@@ -44,6 +44,8 @@ class TrailFilter:
 class LockedGame:
     """The state of a game that is locked until the transaction ends."""
 
+    version: int  # of its stream
+    head: bytes
     over: bool
     archived: bool
     outbox_pending: bool  # rows for public log, statistics or live readers
@@ -97,8 +99,16 @@ class Owner:
         the second reads the state after it.
         """
         self._database.fetch("hold_game", game)
-        for over, archived, outbox_pending in self._database.fetch("hold_game", game):
-            return LockedGame(over=over, archived=archived, outbox_pending=outbox_pending)
+        for version, head, over, archived, outbox_pending in self._database.fetch(
+            "hold_game", game
+        ):
+            return LockedGame(
+                version=version,
+                head=head,
+                over=over,
+                archived=archived,
+                outbox_pending=outbox_pending,
+            )
         return None
 
     def archivable(self, *, ended_before: datetime) -> Sequence[UUID]:

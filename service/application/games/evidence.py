@@ -12,8 +12,8 @@ from service.application.access import AccessLog
 from service.application.calls import Caller
 from service.application.errors import Refusal
 from service.application.games.cache import GameCache
-from service.application.games.entry import GameEntry
 from service.application.games.queries import Games
+from service.application.games.record import GameRecord
 from service.application.games.refused_moves import Refusals
 from service.application.games.uploads import Upload, Work, audit_of, request_of
 from service.application.quotas import work
@@ -50,7 +50,7 @@ class Evidence:
         """
         entry = self.games.entry(caller, game)
         lines = self.game_cache.lines(game, limit=entry.record.version)
-        files = self._files(entry)
+        files = self._files(entry.record)
         seat = None
         if profile == "seat":
             seat = entry.seat_of(caller.player)
@@ -62,22 +62,19 @@ class Evidence:
         name = "public" if seat is None else f"seat-{seat}"
         return f"{game}.shx", write_bundle(lines, profile=name, files=files)
 
-    def public(self, entry: GameEntry) -> bytes:
+    def public(self, record: GameRecord, lines: Sequence[bytes]) -> bytes:
         """
-        Return the public bundle of a game for the archive, without access rules.
+        Return the public bundle of a game with these lines for the archive, without access rules.
 
         Raises Refusal `unavailable` if some of the refused attempts named in the seal are
         missing: archiving deletes the rows of the game, and with them the remaining attempts.
         """
-        record = entry.record
         if not self.refusals.is_complete(record):
             detail = said("operator.other_refusals", game=str(record.identity))
             raise Refusal("unavailable", detail)
-        lines = self.game_cache.lines(record.identity, limit=record.version)
-        return write_bundle(lines, files=self._files(entry))
+        return write_bundle(lines, files=self._files(record))
 
-    def _files(self, entry: GameEntry) -> dict[str, bytes]:
-        record = entry.record
+    def _files(self, record: GameRecord) -> dict[str, bytes]:
         files = dict(self.dispute_files(record.identity))
         proof = self.log.proof(record.identity, version=record.version)
         if proof is not None:

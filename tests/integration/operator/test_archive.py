@@ -21,7 +21,13 @@ from service.store.database import query
 from service.store.operator import Owner
 from tests.running import wait_for
 from tests.worlds.api_world import Person, World, problem_of
-from tests.worlds.operator_world import Operator, process_outbox, some_moves, two_seats
+from tests.worlds.operator_world import (
+    CommandOutput,
+    Operator,
+    process_outbox,
+    some_moves,
+    two_seats,
+)
 
 NOT_COMPARED = {"Date", "X-Request-ID"}
 FORMS = ("application/json", "application/x-ndjson")
@@ -161,6 +167,53 @@ def test_the_archived_bundle_is_the_public_evidence_with_the_stored_head(
             (game,),
         ).fetchone()
     assert stored == (sha256(data), True)
+
+
+@pytest.mark.parametrize("seq", [0, 5, -1])
+def test_changed_events_are_replaced_by_those_of_an_earlier_bundle(
+    operator: Operator, world: World, played: Played, seq: int
+) -> None:
+    """The head of the stream, which is in the public log, proves them; other events are refused."""
+    game, invite = played
+    path = f"/v1/games/{game}"
+    whole = [f"{path}/{part}" for part in ("events", "evidence", "audit", "replay")]
+    before = [world.get(one, headers=invite).get_data() for one in whole]
+    lines, files = (found := read_bundle(before[1])).lines, found.files
+    change_event(operator, game, seq % len(lines))
+    for wrong in (
+        write_bundle(lines[:-1]),
+        write_bundle([*lines[:3], lines[3].replace(b'"at":"20', b'"at":"19'), *lines[4:]]),
+        write_bundle([*lines[:-1], lines[-2]]),
+        before[1][:-100],
+    ):
+        (operator.folder / "wrong.shx").write_bytes(wrong)
+        status, _, err = replaced(operator, game, "wrong.shx")
+        assert status == 1 and f"are not those of game {game}" in err, err
+    assert count(operator, "events", game) == len(lines)
+    (operator.folder / "right.shx").write_bytes(write_bundle(lines, files=files))
+    status, out, err = replaced(operator, game, "right.shx")
+    assert status == 0, (out, err)
+    assert operator.trail()[-1] == ("archive", str(game), "done")
+    fresh = operator.world()
+    assert [fresh.get(one, headers=invite).get_data() for one in whole] == before
+    fresh.services.close()
+
+
+def replaced(operator: Operator, game: UUID, name: str) -> CommandOutput:
+    place = ("--to", operator.archive)
+    return operator.admin("archive", "--game", game, "--from", operator.folder / name, *place)
+
+
+def change_event(operator: Operator, game: UUID, seq: int) -> None:
+    """Change an event as the owner of the machine can."""
+    with psycopg.connect(operator.database_url) as owner:
+        owner.execute("ALTER TABLE events DISABLE TRIGGER ALL")
+        owner.execute(
+            "UPDATE events SET line = overlay(line placing 'x' from 9)"
+            " WHERE stream_id = %s AND seq = %s",
+            (game, seq),
+        )
+        owner.execute("ALTER TABLE events ENABLE TRIGGER ALL")
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "cut", "shortened", "no folder"])
