@@ -92,6 +92,14 @@ class SeeksClaim(Struct, frozen=True, kw_only=True):
     at: datetime
 
 
+class Admission(Struct, frozen=True, kw_only=True):
+    """A player whom a commit seats at a table of a host, unless the host blocks the player."""
+
+    table: UUID
+    host: UUID
+    player: UUID
+
+
 class Commit(Struct, frozen=True, kw_only=True):
     """
     All changes of one command, written in one transaction.
@@ -107,6 +115,7 @@ class Commit(Struct, frozen=True, kw_only=True):
     outbox: tuple[OutboxRow, ...] = ()
     token: bytes | None = None  # hash of a bearer token that must still be valid
     quotas: tuple[Quota, ...] = ()  # counted in the same transaction, the player's row locked
+    admission: Admission | None = None
     seeks: SeeksClaim | None = None
 
 
@@ -182,7 +191,8 @@ class EventStore(Protocol):
         Write all of `commit` in one transaction.
 
         Raises TokenEnded, which is checked first; StreamConflict, also if a sealed game has
-        another number of refused attempts than `refused`, or if one of the `seeks` is not open;
+        another number of refused attempts than `refused`, if one of the `seeks` is not open, or if
+        a player of the seeks blocks another, or the host of the `admission` its player;
         AnswerConflict; PlayerErased if an erased player would open a table, sit down, be dealt to
         or referee; DisputeRuns for a second dispute about a move; QuotaFull at the first quota
         reached; and StoreUnavailable.

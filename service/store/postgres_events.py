@@ -18,6 +18,7 @@ from service.shx.bundle import Bundle
 from service.store.archive import Bundles
 from service.store.database import TRANSACTION_CONFLICTS, Database, NotSent, TooSlow, as_json
 from service.store.events import (
+    Admission,
     AnswerConflict,
     Commit,
     DisputeRuns,
@@ -75,6 +76,7 @@ def encode_commit(commit: Commit) -> str:
             ],
             "token": None if commit.token is None else _bytes(commit.token),
             "quotas": [_quota(quota) for quota in commit.quotas],
+            "admission": None if commit.admission is None else _admission(commit.admission),
             "seeks": None if commit.seeks is None else _claim(commit.seeks),
         }
     ).decode()
@@ -212,6 +214,14 @@ def _claim(claim: SeeksClaim) -> dict[str, Any]:
         "table": str(claim.table),
         "at": as_json(claim.at),
         "ids": [str(seek) for seek in claim.seeks],
+    }
+
+
+def _admission(admission: Admission) -> dict[str, str]:
+    return {
+        "table": str(admission.table),
+        "host": str(admission.host),
+        "player": str(admission.player),
     }
 
 

@@ -18,6 +18,7 @@
 --    "refused": null or how many refused attempts a seal of version 2 names,
 --    "outbox": [{stream, version, topic}],
 --    "quotas": absent or [see refuse_over_quota],
+--    "admission": absent, null or {table, host, player}: SH409 if the host blocks the player,
 --    "seeks": absent, null or see claim_seeks}    bytes in base64
 CREATE OR REPLACE FUNCTION append_events(command jsonb) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -41,6 +42,14 @@ BEGIN
 
     IF jsonb_array_length(command -> 'quotas') > 0 THEN
         PERFORM refuse_over_quota(command -> 'quotas');
+    END IF;
+
+    IF command ->> 'admission' IS NOT NULL THEN
+        PERFORM refuse_blocked(
+            ARRAY[(command -> 'admission' ->> 'host')::uuid],
+            ARRAY[(command -> 'admission' ->> 'player')::uuid],
+            (command -> 'admission' ->> 'table')::uuid
+        );
     END IF;
 
     IF command ->> 'seeks' IS NOT NULL THEN

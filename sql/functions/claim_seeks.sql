@@ -1,8 +1,9 @@
 -- claim_seeks: end open seeks at the table that the same commit opens.
 --
 -- SH409 if one of them is not open any more, so the whole commit is undone: a seek ends at one table
--- at most, and a table has the players of all its seeks or does not exist. The players are locked
--- before their seeks, as in an erasure, and the seeks in the order of their ids.
+-- at most, and a table has the players of all its seeks or does not exist; nor is one of them open if
+-- one of its players blocks another. The players are locked before their seeks, as in an erasure, and the
+-- seeks in the order of their ids.
 --
 --   {table, at, ids: [seek]}
 CREATE OR REPLACE FUNCTION claim_seeks(claim jsonb) RETURNS void
@@ -12,8 +13,10 @@ DECLARE
     at     timestamptz := (claim ->> 'at')::timestamptz;
     ids    uuid[]      := ARRAY(SELECT i.value::uuid FROM jsonb_array_elements_text(claim -> 'ids') i);
     seek   uuid;
+    them   uuid[]      := ARRAY(SELECT s.player_id FROM seeks s WHERE s.seek_id = ANY (ids));
 BEGIN
-    PERFORM hold_players(ARRAY(SELECT s.player_id FROM seeks s WHERE s.seek_id = ANY (ids)));
+    PERFORM hold_players(them);
+    PERFORM refuse_blocked(them, them, (claim ->> 'table')::uuid);
     FOR seek IN
         SELECT i.id FROM unnest(ids) i (id) ORDER BY i.id
     LOOP

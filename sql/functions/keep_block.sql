@@ -1,7 +1,7 @@
 -- keep_block: store that a player blocks another; a repeated call changes nothing.
 --
 -- Returns since when. SH401 if one of them was erased. SH429 if the player blocks `most` others: two
--- requests at once may exceed the limit by one.
+-- requests at once may exceed the limit by one. The blocked player is locked as in refuse_blocked.
 CREATE OR REPLACE FUNCTION keep_block(its_player uuid, other uuid, since timestamptz, most integer)
 RETURNS timestamptz
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
@@ -9,6 +9,7 @@ AS $$
 DECLARE
     kept  timestamptz;
 BEGIN
+    PERFORM FROM players p WHERE p.player_id = other FOR NO KEY UPDATE;
     PERFORM hold_players(ARRAY[its_player, other]);
     kept := (SELECT b.at FROM blocks b WHERE b.player = its_player AND b.blocked = other);
     IF kept IS NOT NULL THEN

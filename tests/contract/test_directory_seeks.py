@@ -11,6 +11,7 @@ from schemas.seeks import SeekStatus
 from service.domain.events import Clock, Entropy
 from service.store.directory import Directory
 from service.store.events import (
+    Admission,
     PlayerErased,
     QuotaFull,
     QuotaKind,
@@ -191,3 +192,26 @@ def test_seeks_are_deleted_after_their_end(stores: Stores) -> None:
     assert directory.purge_seeks(ended_before=LATER + timedelta(seconds=1)) == 2
     assert directory.seek(expired.id) is None
     assert directory.seek(still_open.id) == still_open
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_commit_that_seats_a_player_beside_one_who_blocks_writes_nothing(
+    stores: Stores, *, is_first: bool
+) -> None:
+    """Whether by their seeks, or at a table of the player who blocks."""
+    directory = stores.directory
+    ada, bob = posted(directory, "Ada"), posted(directory, "Bob", after=1)
+    pair = (ada.player, bob.player) if is_first else (bob.player, ada.player)
+    directory.block(*pair, at=THEN, most=1)
+    with pytest.raises(StreamConflict):
+        commit_with(stores, claim(ada, bob))
+    assert list(directory.open_seeks(now=THEN, limit=9)) == [ada, bob]
+    table = uuid4()
+    admission = Admission(table=table, host=ada.player, player=bob.player)
+    seated = commit(append(table, FIRST), admission=admission)
+    if is_first:
+        with pytest.raises(StreamConflict):
+            stores.store.commit(seated)
+    else:
+        stores.store.commit(seated)
+    assert (stores.store.read(table) is None) == is_first

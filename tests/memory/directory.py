@@ -74,7 +74,6 @@ class MemoryPlayers(MemoryWebhooks):
         self._store = store
         self._people: dict[UUID, _Person] = {}
         self._tokens: dict[bytes, StoredToken] = {}
-        self._blocks: dict[tuple[UUID, UUID], datetime] = {}
         self._people_lock = threading.Lock()
 
     def create_player(
@@ -198,28 +197,28 @@ class MemoryPlayers(MemoryWebhooks):
             erased = replace(person.player, name=None, erased_at=at)
             self._people[player] = _Person(player=erased, recovery_hash=None)
             self._drop_all(player)
-            self._blocks = {k: at for k, at in self._blocks.items() if player not in k}
+            self._store.blocks = {k: at for k, at in self._store.blocks.items() if player not in k}
             return True
 
     def block(self, player: UUID, other: UUID, *, at: datetime, most: int) -> datetime:
         if any(self._people[one].player.erased_at is not None for one in (player, other)):
             raise PlayerErased("a player has been erased")
         with self._people_lock:
-            if (player, other) not in self._blocks and len(self.blocks(player)) >= most:
+            if (player, other) not in self._store.blocks and len(self.blocks(player)) >= most:
                 raise QuotaFull(QuotaKind.BLOCKS)
-            return self._blocks.setdefault((player, other), at)
+            return self._store.blocks.setdefault((player, other), at)
 
     def unblock(self, player: UUID, other: UUID) -> bool:
         with self._people_lock:
-            return self._blocks.pop((player, other), None) is not None
+            return self._store.blocks.pop((player, other), None) is not None
 
     def blocks(self, player: UUID) -> Mapping[UUID, datetime]:
-        own = [(other, at) for (by, other), at in self._blocks.items() if by == player]
+        own = [(other, at) for (by, other), at in self._store.blocks.items() if by == player]
         own.sort(key=lambda block: block[0])
         return dict(sorted(own, key=lambda block: block[1], reverse=True))
 
     def blocks_among(self, players: Collection[UUID]) -> frozenset[tuple[UUID, UUID]]:
-        return frozenset(pair for pair in self._blocks if set(pair) <= set(players))
+        return frozenset(pair for pair in self._store.blocks if set(pair) <= set(players))
 
     def erased_players(self, *, since: datetime | None) -> Sequence[Erasure]:
         with self._people_lock:

@@ -15,6 +15,7 @@ from schemas.seeks import SeekStatus
 from service.shx.bundle import Bundle
 from service.store.database import as_json
 from service.store.events import (
+    Admission,
     AnswerConflict,
     Commit,
     DisputeRuns,
@@ -54,6 +55,7 @@ class MemoryStore:
         self._clock = clock
         self._lock = threading.Lock()
         self._streams: dict[UUID, Stream] = {}
+        self.blocks: dict[tuple[UUID, UUID], datetime] = {}
         self.invitations: dict[tuple[UUID, UUID], tuple[datetime, datetime | None]] = {}
         self._answers: dict[tuple[UUID, bytes], tuple[StoredAnswer, datetime]] = {}
         self._secrets: dict[UUID, SealedSecret] = {}
@@ -213,6 +215,7 @@ class MemoryStore:
         for quota in commit.quotas:
             if self._taken(quota) >= quota.most:
                 raise QuotaFull(quota.kind)
+        self._refuse_admission(commit.admission)
         self._refuse_claim(commit.seeks)
         for append in sorted(commit.appends, key=lambda append: append.stream):
             found = self._streams.get(append.stream)
@@ -232,14 +235,26 @@ class MemoryStore:
         if any(row in self._outbox for row in commit.outbox):
             raise StoreError("the outbox has this row already")
 
+    def _refuse_admission(self, admission: Admission | None) -> None:
+        """Raise StreamConflict if the host blocks the player."""
+        if admission is not None:
+            self._refuse_blocked({admission.host}, {admission.player}, admission.table)
+
     def _refuse_claim(self, claim: SeeksClaim | None) -> None:
-        """Raise StreamConflict if a seek is not open."""
+        """Raise StreamConflict if a seek is not open, or a player blocks another."""
         if claim is None:
             return
+        players = {self._seeks[seek].player for seek in claim.seeks if seek in self._seeks}
+        self._refuse_blocked(players, players, claim.table)
         for seek in sorted(claim.seeks):
             stored = self._seeks.get(seek)
             if stored is None or stored.status(claim.at) is not SeekStatus.OPEN:
                 raise StreamConflict(seek, 0)
+
+    def _refuse_blocked(self, hosts: set[UUID], guests: set[UUID], stream: UUID) -> None:
+        """Raise StreamConflict if one of the hosts blocks one of the guests."""
+        if any(by in hosts and other in guests for by, other in self.blocks):
+            raise StreamConflict(stream, 0)
 
     def _refuse_seal(self, commit: Commit) -> None:
         """Raise if a seal of version 2 does not match the recorded refused attempts."""

@@ -35,12 +35,13 @@ from service.application.tables.record import (
     opened_by,
 )
 from service.application.tables.view import table_json
-from service.domain.table import SeatLeft, Table, TableEvent, TableStatus
+from service.domain.table import SeatLeft, SeatTaken, Table, TableEvent, TableStatus
 from service.keys import Keys
 from service.replay.sentences import said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import (
+    Admission,
     Commit,
     EventStore,
     PlayerErased,
@@ -109,6 +110,7 @@ class TableChanges:
         changed: ChangedTable,
         answer: Answered,
         quotas: tuple[Quota, ...] = (),
+        admission: Admission | None = None,
     ) -> Accepted[ChangedTable]:
         """Return new lines of a table, and those of its new hand, as one commit."""
         dealt = changed.dealt
@@ -117,7 +119,12 @@ class TableChanges:
             *([of_tables(player.id)] if append.expected == 0 else ()),
             *([of_games(player.id)] if dealt is not None else ()),
         )
-        commit = Commit(appends=(append,), quotas=quotas, outbox=(relayed(changed.record),))
+        commit = Commit(
+            appends=(append,),
+            quotas=quotas,
+            outbox=(relayed(changed.record),),
+            admission=admission,
+        )
         if dealt is not None:
             commit = dealt.added_to(commit, changed.record, self.keyring)
         return Accepted(answer=answer, commit=commit, made=changed)
@@ -268,7 +275,8 @@ class ChangeTable(AtTable):
     def decide(self, record: TableRecord) -> Accepted[ChangedTable]:
         """Return the events and the table as its caller sees it; raises Refusal."""
         changes, at = self.changes, self.changes.now()
-        changed, lines = TABLES.write(record, self.decision(record), at=at)
+        events = self.decision(record)
+        changed, lines = TABLES.write(record, events, at=at)
         dealt = changes.first_hand(changed) if self.deals else None
         done, more = TABLES.write(changed, dealt.events if dealt else (), at=at)
         games = changes.directory.games_of_table(self.table)
@@ -278,7 +286,10 @@ class ChangeTable(AtTable):
         if not lines:
             return Accepted(answer=answer, made=made)
         append = table_append(done, lines + more, expected=record.version)
-        return changes.accepted(self.by, append, made, answer)
+        sits_down = any(isinstance(event, SeatTaken) for event in events)
+        host, player = UUID(record.table.host), self.by.id
+        admission = Admission(table=self.table, host=host, player=player) if sits_down else None
+        return changes.accepted(self.by, append, made, answer, admission=admission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

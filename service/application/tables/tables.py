@@ -255,7 +255,8 @@ class Tables:
         """
         Raise Refusal `forbidden` if the host blocks the player; checked after all else.
 
-        The link of a table can reach anybody. Nothing but this attempt differs for the player.
+        The commit checks it again, because the host may block the player at the same moment. The
+        link of a table can reach anybody. Nothing but this attempt differs for the player.
         """
         host = UUID(table.host)
         if (host, player.id) in self.directory.blocks_among([host, player.id]):
