@@ -174,13 +174,15 @@ class Players:
 
         Without the player's token only the operator may do so, whose role is the database's owner.
 
-        The player leaves all tables. A hand dealt at the same moment either comes first, and
-        the erasure is refused, or is itself refused: both lock the player's row. Raises
+        The player leaves all tables, and the invitations to those that the player hosts end. A hand
+        dealt at the same moment either comes first, and the erasure is refused, or is itself
+        refused: both lock the player's row. Raises
         Refusal `hand-running` during a hand, `unauthorized` if the token has expired meanwhile.
         """
         if self.directory.standing(player.id).running:
             raise _hand_running()
         self._leave_tables(player)
+        invited = self._invited(player)
         try:
             if token is None:
                 self.directory.erase_player(player.id, self.world.now())
@@ -190,7 +192,17 @@ class Players:
             raise _hand_running() from None
         self._leave_tables(player)  # joined meanwhile; from now on the player can join none
         self.names.forget(player.id)
-        self.notifier.player_changed(player.id)
+        for one in (player.id, *invited):
+            self.notifier.player_changed(one)
+
+    def _invited(self, host: RegisteredPlayer) -> set[UUID]:
+        """Return the players with invitations to the tables of a host."""
+        hosted = [
+            table
+            for table in self.directory.tables_of(host.id)
+            if (row := self.directory.table(table)) is not None and row.host == host.id
+        ]
+        return {one.player for table in hosted for one in self.directory.invitations_to(table)}
 
     def _leave_tables(self, player: RegisteredPlayer) -> None:
         for table in self.directory.tables_of(player.id):

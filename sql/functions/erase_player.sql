@@ -4,8 +4,9 @@
 -- player. The row is locked first, and a deal locks its players (hold_players) until its commit: if
 -- both happen at the same time, the second one is refused.
 --
--- The player's stored answers, notes, blocks, invitations, seeks, ratings, webhook and texts in disputes
--- are deleted too. The streams keep commitments to these texts, which reveal nothing without the salt.
+-- The player's stored answers, notes, blocks, seeks, ratings, webhook and texts in disputes are deleted too,
+-- and the invitations of the player and to the tables that the player hosts: nobody could withdraw
+-- these. The streams keep commitments to these texts, which reveal nothing without the salt.
 --
 -- Called by erase_by_token and purge_players, and by the operator.
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
@@ -25,7 +26,9 @@ BEGIN
 
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
-    DELETE FROM invitations i WHERE i.player = erase_player.player;
+    DELETE FROM invitations i
+    WHERE i.player = erase_player.player
+        OR i.table_id IN (SELECT t.table_id FROM tables t WHERE t.host = erase_player.player);
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM seeks s WHERE s.player_id = player;
     DELETE FROM tokens k WHERE k.player_id = player;

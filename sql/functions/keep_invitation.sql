@@ -1,7 +1,7 @@
 -- keep_invitation: store that the host of a table invites a player; a repeated call changes nothing.
 --
 -- Nothing is stored at a closed table, nor for a player who sits there: both end invitations once, so
--- the table's row is locked against such an append. SH401 if the player was erased. SH429 if the host
+-- the table's row is locked against such an append. SH401 if the player or the host was erased. SH429 if the host
 -- has `most` open invitations; the host's row is locked first, as in an append, so of two concurrent
 -- calls the second counts the first.
 CREATE OR REPLACE FUNCTION keep_invitation(
@@ -12,7 +12,7 @@ AS $$
 DECLARE
     its_host  uuid := (SELECT t.host FROM tables t WHERE t.table_id = its_table);
 BEGIN
-    PERFORM hold_players(ARRAY[invited]);
+    PERFORM hold_players(ARRAY[invited, its_host]);
     IF EXISTS (SELECT FROM invitations i WHERE i.table_id = its_table AND i.player = invited) THEN
         RETURN;
     END IF;

@@ -20,7 +20,9 @@ deleted_blocks AS (
     DELETE FROM blocks b USING erasures e WHERE e.player_id IN (b.player, b.blocked)
 ),
 deleted_invitations AS (
-    DELETE FROM invitations i USING erasures e WHERE i.player = e.player_id
+    DELETE FROM invitations i USING erasures e
+    WHERE i.player = e.player_id
+        OR i.table_id IN (SELECT t.table_id FROM tables t WHERE t.host = e.player_id)
 ),
 deleted_seeks AS (
     DELETE FROM seeks s USING erasures e WHERE s.player_id = e.player_id

@@ -164,6 +164,22 @@ def test_an_invitation_is_declined_withdrawn_and_hidden_by_a_block(stores: Store
         directory.keep_invitation(table, bob, at=THEN, most=9)
 
 
+def test_the_invitations_of_an_erased_host_end_and_no_other(stores: Stores) -> None:
+    """The tables stay, for those who sit there."""
+    directory, store = stores.directory, stores.store
+    ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))
+    hers, other = new_table(store, host=ann, seats=[person(0, eve)]), new_table(store, host=eve)
+    for table in (hers, other):
+        directory.keep_invitation(table, bob, at=THEN, most=9)
+    assert directory.erase(token_of(ann), THEN)
+    assert [one.table for one in directory.invitations(bob)] == [other]
+    assert not directory.invitations_to(hers)
+    with pytest.raises(PlayerErased):
+        directory.keep_invitation(hers, bob, at=THEN, most=9)
+    row = directory.table(hers)
+    assert row is not None and row.status != "closed"
+
+
 def test_neither_a_closed_table_nor_a_seat_gets_an_invitation(stores: Stores) -> None:
     directory, store = stores.directory, stores.store
     ann, bob, eve = (register(directory, name) for name in ("Ann", "Bob", "Eve"))

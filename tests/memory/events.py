@@ -160,13 +160,18 @@ class MemoryStore:
             if self._running(str(player)):
                 raise HandRunning("a hand is being played")
             self._erased.add(str(player))
-            kept = self.invitations.items()
-            self.invitations = {key: one for key, one in kept if key[1] != player}
+            rows = self._summaries[StreamKind.TABLE].items()
+            hosted = {table for table, row in rows if row["host"] == str(player)}
+            self.invitations = {
+                (table, invited): one
+                for (table, invited), one in self.invitations.items()
+                if invited != player and table not in hosted
+            }
 
     def check_can_be_invited(self, player: UUID, quota: Quota) -> None:
-        """Raise PlayerErased for an erased player, QuotaFull if a quota is reached."""
+        """Raise PlayerErased for an erased player or host, QuotaFull if a quota is reached."""
         with self._lock:
-            if str(player) in self._erased:
+            if self._erased & {str(player), str(quota.player)}:
                 raise PlayerErased("a player has been erased")
             if self._taken(quota) >= quota.most:
                 raise QuotaFull(quota.kind)

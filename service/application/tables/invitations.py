@@ -114,7 +114,8 @@ class Invitations:
 
         Raises Refusal `not-found`, also for an unknown or erased player, `forbidden` unless the
         caller is the host, for the host and at a closed table, `seat-taken` if the player sits
-        there; and at the quota `limit-reached`, through QuotaFull.
+        there; and at the quota `limit-reached`, through QuotaFull. Raises PlayerErased for the
+        host.
         """
         row = self._hosted(caller, table)
         if row.status == TableStatus.CLOSED:
@@ -129,6 +130,8 @@ class Invitations:
         try:
             self.directory.keep_invitation(table, player, at=now, most=MAX_INVITATIONS)
         except PlayerErased:
+            if self.changes.is_erased(row.host):
+                raise
             raise not_found("player") from None
         self.changes.notifier.player_changed(player)
         sent = [one for one in self.directory.invitations_to(table) if one.player == player]

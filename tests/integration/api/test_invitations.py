@@ -203,6 +203,21 @@ def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> N
     assert ada.post(f"/v1/tables/{made['id']}/seats").status_code == 201
 
 
+def test_an_erased_host_invites_nobody_any_more(world: World, ada: Person, bob: Person) -> None:
+    """Nobody could withdraw the invitations; the table stays for those who sit there."""
+    eve = world.person("Eve")
+    table = ada.table("open", "open", **PRIVATE)
+    invite(ada, table, eve)
+    assert eve.post(f"/v1/tables/{table['id']}/seats").status_code == 201
+    invite(ada, table, bob)
+    assert invitations(bob) == [table["id"]]
+    assert ada.call("DELETE", "/v1/players/me").status_code == 204
+    assert invitations(bob) == []
+    assert problem_of(bob.post(f"/v1/tables/{table['id']}/seats")) == "not-found"
+    seats = eve.get(f"/v1/tables/{table['id']}").json["seats"]
+    assert [seat["player"] for seat in seats] == [None, eve.id, None]
+
+
 def test_a_table_like_another_invites_those_of_the_last_hand_whose_seats_are_free(
     world: World, ada: Person, bob: Person
 ) -> None:
