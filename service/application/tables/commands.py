@@ -12,7 +12,7 @@ import orjson
 
 from service.application.access import visible_table
 from service.application.calls import Answered, Caller, RegisteredPlayer, digest
-from service.application.errors import Refusal, not_found
+from service.application.errors import Refusal, invalid_body, not_found
 from service.application.games.cache import GameCache, Names
 from service.application.games.commits import relayed
 from service.application.games.queries import present_view
@@ -35,7 +35,7 @@ from service.application.tables.record import (
     opened_by,
 )
 from service.application.tables.view import table_json
-from service.domain.table import SeatLeft, SeatTaken, Table, TableEvent, TableStatus
+from service.domain.table import SeatLeft, SeatTaken, Table, TableEvent, TableOpened, TableStatus
 from service.keys import Keys
 from service.replay.sentences import said
 from service.shx.canonical import format_time
@@ -209,7 +209,7 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
         """Return the table, with its first hand if it is full; raises Refusal."""
         changes, wanted = self.changes, self.request_of()
         check_table_quotas(changes.directory, self.host.id)
-        event = opened_by(self.host.id, wanted, changes.rulebook.definition(wanted.ruleset))
+        event = self._opened(wanted)
         identity, at = changes.world.identity(), changes.now()
         invite = None if wanted.public else token_urlsafe(32)
         record, first = TABLES.open(identity, [event], at=at)
@@ -230,6 +230,17 @@ class OpenTable(StreamCommand[NewStream, ChangedTable]):
         changed = ChangedTable(record=record, dealt=dealt, invited=wanted.invited)
         quotas = of_invitations(self.host.id, len(wanted.invited))
         return changes.accepted(self.host, append, changed, answer, quotas=quotas)
+
+    def _opened(self, wanted: TableRequest) -> TableOpened:
+        """Return the first event; raises Refusal, at `/like` for a table like another one."""
+        try:
+            definition = self.changes.rulebook.definition(wanted.ruleset)
+            return opened_by(self.host.id, wanted, definition)
+        except Refusal as refusal:
+            if wanted.is_like_another and "errors" in refusal.extra:
+                faults = [{**fault, "at": "/like"} for fault in refusal.extra["errors"]]
+                raise invalid_body(faults) from None
+            raise
 
     def committed(self, changed: ChangedTable) -> None:
         """Notify readers and workers."""

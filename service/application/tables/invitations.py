@@ -106,6 +106,7 @@ class Invitations:
             turn_limit=conditions.turn_limit,
             deal=conditions.deal,
             invited=tuple(player for player in sorted(known) if player != host.id),
+            is_like_another=True,
         )
 
     def invite(self, caller: Caller, table: UUID, player: UUID) -> dict[str, Any]:

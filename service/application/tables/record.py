@@ -140,6 +140,7 @@ class TableRequest:
     turn_limit: int | None
     deal: bool | Literal["always"]
     invited: tuple[UUID, ...] = ()
+    is_like_another: bool = False  # made from another table, which the caller named
 
 
 def opened_by(host: UUID, request: TableRequest, definition: Definition) -> TableOpened:

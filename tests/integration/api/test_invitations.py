@@ -203,6 +203,20 @@ def test_a_table_like_another_invites_its_players(ada: Person, bob: Person) -> N
     assert ada.post(f"/v1/tables/{made['id']}/seats").status_code == 201
 
 
+def test_an_error_of_a_table_like_another_names_what_the_caller_sent(ada: Person) -> None:
+    """Its bot, its ruleset or an option of it may be unknown to this release."""
+    table = ada.table({"bot": "lowest"}, deal=False)
+    with patch("service.application.tables.record.bots", dict):
+        answer = ada.post("/v1/tables", {"like": table["id"]})
+        assert problem_of(answer) == "invalid-body"
+        assert [(e["at"], e["code"]) for e in answer.json["errors"]] == [
+            ("/like", "request.unknown_bot")
+        ]
+        seats = {"ruleset": "shithead", "seats": ["me", {"bot": "lowest"}]}
+        answer = ada.post("/v1/tables", seats)
+        assert [e["at"] for e in answer.json["errors"]] == ["/seats/1/bot"]
+
+
 def test_an_erased_host_invites_nobody_any_more(world: World, ada: Person, bob: Person) -> None:
     """Nobody could withdraw the invitations; the table stays for those who sit there."""
     eve = world.person("Eve")
