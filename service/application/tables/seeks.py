@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from typing import Any, Final
@@ -134,16 +134,34 @@ class Seeks:
     def sweep(self, *, limit: int) -> int:
         """Open at most `limit` tables for open seeks that match; return the number of tables."""
         now = self.changes.world.now()
-        found = self.directory.open_seeks(now=now, limit=SWEPT)
+        found = self._playable(self.directory.open_seeks(now=now, limit=SWEPT))
         every = matches(found, now=now, apart=self._apart(found))
-        return sum(self._seat(match) for match in islice(every, limit))
+        return sum(islice(filter(None, map(self._seat, every)), limit))
 
     def _match_of(self, seek: UUID) -> Match | None:
         """Return the match of an open seek; None if there is none now."""
         now = self.changes.world.now()
-        found = self.directory.open_seeks(now=now, beside=seek, limit=POOL)
+        found = self._playable(self.directory.open_seeks(now=now, beside=seek, limit=POOL))
         every = matches(found, now=now, apart=self._apart(found))
         return next((match for match in every if any(one.id == seek for one in match.seeks)), None)
+
+    def _playable(self, seeks: Sequence[Seek]) -> list[Seek]:
+        """
+        Return the seeks with the rulesets that this release knows, without those that have none.
+
+        A later release may have stored others; its processes match them.
+        """
+        rulebook = self.changes.rulebook
+        named = {ruleset for seek in seeks for ruleset in seek.conditions.rulesets}
+        known = {ruleset for ruleset in named if rulebook.find(ruleset) is not None}
+        if known == named:
+            return list(seeks)
+        rulesets = [tuple(r for r in seek.conditions.rulesets if r in known) for seek in seeks]
+        return [
+            replace(seek, conditions=replace(seek.conditions, rulesets=left))
+            for seek, left in zip(seeks, rulesets, strict=True)
+            if left
+        ]
 
     def _apart(self, seeks: Sequence[Seek]) -> Apart:
         """Return which of the players of some seeks may not be seated together: one blocks one."""
@@ -155,7 +173,7 @@ class Seeks:
         """
         Open the table of a match; return whether its seeks were still open.
 
-        A Refusal is that of a ruleset which only processes of a later release know.
+        A Refusal is that of a ruleset which only a later release can deal.
         """
         with suppress(StreamConflict, PlayerErased, Refusal):
             commit, changed = self._opened(match)

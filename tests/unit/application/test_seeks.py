@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import orjson
 import pytest
 
 from service.application.calls import Idempotency, RegisteredPlayer
 from service.application.errors import Refusal
-from service.application.tables.seeks import SeekRequest
+from service.application.tables.seeks import TERM, SeekRequest
 from service.bootstrap import Services
 from service.domain.events import Clock, Entropy
 from service.domain.table import SeatKind, TableStatus
 from service.store.events import PlayerErased
-from service.store.seeks import SeekConditions
+from service.store.seeks import Seek, SeekConditions
 from tests.unit.application.conftest import MemoryDeployment
 from tests.worlds.fake_world import open_game, person
 
@@ -83,6 +83,55 @@ def test_a_round_of_the_sweeper_opens_as_many_tables_as_it_may(
     post(services, bob, "threes", fill=60)
     deployment.world.wait(60)
     assert [services.seeks.sweep(limit=1) for _ in range(3)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(("ruleset", "seats"), [("of-a-later-release", 2), ("leeds", 40)])
+def test_seeks_that_this_release_cannot_match_hold_up_no_other(
+    services: Services,
+    deployment: MemoryDeployment,
+    ada: RegisteredPlayer,
+    ruleset: str,
+    seats: int,
+) -> None:
+    """A process of a later release stored them, with a ruleset or a number of seats of its own."""
+    of_later = [
+        SeekConditions(rulesets=(ruleset,), seats=seats + n, clock=None, entropy=Entropy.NONE)
+        for n in range(3)
+    ]
+    later = [_stored(services, deployment, conditions) for conditions in of_later]
+    post(services, ada, fill=60)
+    deployment.world.wait(60)
+    assert services.seeks.sweep(limit=2) == 1
+    assert [services.directory.seek(seek.id) for seek in later] == later
+
+
+def test_of_several_rulesets_those_are_matched_that_this_release_knows(
+    services: Services, deployment: MemoryDeployment, ada: RegisteredPlayer
+) -> None:
+    both = ("of-a-later-release", "leeds")
+    clock = Clock(turn_seconds=20, swap_seconds=60)
+    of_later = SeekConditions(rulesets=both, seats=2, clock=clock, entropy=Entropy.NONE)
+    for _ in range(2):
+        _stored(services, deployment, of_later)
+    assert services.seeks.sweep(limit=9) == 1
+    _stored(services, deployment, of_later)
+    assert post(services, ada)["status"] == "matched"
+
+
+def _stored(services: Services, deployment: MemoryDeployment, conditions: SeekConditions) -> UUID:
+    """Store a seek as another process does, for a player of its own; return its id."""
+    now = deployment.world.now()
+    seek = Seek(
+        id=uuid4(),
+        player=person(services, "Cy").id,
+        conditions=conditions,
+        key=None,
+        fill_after=0,
+        created_at=now,
+        expires_at=now + TERM,
+    )
+    services.directory.add_seek(seek, most=9)
+    return seek
 
 
 def test_a_player_with_as_many_hands_as_allowed_posts_no_seek(
