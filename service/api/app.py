@@ -46,9 +46,10 @@ from service.api.webhooks import webhooks
 from service.application.quotas import Slots
 from service.bootstrap import Services, services_from
 from service.job_queue import client_of, giving_up_after
+from service.replay.sentences import said
 from service.rulesets.catalogue import catalogue, known_by_name
 from service.rulesets.statements import model
-from service.runtime.config import NO_PATH, Settings, settings_from
+from service.runtime.config import Settings, settings_from
 from service.runtime.readiness import ReadyState
 from service.runtime.telemetry import configure_logs, configure_traces
 from service.startup_checks import check_start, warn_of_redis
@@ -341,9 +342,7 @@ def _refuse_below_a_path() -> Response | None:
     """Answer a request whose address a proxy has below a path: links would lead out of it."""
     if not present_request().environ.get("HTTP_X_FORWARDED_PREFIX", "").strip("/ "):
         return None
-    status = HTTPStatus.MISDIRECTED_REQUEST
-    body = problems.unlisted(status, NO_PATH)
-    return Response(body, status=status, content_type=problems.MEDIA_TYPE)
+    return problems.unlisted(HTTPStatus.MISDIRECTED_REQUEST, said("request.below_path"))
 
 
 def _parts(services: Services, settings: Settings, shares: ThreadShares) -> Context:

@@ -21,7 +21,15 @@ from service.api.conventions.security_headers import PAGE_POLICY
 from service.application.errors import InvalidHistory, Refusal
 from service.application.quotas import quota_refused
 from service.keys import KeyringError
-from service.replay.sentences import ENGLISH, LANGUAGES, Sentence, Voice, said, sentence
+from service.replay.sentences import (
+    ENGLISH,
+    LANGUAGES,
+    Sentence,
+    Voice,
+    said,
+    sentence,
+    values_json,
+)
 from service.store.events import PlayerErased, QuotaFull, StoreUnavailable, StreamArchived
 
 MEDIA_TYPE = "application/problem+json"
@@ -295,10 +303,10 @@ def problem(code: str, detail: str, extra: Mapping[str, Any] | None = None) -> R
     return response
 
 
-def unlisted(status: HTTPStatus, detail: str) -> bytes:
-    """Return the body of a problem without a page of its own, outside of a request of Flask."""
-    members = {"type": "about:blank", "title": status.phrase, "status": int(status)}
-    return orjson.dumps({**members, "detail": detail})
+def unlisted(status: HTTPStatus, why: Sentence) -> Response:
+    """Return a problem without a type and a page of its own as an answer."""
+    members = {"code": why.code, "values": values_json(why.values)}
+    return _answer("about:blank", status.phrase, int(status), why.text, members)
 
 
 def _is_for_a_person() -> bool:
@@ -444,6 +452,4 @@ def _unforeseen(error: Exception) -> Response:
     # Flask wraps an error that a function registered with `after_request` raises.
     cause = getattr(error, "original_exception", None) or error
     logging.getLogger("shithead.api").error("a request failed", exc_info=cause)
-    why = said("request.internal")
-    members = {"code": why.code, "values": {}}
-    return _answer("about:blank", "Internal Server Error", 500, why.text, members)
+    return unlisted(HTTPStatus.INTERNAL_SERVER_ERROR, said("request.internal"))

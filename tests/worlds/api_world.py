@@ -14,6 +14,7 @@ from service.api.app import create_app
 from service.api.openapi import ApiDocument
 from service.bootstrap import Services, services_from
 from service.keys import Keyring
+from service.replay.sentences import Sentence
 from service.runtime.config import Settings
 
 _COMPILED = ("_parts", "_trace", "_converters", "arguments")
@@ -152,5 +153,7 @@ def problem_of(answer: Answer) -> str:
     assert result["title"]
     assert result["detail"]
     assert result["instance"]
+    said_again = Sentence(code=result["code"], values=result["values"])
+    assert result["detail"] == said_again.text, "a client can write it in another language"
     kind: str = result["type"]
     return kind.removeprefix("/problems/")
