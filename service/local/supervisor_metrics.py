@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
+import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -13,13 +16,16 @@ from prometheus_client.mmap_dict import MmapedDict, mmap_key
 from service.runtime.telemetry import RESTARTS
 
 DISK_EVERY: Final = 15.0
-"""Seconds between two measurements of the disk."""
+"""Seconds between two measurements of a disk."""
 
 DISK: Final = {
-    "shithead_disk_free_bytes": "Bytes free on the disk of the data folder",
-    "shithead_disk_size_bytes": "Size of the disk of the data folder in bytes",
+    "shithead_disk_free_bytes": "Bytes free on the disk of a folder",
+    "shithead_disk_size_bytes": "Size of the disk of a folder in bytes",
 }
-"""The metrics of the disk, with their descriptions."""
+"""The metrics of a disk, with their descriptions; the label `disk` names the folder."""
+
+_DISK_LINE: Final = re.compile(r" (\d+) +\d+ +(\d+) +\d+% +(\S.*)$")
+"""The size and the free space in KiB, and the mount point, in the output of `df -Pk`."""
 
 
 BASE_BACKUP: Final = "shithead_base_backup_timestamp_seconds"
@@ -28,19 +34,19 @@ BASE_BACKUP: Final = "shithead_base_backup_timestamp_seconds"
 
 class SupervisorMetrics:
     """
-    Restarts of programs, the room on the disk of the data folder, and the age of the base backup.
+    Restarts of programs, the room on disks, and the age of the base backup.
 
     The files have the format of `prometheus_client`. Its own metrics cannot be used here: whether
     they are shared is decided at the import, before the data folder is known.
     """
 
-    def __init__(self, shared: Path, data: Path) -> None:
+    def __init__(self, shared: Path, folders: Mapping[str, Path]) -> None:
+        """`folders` are those whose disks are measured, the data folder first."""
         self._counters = _file(shared, "counter")
         self._gauges = _file(shared, "gauge_mostrecent")
-        self._data = data
+        self._disks = [_Disk(name, folder) for name, folder in folders.items()]
         self._restarts: dict[str, int] = {}
         self._base_backup: float | None = None
-        self._due = 0.0
 
     def begin(self, programs: Iterable[str]) -> None:
         """Show 0 restarts of the programs, so that the first one is an increase."""
@@ -61,16 +67,23 @@ class SupervisorMetrics:
         )
         self._gauges.write_value(key, at, time.time())
 
-    def measure_disk_due(self) -> None:
-        """Measure the disk, at most every 15 seconds."""
-        if time.monotonic() < self._due:
+    def measure_disks_due(self) -> None:
+        """
+        Measure each disk, at most every 15 seconds; call it again for the result.
+
+        A folder on the disk of another one is left out, else one full disk would raise two alarms.
+        """
+        is_new = [disk.measure_due() for disk in self._disks]
+        if not any(is_new) or self._disks[0].mount is None:
             return
-        self._due = time.monotonic() + DISK_EVERY
-        found = os.statvfs(self._data)
-        blocks = found.f_bavail, found.f_blocks
-        for (name, text), count in zip(DISK.items(), blocks, strict=True):
-            key = mmap_key(name, name, [], [], text)
-            self._gauges.write_value(key, float(count * found.f_frsize), time.time())
+        shown = set[str]()
+        for disk in self._disks:
+            if disk.mount is None or disk.mount in shown:
+                continue
+            shown.add(disk.mount)
+            for (name, text), value in zip(DISK.items(), disk.free_and_size, strict=True):
+                key = mmap_key(name, name, ["disk"], [disk.name], text)
+                self._gauges.write_value(key, value, time.time())
 
     def _set_restarts(self, program: str, count: int) -> None:
         self._restarts[program] = count
@@ -78,6 +91,51 @@ class SupervisorMetrics:
         sample = f"{family.name}_total"
         key = mmap_key(family.name, sample, ["program"], [program], family.documentation)
         self._counters.write_value(key, float(count), 0.0)
+
+
+class _Disk:
+    """
+    The disk of a folder, measured by `df` in a process of its own.
+
+    A network drive that hangs stops whatever asks for its size: that must not be the supervisor.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name = name
+        self.mount: str | None = None  # None: not measured yet
+        self.free_and_size = (0.0, 0.0)
+        self._folder = folder
+        self._child: subprocess.Popen[str] | None = None
+        self._due = 0.0
+
+    def measure_due(self) -> bool:
+        """
+        Take the result of `df`, and start it again when it is due; return whether there is one.
+
+        A folder that does not exist, or a drive that hangs, leaves the last result.
+        """
+        match = None
+        if self._child is not None and self._child.poll() is not None:
+            output, _ = self._child.communicate()
+            self._child = None
+            if match := _DISK_LINE.search(output.strip()):
+                self.free_and_size = (int(match[2]) * 1024.0, int(match[1]) * 1024.0)
+                self.mount = match[3]
+        if self._child is None and time.monotonic() >= self._due:
+            self._due = time.monotonic() + DISK_EVERY
+            with contextlib.suppress(OSError):  # no process can be started
+                self._child = subprocess.Popen(
+                    ["df", "-Pk", str(self._folder)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.DEVNULL,
+                    text=True,
+                    errors="replace",
+                    start_new_session=True,
+                    env={**os.environ, "LC_ALL": "C"},
+                    cwd="/",
+                )
+        return match is not None
 
 
 class _File(Protocol):

@@ -127,7 +127,8 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     _print_addresses(address, data, metrics, seconds=time.monotonic() - began)
     if settings.workers == 0:
         print(_NO_WORKERS, file=sys.stderr, flush=True)
-    metrics_of_us = SupervisorMetrics(Path(metrics_environment[SHARED_FOLDER]), data)
+    measured = _measured_folders(options, data, settings)
+    metrics_of_us = SupervisorMetrics(Path(metrics_environment[SHARED_FOLDER]), measured)
     metrics_of_us.begin([*servers.names, *supervisor.processes()])
     _supervise(servers, supervisor, LogRotation(data / "logs"), metrics_of_us)
 
@@ -199,6 +200,16 @@ def _archive_folder(options: UpOptions, data: Path) -> Path | None:
     return folder
 
 
+def _measured_folders(options: UpOptions, data: Path, settings: Settings) -> dict[str, Path]:
+    """Return the folders of this machine that can fill their disks, by the names in metrics."""
+    archive, wal = settings.archive, options.wal_archive
+    return {
+        "data": data,
+        **({"archive": archive} if isinstance(archive, Path) else {}),
+        **({"wal_archive": wal.expanduser().absolute()} if wal is not None else {}),
+    }
+
+
 def end_web_servers(data: Path) -> None:
     """
     End the web servers that a killed `up` left in its data folder: they hold the port.
@@ -217,7 +228,7 @@ def _supervise(
         for name in (*servers.supervise(), *supervisor.supervise()):
             measured.restarted(name)
         measured.show_base_backup(servers.base_backup)
-        measured.measure_disk_due()
+        measured.measure_disks_due()
         rotation.rotate_due()
 
 

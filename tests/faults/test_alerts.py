@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import which
 from uuid import UUID
 
 import prometheus_client
@@ -30,7 +31,7 @@ from service.local.supervisor_metrics import SupervisorMetrics
 from service.runtime.telemetry import SHARED_FOLDER, WAL_ARCHIVED
 from service.store.database import Database
 from service.store.public_log import PostgresWal
-from tests.alerts import RULES, firing, need_promtool, readings
+from tests.alerts import RULES, Readings, firing, need_promtool, readings
 from tests.faults.test_readiness import read_only
 from tests.receivers import receiver
 from tests.running import free_port, wait_for
@@ -238,7 +239,7 @@ def test_a_program_that_ends_again_and_again_raises_an_alert(tmp_path: Path) -> 
         folder=tmp_path,
     )
     supervisor.start(Program(name="relay", module="no_such_module", arguments=()))
-    metrics = SupervisorMetrics(folder, tmp_path)
+    metrics = SupervisorMetrics(folder, {"data": tmp_path})
     metrics.begin(supervisor.processes())
     before = readings(shared(folder))
     assert not firing(before, before, "ShitheadRestarts", tmp_path)
@@ -254,25 +255,73 @@ def test_a_program_that_ends_again_and_again_raises_an_alert(tmp_path: Path) -> 
     assert firing(before, after, "ShitheadRestarts", tmp_path)
 
 
-def test_a_disk_that_is_nearly_full_raises_an_alert(tmp_path: Path) -> None:
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """Return the folder of a disk of 1 MiB."""
     if os.getuid() != 0 or not sys.platform.startswith("linux"):
         pytest.skip("a small disk needs root on Linux")  # mounting is a privilege
-    folder, disk = make_folder(tmp_path / "measures"), make_folder(tmp_path / "disk")
+    disk = make_folder(tmp_path / "disk")
     command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
     if subprocess.run(command, check=False, capture_output=True).returncode != 0:
         pytest.skip("this system lets nothing be mounted")  # some containers
-    try:
-        metrics = SupervisorMetrics(folder, disk)
-        metrics.measure_disk_due()
-        empty = readings(shared(folder))
-        assert not firing(empty, empty, "ShitheadDiskFull", tmp_path)
-        (disk / "file").write_bytes(bytes(1000 << 10))
-        again = make_folder(tmp_path / "again")
-        SupervisorMetrics(again, disk).measure_disk_due()
-        full = readings(shared(again))
-        assert firing(full, full, "ShitheadDiskFull", tmp_path)
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def disks_measured(shared_folder: Path, folders: dict[str, Path]) -> Readings:
+    """Return the metrics once the disks were measured; a new supervisor measures at once."""
+    metrics = SupervisorMetrics(make_folder(shared_folder), folders)
+
+    def are_measured() -> bool:
+        metrics.measure_disks_due()
+        return all(disk.mount or not disk._folder.exists() for disk in metrics._disks)
+
+    wait_for(are_measured, seconds=10)
+    return readings(shared(shared_folder))
+
+
+@pytest.mark.parametrize("name", ["data", "archive", "wal_archive"])
+def test_a_disk_that_is_nearly_full_raises_an_alert(disk: Path, tmp_path: Path, name: str) -> None:
+    folders = {"data": tmp_path, name: disk}
+    empty = disks_measured(tmp_path / "before", folders)
+    assert empty[f'shithead_disk_size_bytes{{disk="{name}"}}'] == ("gauge", float(1 << 20))
+    assert not firing(empty, empty, "ShitheadDiskFull", tmp_path)
+    (disk / "file").write_bytes(bytes(1000 << 10))
+    full = disks_measured(tmp_path / "after", folders)
+    assert firing(full, full, "ShitheadDiskFull", tmp_path)
+
+
+def test_a_disk_of_two_folders_is_measured_once(tmp_path: Path) -> None:
+    """A folder that is missing has no disk; the archive is made with the first archived game."""
+    folders = {
+        "data": tmp_path,
+        "archive": tmp_path / "none",
+        "wal_archive": make_folder(tmp_path / "w"),
+    }
+    found = disks_measured(tmp_path / "measures", folders)
+    sizes = [series for series in found if series.startswith("shithead_disk_size_bytes")]
+    assert sizes == ['shithead_disk_size_bytes{disk="data"}']
+
+
+def test_a_drive_that_hangs_does_not_stop_the_supervisor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "df"
+    program.write_text(
+        f"#!/bin/sh\n[ ${{2##*/}} = hangs ] && exec sleep 60\nexec {which('df')} $@\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    folders = {"data": tmp_path, "archive": make_folder(tmp_path / "hangs")}
+    metrics = SupervisorMetrics(folder := make_folder(tmp_path / "measures"), folders)
+    began = time.monotonic()
+    while 'shithead_disk_size_bytes{disk="data"}' not in readings(shared(folder)):
+        metrics.measure_disks_due()
+        assert time.monotonic() - began < 10
+    [child] = [disk._child for disk in metrics._disks if disk.name == "archive"]
+    assert child is not None
+    child.kill()
+    child.communicate()
 
 
 def test_an_archive_that_falls_behind_raises_an_alert(own_url: str, tmp_path: Path) -> None:
@@ -301,7 +350,7 @@ def test_an_archive_that_falls_behind_raises_an_alert(own_url: str, tmp_path: Pa
 
 def test_an_old_base_backup_raises_an_alert(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "measures")
-    registry, metrics = shared(folder), SupervisorMetrics(folder, tmp_path)
+    registry, metrics = shared(folder), SupervisorMetrics(folder, {"data": tmp_path})
     metrics.show_base_backup(None)
     assert not firing({}, readings(registry), "ShitheadBaseBackupOld", tmp_path)
     metrics.show_base_backup(time.time() - 3 * 86_400)
