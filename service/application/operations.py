@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -28,6 +29,7 @@ from service.shx.chain import head
 from service.shx.receipts import check_receipt, claimed_receipt
 from service.store.archive import Bundles
 from service.store.directory import Directory
+from service.store.events import StoreUnavailable
 from service.store.operator import LockedGame, Owner, TrailEntry, TrailFilter
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
@@ -60,24 +62,25 @@ class Archiving:
         """Return the number of games that `archive_all` would archive now."""
         return len(self.owner.archivable(ended_before=self.world.now() - older_than))
 
-    def archive_all(self, *, older_than: timedelta) -> Iterator[ArchivedGame | Refusal]:
+    def archive_all(self, *, older_than: timedelta) -> Generator[ArchivedGame | Refusal]:
         """
         Archive the games that ended at least this long ago; yield each game or its refusal.
 
-        The run is one entry of the operator log; the hash of each bundle is recorded with its game.
-        Games with pending notifications, and games that another run has archived meanwhile, are
-        left out.
+        The run is one entry of the operator log, written at its end: whether it was completed, and
+        how many games it archived. The hash of each bundle is recorded with its game. Games with
+        pending notifications, and games that another run has archived meanwhile, are left out.
         """
-        before = self.world.now() - older_than
-        games = self.operating.recorded(
-            "archive", None, lambda: self.owner.archivable(ended_before=before)
-        )
-        for game in games:
-            try:
-                yield self._archived(game)
-            except Refusal as refusal:
-                if refusal.code != ARCHIVED:
-                    yield refusal
+        counts = {"archived": 0, "refused": 0}
+        try:
+            for game in self.owner.archivable(ended_before=self.world.now() - older_than):
+                found = self._archived_or_refused(game)
+                if found is not None:
+                    counts["refused" if isinstance(found, Refusal) else "archived"] += 1
+                    yield found
+        except BaseException as error:
+            self.operating.record_failed_run("archive", counts, error)
+            raise
+        self.operating.record_run("archive", counts)
 
     def archive(self, game: UUID) -> ArchivedGame:
         """
@@ -103,9 +106,13 @@ class Archiving:
         """
         return self.operating.recorded("archive", game, lambda: self._move(game, bundle))
 
-    def _archived(self, game: UUID) -> ArchivedGame:
-        with self.owner.transaction():
-            return self._move(game)
+    def _archived_or_refused(self, game: UUID) -> ArchivedGame | Refusal | None:
+        """Archive a game; return the refusal if it is refused, None if another run was faster."""
+        try:
+            with self.owner.transaction():
+                return self._move(game)
+        except Refusal as refusal:
+            return None if refusal.code == ARCHIVED else refusal
 
     def _move(self, game: UUID, proven: bytes | None = None) -> ArchivedGame:
         locked = self.owner.hold(game)
@@ -178,6 +185,9 @@ MAX_DISPUTES = 1000
 
 DONE = "done"
 """The outcome of a successful action in the operator log."""
+
+INTERRUPTED = "interrupted"
+"""The outcome of a run that a signal ended."""
 
 _Done = TypeVar("_Done")
 
@@ -253,6 +263,18 @@ class Operating:
                 self._record(act, target, DONE)
                 return done
         raise refused
+
+    def record_run(self, act: str, counts: Mapping[str, int], outcome: str = DONE) -> None:
+        """Record a run over many targets once, with what it did: `done archived=3 refused=0`."""
+        values = [f"{name}={count}" for name, count in counts.items()]
+        self._record(act, None, " ".join([outcome, *values]))
+
+    def record_failed_run(self, act: str, counts: Mapping[str, int], error: BaseException) -> None:
+        """Record a run that was ended by an error or a signal, on a connection of its own."""
+        outcome = f"failed {type(error).__name__}" if isinstance(error, Exception) else INTERRUPTED
+        self.owner.disconnect()  # it may be lost, or in the middle of a query
+        with suppress(StoreUnavailable):  # then nothing can be recorded, and `error` says why
+            self.record_run(act, counts, outcome)
 
     def name_of(self, player: UUID) -> str | None:
         """Return a player's name, None if the player is unknown or erased."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -309,7 +311,9 @@ def stuck(options: AdminOptions, late: float) -> int:
 @click.option(
     "--target", type=click.UUID, metavar="ID", help="Only actions on this player, table or game."
 )
-@click.option("--outcome", metavar="CODE", help="Only those with this outcome, such as done.")
+@click.option(
+    "--outcome", metavar="CODE", help="Only those with this outcome, such as done or failed."
+)
 @click.option(
     "--since",
     type=click.DateTime(_TIME_FORMATS),
@@ -486,8 +490,9 @@ def archive(
     With --from the stored events of a sealed game are replaced by those of an earlier bundle, of
     a player or a backup, if these lead to the head of its stream and no check fails.
 
-    A run by age is one line of the trail. `shithead up` makes one a day if
-    SHITHEAD_ARCHIVE_AFTER_DAYS is set.
+    A run by age is one line of the trail, written at its end: `done archived=3 refused=0`, or
+    `failed` or `interrupted`. `shithead up` makes one a day if SHITHEAD_ARCHIVE_AFTER_DAYS is
+    set.
 
     Exit status: 0 done, 1 some games were not archived, with the reason.
     """
@@ -530,12 +535,23 @@ def _all(options: AdminOptions, session: AdminSession, age: timedelta) -> int:
     waiting = session.archiving.count(older_than=age)
     if waiting:
         options.confirm(f"archive {waiting} games")
-    archived, refused = _each(options, session.archiving.archive_all(older_than=age))
+    with _ended_by_sigterm(), closing(session.archiving.archive_all(older_than=age)) as games:
+        archived, refused = _each(options, games)
     if not options.as_json:
         others = waiting - archived - refused
         elsewhere = f", {others} by another run" if others > 0 else ""
         click.echo(f"{archived} of {waiting} games archived{elsewhere}")
     return REFUSED if refused else 0
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """End the block as by Ctrl-C on SIGTERM, so that an interrupted run is recorded."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _each(options: AdminOptions, games: Iterable[ArchivedGame | Refusal]) -> tuple[int, int]:

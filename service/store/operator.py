@@ -25,7 +25,7 @@ class TrailEntry:
     operator: str
     act: str
     target: UUID | None  # a player, table or game
-    outcome: str  # "done", or the code of the refusal
+    outcome: str  # "done", or the code of the refusal; of a run also its counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,10 @@ class Owner:
     def transaction(self) -> AbstractContextManager[None]:
         """Return a context manager; calls of any repository within it are one transaction."""
         return self._database.transaction()
+
+    def disconnect(self) -> None:
+        """Close the connection; the next call opens another one."""
+        self._database.close()
 
     def note(self, entry: TrailEntry) -> None:
         """Add an entry to the trail."""

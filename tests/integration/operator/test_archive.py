@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import orjson
 import psycopg
 import pytest
 
+from service.cli.__main__ import INTERRUPTED
 from service.shx.bundle import REFUSALS, read_bundle, write_bundle
 from service.shx.canonical import sha256
 from service.store.archive import Bundles
@@ -262,6 +264,9 @@ def test_a_dispute_can_be_opened_about_an_archived_game(
     assert REFUSALS in frozen.files
 
 
+ENDS = {"end_this_session": b"SELECT pg_terminate_backend(pg_backend_pid())"}
+
+
 class Stopped(BaseException):
     """The process ends here."""
 
@@ -309,6 +314,45 @@ def test_a_run_stopped_at_any_step_is_continued_by_the_next(
     assert [world.services.game_cache.lines(game) for game in games] == lines
     assert {path.suffix for path in operator.archive.iterdir()} == {".shx"}
     assert "0 of 0" in operator.done("archive", "--older-than", "0", "--to", operator.archive)
+    assert [outcome for act, _, outcome in operator.trail() if act == "archive"] == [
+        "interrupted archived=0 refused=0",
+        "done archived=2 refused=0",
+        "done archived=0 refused=0",
+    ]
+
+
+def test_a_run_that_loses_its_connection_or_gets_a_signal_is_recorded(
+    operator: Operator,
+    world: World,
+    ada: Person,
+    bob: Person,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`shithead up` ends the process that archives by age with SIGTERM."""
+    for _ in range(2):
+        game = UUID(two_seats(ada, bob)["game"])
+        bob.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
+        process_outbox(world, game)
+    archive, calls = Owner.archive, list[UUID]()
+
+    def ended(owner: Owner, game: UUID, digest: bytes) -> int:
+        calls.append(game)
+        if len(calls) == 2:
+            os.kill(os.getpid(), signal.SIGTERM)
+        if len(calls) == 3:
+            owner._database.fetch("end_this_session")
+        return archive(owner, game, digest)
+
+    monkeypatch.setattr(Owner, "archive", ended)
+    words = ("archive", "--older-than", "0", "--to", operator.archive)
+    assert operator.admin(*words)[0] == INTERRUPTED
+    monkeypatch.setattr("service.store.operator.query", lambda name: ENDS.get(name) or query(name))
+    status, _, err = operator.admin(*words)
+    assert (status, "the database does not answer" in err) == (1, True), err
+    assert [outcome for act, _, outcome in operator.trail() if act == "archive"] == [
+        "interrupted archived=1 refused=0",
+        "failed StoreUnavailable archived=0 refused=0",
+    ]
 
 
 def test_a_full_disk_leaves_the_game_in_the_database_and_no_partial_file(

@@ -56,8 +56,10 @@ def test_games_archived_by_age_are_served_from_the_object_store(
     out = operator.done("archive", "--older-than", "0", "--to", BUCKET)
     assert f"{BUCKET}/{games[0]}.shx" in out
     assert [entry for entry in operator.trail() if entry[0] == "archive"] == [
-        ("archive", None, "done")
+        ("archive", None, "done archived=2 refused=0")
     ]
+    assert "archived=2" in operator.done("trail", "--outcome", "done")
+    assert "archived=2" not in operator.done("trail", "--outcome", "failed")
     reader = operator.world(archive=BUCKET)
     assert reader.get(f"/v1/games/{games[0]}/events").data == before
     missing = operator.world(archive=f"{BUCKET}/elsewhere").get(f"/v1/games/{games[1]}/events")
@@ -114,6 +116,10 @@ def test_a_store_that_does_not_answer_archives_nothing_and_is_tried_again(
     monkeypatch.setattr(time, "sleep", rest)
     operator.admin("archive", "--older-than", "0", "--daily", "--to", BUCKET)
     assert pauses == [3600, 86400]
+    assert [entry for entry in operator.trail() if entry[0] == "archive"] == [
+        ("archive", None, "failed OSError archived=0 refused=0"),
+        ("archive", None, "done archived=1 refused=0"),
+    ]
     assert operator.world(archive=BUCKET).get(f"/v1/games/{game}/events").data == before
 
 
