@@ -6,15 +6,20 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from typing import Final
 from uuid import UUID
 
 import click
 
 from service.cli.service_options import data_folder
+from service.runtime.plain_errors import why
 
 NOTHING: Final = 1
 """Exit status if no line was found."""
+
+IN_MEMORY: Final = 16 * 1024 * 1024
+"""Bytes of lines that may belong to a found request; more of them go to a temporary file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +61,10 @@ def logs(
     wanted += [] if request is None else [f'"{request}"']  # whole: the caller chose it
     if not wanted:
         raise click.UsageError("name a request, a game or a player")
-    found = _found(list(files) or _logs_of(data), wanted)
+    try:
+        found = _found(list(files) or _logs_of(data), wanted)
+    except OSError as error:
+        raise click.ClickException(why(error)) from None
     for line in sorted(found, key=lambda line: line.at):
         click.echo(line.text)
     return 0 if found else NOTHING
@@ -72,19 +80,20 @@ def _logs_of(data: Path) -> list[Path]:
 
 def _found(files: Sequence[Path], wanted: Sequence[str]) -> list[_Line]:
     """Return the lines that have all of the ids, and the others of their requests."""
-    found, others, requests = list[_Line](), list[_Line](), set[str]()
-    for text in _texts(files):
-        names_all = all(one in text for one in wanted)
-        if not names_all and '"request"' not in text:
-            continue
-        line = _line_of(text)
-        if names_all:
-            found.append(line)
-            requests.add(line.request)
-        elif '"event":"request"' not in text:  # a request has one such line; it named none of them
-            others.append(line)
-    requests.discard("")
-    return found + [line for line in others if line.request in requests]
+    found, requests = list[_Line](), set[str]()
+    with SpooledTemporaryFile(IN_MEMORY, "w+", encoding="utf-8", newline="\n") as others:
+        for text in _texts(files):
+            if all(one in text for one in wanted):
+                line = _line_of(text)
+                found.append(line)
+                requests.add(line.request)
+            elif '"request"' in text and '"event":"request"' not in text:
+                # A request has one line with this event; that one named none of the ids.
+                others.write(f"{text}\n")
+        requests.discard("")
+        others.seek(0)
+        lines = (_line_of(text.rstrip("\n")) for text in others if requests)
+        return found + [line for line in lines if line.request in requests]
 
 
 def _texts(files: Sequence[Path]) -> Iterator[str]:

@@ -220,8 +220,9 @@ def start_child(
     Start `command` in its own session, with its output appended to the file `log`.
 
     `by_lines` is for a program that would keep the file open for ever: a shell between it and the
-    file opens the file for each line, so that the file can be renamed without a lost line. Lines
-    of more than 4 KB can be mixed if several processes write them faster than the shell does.
+    file opens the file for each line, so that the file can be renamed without a lost line. If the
+    shell is killed, `restart_line_writers` starts another. Lines of more than 4 KB can be mixed
+    if several processes write them faster than the shell does.
 
     The child does not receive the terminal's Ctrl-C, because children are stopped in order.
     If this process dies, the kernel (Linux) or a shell sends the child the signal `ends_with_us`.
@@ -256,25 +257,46 @@ def start_child(
 
 
 class _LineWriter:
-    """A shell that appends the lines of a pipe to a log; it survives us, for the last lines."""
+    """
+    A shell that appends the lines of a pipe to a log; it survives us, for the last lines.
+
+    We keep the reading end open: if the shell is killed, the pipe holds the next lines for another.
+    """
 
     def __init__(self, log: Path) -> None:
         self.log = log
         self.child: Child | None = None  # that writes into the pipe
         theirs, ours = os.pipe()
-        self.pipe = os.fdopen(ours, "wb")
-        with os.fdopen(theirs, "rb") as reading:
-            self.shell = subprocess.Popen(
-                ["/bin/sh", "-c", _WRITE_LINES, log.absolute()],
-                stdin=reading,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                env={"LC_ALL": "C"},
-                cwd="/",
-            )
-        _WRITERS[:] = [one for one in _WRITERS if one.shell.poll() is None]
+        self.pipe, self._reading = os.fdopen(ours, "wb"), os.fdopen(theirs, "rb")
+        self.shell = self._start()
+        restart_line_writers()
         _WRITERS.append(self)
+
+    def runs_again(self) -> bool:
+        """Return whether the shell runs; start another if it did not end by itself."""
+        status = self.shell.poll()
+        if status:
+            with contextlib.suppress(OSError):  # no process can be started: at the next call
+                self.shell = self._start()
+        elif status == 0:  # after the last writer of the pipe
+            self._reading.close()
+        return status != 0
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            ["/bin/sh", "-c", _WRITE_LINES, self.log.absolute()],
+            stdin=self._reading,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            env={"LC_ALL": "C"},
+            cwd="/",
+        )
+
+
+def restart_line_writers() -> None:
+    """Start again the shells beside programs that were killed; call it about once a second."""
+    _WRITERS[:] = [writer for writer in _WRITERS if writer.runs_again()]
 
 
 _WRITERS: list[_LineWriter] = []

@@ -21,7 +21,12 @@ from typing import NoReturn
 
 from service.local.console import now
 from service.local.predecessors import end_all, working_in
-from service.local.processes import EmbeddedError, LogRotation, make_folder
+from service.local.processes import (
+    EmbeddedError,
+    LogRotation,
+    make_folder,
+    restart_line_writers,
+)
 from service.local.programs import (
     WEB_SERVER,
     Servers,
@@ -229,6 +234,7 @@ def _supervise(
             measured.restarted(name)
         measured.show_base_backup(servers.base_backup)
         measured.measure_disks_due()
+        restart_line_writers()
         rotation.rotate_due()
 
 

@@ -265,6 +265,8 @@ def _log_uncaught() -> None:
             sys.__excepthook__(kind, error, trace)
 
     def of_thread(ended: threading.ExceptHookArgs) -> None:
+        if issubclass(ended.exc_type, SystemExit):
+            return  # the thread ended on purpose, as without this hook
         found = (ended.exc_type, ended.exc_value, ended.exc_traceback)
         name = None if ended.thread is None else ended.thread.name
         log.error("a thread ended", thread=name, exc_info=found)

@@ -496,3 +496,22 @@ def test_the_reason_why_a_child_failed_is_in_its_log_when_it_is_read(tmp_path: P
         child = start_child(words, log=log, by_lines=True)
         child.wait()
         assert log_tail(log).splitlines()[-2:] == ["  started", f"  because of {number}"]
+
+
+def test_a_killed_shell_of_a_log_is_replaced_and_at_most_one_line_is_lost(tmp_path: Path) -> None:
+    log, lines = tmp_path / "log", 300
+    script = f"n=0; while [ $n -lt {lines} ]; do n=$((n+1)); echo line $n; sleep 0.005; done"
+    child = start_child(["/bin/sh", "-c", script], log=log, by_lines=True)
+    [writer] = [one for one in processes._WRITERS if one.child is child]
+    wait_for(lambda: log.exists() and "line 9" in log.read_text(), seconds=10)
+    writer.shell.kill()
+    writer.shell.wait()
+    time.sleep(0.2)  # its lines wait in the pipe
+    processes.restart_line_writers()
+    assert child.wait() == 0, "it was not ended by a broken pipe"
+    assert log_tail(log, lines=1) == f"  line {lines}"
+    found = re.findall(r"^line (\d+)$", log.read_text(), re.MULTILINE)
+    assert len(found) >= lines - 1
+    processes.restart_line_writers()
+    assert writer not in processes._WRITERS, "it ended by itself"
+    assert writer._reading.closed

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from uuid import UUID
 
 import pytest
 
+from service.cli.logs import _found
 from tests.unit.cli.conftest import CommandOutput
 
 GAME, OTHER, ADA = (str(UUID(int=number)) for number in (1, 2, 3))
@@ -73,3 +75,23 @@ def test_named_files_are_read_instead_of_those_of_the_folder(
     _, printed, _ = shithead("logs", "--game", GAME, data / "logs" / "sweeper.log")
     assert "maintenance failed" in printed
     assert len(printed.splitlines()) == 1
+
+
+@pytest.mark.heavy
+def test_lines_of_other_requests_are_not_held_in_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The request of a line is known only later; a log of a busy month has millions of others."""
+    monkeypatch.setattr("service.cli.logs.IN_MEMORY", 100_000)
+    log = tmp_path / "API.log"
+    with log.open("w") as file:
+        file.write(line(1, "a request failed", request="r0", exception="Traceback …"))
+        for number in range(1, 20_000):
+            file.write(line(2, "a request failed", request=f"r{number}", exception="x" * 400))
+        file.write(line(3, "request", request="r0", ids={"game_id": GAME}))
+    tracemalloc.start()
+    found = _found([log], [GAME])
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sorted(one.at[17:19] for one in found) == ["01", "03"]
+    assert peak < 2_000_000

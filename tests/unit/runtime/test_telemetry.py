@@ -35,21 +35,23 @@ def test_a_full_disk_under_the_log_raises_nothing() -> None:
 
 
 FAILING = """
-import threading, warnings
+import sys, threading, warnings
 from service.runtime.config import Settings
 from service.runtime.telemetry import configure_logs
 
 configure_logs(Settings(database_url=""))
 warnings.warn("an old function")
-thread = threading.Thread(target=lambda: 1 / 0, name="relay")
-thread.start()
-thread.join()
+for target in (sys.exit, lambda: 1 / 0):
+    thread = threading.Thread(target=target, name="relay")
+    thread.start()
+    thread.join()
 raise RuntimeError("two\\nlines")
 """
 
 
 @pytest.mark.heavy
 def test_warnings_and_uncaught_exceptions_are_json_too() -> None:
+    """The thread that ends on purpose has no line, as Python prints none."""
     process = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, check=False)
     warning, thread, program = map(json.loads, process.stderr.splitlines())
     assert "an old function" in warning["event"]
