@@ -370,14 +370,16 @@ def asked_pause(text: str | None, now: datetime) -> timedelta:
     ('0:02:00', '0:00:30')
     >>> str(asked_pause("9" * 5000, now)), str(asked_pause("soon", now))
     ('1:00:00', '0:00:00')
+    >>> str(asked_pause("Fri, 27 Nov 2026 05:00:00 GMT", now))
+    '0:00:00'
     """
     text = (text or "").strip()
-    if text.isascii() and text.isdecimal():
+    if text.isdecimal():
         longest = LONGEST_PAUSE.total_seconds()
         return timedelta(seconds=min(longest, int(text))) if len(text) < 10 else LONGEST_PAUSE
     try:
         date = parsedate_to_datetime(text)
-    except (ValueError, TypeError, OverflowError):  # what an unreadable date raises
+    except (ValueError, OverflowError):  # what an unreadable date raises
         return timedelta()
     return max(timedelta(), min(LONGEST_PAUSE, date.replace(tzinfo=date.tzinfo or UTC) - now))
 

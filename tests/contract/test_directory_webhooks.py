@@ -17,11 +17,12 @@ from service.store.webhooks import (
     WebhooksInUse,
     WebhookState,
 )
+from tests.changed import replace
 from tests.contract.conftest import Stores
 from tests.streams import THEN
 
 TOKEN, CODE = "token of Ann", "code of Ann"
-LATER = THEN + timedelta(seconds=60)
+LATER, HOUR = THEN + timedelta(seconds=60), timedelta(hours=1)
 HOOK = StoredWebhook(
     url="https://bots.example/",
     types=("your_turn",),
@@ -168,11 +169,11 @@ def test_a_result_gives_the_claim_back_and_states_when_it_is_due(stores: Stores)
     directory, player = stores.directory, registered(stores)
     directory.set_webhook(TOKEN, HOOK)
     claim = claimed(stores, player)
-    failing = result(fault="status", status=500, failures=2, failing_since=THEN)
+    failing = result(fault="status", status=500, failures=1, failing_since=THEN)
     assert directory.note_webhook_state(player, claim, failing)
     hook = directory.webhook(player)
     assert hook is not None
-    assert (hook.state, hook.fault, hook.status, hook.failures) == ("on", "status", 500, 2)
+    assert (hook.state, hook.fault, hook.status, hook.failures) == ("on", "status", 500, 1)
     assert (hook.failing_since, hook.delivered_at, hook.due_at) == (THEN, THEN, LATER)
     assert directory.webhooks_in_use() == in_use(1, failing=1, due=LATER)
     assert directory.wake_webhooks([player], THEN) == 0, "it fails"
@@ -220,6 +221,19 @@ def test_one_that_no_process_works_on_stays_due_since_the_same_time(stores: Stor
     [(_, claim)] = directory.claim_webhooks(at, until=until, most=9)
     assert directory.begin_webhook(player, claim, at, until=until)
     assert directory.webhooks_in_use().due == until
+
+
+def test_the_longest_due_is_claimed_first_and_its_time_is_shown(stores: Stores) -> None:
+    directory, waiting = stores.directory, list[tuple[datetime, UUID]]()
+    for seconds in (2, 1, 3):
+        player, due = registered(stores, f"token {seconds}"), THEN + timedelta(seconds=seconds)
+        directory.set_webhook(f"token {seconds}", replace(HOOK, created_at=due, due_at=due))
+        waiting.append((due, player))
+    for due, player in sorted(waiting):
+        assert directory.webhooks_in_use().due == due
+        [(found, claim)] = directory.claim_webhooks(LATER, until=LATER + HOUR, most=1)
+        assert found == player
+        assert directory.begin_webhook(player, claim, LATER, until=LATER + HOUR)
 
 
 def test_one_that_was_woken_and_then_failed_waits_for_its_next_attempt(stores: Stores) -> None:

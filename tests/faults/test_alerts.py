@@ -193,6 +193,10 @@ def test_webhooks_that_no_process_sends_raise_an_alert_and_one_that_does_ends_it
         [(player, claim)] = services.webhooks.claim()
         assert services.webhooks.deliver(player, claim) == "more", "the ping was echoed"
         assert not fires()
+        [(player, claim)] = services.webhooks.claim()
+        assert services.webhooks.deliver(player, claim) == "on"
+        measure_backlog(services)
+        assert readings(REGISTRY)["shithead_webhooks_lag_seconds{}"][1] == 0, "it is due later"
     services.close()
 
 

@@ -356,14 +356,19 @@ def test_attempts_are_repeated_for_a_day_at_growing_intervals_and_then_it_is_off
 @pytest.mark.parametrize(
     ("asked", "least", "most"),
     [
-        ("0", 2, 5),
+        *((text, 2, 5) for text in ("0", "1")),  # shorter than the pause that is due anyway
         ("60", 60, 60),
-        ("Fri, 01 Jan 2100 00:00:00 GMT", 3600, 3600),
+        ("60 ", 60, 60),
+        ("90000", 3600, 3600),
+        *((f"Fri, 01 Jan 2100 00:00:00 {zone}", 3600, 3600) for zone in ("GMT", "-0000")),
         ("Fri, 01 Jan 1999 00:00:00 GMT", 2, 5),
         ("9" * 16000, 3600, 3600),
         *(
             (text, 2, 5)
-            for text in ("", "-60", "1e9", "\u0663", "\0", "Fri, 99 Jan 2100 99:99:99 +9999")
+            for text in (
+                *("", "-60", "1e9", "\0", "Fri, 99 Jan 2100 99:99:99 +9999"),
+                f"Fri, 01 Jan {'9' * 30} 00:00:00 GMT",
+            )
         ),
     ],
 )
