@@ -7,12 +7,15 @@ import signal
 import socket
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from service.cli.__main__ import run
-from service.local.processes import Sockets, name_for, rotate_log
+from service.local import processes
+from service.local.processes import LogRotation, Sockets, name_for, rotate_log
 from tests.running import wait_for
 
 pytestmark = pytest.mark.heavy
@@ -105,9 +108,27 @@ def test_a_full_log_is_renamed_and_three_older_ones_are_retained(tmp_path: Path)
         log.write_bytes(b"%d" % number * 100)
         assert rotate_log(log, limit=50, kept=3)
         assert not log.exists()
-    log.write_bytes(b"short")
+    log.write_bytes(b"6" * 50)
     assert not rotate_log(log, limit=50, kept=3)
-    assert log.read_bytes() == b"short"
+    assert log.read_bytes() == b"6" * 50
     copies = [tmp_path / f"postgres.log.{number}" for number in (1, 2, 3, 4)]
     found = [copy.read_bytes()[:1] if copy.exists() else b"" for copy in copies]
     assert found == [b"5", b"4", b"3", b""]
+    log.unlink()
+    assert not rotate_log(log, limit=50, kept=3), "it was moved or removed meanwhile"
+
+
+def test_all_logs_of_a_folder_are_rotated_at_most_every_ten_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = [tmp_path / "API.log", tmp_path / "postgres.log"]
+    rotation, rotated = LogRotation(tmp_path), list[int]()
+    for now in (100.0, 109.0, 110.0):
+        clock = SimpleNamespace(monotonic=partial(float, now))
+        monkeypatch.setattr(processes, "time", clock)
+        for log in logs:
+            with log.open("wb") as file:
+                file.truncate((16 << 20) + 1)
+        rotation.rotate_due()
+        rotated.append(sum(not log.exists() for log in logs))
+    assert rotated == [2, 0, 2]

@@ -65,7 +65,7 @@ def test_processes_load_new_keys_and_continue_their_games(
 
 
 def test_a_game_whose_key_is_lost_is_unavailable_and_no_other(
-    database_url: str, path: Path, tmp_path: Path
+    database_url: str, path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """As after `rotate-keys --new`: it is no error of the program, so it is 503 and not 500."""
     before = process(database_url, path)
@@ -76,6 +76,7 @@ def test_a_game_whose_key_is_lost_is_unavailable_and_no_other(
     for answer in (ada.get(lost), ada.post(f"{lost}/moves", {"type": "ready"})):
         assert problem_of(answer) == "unavailable"
         assert answer.json["code"] == "request.no_game_key"
+        assert "a stored game cannot be decrypted: no key " in caplog.messages[-1]
     page = after.get(lost.replace("/v1/games/", "/replay/"))
     assert page.status_code == 200, "its script reports the problem"
     assert ada.get(ada.game()).json["seats"][0]["hand"]["cards"]

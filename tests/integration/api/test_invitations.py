@@ -299,3 +299,18 @@ def test_a_player_who_is_erased_at_the_same_moment_is_unknown_and_the_host_is_no
     with patch.object(Directory, "player", lambda one, who: next(rows, None) or read(one, who)):
         answer = ada.call("PUT", f"/v1/players/me/blocks/{gone.id}")
     assert problem_of(answer) == "not-found"
+
+
+def test_an_invitation_to_a_table_that_is_closed_at_the_same_moment_is_not_stored(
+    ada: Person, bob: Person
+) -> None:
+    table = ada.table("open")
+    keep = Directory.keep_invitation
+
+    def close_first(directory: Directory, *words: Any, **more: Any) -> None:
+        assert ada.call("DELETE", f"/v1/tables/{table['id']}").status_code < 300
+        keep(directory, *words, **more)
+
+    with patch.object(Directory, "keep_invitation", close_first):
+        assert problem_of(invite(ada, table, bob)) == "not-found"
+    assert invitations(bob) == []

@@ -111,3 +111,12 @@ def test_streams_without_a_port_are_refused(environment: dict[str, str]) -> None
     status, text = check("streams", environment)
     assert status == 1
     assert "the port of this process is not set" in text
+
+
+def test_the_parent_of_the_api_names_an_invalid_setting(environment: dict[str, str]) -> None:
+    words = [sys.executable, "-m", "service.api.server", "API", "5"]
+    environment["SHITHEAD_PORT"] = "none"
+    done = subprocess.run(
+        words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "SHITHEAD_PORT" in done.stderr) == (1, True), done.stderr

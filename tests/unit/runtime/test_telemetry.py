@@ -121,3 +121,64 @@ def test_rotation_under_load_loses_no_line(tmp_path: Path) -> None:
         numbers = sorted(line["number"] for line in lines if line["by"] == name)
         assert len(numbers) > ROTATIONS
         assert numbers == list(range(len(numbers)))
+
+
+FOLLOWING = """
+import os, sys, time
+from pathlib import Path
+from service.runtime import telemetry
+
+log = Path(os.environ[telemetry.LOG_FILE])
+telemetry.REOPEN_SECONDS = 0.005
+telemetry.follow_log_file()
+before, end = len(os.listdir("/dev/fd")), time.monotonic() + 20
+log.parent.rename(log.parent.with_name("away"))
+time.sleep(0.2)
+log.parent.mkdir()
+while not (log.exists() and os.path.samestat(log.stat(), os.fstat(2))):
+    if time.monotonic() > end:
+        sys.exit(99)
+    time.sleep(0.005)
+print("output", flush=True)
+print("error", file=sys.stderr, flush=True)
+time.sleep(0.2)
+sys.exit(len(os.listdir("/dev/fd")) - before)
+"""
+
+
+@pytest.mark.heavy
+def test_a_log_that_cannot_be_opened_is_tried_again_and_gets_both_outputs(tmp_path: Path) -> None:
+    """The rounds without success end nothing, and no file stays open."""
+    log = tmp_path / "logs" / "API.log"
+    log.parent.mkdir()
+    with log.open("ab") as output:
+        words = [sys.executable, "-c", FOLLOWING]
+        environment = {**os.environ, LOG_FILE: str(log)}
+        status = subprocess.call(words, stdout=output, stderr=output, env=environment)
+    assert status == 0
+    assert log.read_text() == "output\nerror\n"
+    assert (tmp_path / "away" / "API.log").read_text() == ""
+
+
+FORKING = """
+import os, sys, threading, time
+from service.runtime.telemetry import _WRITING
+
+def write():
+    with _WRITING:
+        held.set()
+        time.sleep(0.2)
+
+held = threading.Event()
+threading.Thread(target=write).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if _WRITING.acquire(timeout=5) else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_fork_waits_for_the_line_that_another_thread_writes() -> None:
+    """The child has no such thread, so it would wait for ever to write its own first line."""
+    assert subprocess.call([sys.executable, "-c", FORKING]) == 0
