@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def test_a_fork_server_that_hangs_is_replaced(
         end()
 
     assert started().wait(timeout=60) == 0
+    assert not [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
     hung, killed = forked_programs.fork_server(), list[int | None]()
     end = forked_programs.kill_fork_server
     monkeypatch.setattr(forked_programs, "kill_fork_server", kill)

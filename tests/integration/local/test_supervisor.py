@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from service.local import programs
 from service.local.processes import log_tail
 from service.local.programs import HUNG_SECONDS, Program, StartError, Supervisor, program_of
 from service.runtime.config import LogFormat, Settings
-from service.runtime.heartbeat import ROUNDS
+from service.runtime.heartbeat import ROUNDS, NamedPipe
 from service.runtime.telemetry import SHARED_FOLDER
 
 pytestmark = pytest.mark.heavy
@@ -137,6 +138,74 @@ def test_the_looks_of_the_supervisor_do_not_lengthen_its_patience(
         assert HUNG_SECONDS * (1 - 1 / ROUNDS) <= clock - began <= HUNG_SECONDS + 2 * look
     finally:
         supervisor.stop(seconds=1)
+
+
+class Rounds:
+    """A supervisor of one program that is no process, whose rounds a test makes."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.killed = list[object]()
+        self.heard = self.unreported = False
+        monkeypatch.setattr(programs, "kill_group", self.killed.append)
+        monkeypatch.setattr(programs, "kill_fork_server", lambda: self.killed.append("server"))
+        monkeypatch.setattr(programs, "_is_unreported", lambda _child: self.unreported)
+        monkeypatch.setattr(NamedPipe, "heard", lambda _pipe: {7} if self.heard else set())
+        monkeypatch.setattr(Program, "start", lambda _program, **_more: self.child())
+        self.supervisor = Supervisor(
+            logs=folder, environment={}, folder=folder, pipe=folder / "life"
+        )
+        monkeypatch.setattr(programs, "START_SECONDS", 3 * HUNG_SECONDS)
+        self.supervisor.start(Program(name="relay", module="", arguments=[], shows_life=True))
+        [self.running] = self.supervisor._running
+        self._now = 0.0
+
+    def child(self, status: int | None = None) -> Any:
+        return SimpleNamespace(pid=7, returncode=status, poll=lambda: status)
+
+    def make(self, number: int) -> None:
+        for _ in range(number):
+            self._now += HUNG_SECONDS / ROUNDS
+            self.supervisor._end_hung(self._now)
+
+
+@pytest.fixture
+def rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rounds:
+    return Rounds(tmp_path, monkeypatch)
+
+
+def test_each_sign_of_life_begins_the_count_of_rounds_again(rounds: Rounds) -> None:
+    rounds.make(2 * ROUNDS)  # of the longer time for the first sign
+    for _ in range(3):
+        rounds.heard = True
+        rounds.make(1)
+        rounds.heard = False
+        rounds.make(ROUNDS - 1)
+    assert rounds.killed == []
+    rounds.make(ROUNDS)
+    assert rounds.killed == [rounds.running.child], "once"
+
+
+def test_a_program_that_is_started_again_has_the_longer_time_again(rounds: Rounds) -> None:
+    first = rounds.running.silent
+    rounds.running.silent, rounds.running.child = ROUNDS - 1, rounds.child(status=1)
+    assert rounds.supervisor.supervise() == ["relay"]
+    rounds.running.due = 0.0
+    assert rounds.supervisor.supervise() == []
+    assert rounds.running.silent == first == -2 * ROUNDS
+
+
+def test_a_fork_server_is_killed_only_if_one_report_is_missing_for_all_rounds(
+    rounds: Rounds,
+) -> None:
+    for _ in range(3):
+        rounds.unreported = True
+        rounds.make(ROUNDS - 1)
+        rounds.unreported = False
+        rounds.make(1)
+    assert rounds.killed == []
+    rounds.unreported = True
+    rounds.make(2 * ROUNDS)
+    assert rounds.killed == ["server"]
 
 
 def test_the_web_server_logs_json_if_the_service_does() -> None:

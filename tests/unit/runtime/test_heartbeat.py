@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
+from prometheus_client import REGISTRY
 
-from service.runtime.heartbeat import ROUNDS, Heartbeat, show_life_of_program
+from service.runtime import heartbeat as heartbeats
+from service.runtime.heartbeat import ROUNDS, Heartbeat, NamedPipe, show_life_of_program
 from service.runtime.telemetry import RESTARTS
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs pidfds")
@@ -44,11 +50,42 @@ def test_a_silent_process_is_killed_after_its_rounds_and_counted(
     for _ in range(ROUNDS - 1):
         heartbeat.round()
     assert _runs(process)
+    handle = heartbeat._processes[process.pid].handle
     heartbeat.round()
     assert process.wait(timeout=10) == -signal.SIGKILL
     heartbeat.round()
     heartbeat.round()
     assert counter._value.get() == before + 1
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(handle)  # it is closed with the end of its process
+
+
+def test_a_process_that_does_not_end_is_killed_once(
+    heartbeat: Heartbeat, process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each time would be one more line of an error."""
+    sent = list[int]()
+    monkeypatch.setattr(signal, "pidfd_send_signal", lambda _handle, number: sent.append(number))
+    heartbeat.send(process.pid)
+    for _ in range(5 * ROUNDS):
+        heartbeat.round()
+    assert sent == [signal.SIGKILL]
+
+
+def test_a_program_without_restarts_has_a_count_of_0() -> None:
+    """Otherwise the first restart would be no increase, and no alert."""
+    Heartbeat("new", seconds=60, start_seconds=60).close()
+    assert REGISTRY.get_sample_value("shithead_restarts_total", {"program": "new"}) == 0
+
+
+def test_signs_beside_a_watch_that_hangs_are_lost_and_delay_nothing(
+    heartbeat: Heartbeat, process: subprocess.Popen[bytes]
+) -> None:
+    for _ in range(2):
+        for _ in range(20_000):  # more than a pipe holds
+            heartbeat.send(process.pid)
+        heartbeat.round()
+    assert heartbeat._processes[process.pid].silent == 0
 
 
 def test_a_process_that_only_exists_is_killed_after_the_longer_time_of_a_start(
@@ -99,6 +136,36 @@ def test_a_program_shows_its_life_to_systemd(
         systemd.bind(name.replace("@", "\0"))
         show_life_of_program()
         assert systemd.recv(100).split() == [b"READY=1", b"WATCHDOG=1"]
+
+
+def test_systemd_gets_a_sign_in_each_round(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+    monkeypatch.setenv("WATCHDOG_USEC", "7000000")
+    intervals = list[float]()
+    monkeypatch.setattr(heartbeats, "_repeat", lambda _act, *, seconds: intervals.append(seconds))
+    show_life_of_program()
+    assert intervals == [7 / ROUNDS]
+
+
+def test_a_program_goes_on_while_its_supervisor_takes_no_signs() -> None:
+    attempts, done = count(), threading.Event()
+
+    def act() -> None:
+        if next(attempts) < 3:
+            raise BlockingIOError
+        done.set()
+
+    heartbeats._repeat(act, seconds=0.001)
+    assert done.wait(10)
+
+
+def test_the_pipe_of_an_earlier_run_is_replaced_and_private(tmp_path: Path) -> None:
+    path = tmp_path / "life"
+    path.write_text("no pipe")
+    for _ in range(2):
+        pipe = NamedPipe(path)
+    assert stat.filemode(path.stat().st_mode) == "prw-------"
+    assert pipe.heard() == set()
 
 
 def _runs(process: subprocess.Popen[bytes]) -> bool:
