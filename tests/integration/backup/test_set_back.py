@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from service.backup.backup import restore
+from service.backup.backup import BackupError, Corrections, continue_from, restore
+from service.cli.__main__ import run as shithead
 from service.public_log.sequencer import LogBroken, NotSaved, Unconfirmed
 from service.public_log.signed_checkpoints import SignedFile, signed_checkpoints
 from service.public_log.witness import Witness, WitnessState
@@ -139,6 +140,40 @@ def test_a_checkpoint_that_cannot_be_stored_is_not_signed(
             stored_games.log, signed=SignedFile(tmp_path / "none" / "log.checkpoint")
         ).run_once()
     assert stored_games.log.published() == before
+
+
+def test_a_recovered_log_continues_from_the_newest_checkpoint(stored_games: StoredGames) -> None:
+    """A copy of log.checkpoint is always a little older than the recovered database."""
+    early = stored_games.checkpoint()
+    stored_games.play_another()
+    newest = stored_games.checkpoint()
+    for known in (None, early, newest):
+        assert continue_from(stored_games.url, known, Corrections()) == newest
+
+
+def test_a_recovered_log_that_does_not_continue_a_checkpoint_is_refused(
+    stored_games: StoredGames, older: PostgresLog, empty_database_url: str
+) -> None:
+    with pytest.raises(BackupError, match="would sign a second tree"):
+        continue_from(empty_database_url, stored_games.checkpoint(), Corrections())
+    for _ in range(4):
+        another_game(empty_database_url)
+    assert sequencer_of(older).append()
+    with pytest.raises(BackupError, match="does not belong to the public log"):
+        continue_from(empty_database_url, stored_games.checkpoint(), Corrections())
+
+
+def test_a_restore_gives_the_sequencer_the_newest_checkpoint(
+    stored_games: StoredGames, empty_database_url: str, tmp_path: Path, memory: SignedFile
+) -> None:
+    early, keys = tmp_path / "early.checkpoint", tmp_path / "keys.json"
+    early.write_bytes(stored_games.checkpoint())
+    stored_games.play_another()
+    path, _ = backed_up(stored_games, tmp_path)
+    words = ["restore", path, "--database-url", empty_database_url, "--key-file", keys]
+    assert shithead([*map(str, words), "--checkpoint", str(early)]) == 0
+    last = memory.last()
+    assert last is not None and last.size == stored_games.log.head().size
 
 
 def test_after_a_restore_no_machine_signs_a_size_twice(

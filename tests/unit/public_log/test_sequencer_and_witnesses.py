@@ -7,10 +7,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from structlog.testing import capture_logs
 
 from service.application.signing import verifiers_of
 from service.bootstrap import Services
@@ -19,6 +21,7 @@ from service.public_log.sequencer import LogBroken
 from service.public_log.signed_checkpoints import SignedFile
 from service.public_log.witness import Witness, WitnessState, witness_server
 from service.public_log.witness_client import TIMEOUT, RemoteWitness, parse_witnesses
+from service.shx.canonical import RecordError
 from service.shx.tlog.checkpoint import Cosigner
 from tests.malformed import CUT, DEEP, ICY, SEEN_MORE, malformed
 from tests.memory.directory import MemoryDirectory
@@ -122,6 +125,31 @@ def honest(watched: Watched) -> Iterator[Callable[[], Honest]]:
 def faulty(url: str) -> RemoteWitness:
     key = Cosigner(name="faulty.example/1", key=Ed25519PrivateKey.generate())
     return RemoteWitness(url=url, verifier=key.verifier)
+
+
+def test_a_checkpoint_that_cannot_be_stored_is_a_warning_until_it_can(watched: Watched) -> None:
+    """As on a full disk: nothing is wrong with the log."""
+    watched.memory = SignedFile(watched.folder / "later" / "log.checkpoint")
+    watched.request(1)
+    with capture_logs() as lines:
+        process = watched.started()
+        process.one_round()
+    assert watched.signed == 0
+    [line] = lines
+    assert (line["log_level"], line["event"]) == ("warning", "the batch was not written")
+    assert "the checkpoint to be signed cannot be saved" in line["error"]
+    (watched.folder / "later").mkdir()
+    process.one_round()
+    assert watched.signed == 1
+
+
+def test_another_tree_of_the_size_to_be_signed_breaks_the_log(watched: Watched) -> None:
+    watched.request(1)
+    other = RecordError("fork", "another tree of 1 leaves is stored")
+    with capture_logs() as lines, patch.object(SignedFile, "save", side_effect=other):
+        watched.started().one_round()
+    assert [line["event"] for line in lines] == ["the public log is broken"]
+    assert watched.signed == 0
 
 
 @pytest.mark.parametrize("answer", [ICY, CUT, DEEP, SEEN_MORE, REFUSED, b""])
