@@ -68,6 +68,7 @@ def moves(database_url: str) -> Iterator[Moves]:
         made = Moves(database_url, threads)
         yield made
         made.database.close()
+    assert made.store._moves._free == 1, "each place that was taken is free again, and no other"
 
 
 @contextmanager
