@@ -12,7 +12,9 @@ Object.assign(globalThis, { localStorage: { getItem: () => null }, fetch: () => 
 Object.defineProperty(globalThis, "navigator", { value: { languages: ["en"] } });
 const moves = await import(new URL("../../service/api/static/app/moves.js", import.meta.url).href);
 
-const { view, choices, rows, turned = [] } = JSON.parse(readFileSync(0, "utf8"));
+const own = await import(new URL("../../service/api/static/app/own.js", import.meta.url).href);
+
+const { view, choices, rows, turned = [], presses = [], made = [], staged = [] } = JSON.parse(readFileSync(0, "utf8"));
 const answer = {
   leading: [...moves.leading(view)].sort(),
   dependent: moves.dependent(view),
@@ -23,6 +25,9 @@ const answer = {
     part: moves.isPart(view, chosen),
     beside: [...moves.playable(view, chosen)].sort(),
   })),
+  presses: presses.map((/** @type {[string[], string[]]} */ [chosen, pressed]) => moves.chosenAfter(view, chosen, pressed)),
+  made: made.map((/** @type {string[]} */ cards) => own.chosenMove(/** @type {any} */ ({ view, choice: { ...own.noChoice(), cards } }))),
+  staged: staged.map((/** @type {[string[][], string, number | null, string[][]]} */ words) => moves.stagedAfter(...words)),
   rows: rows.map((/** @type {[number, number, number]} */ [count, width, card]) => moves.rowsOf(count, width, card)),
 };
 process.stdout.write(JSON.stringify(answer));

@@ -37,6 +37,12 @@ class Sample:
         return ruleset
 
     @property
+    def result(self) -> dict[str, Any]:
+        """Return how the hand ended, as its summary has it."""
+        ends = [event for event in map(json.loads, self.lines) if event["type"] == "game_ended"]
+        return ends[0]["data"] if ends else {}
+
+    @property
     def game(self) -> UUID:
         """Return the id of the game."""
         return UUID(self.created["game"])
@@ -80,6 +86,7 @@ def enter(database_url: str, port: int, entered: tuple[Sample, ...]) -> None:
                 ruleset_id=sample.ruleset,
                 status="ended",
                 ended_at=THEN,
+                **sample.result,
                 seats=[bot(seat) for seat in range(len(sample.created["data"]["seats"]))],
             )
             store.commit(commit(append(sample.game, *sample.lines, summary=summary)))

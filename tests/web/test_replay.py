@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +19,7 @@ from tests.running import Running, wait_for
 from tests.web.browsing import FAR_ROWS, SIZES, Visits, faults_in_every_size, faults_of, tab_to
 from tests.web.page_pool import PagePool
 from tests.web.samples import Sample, enter, longest, samples
+from tests.web.test_story import TONES
 
 pytestmark = pytest.mark.heavy
 
@@ -160,6 +163,17 @@ def test_an_event_is_shown_with_its_rule(visits: Visits, service: Running) -> No
     assert not rule.startswith("1-")  # the statement that decided, not one of all rulesets
 
 
+def test_a_statement_about_the_deal_is_left_out_once_the_play_has_begun(
+    visits: Visits, service: Running
+) -> None:
+    slide = sample("ten-two-slide")
+    page = opened(visits, slide.game, "?event=13")
+    statements = api(service, f"/v1/rulesets/{slide.ruleset}")["statements"]
+    texts = {one["section"]: one["text"] for one in statements if one["id"] == "P36"}
+    expect(page.locator("#now .by")).to_contain_text(texts["play"])
+    expect(page.locator("#now .by")).not_to_contain_text(texts["deal"])
+
+
 def test_the_whole_statement_of_the_rules_can_be_read_on_a_phone(visits: Visits) -> None:
     page = opened(visits, LEEDS.game, "?version=60", size="phone")
     statement = page.locator("#now .by")
@@ -176,17 +190,42 @@ def test_the_whole_statement_of_the_rules_can_be_read_on_a_phone(visits: Visits)
 
 def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -> None:
     page = opened(visits, LEEDS.game, "?version=60")
+    [card] = json.loads(LEEDS.lines[59])["data"]["cards"]
+    expect(page.locator("#felt .moved")).to_have_attribute("data-card", card)
     page.locator(".pile .card").last.click()
-    card = page.locator(".pile .card").last.get_attribute("data-card")
+    expect(page.locator("#felt .followed")).to_have_attribute("data-card", card)
     path = api(service, f"/v1/games/{LEEDS.game}/audit/cards/{card}")["path"]
     expect(page.locator("#way li")).to_have_count(len(path))
     expect(page.locator(".lane.way rect")).to_have_count(len(path))
     expect(page.locator("#way .now")).to_have_count(1)
     page.locator("#way button.plain").nth(1).click()
+    wait_for_version(page, path[1]["from_seq"] + 1)
+    expect(page.locator("#way .now button")).to_have_text(re.compile(f"^{path[1]['from_seq']}"))
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#way .now button")).to_have_text(re.compile(f"^{path[0]['from_seq']}"))
     page.locator("#way li").nth(0).locator("button").click()
     wait_for_version(page, path[0]["from_seq"] + 1)
     page.locator("#way").get_by_role("button", name="Close").click()
     expect(page.locator("#way")).to_be_hidden()
+    expect(page.locator("#follow")).to_be_focused()
+
+
+def test_the_way_of_a_card_that_comes_late_does_not_replace_that_of_the_next(
+    visits: Visits,
+) -> None:
+    page, late = opened(visits, LEEDS.game, "?version=60"), list[Route]()
+    page.route("**/audit/cards/*", lambda route: route.continue_() if late else late.append(route))
+    options = page.locator("#follow option")
+    first, second = (options.nth(number).get_attribute("value") for number in (1, 2))
+    for card in (first, second):
+        page.locator("#follow").select_option(card)
+    way = page.locator("#way li")
+    way.first.wait_for()
+    shown = way.all_inner_texts()
+    with page.expect_response(f"**/audit/cards/{first}"):
+        late[0].continue_()
+    page.evaluate("() => new Promise((done) => setTimeout(done, 200))")
+    assert way.all_inner_texts() == shown
 
 
 def test_a_move_is_explained(visits: Visits, service: Running) -> None:
@@ -239,6 +278,8 @@ def test_another_move_is_tried_played_on_and_shared(
     page.get_by_role("button", name="Try this move").first.click()
     line = page.locator("#now .what-if")
     expect(line.locator(".hypothetical")).to_be_in_viewport()
+    board = expect(page.locator("#why"), "it covers the board of a phone")
+    (board.to_be_hidden if size == "phone" else board.to_be_visible)()
     expect(line.locator(".could button").first).to_be_in_viewport()
     assert faults_of(page, besides=[FAR_ROWS]) == []
     line.locator(".could button").first.click()
@@ -347,9 +388,20 @@ def test_a_running_hand_is_followed_live_and_hides_the_other_hands(
     assert cards_shown(page, 1 - own) == []
     host.post(f"/v1/games/{game}/moves", {"type": "ready"})
     expect(page.locator("#position")).not_to_have_text(re.compile(f"^{before} / "))
+    log = host.get(f"/v1/games/{game}/events")["items"]
+    theirs = next(one["seq"] for one in log if one["by"] == 1 - own)
+    page.locator("#rows button.event").nth(theirs).click()
+    private = page.get_by_text("Until the end of the hand, only this player sees the choice.")
+    expect(private).to_be_visible()
+    page.locator("#opinion summary").click()
+    expect(page.locator("#opinion")).to_contain_text("available after the end of the hand")
     host.post(f"/v1/games/{game}/moves", {"type": "forfeit"})
     expect(page.locator("#as option")).to_have_count(4)
-    wait_for_version(page, host.get(f"/v1/games/{game}")["version"])  # a later event moves the page
+    expect(page.locator("#why")).to_contain_text("saw")
+    expect(private).to_be_hidden()
+    assert position(page) == theirs + 1, "the page goes on by itself only from the newest event"
+    page.locator("#last").click()
+    wait_for_version(page, host.get(f"/v1/games/{game}")["version"])
     page.locator("#as").select_option("all")
     page.locator("#first").click()
     dispute = page.get_by_role("link", name="Dispute this move")
@@ -367,10 +419,13 @@ def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
     expect(page.locator("#position")).to_have_text(re.compile(r"^(3[6-9]|[4-9]\d|1\d\d) / "))
     page.get_by_role("button", name="Pause").click()
     stopped = position(page)
+    assert page.locator("#live-region p").count() == 0, "too fast for a screen reader"
     page.wait_for_timeout(500)
     assert position(page) == stopped
     page.get_by_role("button", name="To the end").click()
     wait_for_version(page, len(LEEDS.lines))
+    page.get_by_role("button", name="Play", exact=True).click()
+    expect(page.locator("#position")).to_have_text(re.compile(r"^\d / "))
 
 
 def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: Running) -> None:
@@ -388,6 +443,37 @@ def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: R
     ]
     cells = page.locator("#words tbody tr td:nth-of-type(2)").all_inner_texts()
     assert sum(int(cell.split(" ")[0]) for cell in cells) == sum(burned)
+
+
+@pytest.mark.parametrize("name", ["reverse-second-hand", "leeds-seven-seats-two-decks"])
+def test_the_plot_in_words_counts_for_each_seat(visits: Visits, name: str) -> None:
+    """Another seat than the one that turned a card can take the pile, and there may be none."""
+    hand = sample(name)
+    log = [json.loads(line) for line in hand.lines]
+    page = opened(visits, hand.game)
+    page.get_by_text("The plot in words").click()
+    rows = page.locator("#words tbody tr")
+    expect(rows).to_have_count(len(log[0]["data"]["seats"]))
+    for seat in range(rows.count()):
+        cells = rows.nth(seat).locator("td").all_inner_texts()
+        ends = {"pile_picked_up": "taker", "blind_failed": "taker", "stock_failed": "taker"}
+        for kinds, text in (({"pile_burned": "seat"}, cells[1]), (ends, cells[2])):
+            found = [
+                event["data"]["count"]
+                for event in log
+                if event["type"] in kinds and event["data"][kinds[event["type"]]] == seat
+            ]
+            times = sum(count > 0 for count in found)
+            shown = "once" if times == 1 else f"{times} times"
+            assert text == f"{sum(found)} ({shown})"
+        waits = [
+            (datetime.fromisoformat(event["at"]) - datetime.fromisoformat(before["at"]), event)
+            for before, event in pairwise(log)
+            if event["data"].get("seat") == seat
+        ]
+        longest = max(wait for wait, _ in waits)
+        seq = next(event["seq"] for wait, event in waits if wait == longest)
+        assert cells[3].endswith(f", at event {seq}")
 
 
 def test_the_keyboard_suffices(visits: Visits) -> None:
@@ -443,8 +529,11 @@ def test_an_open_decision_and_a_followed_card_are_in_the_address(visits: Visits)
     expect(page.locator("#why")).to_be_visible()
     expect(page.locator("#way-title")).to_be_visible()
     expect(page.locator("#follow")).to_have_value(card)
-    page.locator("#way .head button").click()
-    page.locator("#why .head button").evaluate("(button) => button.click()")
+    page.keyboard.press("Escape")
+    expect(page.locator("#way")).to_be_hidden()
+    expect(page.locator("#why")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#why")).to_be_hidden()
     page.evaluate("scrollTo(0, 99999)")
     for part in ("#now .what", "#now .by", "#play"):
         box = page.locator(part).bounding_box()
@@ -473,6 +562,26 @@ def test_steps_of_the_replay_are_shown_one_after_the_other(visits: Visits) -> No
         page.locator("#forward").click()
     page.clock.run_for(1000)
     wait_for_version(page, seq + 2)
+
+
+def test_a_step_forward_sounds_and_one_back_does_not(visits: Visits) -> None:
+    context = visits.visitor()
+    context.add_init_script(TONES)
+    page = context.new_page()
+    lines = [json.loads(line) for line in LEEDS.lines]
+    seq = next(one["seq"] for one in lines if one["type"] == "cards_played" and one["seq"] > 40)
+    page.goto(f"/replay/{LEEDS.game}?event={seq - 1}")
+    page.get_by_label("Settings").click()
+    page.get_by_label("Sounds").check()
+    page.keyboard.press("Escape")
+    wait_for_version(page, seq)
+    for key, version in (("ArrowRight", seq + 1), ("ArrowRight", seq + 2), ("ArrowLeft", seq + 1)):
+        before = page.evaluate("tones")
+        page.keyboard.press(key)
+        wait_for_version(page, version)
+        heard = page.evaluate("tones") - before
+        if version == seq + 1:
+            assert heard == (1 if key == "ArrowRight" else 0)
 
 
 def test_the_replay_is_in_the_language_of_the_reader(visits: Visits) -> None:

@@ -129,6 +129,63 @@ def test_a_companion_is_selectable_only_beside_its_five() -> None:
     assert not four["listed"] and not four["part"]
 
 
+def seated_with(cards: list[str], *moves: dict[str, Any]) -> dict[str, Any]:
+    """Return a view of a player with these cards on the hand."""
+    hand = {"count": len(cards), "cards": cards, "known": []}
+    own = {"seat": 0, "hand": hand, "up": [], "down": []}
+    return {"as": 0, "status": "playing", "seats": [own], "moves": moves}
+
+
+def test_a_press_adds_removes_or_begins_anew() -> None:
+    view = seated_with(["4s", "4c", "9h", "Kd", "Kc"], {"type": "play", "cards": ["9h"]})
+    pairs = [(["4s"], ["4c"]), (["4s", "4c"], ["4s"]), (["4s"], ["9h"]), (["Kd"], ["Kc"])]
+    answer = in_node(view=view, choices=[], rows=[], presses=pairs)
+    assert answer["presses"] == [["4s", "4c"], ["4c"], ["9h"], ["Kd", "Kc"]]
+
+
+def test_all_cards_of_a_rank_with_many_cards_can_be_played() -> None:
+    """Of more than six cards the server lists one set of each size."""
+    fours = ["4s", "4c", "4d", "4h", "4s/2", "4c/2", "4d/2"]
+    sets = [{"type": "play", "cards": fours[: n + 1]} for n in range(6)]
+    for cards, count in ((fours, 7), (fours[:6], 1)):
+        view = seated_with([*cards, "9h"], *(sets if count == 7 else sets[:1]))
+        answer = in_node(view=view, choices=[[]], rows=[])
+        assert len(answer["leading"]) == len(answer["choices"][0]["beside"]) == count
+
+
+def test_a_choice_becomes_the_move_that_the_server_lists() -> None:
+    """In its order; a card that can only be taken with the pile is taken with it."""
+    view = seated_with(
+        ["4s", "4c", "Kh"],
+        {"type": "play", "cards": ["4s", "4c"]},
+        {"type": "pick_up", "with": ["Kh"]},
+    )
+    answer = in_node(view=view, choices=[], rows=[], made=[["4c", "4s"], ["Kh"], []])
+    play, pick_up, nothing = answer["made"]
+    assert play == {"type": "play", "cards": ["4s", "4c"]}
+    assert pick_up == {"type": "pick_up", "with": ["Kh"]}
+    assert nothing is None
+
+
+def test_a_card_is_laid_on_the_next_free_slot_or_on_one_of_its_rank() -> None:
+    up: list[list[str]] = [[], [], []]
+    staged = [
+        ([["4s"], [], []], "4s", None, up),
+        ([["4s"], [], []], "9c", None, up),
+        ([["4s"], [], []], "9c", None, [[], ["Kd"], []]),
+        ([["4s"], ["9c"], ["Kd"]], "9d", None, up),
+        ([["4s"], [], []], "4s", 2, up),
+    ]
+    answer = in_node(view=seated_with([]), choices=[], rows=[], staged=staged)
+    assert answer["staged"] == [
+        [[], [], []],
+        [["4s"], ["9c"], []],
+        [["4s"], [], ["9c"]],
+        [["4s"], ["9c", "9d"], ["Kd"]],
+        [[], [], ["4s"]],
+    ]
+
+
 def test_a_player_reads_which_face_down_card_did_not_fit() -> None:
     """The event hides it; it is the card that came to the hand neither from hand nor pile."""
 

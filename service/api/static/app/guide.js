@@ -9,7 +9,7 @@ const seen = new Set(readJson(SETTING) ?? []);
 /** @param {Api["GameView"]} view @returns {string[]} the hints that apply to a view */
 function fitting(view) {
   const own = ownSeat(view);
-  if (!own || own.out !== null) return [];
+  if (!own) return [];
   if (view.status === "swapping") return own.ready ? [] : ["exchange"];
   if (view.status !== "playing" || view.turn !== view.as) return [];
   if (listedMoves(view, "play_blind").length) return ["blind"];

@@ -23,7 +23,7 @@ import { shareMoment } from "./share.js";
 import { sound } from "./sound.js";
 import { stage, timeOf } from "./stage.js";
 import { problemState } from "./states.js";
-import { pace, story } from "./story.js";
+import { story } from "./story.js";
 import { figuresOf, lanes, legend, plotTable } from "./timeline.js";
 
 /** Another line of the hand; loaded when the reader tries a move. @type {ReturnType<typeof import("./what_if.js").otherLine> | null} */
@@ -295,7 +295,7 @@ function go(version, moving = false) {
   if (other?.isOpen()) return other.close();
   const to = clamped(version);
   aim = to;
-  if (moving && to === page.version + 1 && pace() !== "off") queue.push([{ event: frameAt(to).event, view: named(frameAt(to).view) }]);
+  if (moving && to === page.version + 1) queue.push([{ event: frameAt(to).event, view: named(frameAt(to).view) }]);
   else draw(to, moving);
 }
 
