@@ -209,6 +209,7 @@ def test_a_move_waits_for_a_place_as_long_as_for_a_connection(moves: Moves) -> N
         began = time.monotonic()
         assert isinstance(sent[1].exception(5), NotSent)
         assert time.monotonic() - began < 3
+        assert moves.database._slow_until > time.monotonic(), "few calls wait for a while"
     sent[0].result(5)
     moves.store.commit(move(second))
     assert lines_of(moves.store, second) == WHOLE

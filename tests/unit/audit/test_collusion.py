@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from service.application.disputes.collusion import MAX_HANDS
@@ -61,6 +61,7 @@ def test_a_player_who_spares_one_other_is_found() -> None:
 
 
 @given(st.lists(st.floats(-1, 1), max_size=60))
+@example([1.0] * 60)  # more than a number can be
 def test_an_e_value_is_never_negative_and_does_not_overflow(differences: list[float]) -> None:
     bets = Bets()
     for one in differences * 40:
@@ -104,10 +105,12 @@ def test_only_decisions_of_the_same_kind_are_compared() -> None:
 
 def test_each_decision_is_used_once() -> None:
     comparison = Comparison()
-    for _ in range(3):
-        comparison.add(0, 0.2, partner=True)
-    comparison.add(0, 0.9, partner=False)
-    assert comparison.bets.pairs == 1
+    for harm in (0.2, 0.3, 0.4):
+        comparison.add(0, harm, partner=True)
+    for harm, mean in ((0.9, 0.7), (0.4, 0.4)):  # the first with the first, as they come
+        comparison.add(0, harm, partner=False)
+        assert comparison.bets.difference == pytest.approx(mean)
+    assert comparison.bets.pairs == 2
 
 
 def test_a_pair_counts_both_directions_and_hands_of_one_of_them_for_comparison() -> None:
@@ -123,6 +126,8 @@ def test_a_pair_counts_both_directions_and_hands_of_one_of_them_for_comparison()
         ("b", 1, -0.2),
     ]
     assert numbers["joint"]["n"] == 2
+    shown = [*(one["e_value"] for one in numbers["directions"]), numbers["joint"]["e_value"]]
+    assert numbers["e_value"] == pytest.approx(sum(shown) / 3, rel=1e-3)
 
 
 def test_the_specification_states_the_numbers_of_the_code() -> None:

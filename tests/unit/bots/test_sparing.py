@@ -10,7 +10,15 @@ import pytest
 
 from schemas.views import ViewFacts
 from service.bots.bot import bot_view
-from service.bots.sparing import MAX_CHOICES, Decision, decisions, mean_harms, next_in_play
+from service.bots.sparing import (
+    MAX_CHOICES,
+    MIN_SPREAD,
+    TURN,
+    Decision,
+    decisions,
+    mean_harms,
+    next_in_play,
+)
 from service.bots.worlds import Worlds, choices
 from service.replay.history import History, decode_log, sealed_deck
 from service.simulation.simulate import Plan, SimulatedGame, simulated_games
@@ -80,6 +88,29 @@ def test_equal_moves_share_the_middle_of_their_places(
     shared = {(moves - 2) / 2 / (moves - 1) for moves in range(2, MAX_CHOICES + 1)}
     assert harms <= shared | {1.0}
     assert harms & (shared - {0.0})
+
+
+@pytest.mark.parametrize(("spread", "counts"), [(0.9, False), (1.1, True)])
+def test_moves_that_hardly_differ_are_no_decision(
+    history: History,
+    hand: SimulatedGame,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    spread: float,
+    counts: bool,
+) -> None:
+    def flat(_worlds: Any, found: Any, *_rest: Any) -> dict[Any, float]:
+        *others, last = found
+        return {**dict.fromkeys(others, 0.2), last: 0.2 + spread * MIN_SPREAD}
+
+    monkeypatch.setattr("service.bots.sparing.mean_harms", flat)
+    assert bool(of_seat(history, hand, 1)) is counts
+
+
+def test_a_turn_that_the_next_seat_loses_harms_it_and_the_end_of_the_hand_does_not() -> None:
+    """L21: a ten burns the pile; the same player plays again."""
+    assert harm_of(hands=["Th Kd", "5s", "9d"], pile="6c")["Th"] == TURN
+    assert harm_of(hands=["9c", "5s"], pile="6c") == {"9c": 0.0}
 
 
 def test_the_numbers_depend_on_the_cards_only_that_the_seat_could_see() -> None:

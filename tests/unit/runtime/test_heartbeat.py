@@ -72,6 +72,19 @@ def test_a_process_that_does_not_end_is_killed_once(
     assert sent == [signal.SIGKILL]
 
 
+def test_a_process_that_ends_by_itself_is_counted_in_the_next_round(
+    heartbeat: Heartbeat, process: subprocess.Popen[bytes]
+) -> None:
+    heartbeat.send(process.pid)
+    heartbeat.round()
+    process.kill()
+    process.wait()
+    before = RESTARTS.labels("test")._value.get()
+    heartbeat.round()
+    assert RESTARTS.labels("test")._value.get() == before + 1
+    assert heartbeat._processes == {}
+
+
 def test_a_program_without_restarts_has_a_count_of_0() -> None:
     """Otherwise the first restart would be no increase, and no alert."""
     Heartbeat("new", seconds=60, start_seconds=60).close()
