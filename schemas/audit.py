@@ -108,7 +108,7 @@ class ReasonsSchema(Closed):
 
 
 class EffectSchema(Closed):
-    """An event of a move, with the statements that decide it."""
+    """An event of a move, with the statements that decide it; a step of the record has none."""
 
     seq = Integer(**described("the seq of the event"))
     type = fields.String(**described("the type of the event"))

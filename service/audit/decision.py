@@ -33,7 +33,7 @@ from service.domain.view import ALL, Viewer, seen_by
 from service.replay.captions import explained
 from service.replay.history import History, Known, RecordedMove, move_behind
 from service.replay.sentences import Sentence, coded, reason_of, sentence
-from service.rulesets.statements import SHARED, cited, rules_allowing, rules_behind
+from service.rulesets.statements import FALLBACK, SHARED, cited, rules_allowing, rules_behind
 from service.shx.canonical import parse_time
 
 
@@ -414,12 +414,13 @@ def _decided_by(game: Game, event: Event, action: Event, made: Move | None) -> t
     Return the statements behind an event, the ruleset's own before those of the model.
 
     `made` is the move if `event` is its action. The statements that allow the move are cited as
-    well: first for a pick-up or pass, after those of the effects for a play.
+    well: first for a pick-up or pass, after those of the effects for a play. A step of the record,
+    such as the commitment to a deck, has none.
     """
     cited_by = [rules_behind(game, event, action)]
     if made is not None:
         cited_by.insert(0 if isinstance(made, PickUp | Pass) else 1, rules_allowing(game, made))
     if made is not None and isinstance(event, CardsPlayed) and not isinstance(made, Play):
         cited_by.append(rules_allowing(game, Play(seat=event.seat, cards=event.cards)))
-    every = dict.fromkeys(rule for rules in cited_by for rule in rules)
+    every = dict.fromkeys(rule for rules in cited_by for rule in rules if rule != FALLBACK)
     return tuple(sorted(every, key=lambda rule: rule.startswith(SHARED)))

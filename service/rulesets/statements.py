@@ -185,7 +185,7 @@ def rule_of(cites: Mapping[str, str], setting: str) -> str:
         return cites[setting]
     if setting.startswith("ranks."):
         return model().rank_cites[setting.rpartition(".")[2]]
-    return model().cites.get(setting, "1-model")
+    return model().cites.get(setting, FALLBACK)
 
 
 def text_of(statements: Iterable[Statement], rule: str) -> str | None:
@@ -196,6 +196,9 @@ def text_of(statements: Iterable[Statement], rule: str) -> str | None:
 
 Rules = tuple[str, ...]
 """The ids of statements."""
+
+FALLBACK: Final = "1-model"
+"""The statement behind what no other statement decides: it says nothing about the event itself."""
 
 
 def rules_behind(game: Game, event: Event, action: Event | None = None) -> Rules:

@@ -39,7 +39,7 @@ from service.domain.commands import (
     TryStock,
 )
 from service.domain.dispute import Charge, Dispute, DisputeEvent, FindingsMade
-from service.domain.events import BlindFailed, Zone
+from service.domain.events import BlindFailed, Event, Zone
 from service.domain.evolve import evolve
 from service.domain.game import Game
 from service.domain.ruleset import Obligation, OpeningPlay, TryStockWhen
@@ -52,7 +52,7 @@ from service.replay.history import (
     move_behind,
 )
 from service.replay.sentences import Sentence, coded, said, values_json
-from service.rulesets.statements import Rules, cited, rules_allowing, rules_behind
+from service.rulesets.statements import FALLBACK, Rules, cited, rules_allowing, rules_behind
 from service.shx.bundle import PROOF, Bundle
 from service.shx.canonical import canonical, format_time, sha256
 from service.shx.receipts import claimed_receipt
@@ -180,13 +180,17 @@ def rules_of_move(
     action = decode_line(lines[move.action])
     made = move_behind(action.event)
     if made is None:
-        return rules_behind(before, action.event) if sealed else None
+        return _decided_by(before, action.event) if sealed else None
     if not sealed and (move.timed_out or not _is_public(before, made, action)):
         return None
     rules = rules_allowing(before, made)
     if move.timed_out:
         rules = (*cited(before.ruleset, (TIME_OUT,)), *rules)
     return tuple(dict.fromkeys(rules))
+
+
+def _decided_by(before: Game, event: Event) -> Rules:
+    return tuple(rule for rule in rules_behind(before, event) if rule != FALLBACK)
 
 
 def _is_public(game: Game, move: Move, action: RecordedEvent) -> bool:

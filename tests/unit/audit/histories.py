@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Final
 
 from schemas.events import type_of
 from service.domain.cards import Card
@@ -13,6 +14,15 @@ from tests.unit.playing import Played
 
 AT = "2026-11-21T02:46:00.000000Z"
 NAMES = [path.stem for path in LOGS]
+
+OF_THE_RECORD: Final = {
+    "entropy_committed",
+    "deck_committed",
+    "entropy_revealed",
+    "game_sealed",
+    "game_aborted",
+}
+"""Events about which no ruleset says anything; a hand that a player left cites a statement."""
 
 
 def line(seq: int, event: Event) -> RecordedEvent:

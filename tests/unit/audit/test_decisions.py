@@ -16,10 +16,10 @@ from service.domain.ruleset import Layout, Ruleset
 from service.replay.history import History
 from service.replay.sentences import card_name
 from service.rulesets.catalogue import Definition, catalogue, definition
-from service.rulesets.statements import SHARED
+from service.rulesets.statements import FALLBACK, SHARED
 from tests.changed import replace
 from tests.examples import stride
-from tests.unit.audit.histories import NAMES, history_of, sample
+from tests.unit.audit.histories import NAMES, OF_THE_RECORD, history_of, sample
 from tests.unit.playing import play, seat_counts
 
 
@@ -37,7 +37,7 @@ def check(history: History, found: Json) -> None:
     )
     assert all(effect["text"].endswith(".") for effect in found["effects"])
     for line in (*found["effects"], *(found["legal"] or ()), *(found["not_legal"] or ())):
-        assert line["rules"], line
+        assert line["rules"] or line.get("type") in OF_THE_RECORD, line
         assert all(known.text_of(rule) for rule in line["rules"]), line
     for effect in found["effects"]:
         shared = [rule.startswith(SHARED) for rule in effect["rules"]]
@@ -128,7 +128,15 @@ def test_leeds_cites_its_own_statements() -> None:
         for rule in line["rules"]
     }
     assert {"L4", "L6", "L7", "L9", "L10", "L11", "L13", "L16", "L20", "L21"} <= cited
-    assert "1-model" in cited  # for the steps of the shuffle, which no ruleset mentions
+
+
+def test_a_step_of_the_record_cites_no_statement() -> None:
+    """The rules say nothing about the commitment to a deck, and nothing about the seal."""
+    history = sample("leeds")
+    every = [line for found in decisions(history) for line in found["effects"]]
+    assert not any(FALLBACK in line["rules"] for line in every)
+    assert {line["type"] for line in every if not line["rules"]} <= OF_THE_RECORD
+    assert any(line["type"] == "game_sealed" and not line["rules"] for line in every)
 
 
 def test_private_parts_of_a_decision_are_null_for_others() -> None:
