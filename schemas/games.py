@@ -178,6 +178,12 @@ class PictureQuery(Closed):
         load_default="public",
         **about("whose view: `public`, `all` or a seat. Before the seal, other seats are refused"),
     )
+    language = PatternString(
+        "^[a-z]{2}$",
+        "is not the code of a language",
+        load_default="en",
+        **about("the language of the words: `en`, `sv` or `ja`; for another one they are English"),
+    )
 
 
 class ProfileQuery(Closed):

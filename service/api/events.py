@@ -208,11 +208,14 @@ def picture(call: Call, game_id: UUID) -> Response:
     """
     Return the table at a version as a picture of 1,200 × 630 pixels, to be shown on other pages.
 
-    It has no names. `as` is `public` unless it is given; other seats can be chosen after the seal.
+    It has no names, and words of one language only. `as` is `public` unless it is given; other
+    seats can be chosen after the seal.
     """
     query = call.query
     entry = services().games.entry(call.caller, game_id)
-    drawn = services().games.picture(call.caller, game_id, query["at"], query["as_"])
+    drawn = services().games.picture(
+        call.caller, game_id, query["at"], query["as_"], query["language"]
+    )
     response = Response(drawn, content_type=SVG)
     if entry.record.sealed:
         return immutable(response, public=entry.public)

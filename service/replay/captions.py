@@ -43,7 +43,7 @@ from service.domain.events import (
 )
 from service.domain.evolve import is_follow_up
 from service.domain.game import Game
-from service.replay.sentences import Sentence, Values, Voice, prose
+from service.replay.sentences import ENGLISH, Sentence, Values, Voice, prose
 from service.rulesets.statements import covered_by
 
 
@@ -70,10 +70,15 @@ def caption(event: Event, before: Game | None = None, after: Game | None = None)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wording:
-    """What the text of an event has: cards as codes or in words, and what follows for the turn."""
+    """
+    What the text of an event has: cards as codes or in words, and what follows for the turn.
+
+    It is in English, as texts of the API are, unless there is another `language`.
+    """
 
     codes: bool = True
     turns: bool = True
+    language: str = ENGLISH
 
     def text(self, event: Event, before: Game, after: Game) -> str:
         """Return the sentences for an event, which led from `before` to `after`."""
@@ -82,7 +87,7 @@ class Wording:
             if isinstance(event, CardsPlayed) and event.direction != before.direction:
                 sentences.append(Sentence(code="then.reversed"))
             sentences += turn_after(event)
-        return prose(sentences, Voice(codes=self.codes))
+        return prose(sentences, Voice(codes=self.codes, language=self.language))
 
 
 IN_CODES: Final = Wording()

@@ -16,6 +16,7 @@ from html import escape
 from math import ceil
 from textwrap import wrap
 from typing import Final
+from unicodedata import east_asian_width
 
 from service.domain.cards import HIDDEN, Card
 from service.domain.commands import Seat
@@ -24,14 +25,11 @@ from service.domain.game import Game, SeatState, Status
 from service.replay.captions import Wording
 from service.replay.deck import card_id, symbol
 from service.replay.frames import Frame
-from service.replay.sentences import begun, sentence
+from service.replay.sentences import ENGLISH, Voice, begun, sentence
 
 WIDTH: Final = 1200
 HEIGHT: Final = 630
 """The size of the picture in pixels, that of a link preview."""
-
-SPELLED: Final = Wording(codes=False, turns=False)
-"""The wording of the sentence below the table."""
 
 _SEATS_HEIGHT: Final = 360
 _MARGIN: Final = 24
@@ -59,18 +57,25 @@ class _Box:
     height: float
 
 
-def picture(frame: Frame) -> str:
+def spelled(language: str) -> Wording:
+    """Return the wording of the sentence below the table, which is the caption of the frame."""
+    return Wording(codes=False, turns=False, language=language)
+
+
+def picture(frame: Frame, language: str = ENGLISH) -> str:
     """Return the table of a frame as SVG: each seat, the stock, the pile and the sentence."""
+    voice = Voice(language=language)
     game, size = frame.game, f'width="{WIDTH}" height="{HEIGHT}"'
     box = f'viewBox="0 0 {WIDTH} {HEIGHT}" {size}'
     drawn = "\n".join(
         [
-            *(_seat(game, seat, box) for seat, box in enumerate(_boxes(len(game.seats)))),
+            *(_seat(game, seat, box, voice) for seat, box in enumerate(_boxes(len(game.seats)))),
             *_middle(game, _laid(frame.event)),
         ]
     )
+    whole = f'lang="{language}" role="img" font-family="{_FONT}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {box} role="img" font-family="{_FONT}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {box} {whole}>',
         f"<title>{escape(frame.caption)}</title>",
         f'<rect {size} fill="{_FELT}"/>',
         "<defs>",
@@ -99,7 +104,7 @@ def _boxes(seats: int) -> Iterator[_Box]:
         )
 
 
-def _seat(game: Game, seat: Seat, box: _Box) -> str:
+def _seat(game: Game, seat: Seat, box: _Box, voice: Voice) -> str:
     """Return a seat: its number and marks, its hand, and the cards in front of it."""
     state = game.seats[seat]
     acts = game.status is Status.PLAYING and game.turn == seat
@@ -108,7 +113,7 @@ def _seat(game: Game, seat: Seat, box: _Box) -> str:
     zone = (box.height - head - 3 * 8) / 2
     hand = _Box(x=box.x + 12, y=box.y + head + 8, width=box.width - 24, height=zone)
     table = _Box(x=hand.x, y=hand.y + zone + 8, width=hand.width, height=zone)
-    title = begun(sentence("value.seat", {"n": seat}))
+    title = begun(sentence("value.seat", {"n": seat}, voice))
     rect = (
         f'<rect x="{box.x:.0f}" y="{box.y:.0f}" width="{box.width:.0f}" '
         f'height="{box.height:.0f}" rx="12" fill="#000000" fill-opacity="0.2"{edge}/>'
@@ -120,7 +125,7 @@ def _seat(game: Game, seat: Seat, box: _Box) -> str:
             _text(
                 box.x + box.width - 14,
                 box.y + head,
-                _marks(game, seat),
+                _marks(game, seat, voice),
                 size=head * 0.62,
                 anchor="end",
             ),
@@ -130,14 +135,14 @@ def _seat(game: Game, seat: Seat, box: _Box) -> str:
     )
 
 
-def _marks(game: Game, seat: Seat) -> str:
+def _marks(game: Game, seat: Seat, voice: Voice) -> str:
     """Return what is special about a seat, in a few words."""
     place, result = game.seats[seat].place, game.result
     if result is not None and result.shithead == seat:
-        return "shithead"
+        return sentence("seat.shithead", voice=voice)
     if place is not None:
-        return sentence("seat.out", {"n": place})
-    return "dealer" if game.dealer == seat else ""
+        return sentence("seat.out", {"n": place}, voice)
+    return sentence("seat.dealer", voice=voice) if game.dealer == seat else ""
 
 
 def _hand(state: SeatState, box: _Box) -> str:
@@ -205,10 +210,19 @@ def _laid(event: Event) -> int:
 
 def _sentence(caption: str) -> Iterator[str]:
     """Yield the lines of the sentence, shortened to two."""
-    lines = wrap(caption, _LINE, max_lines=2, placeholder=" …")
+    lines = _lines(caption)
     for number, line in enumerate(lines):
         y = HEIGHT - 26 - (len(lines) - 1 - number) * 32
         yield _text(WIDTH / 2, y, line, size=25, anchor="middle")
+
+
+def _lines(caption: str) -> list[str]:
+    if not any(east_asian_width(character) == "W" for character in caption):
+        return wrap(caption, _LINE, max_lines=2, placeholder=" …")
+    length = _LINE // 2  # of wide characters, which have no spaces between words
+    if len(caption) > 2 * length:
+        caption = f"{caption[: 2 * length - 1]}…"
+    return [line for line in (caption[:length], caption[length:]) if line]
 
 
 def _row(cards: Sequence[Card], x: float, y: float, width: float, room: float) -> Iterable[str]:

@@ -93,12 +93,12 @@ def sentence(code: str, values: Values | None = None, voice: Voice = PLAIN) -> s
 
 def prose(sentences: Iterable[Sentence], voice: Voice = PLAIN) -> str:
     """Return sentences as one text, each with a capital letter and a full stop."""
-    texts = []
+    texts, stop = [], _own("value.stop", voice.language)
     for one in sentences:
         text, first = _filled(one.code, one.values, voice)
         is_name = first in SEATS and _is_name(one.values[first], voice)
         texts.append(text if is_name else begun(text))
-    return " ".join(text if text.endswith((".", "…")) else f"{text}." for text in texts)
+    return " ".join(text if text.endswith((stop, "…")) else f"{text}{stop}" for text in texts)
 
 
 def _is_name(seat: Value, voice: Voice) -> bool:

@@ -28,8 +28,8 @@ from service.domain.view import ALL, Viewer, seen_by
 from service.replay.captions import caption
 from service.replay.frames import frames_of, items_of, past_view, transcript_of
 from service.replay.history import History, Step, decode_line
-from service.replay.picture import SPELLED, picture
-from service.replay.sentences import prose, said
+from service.replay.picture import picture, spelled
+from service.replay.sentences import ENGLISH, LANGUAGES, prose, said
 from service.shx.canonical import format_time
 from service.store.directory import Directory
 from service.store.events import EventStore, StoreError
@@ -276,7 +276,9 @@ class Games:
             items = items_of(history.log, frames, as_)
         return items, end + 1 if end < wanted else None
 
-    def picture(self, caller: Caller, game: UUID, at: int | None, viewer: str) -> str:
+    def picture(
+        self, caller: Caller, game: UUID, at: int | None, viewer: str, language: str
+    ) -> str:
         """
         Return the table at a version, by default the present one, as SVG without names.
 
@@ -289,8 +291,9 @@ class Games:
         self.access_log.note(entry, caller, as_)
         history = self.histories.full(entry)
         steps = _steps(history, max(version - 1, 1), version)
-        (frame,) = frames_of(steps, viewer=as_, first=version, say=SPELLED)
-        return picture(frame)
+        known = language if language in LANGUAGES else ENGLISH
+        (frame,) = frames_of(steps, viewer=as_, first=version, say=spelled(known))
+        return picture(frame, known)
 
     def sentence(self, entry: GameEntry, seq: int | None) -> str | None:
         """

@@ -37,7 +37,7 @@ def test_a_picture_shows_no_hidden_card_before_the_seal(world: World, ada: Perso
     for query in ("?as=all", "?as=0", "?at=3&as=1"):
         assert problem_of(world.get(f"{game}/picture.svg{query}")) == "sealed"
     assert problem_of(ada.get(f"{game}/picture.svg?as=1")) == "sealed"
-    for query in ("?at=0", "?at=9999", "?as=7", "?as=nobody", "?version=3"):
+    for query in ("?language=english", "?at=0", "?at=9999", "?as=7", "?as=nobody", "?version=3"):
         assert problem_of(world.get(f"{game}/picture.svg{query}")) == "malformed", query
 
 
@@ -49,6 +49,18 @@ def test_a_picture_of_a_private_game_is_not_found(world: World, ada: Person, bob
     ada.post(f"{game}/moves", {"type": "forfeit"})
     assert ada.get(f"{game}/picture.svg").headers["Cache-Control"] == f"private, {YEAR}"
     assert problem_of(world.get(f"{game}/picture.svg")) == "not-found"
+
+
+def test_a_picture_is_in_the_language_that_its_address_names(world: World, ada: Person) -> None:
+    """A page names that of its reader; other programs get English, whatever they accept."""
+    game = ada.game()
+    shown = {
+        language: world.get(f"{game}/picture.svg?at=3&language={language}").text
+        for language in ("en", "sv", "ja")
+    }
+    assert "Plats 0" in shown["sv"] and "席 0" in shown["ja"]
+    plain = world.client.get(f"{game}/picture.svg?at=3", headers={"Accept-Language": "sv"})
+    assert plain.text == shown["en"] == world.get(f"{game}/picture.svg?at=3&language=de").text
 
 
 def test_the_address_without_v1_leads_to_the_picture(world: World, ada: Person) -> None:

@@ -12,7 +12,7 @@ from service.domain.view import ALL, Viewer
 from service.replay.deck import card_id, symbol
 from service.replay.frames import Frame, frames, frames_of
 from service.replay.history import steps_of
-from service.replay.picture import SPELLED, picture
+from service.replay.picture import picture, spelled
 from tests.changed import replace
 from tests.unit.playing import RULESETS, play, rules, seat_counts
 
@@ -89,7 +89,7 @@ def test_the_sentence_is_that_of_the_moment_and_has_at_most_two_lines() -> None:
     ruleset = rules("shithead")
     game = play(ruleset, 2, 5)
     steps = enumerate(steps_of(game.events, game.deck), start=1)
-    for frame in list(frames_of(steps, viewer=ALL, say=SPELLED)):
+    for frame in list(frames_of(steps, viewer=ALL, say=spelled("en"))):
         assert texts(picture(frame))[-1] in frame.caption
     long = replace(frame, caption="a very long sentence " * 40)
     assert sum("very long" in text for text in texts(picture(long))) == 2
@@ -102,3 +102,29 @@ def test_each_card_of_the_deck_has_a_drawing_of_its_own() -> None:
     assert len(set(ids)) == len(set(drawn)) == 54
     assert all(ET.fromstring(symbol(one)).attrib["id"] == one for one in ids)
     assert card_id(Card("7c/2")) == card_id(Card("7c")) and card_id(Card("X2")) == "card-X"
+
+
+@pytest.mark.parametrize(
+    ("language", "seat", "dealer", "last"),
+    [("sv", "Plats 0", "giv", "shithead"), ("ja", "席 0", "親", "シットヘッド")],
+)
+def test_the_words_of_a_picture_are_in_its_language(
+    language: str, seat: str, dealer: str, last: str
+) -> None:
+    game = play(rules("leeds"), 3, 1, turn_limit=3000)  # with a shithead at its end
+    steps = list(enumerate(steps_of(game.events, game.deck), start=1))
+    ours, english = (
+        list(frames_of(steps, viewer=ALL, say=spelled(one))) for one in (language, "en")
+    )
+    assert all(one.caption != other.caption for one, other in zip(ours, english, strict=True))
+    assert all(one.caption.endswith("。" if language == "ja" else ".") for one in ours)
+    drawn = picture(ours[2], language)
+    assert f'lang="{language}"' in drawn
+    assert {seat, dealer} <= set(texts(drawn))
+    assert last in texts(picture(ours[-1], language))
+
+
+def test_a_line_of_wide_characters_fits_into_the_picture() -> None:
+    frame = moments("shithead", ALL)[3]
+    long = picture(replace(frame, caption="席" * 200), "ja")
+    assert [one for one in texts(long) if "席席" in one] == ["席" * 44, "席" * 43 + "…"]

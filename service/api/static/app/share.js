@@ -1,7 +1,7 @@
 /** The dialog that shares a moment of a hand: its address, which is copied at once, a picture, and a frame for other pages. */
 
 import { h, showDialog } from "./dom.js";
-import { t } from "./i18n.js";
+import { language, t } from "./i18n.js";
 
 /** Copy a text from its field; without a secure context only the old command can. @param {HTMLInputElement | HTMLTextAreaElement} field @returns {Promise<boolean>} whether it was copied */
 async function copied(field) {
@@ -39,7 +39,7 @@ export async function shareMoment({ game, version, as, title, isPublic }) {
   const query = `event=${version - 1}&as=${as}`;
   // Without the fragment: it may have the invite of a private table.
   const address = h("input", { value: `${location.origin}/replay/${game}?${query}`, onfocus: () => address.select() });
-  const picture = `/v1/games/${game}/picture.svg?at=${version}&as=${as}`;
+  const picture = `/v1/games/${game}/picture.svg?at=${version}&as=${as}${language === "en" ? "" : `&language=${language}`}`;
   const frame = h("textarea", { rows: 3, spellcheck: "false" }, [
     `<iframe src="${location.origin}/embed/${game}?${query}" title="${title}" width="720" height="540" loading="lazy"></iframe>\n<a href="${address.value}">${title}</a>`,
   ]);
