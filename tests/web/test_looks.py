@@ -14,7 +14,7 @@ from service.api.pages import strings
 from tests.client import Client, open_table
 from tests.examples import stride
 from tests.forked_command import run_command
-from tests.web.browsing import Visits, faults_of
+from tests.web.browsing import SIZES, Visits, faults_in_both_schemes, faults_of
 from tests.web.samples import FOLDER
 
 pytestmark = pytest.mark.heavy
@@ -246,9 +246,8 @@ BAR = """() => {
 }"""
 
 
-@pytest.mark.parametrize("size", ["phone", "tablet"])
-def test_the_names_of_languages_are_whole_and_the_bar_has_no_gap(visits: Visits, size: str) -> None:
-    page = visits.open("/disputes", size=size)
+def test_the_names_of_languages_are_whole_and_the_bar_has_no_gap(visits: Visits) -> None:
+    page = visits.open("/disputes", size="tablet")
     page.locator("#language:not([hidden])").wait_for()
     assert page.evaluate(BAR)["missing"] <= 0
     middles = [
@@ -262,6 +261,43 @@ def test_the_names_of_languages_are_whole_and_the_bar_has_no_gap(visits: Visits,
     page.locator("#offline:not(:empty)").wait_for()
     assert page.evaluate(BAR)["missing"] <= 0
     assert abs(page.evaluate(BAR)["room"]) <= 1
+
+
+@pytest.mark.parametrize("path", ["/disputes", "/statistics", "/ratings", "/verify"])
+def test_on_a_phone_the_bar_has_one_row_with_a_menu_as_in_the_lobby(
+    visits: Visits, path: str
+) -> None:
+    page = visits.open("/", size="phone")
+    page.locator(".settings").wait_for()
+    in_lobby = page.locator(".bar").evaluate("one => one.clientHeight")
+    page.goto(path)
+    page.get_by_label("Settings").click()
+    assert page.locator(".bar").evaluate("one => one.clientHeight") == in_lobby
+    for one in ("nav", "#language", *(() if path == "/verify" else ("#account",))):
+        expect(page.locator(f".settings {one}")).to_be_visible()
+    assert page.evaluate(BAR)["missing"] <= 0
+    assert faults_in_both_schemes(page) == []
+    page.keyboard.press("Escape")
+    expect(page.locator(".settings nav")).to_be_hidden()
+    page.set_viewport_size({"width": 1024, "height": 768})
+    expect(page.locator("nav")).to_be_visible()
+    expect(page.get_by_label("Settings")).to_be_hidden()
+
+
+CUT = """one => {
+    const { width } = one.getBoundingClientRect();
+    one.style.width = "max-content";
+    const needed = one.getBoundingClientRect().width;
+    one.style.removeProperty("width");
+    return needed - width;
+}"""
+
+
+def test_no_name_of_a_ruleset_is_cut_off_in_the_form_that_finds_players(visits: Visits) -> None:
+    page = visits.open("/")
+    for width, height in (*SIZES.values(), (768, 1024)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.locator("#seek-rules").evaluate(CUT) <= 0, width
 
 
 FOCUS = """() => {

@@ -6,6 +6,7 @@ import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
 import { announce, find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
+import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { receiptsOf } from "./receipts.js";
 import { canHash } from "./record.js";
@@ -491,6 +492,7 @@ const game = query.get("game");
 await start("court", "verify", "findings", "refusals", "state");
 document.title = `Shithead: ${find("h1").textContent}`;
 await checkPlayer();
+offerMenu();
 showAccount();
 try {
   await (id ? openDispute() : game ? accuse(game) : list(location.pathname.endsWith("/new")));

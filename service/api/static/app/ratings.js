@@ -3,6 +3,7 @@
 import { get, identity } from "./api.js";
 import { find, h, replace } from "./dom.js";
 import { language, start, t } from "./i18n.js";
+import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
 
 /** Digits behind the point: a rating of a few hands is uncertain by whole numbers. */
@@ -44,6 +45,7 @@ async function show(ruleset) {
 }
 
 await start("court");
+offerMenu();
 document.title = `Shithead: ${t("ratings.title")}`;
 await checkPlayer();
 showAccount();

@@ -4,6 +4,7 @@ import { Problem, get, identity } from "./api.js";
 import { resultText, seatName } from "./captions.js";
 import { find, h, replace } from "./dom.js";
 import { language, moment, start, t } from "./i18n.js";
+import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { numbers, logScale, ranges } from "./plots.js";
 
@@ -153,6 +154,7 @@ function row(game, names) {
 }
 
 await start("court");
+offerMenu();
 document.title = `Shithead: ${t("statistics.title")}`;
 await checkPlayer();
 showAccount();

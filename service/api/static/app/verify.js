@@ -10,6 +10,7 @@ import { caption, seatName } from "./captions.js";
 import { spelled } from "./cards.js";
 import { find, h, replace } from "./dom.js";
 import { start, t } from "./i18n.js";
+import { offerMenu } from "./menu.js";
 import { receiptsOf, storedKeys } from "./receipts.js";
 
 /** @typedef {import("../verifier/verify.js").Finding} Finding */
@@ -367,6 +368,7 @@ async function store(addresses) {
 }
 
 const addresses = await start("verify");
+offerMenu();
 document.title = t("page.title");
 listen();
 const requested = new URLSearchParams(location.search).get("game");
