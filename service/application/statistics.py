@@ -121,7 +121,7 @@ class Statistics:
         return {
             "n": finished,
             "measures": [asdict(measure) for measure in measures],
-            "cannot_tell": said("about.shuffles").text,
+            "cannot_tell": " ".join(said(key).text for key in ("about.shuffles", "about.p")),
         }
 
     def blind_choices(self, caller: RegisteredPlayer, player: UUID) -> dict[str, Any]:

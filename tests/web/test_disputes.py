@@ -107,6 +107,7 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     for client in clients[shown:]:
         client.post(f"{path}/votes", {"vote": "not_proven"})
     judges[0].reload()
+    expect(judges[0].locator("#court")).to_contain_text("has not revealed the vote yet")
     judges[0].get_by_role("button", name="Reveal my vote").click()
     expect(judges[0].locator(".verdict")).to_contain_text("Not proven: cleared")
     assert judges[0].evaluate("Object.keys(localStorage).filter((k) => k.includes('.vote.'))") == []
@@ -134,7 +135,7 @@ def test_the_ruling_after_an_appeal_comes_before_the_one_that_it_replaced(
     rulings = page.locator("section", has=page.get_by_role("heading", name="Ruling"))
     expect(rulings.locator("p.verdict")).to_contain_text("Not proven: cleared")
     texts = rulings.locator("p").all_inner_texts()
-    assert [text.split(" · ")[0] for text in texts] == [
+    assert [text.split("\n")[0].strip() for text in texts] == [
         "Not proven: cleared",
         "All referees voted “Cheated”: against Bob",
     ]
@@ -160,6 +161,16 @@ def test_the_list_names_the_dispute_and_leads_to_it(
     )
     assert page.locator(".now").evaluate(room) > 10, "the last point is not on the edge"
     expect(page.locator(".facts-list")).to_contain_text("the server")
+
+
+def test_without_a_dispute_the_page_says_once_how_to_open_one(visits: Visits) -> None:
+    page = visits.open("/rules", size="phone")
+    none: dict[str, Any] = {"items": [], "next": None}
+    page.route("**/v1/disputes?*", lambda route: route.fulfill(json=none))
+    for path in ("/disputes", "/disputes/new"):
+        page.goto(path)
+        expect(page.get_by_text("There is no dispute to show.")).to_be_visible()
+        expect(page.get_by_text("To open a dispute, open the replay")).to_have_count(1)
 
 
 def test_a_side_submits_a_receipt_and_reads_periods_and_hash(
@@ -433,8 +444,10 @@ def test_the_statistics_are_plots_with_their_text(
     page.goto("/statistics")
     plot = page.get_by_role("img", name="1 of 2 figures are in the range")
     expect(plot.locator(".dot.out")).to_have_count(1)
+    expect(page.get_by_text("A small p means")).to_be_hidden()
     page.get_by_text("The numbers").click()
     expect(page.locator("tbody tr")).to_have_count(2)
+    expect(page.get_by_text("A small p means")).to_be_visible()
     name = ada.get("/v1/rulesets/leeds")["name"]
     expect(page.locator("tbody tr").first.locator("td").first).to_have_text(name)
     expect(plot).to_contain_text(f"{name}: ")
@@ -607,6 +620,7 @@ def test_statistics_of_a_young_server_show_samples_marked_as_such(visits: Visits
     for sample in samples.all():
         expect(sample).to_contain_text("Sample: invented to show how the plot is read")
         assert not re.search(r"\d+ hands", sample.inner_text())
+    expect(page.get_by_text("The numbers")).to_have_count(0)
     expect(page.get_by_role("link", name="Play a hand")).to_have_count(2)
     assert page.locator(".plot").evaluate_all(BESIDE_PLOTS) == []
     assert faults_in_every_size(page) == []

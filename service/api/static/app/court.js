@@ -86,7 +86,8 @@ async function list(isToOpen) {
   const option = (/** @type {string} */ value, /** @type {string} */ text) => h("option", { value }, [text]);
   const filter = h("select", { onchange: () => attempt(load) }, [option("", t("court.any")), ...STATES.map((one) => option(one, t(`state.${one}`)))]);
   const rows = h("ul", { class: "rows" });
-  const none = h("p", null, [t("court.none"), " ", h("a", { href: "/" }, [t("court.lobby")])]);
+  const how = () => [t("court.how"), " ", h("a", { href: "/" }, [t("court.lobby")])];
+  const none = h("p", null, [t("court.none"), " ", isToOpen ? null : how()]);
   let next = "";
   const more = button("court.more", () => attempt(() => load(next)));
   const load = async (cursor = "") => {
@@ -103,8 +104,7 @@ async function list(isToOpen) {
     if (cursor) shown[0]?.querySelector("a")?.focus();
   };
   await load();
-  const how = isToOpen ? h("p", { class: "notice" }, [t("court.how"), " ", h("a", { href: "/" }, [t("court.lobby")])]) : null;
-  replace(root, how, isToOpen ? h("h2", null, [t("court.title")]) : null, field("court.state", filter), rows, none, more);
+  replace(root, isToOpen ? h("p", { class: "notice" }, how()) : null, isToOpen ? h("h2", null, [t("court.title")]) : null, field("court.state", filter), rows, none, more);
 }
 
 const listed = (/** @type {Api["Dispute"]} */ dispute) => h("li", { class: "row" }, [
@@ -323,7 +323,8 @@ function ruling(dispute) {
   return section("court.ruling",
     [...dispute.rulings].reverse().map((one) => [
       h("p", { class: present.includes(one.state) ? "verdict" : "quiet" }, [
-        verdict(one), ` · ${moment(one.at)} · `, t(`ruling.${one.state}`, { until: dispute.deadline && moment(dispute.deadline) }),
+        h("span", null, [verdict(one)]), " ",
+        h("span", { class: "when" }, [`${moment(one.at)} · ${t(`ruling.${one.state}`, { until: dispute.deadline && moment(dispute.deadline) })}`]),
       ]),
       h("ul", { class: present.includes(one.state) ? "" : "quiet" }, dispute.votes.filter(({ referee }) => one.referees.includes(referee)).map(vote)),
     ]),
@@ -410,7 +411,8 @@ function receipts(dispute) {
 /** The state of a referee with its time, in words. @param {Api["Referee"]} one */
 function refereeState(one) {
   const at = one.revealed_at ?? one.voted_at;
-  const state = one.refused_by ? t("referee.refused", { who: side(one.refused_by) }) : t(`referee.${one.state}`);
+  const isAwaited = one.state === "committed" && court.dispute.state === "revealing";
+  const state = one.refused_by ? t("referee.refused", { who: side(one.refused_by) }) : t(`referee.${isAwaited ? "unrevealed" : one.state}`);
   return [state, one.state !== "recused" && at ? moment(at) : "", one.sealed_by ? t(`sealed.${one.sealed_by}`) : ""].filter(Boolean).join(" · ");
 }
 
@@ -490,9 +492,9 @@ async function openDispute() {
 
 const game = query.get("game");
 await start("court", "verify", "findings", "refusals", "state");
+offerMenu();
 document.title = `Shithead: ${find("h1").textContent}`;
 await checkPlayer();
-offerMenu();
 showAccount();
 try {
   await (id ? openDispute() : game ? accuse(game) : list(location.pathname.endsWith("/new")));

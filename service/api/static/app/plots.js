@@ -84,8 +84,9 @@ export function logScale(value, limit, words) {
  * @param {string} title
  * @param {string[]} head
  * @param {(string | number | HTMLElement)[][]} rows
+ * @param {string} [about] what a column means
  */
-export const numbers = (title, head, rows) =>
+export const numbers = (title, head, rows, about) =>
   h("details", null, [
     h("summary", null, [title]),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": title }, [
@@ -94,4 +95,5 @@ export const numbers = (title, head, rows) =>
         h("tbody", null, rows.map((row) => h("tr", null, row.map((one) => h("td", null, [one]))))),
       ]),
     ]),
+    about ? h("p", { class: "quiet" }, [about]) : null,
   ]);

@@ -61,8 +61,8 @@ async function shuffles() {
       : quiet(t("shuffles.few")),
     judged.length ? h("p", null, [words]) : null,
     judged.length ? h("p", null, [t("shuffles.meaning")]) : null,
-    numbers(t("numbers"), ["ruleset", "figure", "n", "statistic", "low", "high", "p"].map((key) => t(`column.${key}`)),
-      measures.map((one) => [h("span", { lang: "en" }, [rules(one.ruleset)]), figure(one.name), one.n, number(one.statistic), number(one.low), number(one.high), one.p === null ? "–" : number(one.p, 6)])),
+    measures.length ? numbers(t("numbers"), ["ruleset", "figure", "n", "statistic", "low", "high", "p"].map((key) => t(`column.${key}`)),
+      measures.map((one) => [h("span", { lang: "en" }, [rules(one.ruleset)]), figure(one.name), one.n, number(one.statistic), number(one.low), number(one.high), one.p === null ? "–" : number(one.p, 6)]), t("about.p")) : null,
     quiet(t("about.shuffles")),
   ];
 }
