@@ -216,8 +216,8 @@ def check_two_services_run_at_once_with_two_folders_but_not_with_one(
 
 def check_every_program_is_restarted_after_a_sigkill(up: Up) -> None:
     address = up.ready()
-    alone = ("while IFS= read -r line", "bin/postgres", "valkey-server", "granian")
-    alone = (*alone, "shithead fork server")
+    servers = ("bin/postgres", "valkey-server", "granian", "shithead fork server")
+    alone = ("while IFS= read -r line", *servers)
     jobs = ("worker", "searches", "trials", "webhooks", "relay", "sweeper", "sequencer")
     together = tuple(f"workers.main {job}" for job in jobs)
     for killed in (*((words,) for words in alone), together):

@@ -114,7 +114,7 @@ def test_streams_without_a_port_are_refused(environment: dict[str, str]) -> None
 
 
 def test_the_parent_of_the_api_names_an_invalid_setting(environment: dict[str, str]) -> None:
-    words = [sys.executable, "-m", "service.api.server", "API", "5"]
+    words = [sys.executable, "-m", "service.api.server", "API", "5", "300"]
     environment["SHITHEAD_PORT"] = "none"
     done = subprocess.run(
         words, env=environment, cwd=ROOT, capture_output=True, text=True, check=False
