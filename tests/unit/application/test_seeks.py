@@ -118,8 +118,8 @@ def test_of_several_rulesets_those_are_matched_that_this_release_knows(
     assert post(services, ada)["status"] == "matched"
 
 
-def _stored(services: Services, deployment: MemoryDeployment, conditions: SeekConditions) -> UUID:
-    """Store a seek as another process does, for a player of its own; return its id."""
+def _stored(services: Services, deployment: MemoryDeployment, conditions: SeekConditions) -> Seek:
+    """Store a seek as another process does, for a player of its own; return it."""
     now = deployment.world.now()
     seek = Seek(
         id=uuid4(),
