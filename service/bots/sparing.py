@@ -126,7 +126,7 @@ def _decision(before: Game, move: RecordedMove, facts: ViewFacts) -> Decision | 
     if other is None or not searchable(view):
         return None
     worlds = Worlds(view)
-    found = choices(view, [one for one in view["moves"] if one["type"] != "forfeit"], worlds)
+    found = choices(view, view["moves"], worlds)
     made = model_move(view, move_json(move.command), worlds.rules)
     if not 2 <= len(found) <= MAX_CHOICES or made not in found:
         return None
