@@ -195,10 +195,13 @@ def test_a_card_is_followed_through_the_hand(visits: Visits, service: Running) -
     page.locator(".pile .card").last.click()
     expect(page.locator("#felt .followed")).to_have_attribute("data-card", card)
     path = api(service, f"/v1/games/{LEEDS.game}/audit/cards/{card}")["path"]
-    expect(page.locator("#way li")).to_have_count(len(path))
+    last = len(LEEDS.lines) - 1
+    ranges = [(str(one["from_seq"]), f" – {one['to_seq']}", one["to_seq"] < last) for one in path]
+    shown = [begin + end * is_over for begin, end, is_over in ranges]
+    expect(page.locator("#way li button")).to_have_text(shown)
     expect(page.locator(".lane.way rect")).to_have_count(len(path))
     expect(page.locator("#way .now")).to_have_count(1)
-    page.locator("#way button.plain").nth(1).click()
+    page.locator("#way li button").nth(1).click()
     wait_for_version(page, path[1]["from_seq"] + 1)
     expect(page.locator("#way .now button")).to_have_text(re.compile(f"^{path[1]['from_seq']}"))
     page.keyboard.press("ArrowLeft")
@@ -237,6 +240,8 @@ def test_a_move_is_explained(visits: Visits, service: Running) -> None:
     why = page.locator("#why")
     expect(why.locator(".could li")).to_have_count(len(move["legal"]))
     expect(why.locator(".could .done")).to_have_count(1)
+    expect(why.locator(".could .done")).to_contain_text("this one")
+    expect(why.locator(".could .done button")).to_have_count(0)
     expect(why.locator(".why li")).to_have_count(len(move["not_legal"]))
     expect(why.locator(".why li").first).to_contain_text(
         move["not_legal"][0]["text"], ignore_case=True
@@ -424,8 +429,15 @@ def test_a_hand_is_played_back_at_a_speed(visits: Visits) -> None:
     assert position(page) == stopped
     page.get_by_role("button", name="To the end").click()
     wait_for_version(page, len(LEEDS.lines))
-    page.get_by_role("button", name="Play", exact=True).click()
+    page.keyboard.press("ArrowLeft")
+    wait_for_version(page, len(LEEDS.lines) - 1)
+    play = page.get_by_role("button", name="Play", exact=True)
+    play.click()
+    wait_for_version(page, len(LEEDS.lines))
+    play.click()  # it has stopped at the end, and begins anew
     expect(page.locator("#position")).to_have_text(re.compile(r"^\d / "))
+    page.get_by_role("button", name="To the beginning").click()
+    expect(play).to_be_visible()
 
 
 def test_the_scrubber_is_in_the_plot_which_has_a_text(visits: Visits, service: Running) -> None:
