@@ -286,9 +286,9 @@ def test_on_a_phone_the_bar_has_one_row_with_a_menu_as_in_the_lobby(
 
 CUT = """one => {
     const { width } = one.getBoundingClientRect();
-    one.style.width = "max-content";
+    one.style.cssText = "width: max-content; max-width: none";
     const needed = one.getBoundingClientRect().width;
-    one.style.removeProperty("width");
+    one.removeAttribute("style");
     return needed - width;
 }"""
 
