@@ -110,7 +110,7 @@ def admin(
       shithead admin declare SINCE               declare a restore that may have lost moves
       shithead admin lost RECEIPT...             end games that lost moves in a restore
       shithead admin close TABLE                 allow no more hands at a table
-      shithead admin revoke-token PLAYER         invalidate a player's token
+      shithead admin revoke-token PLAYER         invalidate all tokens of a player
       shithead admin rename PLAYER NAME          change a player's name
       shithead admin erase PLAYER                erase personal data; games stay valid
       shithead admin remove-note GAME SEQ AUTHOR delete a player's note on an event
@@ -131,11 +131,11 @@ def admin(
     )
 
 
-@admin.command(name="revoke-token", short_help="Invalidate a player's token.")
+@admin.command(name="revoke-token", short_help="Invalidate all tokens of a player.")
 @click.argument("player", type=click.UUID)
 @click.pass_obj
 def revoke_token(options: AdminOptions, player: UUID) -> None:
-    """Invalidate the token of PLAYER, who needs the recovery code to get a new one."""
+    """Invalidate all tokens of PLAYER, who needs the recovery code to get a new one."""
     _do(options, "revoke-token", player, lambda session: session.operating.revoke(player))
 
 
