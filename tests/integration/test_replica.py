@@ -5,7 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -52,18 +53,32 @@ class Pair:
         self.primary.stop()
 
 
+@contextmanager
+def running_pair(folder: Path) -> Iterator[Pair]:
+    """Run a primary and its replica; their folder is deleted afterwards."""
+    made = Pair(folder)
+    try:
+        yield made
+    finally:
+        made.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @pytest.fixture(scope="module")
 def pair(server_folder: Path) -> Iterator[Pair]:
-    """Return a primary and its replica."""
-    made = Pair(server_folder / "pair")
-    yield made
-    made.stop()
-    shutil.rmtree(server_folder / "pair", ignore_errors=True)
+    """Return a primary and its replica, which every test leaves as it found them."""
+    with running_pair(server_folder / "pair") as made:
+        yield made
 
 
 @pytest.fixture
 def settings(pair: Pair, tmp_path: Path) -> Settings:
     """Return the settings of a service on both servers."""
+    return settings_on(pair, tmp_path)
+
+
+def settings_on(pair: Pair, tmp_path: Path) -> Settings:
+    """Return the settings of a service on a primary and its replica."""
     return Settings(
         database_url=service_url(pair.owner_url),
         read_database_url=service_url(pair.replica_url),
@@ -186,18 +201,18 @@ def test_a_process_on_a_lagging_replica_is_never_behind_what_another_answered(
     assert counted("behind") >= behind + 4
 
 
-def test_a_promoted_replica_is_not_read_and_a_stopped_one_delays_nothing(
-    pair: Pair, settings: Settings
+@pytest.mark.parametrize("is_promoted", [True, False])
+def test_a_replica_that_was_promoted_or_stopped_is_not_read_and_delays_nothing(
+    server_folder: Path, tmp_path: Path, *, is_promoted: bool
 ) -> None:
-    """The last test here: it promotes the replica, then stops it."""
-    ends: list[Callable[[], None]] = [
-        lambda: pair.on_replica("SELECT pg_promote(true)"),
-        pair.replica.stop,
-    ]
-    for end in ends:
-        database = database_of(settings)
+    """On servers of its own: a process that takes over tests of another may run this one first."""
+    with running_pair(server_folder / "ended") as pair:
+        database = database_of(settings_on(pair, tmp_path))
         store, stream = PostgresStore(database), uuid4()
-        end()
+        if is_promoted:
+            pair.on_replica("SELECT pg_promote(true)")
+        else:
+            pair.replica.stop()
         store.commit(commit(append(stream, b"{}")))
         failed = counted("failed")
         assert version_of(store, stream) == 1
