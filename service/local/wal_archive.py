@@ -207,7 +207,7 @@ class WalArchive:
         if receiver.poll() is None and now >= self._look:
             self._look = now + _LOOK_SECONDS
             if self._is_silent():
-                report(f"the {self.name} hangs and is killed")
+                report("the WAL archive hangs and is killed")
                 receiver.kill()
         if receiver.poll() is None or now < self._due:
             return []
