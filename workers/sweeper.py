@@ -17,6 +17,7 @@ from service.application.operations import stuck_games
 from service.application.tables.record import NEXT_HAND
 from service.bootstrap import Services
 from service.runtime.telemetry import (
+    CONNECTIONS,
     OUTBOX_AGE,
     QUEUED,
     ROUNDS,
@@ -37,7 +38,7 @@ TOPICS = (GAME_TOPIC, LOG_TOPIC, STATISTICS_TOPIC)
 
 def measure_backlog(services: Services) -> None:
     """
-    Set the metrics of the outbox's age, of webhooks and of the public log's backlog.
+    Set the metrics of the outbox's age, webhooks, connections and the public log's backlog.
 
     The sweeper measures them, because a stuck sequencer would measure nothing.
     """
@@ -50,6 +51,9 @@ def measure_backlog(services: Services) -> None:
     WEBHOOKS.labels("all").set(found.used)
     WEBHOOKS.labels("failing").set(found.failing)
     WEBHOOKS_LAG.set(0.0 if found.due is None else max(0.0, (now - found.due).total_seconds()))
+    used, most = services.directory.connections_in_use()
+    CONNECTIONS.labels("used").set(used)
+    CONNECTIONS.labels("allowed").set(most)
     backlog = services.sequencer.backlog()
     UNSIGNED.set(backlog.unsigned)
     for witness, leaves in backlog.uncosigned.items():

@@ -82,6 +82,13 @@ STUCK = Gauge(
     multiprocess_mode="mostrecent",
 )
 
+CONNECTIONS = Gauge(
+    "shithead_database_connections",
+    "Sessions of the database server, of this service and of others, and how many it allows",
+    ["which"],
+    multiprocess_mode="mostrecent",
+)
+
 UNANSWERED = Gauge(
     "shithead_unanswered_disputes",
     "Running disputes against the server in which the operator has made no statement, 100 at most",

@@ -213,6 +213,11 @@ class DisputeRepository(Repository):
         rows = self._database.fetch("oldest_outbox_time", topic)
         return rows[0][0] if rows else None
 
+    def connections_in_use(self) -> tuple[int, int]:
+        """Return the number of sessions of the database server, and how many it allows."""
+        [(used, most)] = self._database.fetch("connections_in_use")
+        return used, most
+
     def keep_facts(self, facts: StatisticsInput) -> None:
         """Store the data of a game, once, and remove its row from the outbox."""
         deck = None if facts.deck is None else _json(_deck_json(facts.deck))

@@ -133,6 +133,24 @@ def test_a_game_that_lost_its_seed_is_stuck(
     assert firing(before, readings(REGISTRY), "ShitheadGamesStuck", tmp_path)
 
 
+def test_sessions_of_others_are_counted_among_the_connections_of_the_database(
+    own_url: str,
+) -> None:
+    services = make_world(own_url).services
+    sessions = [psycopg.connect(own_url) for _ in range(7)]
+    Sweeper(services).measure()
+    row = sessions[0].execute("SHOW max_connections").fetchone()
+    assert row is not None
+    assert REGISTRY.get_sample_value(METRIC, {"which": "allowed"}) == float(row[0])
+    assert (REGISTRY.get_sample_value(METRIC, {"which": "used"}) or 0) > len(sessions)
+    for session in sessions:
+        session.close()
+    services.close()
+
+
+METRIC = "shithead_database_connections"
+
+
 def test_a_dispute_against_the_server_raises_an_alert_until_it_is_answered(
     own_url: str, tmp_path: Path
 ) -> None:

@@ -158,6 +158,9 @@ class MemoryDisputes:
     def oldest_outbox_time(self, *, topic: str) -> datetime | None:
         return self._store.waiting_since(topic)
 
+    def connections_in_use(self) -> tuple[int, int]:
+        return 0, 1
+
     def keep_facts(self, facts: StatisticsInput) -> None:
         self._facts.setdefault(facts.game, facts)
         self._store.take_off_outbox(facts.game, "statistics")

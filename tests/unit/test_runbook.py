@@ -42,6 +42,8 @@ OF_OTHER_PROGRAMS = {
     "can't start new thread",
     "No space left on device",
     "prepared statement",
+    "too many clients already",
+    "canceling wait for synchronous replication",
     "does not exist",
 }
 """Parts of messages of RQ, PostgreSQL and Python."""
