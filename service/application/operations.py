@@ -106,6 +106,21 @@ class Archiving:
         """
         return self.operating.recorded("archive", game, lambda: self._move(game, bundle))
 
+    def bundle(self, game: UUID) -> bytes:
+        """
+        Return the public bundle of a game, also of a private table; the read is recorded.
+
+        Raises Refusal `not-found`, `archived`, or `unavailable` if refused attempts are missing.
+        """
+
+        def made() -> bytes:
+            locked = self.owner.hold(game)
+            if locked is not None and locked.archived:
+                raise Refusal(ARCHIVED, said("operator.archived", game=str(game)))
+            return self.evidence.public(*self._stored(game))
+
+        return self.operating.recorded("evidence", game, made)
+
     def _archived_or_refused(self, game: UUID) -> ArchivedGame | Refusal | None:
         """Archive a game; return the refusal if it is refused, None if another run was faster."""
         try:

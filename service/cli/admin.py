@@ -114,6 +114,7 @@ def admin(
       shithead admin rename PLAYER NAME          change a player's name
       shithead admin erase PLAYER                erase personal data; games stay valid
       shithead admin remove-note GAME SEQ AUTHOR delete a player's note on an event
+      shithead admin evidence GAME FILE.shx      write the bundle of a game to a file
       shithead admin archive --older-than 90     move sealed games into files
       shithead admin disputes                    list disputes against the server
       shithead admin answer DISPUTE TEXT         make a statement for the server
@@ -435,6 +436,26 @@ def _in_words(dispute: Mapping[str, Any]) -> str:
     )
     statements = (f"  {s['by']}: {s['text'] or '(erased)'}" for s in dispute["statements"])
     return "\n".join([head, *statements])
+
+
+@admin.command(short_help="Write the bundle of a game to a file.")
+@click.argument("game", type=click.UUID)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.shx")
+@click.pass_obj
+def evidence(options: AdminOptions, game: UUID, file: Path) -> int:
+    """
+    Write the public evidence of GAME, also of a private table, to FILE.shx.
+
+    `shithead verify` checks it. The bundle of an archived game is GAME.shx in the archive.
+    """
+    from service.runtime.atomic_files import write_whole
+
+    with admin_session(options) as session, report_refusals(options, "evidence", game):
+        data = session.archiving.bundle(game)
+        write_whole(file, data)
+    outcome = {"act": "evidence", "target": str(game), "outcome": "done"}
+    options.print({**outcome, "file": str(file), "size": len(data)}, f"{file}  {len(data)} bytes")
+    return 0
 
 
 @admin.command(short_help="Move sealed games out of the database, into files.")

@@ -13,7 +13,7 @@ from service.shx.bundle import Bundle
 from service.verify.finding import Result
 from service.verify.verify import verify_bundle
 from tests.worlds.api_world import Person, World, problem_of
-from tests.worlds.operator_world import Operator, two_seats
+from tests.worlds.operator_world import Operator, process_outbox, two_seats
 
 
 def test_a_revoked_token_is_refused_and_the_recovery_code_gives_a_new_one(
@@ -62,6 +62,28 @@ def test_an_erased_player_is_gone_and_their_games_stay_valid(
         ("erase", ada.id, "hand-running"),
         ("erase", ada.id, "done"),
         ("erase", ada.id, "not-found"),
+    ]
+
+
+def test_the_operator_gets_the_evidence_of_a_private_table_with_a_trail(
+    operator: Operator, world: World, ada: Person, bob: Person, tmp_path: Path
+) -> None:
+    """To answer a dispute against the server about a game that the operator cannot read."""
+    game = two_seats(ada, bob, visibility="private")["game"]
+    path, file = f"/v1/games/{game}", tmp_path / "game.shx"
+    assert ada.post(f"{path}/moves", {"type": "forfeit"}).status_code == 201
+    assert world.get(f"{path}/evidence").status_code == 404
+    operator.done("evidence", game, file)
+    assert file.read_bytes() == ada.get(f"{path}/evidence").data
+    process_outbox(world, UUID(game))
+    operator.done("archive", "--game", game, "--to", operator.archive)
+    status, _, err = operator.admin("evidence", game, file)
+    assert (status, "archived already" in err) == (1, True)
+    assert operator.admin("evidence", uuid4(), file)[0] == 1
+    acts = [(act, outcome) for act, _, outcome in operator.trail()]
+    assert acts == [
+        *[("evidence", "done"), ("archive", "done"), ("evidence", "archived")],
+        ("evidence", "not-found"),
     ]
 
 
