@@ -41,7 +41,7 @@ def refusal(folder: Path, words: Sequence[str], settings: Mapping[str, str]) -> 
             "GRANIAN_URL_PATH_PREFIX is set: the service needs",
         ),
         ({"SHITHEAD_POOL_SIZE": "many"}, "SHITHEAD_POOL_SIZE is not a whole number"),
-        ({"SHITHEAD_POOLSIZE": "8"}, "SHITHEAD_POOLSIZE is not a setting"),
+        ({"SHITHEAD_PROT": "8"}, "SHITHEAD_PROT is not a setting"),
         ({"SHITHEAD_KEYS": '{"v": 1}'}, "the keys cannot be used: not a key file of version 1"),
         ({"SHITHEAD_METRICS_HOST": "192.0.2.1"}, "on 192.0.2.1 cannot be used"),
     ],
