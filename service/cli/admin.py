@@ -21,14 +21,12 @@ from service.cli.admin_session import (
     operator_name,
     report_refusals,
 )
-from service.cli.service_options import data_folder
+from service.cli.service_options import TIME_FORMAT, TIME_FORMATS, data_folder
 
 if TYPE_CHECKING:
     from service.application.operations import StuckGame
     from service.store.operator import TrailEntry
 
-_TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-_TIME_FORMATS: Final = ("%Y-%m-%d", _TIME_FORMAT)
 
 STUCK: Final = 2
 """Exit status of `stuck` if it found games; 1 means refused or failed."""
@@ -209,7 +207,7 @@ def abort(options: AdminOptions, game: UUID) -> None:
 
 
 @admin.command(short_help="Declare that a restore may have lost moves.")
-@click.argument("since", type=click.DateTime([_TIME_FORMAT]))
+@click.argument("since", type=click.DateTime([TIME_FORMAT]))
 @click.option(
     "--origin",
     envvar="SHITHEAD_ORIGIN",
@@ -313,10 +311,10 @@ def stuck(options: AdminOptions, late: float) -> int:
 )
 @click.option(
     "--since",
-    type=click.DateTime(_TIME_FORMATS),
+    type=click.DateTime(TIME_FORMATS),
     help="Only actions from this time on, in UTC: 2026-11-26 or 2026-11-26T02:15:07Z.",
 )
-@click.option("--until", type=click.DateTime(_TIME_FORMATS), help="Only actions before this time.")
+@click.option("--until", type=click.DateTime(TIME_FORMATS), help="Only actions before this time.")
 @click.pass_obj
 def trail(
     options: AdminOptions,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 import click
 
 from service.cli.backup import keep_for_service
 from service.cli.service_options import (
+    TIME_FORMATS,
     ServiceKeys,
     complete_keyring,
     find_keys,
@@ -51,6 +54,19 @@ if TYPE_CHECKING:
     show_default=True,
     help="The name of the service in its signatures.",
 )
+@click.option("--game", type=click.UUID, help="Only write the events that this game had, to --to.")
+@click.option(
+    "--until",
+    type=click.DateTime(TIME_FORMATS),
+    metavar="TIME",
+    help="With --game: as of this time, in UTC.",
+)
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.shx",
+    help="With --game: the bundle to write.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def recover(
     archive: Path,
@@ -61,6 +77,9 @@ def recover(
     erasures: Path | None,
     origin: str,
     *,
+    game: UUID | None,
+    until: datetime | None,
+    to: Path | None,
     as_json: bool,
 ) -> int:
     """
@@ -77,8 +96,13 @@ def recover(
     Checkpoints, the list of erased players and the keys are used as in `shithead restore`. The
     folder of archived games is not in the archive: copy it too.
 
+    With --game nothing is recovered for the service: the events that a game had at a past time are
+    written as a bundle, for `shithead admin archive --from`, and the new folder is removed again.
+
     Exit status: 0 recovered, 1 nothing was changed, with the reason.
     """
+    if (game, until, to) != (None, None, None):
+        return _write_game(archive.absolute(), data, game, until, to)
     from service.application.retention import ErasureFile
     from service.backup.backup import BackupError, Corrections, continue_from, newest_checkpoint
     from service.local.processes import EmbeddedError
@@ -101,6 +125,44 @@ def recover(
         raise click.ClickException(str(error)) from None
     keep_for_service(path, available, supplied, signed, erased)
     _print(found, restore, corrections, as_json=as_json)
+    return 0
+
+
+def _write_game(
+    archive: Path, data: Path, game: UUID | None, until: datetime | None, to: Path | None
+) -> int:
+    """
+    Write the events that a game had at a past time; nothing else of the recovery stays.
+
+    Raises UsageError if one of the options is missing, or if `data` exists.
+    """
+    if game is None or until is None or to is None or data.exists():
+        raise click.UsageError("--game needs --until, --to and a --data that does not exist")
+    from service.local.processes import EmbeddedError
+    from service.local.recovery import recovered
+    from service.runtime.atomic_files import write_whole
+    from service.shx.bundle import write_bundle
+    from service.shx.canonical import RecordError
+    from service.store.database import Database
+    from service.store.events import StoreError
+    from service.store.postgres_events import PostgresStore
+
+    try:
+        with new_data_folder(data) as folder:
+            try:
+                with (
+                    recovered(archive, folder, until=until.replace(tzinfo=UTC)) as found,
+                    closing(Database(found.url, size=1)) as database,
+                ):
+                    stored = PostgresStore(database).read(game)
+            finally:
+                shutil.rmtree(folder, ignore_errors=True)
+        if stored is None or not stored.events:
+            raise click.ClickException(f"there was no game {game} at that time")
+        write_whole(to, write_bundle(stored.events))
+    except (EmbeddedError, StoreError, RecordError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"{to}  {len(stored.events)} events of game {game}, as of {until:%FT%TZ}")
     return 0
 
 

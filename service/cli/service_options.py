@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     from service.keys import Keyring
+
+
+TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
+TIME_FORMATS: Final = ("%Y-%m-%d", TIME_FORMAT)
+"""The forms of an option that is a time in UTC: 2026-11-26 or 2026-11-26T02:15:07Z."""
 
 
 class ArchivePlace(click.ParamType[Path | str]):

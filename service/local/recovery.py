@@ -31,20 +31,23 @@ class Recovered:
 
 
 @contextmanager
-def recovered(archive: Path, data: Path) -> Iterator[Recovered]:
+def recovered(archive: Path, data: Path, *, until: datetime | None = None) -> Iterator[Recovered]:
     """
     Recover a cluster into `data`, and yield it while it runs; the caller removes a failed one.
+
+    With `until` it is as it was at that time, for comparisons; the service cannot go on from there.
 
     The archive is only read. The cluster begins a new timeline, so it can be archived in the same
     folder, and a cluster that is recovered later takes the newest one.
 
-    Raises EmbeddedError if `data` has a cluster, or the archive has no usable base backup.
+    Raises EmbeddedError if `data` has a cluster, or the archive has no usable base backup, or does
+    not reach to `until`.
     """
     server = EmbeddedPostgres(data)
     if server.data.exists():
         raise EmbeddedError(f"{data} already has a database: name a new folder with --data")
     files = ArchiveFolder(archive)
-    base = _usable(files, server.binaries)
+    base = _usable(files, server.binaries, until)
     draft = server.data.with_name("cluster.draft")
     shutil.rmtree(draft, ignore_errors=True)
     shutil.copytree(base, draft, symlinks=True)
@@ -53,7 +56,7 @@ def recovered(archive: Path, data: Path) -> Iterator[Recovered]:
     (draft / _RECOVERY).touch()
     draft.rename(server.data)
     try:
-        url = server.recover()
+        url = server.recover(until)
         yield Recovered(
             url=url,
             base=base.name,
@@ -64,10 +67,10 @@ def recovered(archive: Path, data: Path) -> Iterator[Recovered]:
         server.stop()
 
 
-def _usable(files: ArchiveFolder, binaries: Path) -> Path:
-    """Return the newest base backup whose files are those that were backed up."""
+def _usable(files: ArchiveFolder, binaries: Path, until: datetime | None) -> Path:
+    """Return the newest base backup, of those before `until`, whose files were not changed."""
     faults = []
-    for base in reversed(files.base_backups()):
+    for base in reversed(files.base_backups(until)):
         command: list[str | Path] = [binaries / "pg_verifybackup", "-q", "-n", base]
         answer = subprocess.run(command, capture_output=True, text=True, check=False)
         if answer.returncode == 0:

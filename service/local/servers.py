@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from datetime import datetime
 from functools import partial
 from math import inf
 from pathlib import Path
@@ -113,11 +114,12 @@ class EmbeddedPostgres:
         """Return the server process, which may have ended; None if it was not started."""
         return self._child
 
-    def recover(self) -> str:
+    def recover(self, until: datetime | None = None) -> str:
         """
         Start the server on a base backup, and return its address once all WAL is replayed.
 
-        The WAL is in the cluster's own folder. Raises EmbeddedError.
+        The WAL is in the cluster's own folder; that after `until` is left out. Raises
+        EmbeddedError.
         """
         self._recovery = {
             "restore_command": "false",  # one is required; it finds nothing elsewhere
@@ -125,6 +127,9 @@ class EmbeddedPostgres:
             "hot_standby": "off",  # connections only after the end of the recovery
             "synchronous_standby_names": "",  # the archive of the lost server does not answer
         }
+        if until is not None:
+            self._recovery["recovery_target_time"] = until.isoformat()
+            self._recovery["recovery_target_action"] = "promote"
         try:
             return self.start()
         finally:

@@ -50,6 +50,7 @@ from service.startup_checks import CannotStart, check_settings, check_start
 
 _LOOK_SECONDS = 0.5  # between two looks at whether all programs and servers run
 _READY_SECONDS = 30.0  # for the API to answer after its start
+_PORT_SECONDS = 3.0  # for the port of a killed server to be free
 _NO_WORKERS = (
     "warning: --workers 0: bots do not move, and time-outs are not applied, unless workers run "
     "elsewhere (python -m workers.main worker)"
@@ -108,7 +109,7 @@ def _serve(options: UpOptions, stack: ExitStack) -> NoReturn:
     make_folder(data)
     stack.enter_context(lock_data(data))
     end_web_servers(data)
-    ports = _ports(options, asked)
+    ports = _ports_soon(options, asked)
     servers = Servers(data, stack)
     settings = _settings(options, data, ports, servers)
     check_start(settings)
@@ -288,6 +289,22 @@ def _ports(options: UpOptions, asked: Settings) -> dict[str, str]:
         if found.count(place) > 1:
             raise StartError(f"port {place[1]} is that of two servers: choose another for one")
     return {"port": str(api), "metrics_host": host, "metrics_port": str(metrics)}
+
+
+def _ports_soon(options: UpOptions, asked: Settings) -> dict[str, str]:
+    """
+    Return the settings of the ports; raises StartError if one is in use for some seconds.
+
+    A killed server is a zombie before its last thread, which can still have its port, has ended.
+    """
+    end = time.monotonic() + _PORT_SECONDS
+    while True:
+        try:
+            return _ports(options, asked)
+        except StartError:
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.05)
 
 
 def _free_port(host: str, port: int, names: str = "--port or --host") -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shutil
 import signal
@@ -72,9 +73,11 @@ class ArchiveFolder:
         self.synchronous = path / "synchronous"
         self.system = path / "system"
 
-    def base_backups(self) -> list[Path]:
-        """Return the folders of the complete base backups, oldest first."""
-        return sorted(found for found in self.base.glob("*Z") if _begun(found) is not None)
+    def base_backups(self, until: datetime | None = None) -> list[Path]:
+        """Return the folders of the base backups that began before `until`, oldest first."""
+        latest = math.inf if until is None else until.timestamp()
+        found = ((folder, _begun(folder)) for folder in self.base.glob("*Z"))
+        return sorted(folder for folder, begun in found if begun is not None and begun < latest)
 
     def newest(self) -> float | None:
         """Return when the newest base backup began, in seconds since 1970; None without one."""

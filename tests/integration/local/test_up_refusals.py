@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from service.runtime.config import variable
+from service.local import up
+from service.local.up import UpOptions
+from service.runtime.config import settings_from, variable
 from tests.forked_command import run_command
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -102,3 +106,17 @@ def test_the_wal_archive_of_another_database_is_refused_first(tmp_path: Path, fi
     message = refusal(tmp_path, ["--wal-archive", str(archive)], {})
     assert str(archive) in message
     assert ("another database" if file == "system" else "it is no archive") in message
+
+
+def test_the_port_of_a_killed_server_is_awaited(tmp_path: Path) -> None:
+    """Its last thread has the port for a moment after the process is seen no more."""
+    settings = settings_from({"SHITHEAD_DATABASE_URL": "postgresql://h/d", "SHITHEAD_KEYS": "{}"})
+    with socket.socket() as dying, ThreadPoolExecutor(1) as pool:
+        dying.bind(("127.0.0.1", 0))
+        dying.listen()
+        port = dying.getsockname()[1]
+        options = UpOptions(data=tmp_path, port=port)
+        found = pool.submit(up._ports_soon, options, settings)
+        time.sleep(0.5)
+        dying.close()
+        assert found.result(timeout=5)["port"] == str(port)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -19,7 +22,13 @@ from service.local.processes import EmbeddedError
 from service.local.recovery import recovered
 from service.local.servers import EmbeddedPostgres
 from service.local.wal_archive import ArchiveFolder, WalArchive, release
+from service.shx.bundle import read_bundle
+from service.store.database import Database
+from service.store.migrate import migrate
+from service.store.postgres_events import PostgresStore
 from tests.running import wait_for
+from tests.streams import append, commit
+from tests.tamper import sample_lines
 
 pytestmark = pytest.mark.heavy
 
@@ -141,6 +150,38 @@ def test_a_receiver_that_hangs_is_replaced_and_the_change_that_waits_for_it_goes
         waiting = pool.submit(run, server.url, "CREATE TABLE t (i int)")
         wait_for(lambda: archive.supervise() == [archive.name], seconds=60)
         waiting.result(timeout=60)
+
+
+def test_events_that_were_changed_are_read_as_they_were_at_a_past_time(tmp_path: Path) -> None:
+    """The archive has the change as well, and the right events before it."""
+    folder, file, lines = tmp_path / "archive", tmp_path / "game.shx", sample_lines("egilsson")
+    game = UUID(json.loads(lines[0])["game"])
+    words = ["recover", str(folder), "--game", str(game), "--to", str(file)]
+
+    def written(at: datetime) -> int:
+        return command([*words, "--data", str(tmp_path / "new"), "--until", f"{at:%FT%TZ}"])
+
+    begun = datetime.now(UTC)
+    with archived(tmp_path / "data", folder) as (server, _archive):
+        migrate(server.url)
+        with closing(Database(server.url, size=1)) as database:
+            PostgresStore(database).commit(commit(append(game, *lines)))
+        time.sleep(1.1)
+        right = datetime.now(UTC)
+        time.sleep(1.1)
+        run(
+            server.url,
+            "ALTER TABLE events DISABLE TRIGGER ALL",
+            "UPDATE events SET line = 'x' WHERE seq = 0",
+        )
+        wait_until_archived(server.url)
+        assert written(right) == 0
+    assert read_bundle(file.read_bytes()).lines == lines
+    assert not (tmp_path / "new").exists()
+    file.unlink()
+    for unknown in (begun - timedelta(seconds=2), begun + timedelta(days=1)):
+        assert written(unknown) == 1
+    assert not file.exists()
 
 
 def assert_nothing_is_written_to_another_disk(archive: WalArchive, folder: Path) -> None:
