@@ -71,7 +71,7 @@ def test_receipts_and_keys_of_the_user_are_checked(visits: Visits) -> None:
     page = visits.open("/verify")
     choose_file(page, "game.shx", write_bundle(LINES))
     expect(page.locator("#check-receipts")).to_have_class("missing")
-    page.locator("summary").click()
+    page.locator("main summary").click()
     page.locator("#server").fill(str(SERVER.verifier))
     page.set_input_files("#receipts", payload("a.note", receipt(LAST)))
     expect(page.locator("#check-receipts")).to_have_class("pass")
@@ -124,7 +124,7 @@ def test_the_key_of_the_server_is_offered_with_what_it_proves(visits: Visits) ->
     sign = "(selector) => getComputedStyle(document.querySelector(selector)).color"
     quiet, absent = ("#check-witness .tag", "#check-anchor .tag")
     assert page.evaluate(sign, quiet) == page.evaluate(sign, absent)
-    page.locator("summary").first.click()
+    page.locator("main summary").first.click()
     page.locator("#witness").fill(str(WITNESS.verifier))
     page.locator("#witness").blur()
     expect(page.locator("#check-anchor")).to_have_class("missing")
@@ -364,7 +364,7 @@ def test_every_ruleset_is_judged_with_the_server_switched_off(visits: Visits) ->
     page.context.set_offline(True)
     page.reload()
     page.locator("#app").wait_for()
-    page.locator("summary").click()
+    page.locator("main summary").click()
     page.locator("#server").fill(SERVER_KEY)
     page.locator("#witness").fill(WITNESS_KEY)
     names = {path.stem for path in LOGS if sample(path.stem).events[-1]["type"] == "game_sealed"}
@@ -428,7 +428,7 @@ def test_axe_finds_nothing(visits: Visits) -> None:
     page.locator("#offline:not(:empty)").wait_for()
     assert faults_in_both_schemes(page) == []
     choose_file(page, "game.shx", write_bundle(LINES))
-    page.locator("summary").click()
+    page.locator("main summary").click()
     assert faults_in_both_schemes(page) == []
     choose_file(page, "events.jsonl", log_of((*LINES[:30], *LINES[31:])))
     assert page.locator("#checks li.fail").count() > 0
