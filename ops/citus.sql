@@ -83,6 +83,21 @@ BEGIN
 END
 $$;
 
+-- lock_guests: locks of their own, which do not conflict with those of lock_players.
+CREATE OR REPLACE FUNCTION lock_guests(wanted uuid[]) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    number  bigint;
+BEGIN
+    FOR number IN
+        SELECT DISTINCT hashtextextended('guest ' || w::text, 0) AS n FROM unnest(wanted) w ORDER BY n
+    LOOP
+        PERFORM pg_advisory_xact_lock(number);
+    END LOOP;
+END
+$$;
+
 CREATE OR REPLACE FUNCTION erase_player(player uuid, at timestamptz) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -101,6 +116,8 @@ BEGIN
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
     DELETE FROM invitations i WHERE i.player = erase_player.player;
+    DELETE FROM invitations i USING tables t
+    WHERE t.table_id = i.table_id AND t.host = erase_player.player;
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM seeks s WHERE s.player_id = player;
     DELETE FROM tokens k WHERE k.player_id = player;

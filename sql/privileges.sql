@@ -132,7 +132,7 @@ REVOKE ALL ON FUNCTION keep_note, delete_note FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION keep_note, delete_note TO shithead_service;
 
-REVOKE ALL ON FUNCTION keep_block, delete_block, refuse_blocked, keep_invitation, end_invitation
+REVOKE ALL ON FUNCTION keep_block, delete_block, refuse_blocked, lock_guests, keep_invitation, end_invitation
 FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION keep_block, delete_block, keep_invitation, end_invitation

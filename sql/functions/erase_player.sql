@@ -26,9 +26,9 @@ BEGIN
 
     DELETE FROM answers a WHERE a.caller = player;
     DELETE FROM notes n WHERE n.author = player;
-    DELETE FROM invitations i
-    WHERE i.player = erase_player.player
-        OR i.table_id IN (SELECT t.table_id FROM tables t WHERE t.host = erase_player.player);
+    DELETE FROM invitations i WHERE i.player = erase_player.player;
+    DELETE FROM invitations i USING tables t
+    WHERE t.table_id = i.table_id AND t.host = erase_player.player;
     DELETE FROM blocks b WHERE erase_player.player IN (b.player, b.blocked);
     DELETE FROM seeks s WHERE s.player_id = player;
     DELETE FROM tokens k WHERE k.player_id = player;

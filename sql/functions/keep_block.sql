@@ -9,7 +9,7 @@ AS $$
 DECLARE
     kept  timestamptz;
 BEGIN
-    PERFORM FROM players p WHERE p.player_id = other FOR NO KEY UPDATE;
+    PERFORM lock_guests(ARRAY[other]);
     PERFORM hold_players(ARRAY[its_player, other]);
     kept := (SELECT b.at FROM blocks b WHERE b.player = its_player AND b.blocked = other);
     IF kept IS NOT NULL THEN
