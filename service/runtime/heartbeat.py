@@ -31,6 +31,9 @@ Rounds without a sign of life after which a process is killed.
 On two cores at a load of 38 no program of `shithead up` missed more than one in 90 s.
 """
 
+ORPHAN_SECONDS: Final = 3.0
+"""From the end of its parent until a process of a server is killed."""
+
 _BEAT: Final = struct.Struct("!i")  # the process id; a pipe passes on so few bytes whole
 _READ: Final = 4096 * _BEAT.size
 _log = structlog.stdlib.get_logger("shithead.heartbeat")
@@ -105,14 +108,26 @@ class Heartbeat:
             os.write(self._writing, _BEAT.pack(pid))
 
     def _beat(self) -> None:
-        while True:
+        while os.getppid() == self._server:
             self.send(os.getpid())
             time.sleep(self._interval)
+        _end_without_parent()
 
     def _watch(self) -> None:
         while True:
             time.sleep(self._interval)
             self.round()
+
+
+def _end_without_parent() -> None:
+    """
+    End this process, whose parent was killed: nothing else ends it, and it would keep the port.
+
+    Requests that it has begun have some seconds to end.
+    """
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(ORPHAN_SECONDS)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def silent_at_start(*, seconds: float, start_seconds: float) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -94,6 +95,33 @@ def test_an_api_process_that_hangs_before_its_first_sign_of_life_is_replaced(
     finally:
         server.send_signal(signal.SIGTERM)
         server.wait(timeout=30)
+
+
+ALIVE = """
+from service.runtime.heartbeat import show_life
+
+def calls():
+    show_life()
+    return lambda environ, start: (start("200 OK", []), [b"alive"])[1]
+"""
+
+
+def test_processes_of_a_killed_parent_end_and_free_the_port(tmp_path: Path) -> None:
+    """A service that is started in another folder, as after a recovery, needs the port."""
+    (tmp_path / "alive.py").write_text(ALIVE)
+    keys = Keyring.generate().to_text()
+    settings = Settings(database_url="postgresql://", port=free_port(), api_processes=1, keys=keys)
+    program = program_of(settings, "api")
+    environment = environment_of(settings)
+    environment["PYTHONPATH"] += f"{os.pathsep}{tmp_path}"
+    server = subprocess.Popen([*program.command[:-1], "alive:calls"], cwd=tmp_path, env=environment)
+    wait_for(lambda: _is_alive(settings.port), seconds=60)
+    server.kill()
+    server.wait()
+    wait_for(lambda: not _is_alive(settings.port), seconds=30)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        probe.bind(("127.0.0.1", settings.port))
 
 
 def test_containers_and_supervisors_run_the_same_parent() -> None:
