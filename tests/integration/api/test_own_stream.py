@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,6 +28,9 @@ PERIODS = {
     "vote_seconds": 3600,
 }
 """Every player can be a referee, and a period to vote ends within a day."""
+
+PATIENCE = 90.0
+"""Seconds for a notice; a stream looks at everything again after at most 36."""
 
 OPEN = {"ruleset": "shithead", "seats": ["me", "open"]}
 
@@ -69,10 +73,22 @@ class Reader:
 
     def until(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Return the next notice of a type with these fields."""
+        end = time.monotonic() + PATIENCE
         for notice in self._lines:
             if notice["type"] == kind and fields.items() <= notice.items():
                 return notice
+            assert time.monotonic() < end, f"no {kind} within {PATIENCE} s"
         raise AssertionError(f"the stream ended before {kind}")
+
+    def all_of(self, *kinds: str) -> dict[str, dict[str, Any]]:
+        """Return the next notice of each type, in whatever order they arrive."""
+        found: dict[str, dict[str, Any]] = {}
+        end = time.monotonic() + PATIENCE
+        while not found.keys() >= set(kinds):
+            notice = self.next()
+            found.setdefault(notice["type"], notice)
+            assert time.monotonic() < end, f"only {sorted(found)} within {PATIENCE} s"
+        return found
 
     def next(self) -> dict[str, Any]:
         """Return the next notice."""
@@ -109,8 +125,8 @@ def test_a_stream_begins_with_all_that_is_open_and_continues_as_it_happens(
     assert empty.snapshot["items"] == []
     table = ada.post("/v1/tables", OPEN).json["id"]
     sit(bob, table)
-    taken = empty.until("seat_taken", id=table)
-    assert taken == {
+    begun = empty.all_of("seat_taken", "hand_dealt", "your_turn")
+    assert begun["seat_taken"] == {
         "type": "seat_taken",
         "id": table,
         "version": 2,
@@ -118,9 +134,8 @@ def test_a_stream_begins_with_all_that_is_open_and_continues_as_it_happens(
         "game": None,
         "ends_at": None,
     }
-    dealt = empty.until("hand_dealt", table=table)
-    assert dealt["version"] == 1
-    turn = empty.until("your_turn", id=dealt["id"])
+    dealt, turn = begun["hand_dealt"], begun["your_turn"]
+    assert (dealt["table"], dealt["version"], turn["id"]) == (table, 1, dealt["id"])
     game = f"/v1/games/{dealt['id']}"
     assert turn["version"] == ada.get(game).json["version"]
     assert kinds(snapshot(bob)["items"]) == ["seat_taken", "hand_dealt", "your_turn"]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.request import Request, urlopen
 from uuid import UUID, uuid4
 
 import pytest
 from moto.server import ThreadedMotoServer
 
+from service.cli import admin_archive
 from service.local.programs import archiver, settings_of_children
 from service.store.archive import Bundles
 from service.store.archive_files import FolderFiles, StoredObjects
@@ -113,7 +114,7 @@ def test_a_store_that_does_not_answer_archives_nothing_and_is_tried_again(
 
     address = os.environ["AWS_ENDPOINT_URL"]
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setattr(time, "sleep", rest)
+    monkeypatch.setattr(admin_archive, "time", SimpleNamespace(sleep=rest))
     operator.admin("archive", "--older-than", "0", "--daily", "--to", BUCKET)
     assert pauses == [3600, 86400]
     assert [entry for entry in operator.trail() if entry[0] == "archive"] == [
