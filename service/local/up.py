@@ -207,12 +207,16 @@ def _archive_folder(options: UpOptions, data: Path) -> Path | None:
 
 
 def _measured_folders(options: UpOptions, data: Path, settings: Settings) -> dict[str, Path]:
-    """Return the folders of this machine that can fill their disks, by the names in metrics."""
+    """
+    Return the folders of this machine that can fill their disks, by the names in metrics.
+
+    The gravest is the first: of several on one disk only that is shown.
+    """
     archive, wal = settings.archive, options.wal_archive
     return {
         "data": data,
-        **({"archive": archive} if isinstance(archive, Path) else {}),
         **({"wal_archive": wal.expanduser().absolute()} if wal is not None else {}),
+        **({"archive": archive} if isinstance(archive, Path) else {}),
     }
 
 

@@ -24,10 +24,13 @@ from service.api.observability import Asking
 from service.application.calls import RegisteredPlayer
 from service.bootstrap import Services
 from service.keys import load_or_create
+from service.local import up
 from service.local.processes import make_folder
 from service.local.programs import Program, Supervisor
 from service.local.servers import EmbeddedValkey
 from service.local.supervisor_metrics import SupervisorMetrics
+from service.local.up import UpOptions
+from service.runtime.config import settings_from
 from service.runtime.telemetry import SHARED_FOLDER, WAL_ARCHIVED
 from service.store.database import Database
 from service.store.public_log import PostgresWal
@@ -300,6 +303,18 @@ def disks_measured(shared_folder: Path, folders: dict[str, Path]) -> Readings:
 
     wait_for(are_measured, seconds=10)
     return readings(shared(shared_folder))
+
+
+def test_of_archives_on_one_disk_that_is_named_for_which_moves_wait(tmp_path: Path) -> None:
+    """A full disk of archived games stops no move, that of the WAL archive may stop all."""
+    ours = {"SHITHEAD_DATABASE_URL": "postgresql://h/d", "SHITHEAD_KEYS": "{}"}
+    settings = settings_from({**ours, "SHITHEAD_ARCHIVE": str(tmp_path)})
+    options = UpOptions(data=tmp_path, wal_archive=tmp_path / "wal")
+    assert [*up._measured_folders(options, tmp_path, settings)] == [
+        "data",
+        "wal_archive",
+        "archive",
+    ]
 
 
 @pytest.mark.parametrize("name", ["data", "archive", "wal_archive"])
