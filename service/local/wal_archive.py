@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,6 +54,9 @@ _TIME: Final = "%Y%m%dT%H%M%SZ"  # of the name of a base backup: when it began
 _PARTIAL: Final = ".partial"
 _SEGMENT: Final = re.compile(r"([0-9A-F]{24})(\.partial)?")
 _COMPLETE: Final = re.compile(r"[0-9A-F]{24}|[0-9A-F]{8}\.history")
+_SEGMENT_BYTES: Final = 16 << 20  # of a cluster made by initdb without another size
+_RECORD: Final = re.compile(r", lsn: [0-9A-F]+/([0-9A-F]+), prev ")
+_RECORD_HEADER: Final = 24  # bytes, with the checksum of the record
 _START: Final = re.compile(r"START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)")
 
 _TAKE: Final = '"$1/pg_basebackup" -D "$2" -c "$3" && "$1/pg_verifybackup" -q "$2"'
@@ -177,7 +181,7 @@ class WalArchive:
 
     def start(self) -> None:
         """Archive from now on; raises EmbeddedError if the folder cannot continue this server."""
-        for program in ("pg_receivewal", "pg_basebackup", "pg_verifybackup"):
+        for program in ("pg_receivewal", "pg_basebackup", "pg_verifybackup", "pg_waldump"):
             if not (self._server.binaries / program).exists():
                 raise EmbeddedError(f"{self._server.binaries} has no {program}")
         for folder in (self._files.path, self._files.wal, self._files.base):
@@ -189,6 +193,7 @@ class WalArchive:
             if not _slot_exists(connection):
                 self._check_gap(connection)
                 connection.execute("SELECT pg_create_physical_replication_slot(%s, true)", [SLOT])
+            self._check_not_ahead(connection)
             self._receive()
             self._set_synchronous(connection)
         if self._files.newest() is None:
@@ -263,6 +268,31 @@ class WalArchive:
                 "without it. Name an empty folder, and keep this one until it has a base backup"
             )
 
+    def _check_not_ahead(self, connection: psycopg.Connection[Any]) -> None:
+        """
+        Raise EmbeddedError if the archive has WAL that the server lacks, as after its folder was
+        set back to an old copy: pg_receivewal would overwrite it.
+
+        The last complete record in the archive was flushed by the server, so the server has the
+        same bytes up to it, also after a crash. What follows can be a part of a record.
+        """
+        row = connection.execute("SELECT pg_walfile_name(pg_current_wal_flush_lsn())").fetchone()
+        timeline = str(row[0])[:8] if row else ""
+        segments = self._files.segments()
+        for name in sorted(filter(_SEGMENT.fullmatch, segments), reverse=True)[:2]:
+            if name[:8] < timeline:
+                return  # this server was recovered from all of it
+            place = _last_record(self._server.binaries, name, segments[name])
+            if place is None:
+                continue  # it begins with a part of a record
+            ours, size = self._server.data / "pg_wal" / name, place + _RECORD_HEADER
+            if not ours.exists() or _beginning(ours, size) != _beginning(segments[name], size):
+                raise EmbeddedError(
+                    f"{self._files.path} is ahead of the database, whose folder was set back: "
+                    f"recover it with `shithead recover {self._files.path} --data NEW`"
+                )
+            return
+
     def _receive(self) -> None:
         self._due = time.monotonic() + _PAUSE_SECONDS
         self._look = time.monotonic() + HUNG_SECONDS  # until then it connects
@@ -321,6 +351,23 @@ class WalArchive:
             raise EmbeddedError(message)
         report(message)
         self._retry = time.monotonic() + _RETRY_SECONDS
+
+
+def _last_record(binaries: Path, name: str, segment: Path) -> int | None:
+    """Return where in a WAL segment its last complete record begins; None without one."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder) / name  # the name tells the program which part of the WAL it is
+        place.symlink_to(segment.absolute())
+        answer = subprocess.run(
+            [binaries / "pg_waldump", place], capture_output=True, text=True, check=False
+        )
+    found = _RECORD.findall(answer.stdout)
+    return int(found[-1], 16) % _SEGMENT_BYTES if found else None
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(size)
 
 
 def release(server: EmbeddedPostgres) -> None:

@@ -44,7 +44,6 @@ OF_OTHER_PROGRAMS = {
     "prepared statement",
     "too many clients already",
     "canceling wait for synchronous replication",
-    "is ahead of the WAL flush position of this server",
     "does not exist",
 }
 """Parts of messages of RQ, PostgreSQL and Python."""

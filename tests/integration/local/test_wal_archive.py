@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import shutil
 import signal
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -150,6 +153,53 @@ def test_a_receiver_that_hangs_is_replaced_and_the_change_that_waits_for_it_goes
         waiting = pool.submit(run, server.url, "CREATE TABLE t (i int)")
         wait_for(lambda: archive.supervise() == [archive.name], seconds=60)
         waiting.result(timeout=60)
+
+
+@pytest.mark.parametrize("synchronous", [False, True])
+def test_an_archive_is_not_overwritten_by_a_database_that_was_set_back(
+    tmp_path: Path, *, synchronous: bool
+) -> None:
+    """The copy of the folder can end in the segment of WAL that the archive has further."""
+    data, folder, copy = tmp_path / "data", tmp_path / "archive", tmp_path / "copy"
+    with archived(data, folder, synchronous=synchronous) as (server, _archive):
+        run(server.url, "CREATE TABLE t (i int)")
+    shutil.copytree(data / "postgres", copy, symlinks=True)
+    with archived(data, folder, synchronous=synchronous) as (server, _archive):
+        run(server.url, "INSERT INTO t VALUES (1)")
+        wait_until_archived(server.url)
+    shutil.rmtree(data / "postgres")
+    copy.rename(data / "postgres")
+    before = {path: path.read_bytes() for path in (folder / "wal").iterdir()}
+    with (
+        pytest.raises(EmbeddedError, match="is ahead of the database"),
+        archived(data, folder, synchronous=synchronous),
+    ):
+        pass
+    assert {path: path.read_bytes() for path in (folder / "wal").iterdir()} == before
+    with recovered(folder, tmp_path / "new") as found:
+        assert run(found.url, "SELECT count(*) FROM t") == 1
+
+
+def test_a_database_that_was_killed_again_and_again_continues_its_archive(tmp_path: Path) -> None:
+    """Each time in the middle of writes, so that the WAL ends within a record."""
+    for life in range(3):
+        with (
+            archived(tmp_path / "data", tmp_path / "archive") as (server, _archive),
+            psycopg.connect(server.url, autocommit=True) as connection,
+        ):
+            connection.execute("CREATE TABLE IF NOT EXISTS t (i int, x text)")
+            many = (
+                "INSERT INTO t SELECT i, repeat(md5(i::text), 50) FROM generate_series(1, 9000) i"
+            )
+            connection.execute("SET synchronous_commit = off")
+            connection.execute(many)
+            assert server.process is not None
+            killing = threading.Timer(0.03 * life, server.process.send_signal, [signal.SIGKILL])
+            killing.start()
+            with contextlib.suppress(psycopg.Error):
+                for _ in range(50):
+                    connection.execute(many)
+            killing.join()
 
 
 def test_events_that_were_changed_are_read_as_they_were_at_a_past_time(tmp_path: Path) -> None:
