@@ -43,6 +43,7 @@ OF_OTHER_PROGRAMS = {
     "No space left on device",
     "prepared statement",
     "too many clients already",
+    "canceling statement due to user request",
     "canceling wait for synchronous replication",
     "does not exist",
 }
