@@ -110,16 +110,11 @@ class Archiving:
         """
         Return the public bundle of a game, also of a private table; the read is recorded.
 
-        Raises Refusal `not-found`, `archived`, or `unavailable` if refused attempts are missing.
+        Raises Refusal `not-found`, and StreamArchived for an archived game without its bundle.
         """
-
-        def made() -> bytes:
-            locked = self.owner.hold(game)
-            if locked is not None and locked.archived:
-                raise Refusal(ARCHIVED, said("operator.archived", game=str(game)))
-            return self.evidence.public(*self._stored(game))
-
-        return self.operating.recorded("evidence", game, made)
+        return self.operating.recorded(
+            "evidence", game, lambda: self.evidence.stored(*self._stored(game))
+        )
 
     def _archived_or_refused(self, game: UUID) -> ArchivedGame | Refusal | None:
         """Archive a game; return the refusal if it is refused, None if another run was faster."""

@@ -30,16 +30,30 @@ if TYPE_CHECKING:
 @click.command(short_help="Write the bundle of a game to a file.")
 @click.argument("game", type=click.UUID)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE.shx")
+@click.option(
+    "--archive",
+    "place",
+    envvar="SHITHEAD_ARCHIVE",
+    show_envvar=True,
+    type=ArchivePlace(),
+    metavar="PLACE",
+    help="The archive of the service, for an archived game.  [default: archive in --data]",
+)
 @click.pass_obj
-def evidence(options: AdminOptions, game: UUID, file: Path) -> int:
+def evidence(options: AdminOptions, game: UUID, file: Path, place: Path | str | None) -> int:
     """
     Write the public evidence of GAME, also of a private table, to FILE.shx.
 
-    `shithead verify` checks it. The bundle of an archived game is GAME.shx in the archive.
+    `shithead verify` checks it.
     """
     from service.runtime.atomic_files import write_whole
 
-    with admin_session(options) as session, report_refusals(options, "evidence", game):
+    if place is None and options.database_url is None:
+        place = options.archive(None)
+    with (
+        admin_session(options, archive=place) as session,
+        report_refusals(options, "evidence", game),
+    ):
         data = session.archiving.bundle(game)
         write_whole(file, data)
     outcome = {"act": "evidence", "target": str(game), "outcome": "done"}

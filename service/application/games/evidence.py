@@ -72,6 +72,10 @@ class Evidence:
         if not self.refusals.is_complete(record):
             detail = said("operator.other_refusals", game=str(record.identity))
             raise Refusal("unavailable", detail)
+        return self.stored(record, lines)
+
+    def stored(self, record: GameRecord, lines: Sequence[bytes]) -> bytes:
+        """Return the public bundle of a game with these lines and what is stored beside them."""
         return write_bundle(lines, files=self._files(record))
 
     def _files(self, record: GameRecord) -> dict[str, bytes]:

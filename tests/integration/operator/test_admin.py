@@ -76,13 +76,16 @@ def test_the_operator_gets_the_evidence_of_a_private_table_with_a_trail(
     operator.done("evidence", game, file)
     assert file.read_bytes() == ada.get(f"{path}/evidence").data
     process_outbox(world, UUID(game))
+    whole = ada.get(f"{path}/evidence").data
     operator.done("archive", "--game", game, "--to", operator.archive)
+    operator.done("evidence", game, file, "--archive", operator.archive)
+    assert file.read_bytes() == whole
     status, _, err = operator.admin("evidence", game, file)
-    assert (status, "archived already" in err) == (1, True)
+    assert (status, "SHITHEAD_ARCHIVE is not set" in err) == (1, True)
     assert operator.admin("evidence", uuid4(), file)[0] == 1
     acts = [(act, outcome) for act, _, outcome in operator.trail()]
     assert acts == [
-        *[("evidence", "done"), ("archive", "done"), ("evidence", "archived")],
+        *[("evidence", "done"), ("archive", "done"), ("evidence", "done")],
         ("evidence", "not-found"),
     ]
 
