@@ -148,11 +148,15 @@ def test_a_receiver_that_hangs_is_replaced_and_the_change_that_waits_for_it_goes
         while time.monotonic() < end:
             assert archive.supervise() == [], "it is idle, and does not hang"
             time.sleep(0.1)
-        assert archive._receiver is not None
-        archive._receiver.send_signal(signal.SIGSTOP)
+        hung = archive._receiver
+        assert hung is not None
+        hung.send_signal(signal.SIGSTOP)
         waiting = pool.submit(run, server.url, "CREATE TABLE t (i int)")
-        wait_for(lambda: archive.supervise() == [archive.name], seconds=60)
-        waiting.result(timeout=60)
+        try:
+            wait_for(lambda: archive.supervise() == [archive.name], seconds=30)
+        finally:
+            hung.send_signal(signal.SIGCONT)  # else the change, and so this test, would never end
+        waiting.result(timeout=30)
 
 
 @pytest.mark.parametrize("synchronous", [False, True])
