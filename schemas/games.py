@@ -19,7 +19,7 @@ from schemas.strict_fields import (
     PageQuery,
     PatternString,
     QueryInteger,
-    QueryTime,
+    Time,
     about,
     described,
     hex_digits,
@@ -63,8 +63,8 @@ RESULTS = ("aborted", *EndReason, "lost", "first")
 class HandFilters(Closed):
     """Filters of hands: time, ruleset, result, and another player."""
 
-    since = QueryTime(load_default=None, **about("hands dealt at this time or later, in UTC"))
-    until = QueryTime(load_default=None, **about("hands dealt before this time, in UTC"))
+    since = Time(dates=True, load_default=None, **about("hands dealt at this time or later"))
+    until = Time(dates=True, load_default=None, **about("hands dealt before this time"))
     ruleset = name_field("ruleset", load_default=None, **about("hands with this ruleset only"))
     result = Chosen(
         *RESULTS,

@@ -96,7 +96,7 @@ class OwnStreamQuery(Closed):
     """What the stream contains beyond the caller's tables and disputes; the wait of a long poll."""
 
     watch = WatchedGames(
-        load_default=(),
+        load_default=tuple,
         metadata={
             "description": f"at most {MAX_WATCHED} ids of games that the caller can see, separated "
             "by commas: `game_moved` announces each of their versions",

@@ -130,29 +130,44 @@ class QueryInteger(fields.Integer):
         return int(value)
 
 
-class QueryTime(fields.String):
-    """A time in a query, in UTC: a date, or a time like 2026-11-26T18:30:00Z."""
-
-    _FORM = r"^\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d{1,6})?Z)?$"
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(
-            validate=validate.Regexp(self._FORM, error=_NO_TIME), allow_none=False, **more
-        )
-
-    def deserialize(self, value: Any, *args: Any, **more: Any) -> Any:
-        """Return the time; raises ValidationError for a day or an hour that does not exist."""
-        text = super().deserialize(value, *args, **more)
-        if not isinstance(text, str):
-            return text  # the default
-        try:
-            found = datetime.fromisoformat(text)
-        except ValueError:
-            raise ValidationError(_NO_TIME) from None
-        return found if found.tzinfo else found.replace(tzinfo=UTC)
+_DATE = r"\d{4}-\d\d-\d\d"
+_TIME = rf"{_DATE}T\d\d:\d\d:\d\d(\.\d{{1,9}})?(Z|[+-]\d\d:\d\d)"
+_NO_TIME = "is no time such as 2026-11-26T18:30:00Z"
+_NO_DATE = "is neither a date nor a time such as 2026-11-26T18:30:00Z"
 
 
-_NO_TIME = "is neither a date nor a time such as 2026-11-26T18:30:00Z"
+def time_of(text: str, *, dates: bool = False) -> datetime:
+    """
+    Return the moment, in UTC, of a time that a client or an operator wrote, as in RFC 3339.
+
+    With `dates`, a date is its first moment. Raises ValidationError for other texts, and for a
+    day or an hour that does not exist.
+    """
+    fault = _NO_DATE if dates else _NO_TIME
+    if not re.fullmatch(rf"{_TIME}|{_DATE}" if dates else _TIME, text, re.ASCII):
+        raise ValidationError(fault)
+    try:
+        found = datetime.fromisoformat(text)
+        return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):  # the latter if UTC is before the year 1
+        raise ValidationError(fault) from None
+
+
+class Time(fields.Field[datetime]):
+    """A time in a request, as in RFC 3339: with any offset, with and without decimals."""
+
+    def __init__(self, *, dates: bool = False, **more: Any) -> None:
+        more.setdefault("allow_none", False)
+        form = f"^({_TIME}|{_DATE})$" if dates else f"^{_TIME}$"
+        shown = {"type": "string", "pattern": form, **({} if dates else {"format": "date-time"})}
+        more["metadata"] = {**shown, **more.get("metadata", {})}
+        self._dates = dates
+        super().__init__(**more)
+
+    def _deserialize(self, value: Any, *_args: Any, **_kwargs: Any) -> datetime:
+        if not isinstance(value, str):
+            raise ValidationError(_NO_DATE if self._dates else _NO_TIME)
+        return time_of(value, dates=self._dates)
 
 
 class Boolean(fields.Boolean):
@@ -281,7 +296,7 @@ def viewer_field(**more: Any) -> PatternString:
 
 
 def time_field(**more: Any) -> PatternString:
-    """Return a field of a timestamp in the format of SHX/1."""
+    """Return a field of an answer or event: a timestamp in the format of SHX/1."""
     more["metadata"] = {"format": "date-time", **more.get("metadata", {})}
     return PatternString(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$", "is not a time", **more)
 

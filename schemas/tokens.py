@@ -13,6 +13,7 @@ from schemas.strict_fields import (
     Chosen,
     Closed,
     Name,
+    Time,
     about,
     described,
     time_field,
@@ -51,7 +52,7 @@ class TokenRequestSchema(Closed):
         load_default=None,
         **about("what it permits; if left out, what the token of the request permits"),
     )
-    ends_at = time_field(
+    ends_at = Time(
         allow_none=True,
         load_default=None,
         metadata={

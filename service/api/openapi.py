@@ -92,7 +92,7 @@ def _example(media_type: str, value: Any, shared: Json) -> Json:
     """Return the member of a media type object that contains an example."""
     if not isinstance(value, str) or len(value) <= MAX_INLINE:
         return {"example": value}
-    name = f"recorded-{media_type.rpartition('/')[2]}"
+    name = f"recorded-{media_type.rpartition('/')[2].replace('+', '-')}"
     shared.setdefault(name, {"summary": f"the body, as {media_type}", "value": value})
     return {"examples": {"recorded": {"$ref": f"#/components/examples/{name}"}}}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from uuid import UUID
 
 from flask import Response
@@ -18,10 +17,7 @@ from service.api.context import bearer_token, services
 from service.api.conventions.caching import private
 from service.api.conventions.responses import json_response, page
 from service.api.operation import Call, Repeats, Token, blueprint, operation
-from service.application.errors import invalid
 from service.application.tokens import TokenRequest
-from service.replay.sentences import said
-from service.shx.canonical import RecordError, parse_time
 
 tokens = blueprint("tokens", __name__, "Tokens: several a player, each with scopes and an end.")
 
@@ -79,7 +75,7 @@ def issue(call: Call) -> Response:
     wanted = TokenRequest(
         name=body["name"],
         scopes=body["scopes"],
-        ends_at=None if body["ends_at"] is None else _moment(body["ends_at"]),
+        ends_at=body["ends_at"],
         replaces=body["replaces"],
     )
     return private(json_response(services().tokens.issue(bearer_token() or "", wanted), 201))
@@ -103,11 +99,3 @@ def end(call: Call, token_id: UUID) -> Response:
     """
     services().tokens.end(call.by, bearer_token() or "", token_id)
     return private(Response(status=204))
-
-
-def _moment(text: str) -> datetime:
-    """Return the moment of a time; raises Refusal `invalid-body` for a day that does not exist."""
-    try:
-        return parse_time(text)
-    except RecordError:
-        raise invalid("/ends_at", said("request.no_time")) from None

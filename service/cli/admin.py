@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -21,7 +21,7 @@ from service.cli.admin_session import (
     operator_name,
     report_refusals,
 )
-from service.cli.service_options import TIME_FORMAT, TIME_FORMATS, data_folder
+from service.cli.service_options import Time, data_folder
 
 if TYPE_CHECKING:
     from service.application.operations import StuckGame
@@ -207,7 +207,7 @@ def abort(options: AdminOptions, game: UUID) -> None:
 
 
 @admin.command(short_help="Declare that a restore may have lost moves.")
-@click.argument("since", type=click.DateTime([TIME_FORMAT]))
+@click.argument("since", type=Time())
 @click.option(
     "--origin",
     envvar="SHITHEAD_ORIGIN",
@@ -227,7 +227,7 @@ def declare(options: AdminOptions, since: datetime, origin: str) -> None:
     from service.cli.recover import declare_restore
 
     options.confirm(f"declare that moves after {since} may be missing")
-    restore = declare_restore(address_of(options), since.replace(tzinfo=UTC), origin)
+    restore = declare_restore(address_of(options), since, origin)
     options.print(
         {"act": "declare", "leaf": restore.leaf, "since": restore.since, "at": restore.at},
         f"declared in leaf {restore.leaf} of the public log: moves after {restore.since} may be "
@@ -311,10 +311,10 @@ def stuck(options: AdminOptions, late: float) -> int:
 )
 @click.option(
     "--since",
-    type=click.DateTime(TIME_FORMATS),
+    type=Time(dates=True),
     help="Only actions from this time on, in UTC: 2026-11-26 or 2026-11-26T02:15:07Z.",
 )
-@click.option("--until", type=click.DateTime(TIME_FORMATS), help="Only actions before this time.")
+@click.option("--until", type=Time(dates=True), help="Only actions before this time.")
 @click.pass_obj
 def trail(
     options: AdminOptions,
@@ -338,8 +338,8 @@ def trail(
         act=act,
         target=target,
         outcome=outcome,
-        since=since and since.replace(tzinfo=UTC),
-        until=until and until.replace(tzinfo=UTC),
+        since=since,
+        until=until,
     )
     with admin_session(options) as session:
         found = session.operating.trail(which, limit=limit)

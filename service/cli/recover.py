@@ -14,8 +14,8 @@ import click
 
 from service.cli.backup import keep_for_service
 from service.cli.service_options import (
-    TIME_FORMATS,
     ServiceKeys,
+    Time,
     complete_keyring,
     find_keys,
     key_file_of,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 @click.option("--game", type=click.UUID, help="Only write the events that this game had, to --to.")
 @click.option(
     "--until",
-    type=click.DateTime(TIME_FORMATS),
+    type=Time(dates=True),
     metavar="TIME",
     help="With --game: as of this time, in UTC.",
 )
@@ -151,7 +151,7 @@ def _write_game(
         with new_data_folder(data) as folder:
             try:
                 with (
-                    recovered(archive, folder, until=until.replace(tzinfo=UTC)) as found,
+                    recovered(archive, folder, until=until) as found,
                     closing(Database(found.url, size=1)) as database,
                 ):
                     stored = PostgresStore(database).read(game)

@@ -7,8 +7,9 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -20,9 +21,26 @@ if TYPE_CHECKING:
     from service.keys import Keyring
 
 
-TIME_FORMAT: Final = "%Y-%m-%dT%H:%M:%SZ"
-TIME_FORMATS: Final = ("%Y-%m-%d", TIME_FORMAT)
-"""The forms of an option that is a time in UTC: 2026-11-26 or 2026-11-26T02:15:07Z."""
+class Time(click.ParamType[datetime]):
+    """A time as requests have it, such as 2026-11-26T02:15:07Z; with `dates` also a date."""
+
+    name = "time"
+
+    def __init__(self, *, dates: bool = False) -> None:
+        self._dates = dates
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the moment, in UTC."""
+        from marshmallow import ValidationError
+
+        from schemas.strict_fields import time_of
+
+        if not isinstance(value, str):
+            return value
+        try:
+            return time_of(value, dates=self._dates)
+        except ValidationError as error:
+            self.fail(f"{value} {error.messages[0]}", param, ctx)
 
 
 class ArchivePlace(click.ParamType[Path | str]):

@@ -66,6 +66,7 @@ BEYOND_THE_SCHEMA = (
     "is not a verifier key",
     "is not SEAT=KEY",
     "is neither a date nor a time",  # a day that the calendar does not have
+    "is no time such as",
 )
 """Error messages about values that a schema cannot know or compare."""
 
