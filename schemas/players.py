@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from marshmallow import Schema, fields
 
 from schemas.ratings import PlayerRatingSchema
@@ -11,6 +13,7 @@ from schemas.strict_fields import (
     Integer,
     Name,
     PatternString,
+    about,
     described,
     list_of,
     page_of,
@@ -20,6 +23,9 @@ from schemas.strict_fields import (
 NAME_RULE = (
     "1 to 40 characters (grapheme clusters), at most 160 bytes, none invisible; need not be unique"
 )
+
+
+_CODE: Final = "^[\\x21-\\x7e]{1,200}$"
 
 
 class RegistrationSchema(Closed):
@@ -44,9 +50,23 @@ class RecoverySchema(Closed):
     """The newest recovery code, which was shown once: at registration, or when it was renewed."""
 
     recovery = PatternString(
-        "^[\\x21-\\x7e]{1,200}$",
+        _CODE,
         "is not a recovery code",
         **described("the newest recovery code, from the registration or /players/me/recovery"),
+    )
+
+
+class RecoveryRenewalSchema(Closed):
+    """The present recovery code, which a token without all scopes, or with an end, needs."""
+
+    may_be_missing = True
+
+    recovery = PatternString(
+        _CODE,
+        "is not a recovery code",
+        allow_none=True,
+        load_default=None,
+        **about("the present recovery code; not needed with a token with all scopes and no end"),
     )
 
 

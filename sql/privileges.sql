@@ -104,7 +104,8 @@ GRANT EXECUTE ON FUNCTION save_ruleset_within, may_see_game, look_up, look_up_re
 TO shithead_service;
 
 REVOKE ALL ON FUNCTION
-    issue_token, end_token, end_tokens, note_token_use, add_token, player_of_issuer
+    issue_token, end_token, end_tokens, note_token_use, add_token, player_of_issuer,
+    is_full_token
 FROM PUBLIC;
 
 GRANT EXECUTE ON FUNCTION issue_token, end_token, note_token_use TO shithead_service;

@@ -15,6 +15,7 @@ from schemas.players import (
     OwnPlayerSchema,
     PlayerSchema,
     RecoveryCodeSchema,
+    RecoveryRenewalSchema,
     RecoverySchema,
     RegisteredSchema,
     RegistrationSchema,
@@ -129,20 +130,22 @@ def rotate(call: Call) -> Response:
     players,
     "POST",
     "/players/me/recovery",
-    body=NothingSchema,
+    body=RecoveryRenewalSchema,
     answer=RecoveryCodeSchema,
     status=201,
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
     repeats=Repeats.REFUSED,
+    refuses=("forbidden",),
 )
 def renew_recovery(call: Call) -> Response:
     """
     Issue a new recovery code for the caller; the old one expires.
 
-    The code is shown in this answer only. The token stays valid.
+    It needs a token with all scopes and no end, or the present code in the body. The new code is
+    shown in this answer only. The token stays valid.
     """
-    recovery = services().players.renew_recovery(call.token)
+    recovery = services().players.renew_recovery(call.token, call.body["recovery"])
     return private(json_response({"recovery": recovery}, 201))
 
 
@@ -228,13 +231,14 @@ def unblock(call: Call, player_id: UUID) -> Response:
     status=204,
     token=Token.NEEDED,
     scope=Scope.ACCOUNT,
-    refuses=("hand-running",),
+    refuses=("forbidden", "hand-running"),
 )
 def erase(call: Call) -> Response:
     """
     Erase the caller: name and tokens are deleted; the logs of their games stay valid.
 
-    It is refused with `hand-running` while the caller plays a hand. It cannot be undone.
+    It needs a token with all scopes and no end, and is refused with `hand-running` while the caller
+    plays a hand. It cannot be undone.
     """
     services().players.erase(call.by, call.token)
     return private(Response(status=204))

@@ -9,6 +9,7 @@ from secrets import token_urlsafe
 from typing import Any
 from uuid import UUID
 
+from schemas.tokens import ALL_SCOPES
 from service.application.calls import RegisteredPlayer, digest
 from service.application.errors import Refusal, not_found
 from service.application.games.cache import GameCache, Names
@@ -116,15 +117,20 @@ class Players:
         self.names.forget(player.id)
         return self.me(player)
 
-    def renew_recovery(self, token: str) -> str:
+    def renew_recovery(self, token: str, code: str | None) -> str:
         """
         Return a new recovery code for the player with a token; the old one expires at once.
 
-        Raises Refusal `unauthorized` if the token has expired meanwhile.
+        Raises Refusal `forbidden` unless `code` is the old one, or is None and the token full;
+        `unauthorized` if the token has expired meanwhile.
         """
         recovery = token_urlsafe(TOKEN_BYTES)
-        if not self.directory.renew_recovery(token, digest(recovery)):
+        done = self.directory.renew_recovery(token, code, digest(recovery))
+        if done is None:
             raise _gone()
+        if not done:
+            fault = "request.full_token_or_code" if code is None else "request.unknown_recovery"
+            raise Refusal("forbidden", said(fault))
         return recovery
 
     def blocks(self, player: RegisteredPlayer) -> list[dict[str, Any]]:
@@ -176,9 +182,11 @@ class Players:
 
         The player leaves all tables, and the invitations to those that the player hosts end. A hand
         dealt at the same moment either comes first, and the erasure is refused, or is itself
-        refused: both lock the player's row. Raises
-        Refusal `hand-running` during a hand, `unauthorized` if the token has expired meanwhile.
+        refused: both lock the player's row. Raises Refusal `forbidden` unless the token is full,
+        `hand-running` during a hand, `unauthorized` if the token has expired meanwhile.
         """
+        if token is not None:
+            self._refuse_unless_full(token)
         if self.directory.standing(player.id).running:
             raise _hand_running()
         self._leave_tables(player)
@@ -194,6 +202,13 @@ class Players:
         self.names.forget(player.id)
         for one in (player.id, *invited):
             self.notifier.player_changed(one)
+
+    def _refuse_unless_full(self, token: str) -> None:
+        known = self.directory.token(digest(token))
+        if known is None:
+            raise _gone()
+        if known.ends_at is not None or not ALL_SCOPES.issubset(known.scopes):
+            raise Refusal("forbidden", said("request.full_token"))
 
     def _invited(self, host: RegisteredPlayer) -> set[UUID]:
         """Return the players with invitations to the tables of a host."""

@@ -132,9 +132,14 @@ class PlayerRepository(Repository):
         found = self._write("recover_account", code, new_hash)
         return found if isinstance(found, UUID) else None
 
-    def renew_recovery(self, token: str, new_hash: bytes) -> bool:
-        """Replace the recovery code of the player with a token; return whether it is valid."""
-        return self._write("renew_recovery", token, new_hash) is not None
+    def renew_recovery(self, token: str, code: str | None, new_hash: bytes) -> bool | None:
+        """
+        Replace the recovery code of the player with a token; return None if it is not valid.
+
+        `code` is the present code. Returns False, and changes nothing, if it is another one, or
+        without one if the token is not full.
+        """
+        return cast("bool | None", self._write("renew_recovery", token, code, new_hash))
 
     def rename(self, token: str, name: str) -> bool:
         """Set the name of the player with a token; return whether it is valid."""
@@ -142,11 +147,11 @@ class PlayerRepository(Repository):
 
     def erase(self, token: str, at: datetime) -> bool:
         """
-        Delete name, token and answers of the player with a token; return whether it is valid.
+        Delete name, token and answers of the player with a token; return whether it is full.
 
         Raises HandRunning, and deletes nothing, while the player sits in a running hand.
         """
-        return self._write("erase_by_token", token, at) is not None
+        return bool(self._write("erase_by_token", token, at))
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         """Erase any player, as `erase` does; return whether there was something to delete."""

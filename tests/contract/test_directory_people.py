@@ -142,11 +142,11 @@ def test_a_name_and_a_recovery_code_are_replaced(directory: Directory) -> None:
     ann = register(directory)
     assert directory.rename(token_of(ann), "Anna")
     assert directory.names([ann]) == {ann: "Anna"}
-    assert directory.renew_recovery(token_of(ann), digest("new code"))
+    assert directory.renew_recovery(token_of(ann), None, digest("new code"))
     assert directory.recover(code_of(ann), b"token") is None
     assert directory.recover("new code", b"token") == ann
     assert not directory.rename(token_of(ann), "Bob"), "the recovery replaced it"
-    assert not directory.renew_recovery(token_of(ann), b"other code")
+    assert directory.renew_recovery(token_of(ann), None, b"other code") is None
 
 
 def test_only_the_id_of_an_erased_player_remains(stores: Stores) -> None:
@@ -161,7 +161,7 @@ def test_only_the_id_of_an_erased_player_remains(stores: Stores) -> None:
     assert directory.player_by_token(digest(token_of(ann))) is None
     assert directory.recover(code_of(ann), b"new") is None
     assert not directory.rename(token_of(ann), "Anna")
-    assert not directory.renew_recovery(token_of(ann), b"new")
+    assert directory.renew_recovery(token_of(ann), None, b"new") is None
     assert not directory.names([ann])
     assert stores.store.answer(ann, stored.request_key) is None
     row = directory.game(game)

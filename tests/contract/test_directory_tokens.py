@@ -161,3 +161,20 @@ def test_the_day_of_the_last_use_is_stored(directory: Directory) -> None:
     assert found is not None
     assert found.used_on is not None
     assert abs(found.used_on - datetime.now(UTC).date()) <= timedelta(days=1)
+
+
+def test_only_a_full_token_changes_what_outlasts_it(directory: Directory) -> None:
+    """Another one renews the recovery code with the present one only."""
+    ann, token = registered(directory)
+    soon, code = datetime.now(UTC) + timedelta(hours=1), f"code of {ann}"
+    _, ending = issue(directory, token, ends_at=soon)
+    _, partial = issue(directory, token, ("read", "account"))
+    for limited in (ending, partial):
+        assert directory.renew_recovery(limited, None, hashed("new")) is False
+        assert directory.renew_recovery(limited, "wrong", hashed("new")) is False
+        assert not directory.erase(limited, THEN)
+    assert directory.renew_recovery(token, "wrong", hashed("new")) is False
+    assert directory.renew_recovery(uuid4().hex, code, hashed("new")) is None
+    assert directory.renew_recovery(partial, code, hashed("new"))
+    assert directory.renew_recovery(token, None, hashed("newer"))
+    assert directory.recover("newer", hashed("back")) == ann

@@ -102,6 +102,7 @@ def test_other_statements_are_refused_to_the_role_of_the_service(service: Connec
         "SELECT end_tokens(gen_random_uuid())",
         "SELECT add_token(gen_random_uuid(), '', gen_random_uuid(), '', NULL, now(), NULL)",
         "SELECT player_of_issuer('')",
+        "SELECT is_full_token('')",
         "SELECT append_stream('{}')",
         "SELECT open_stream(gen_random_uuid(), 'game', 1, sha256(''))",
         "SELECT keep_answer('{}')",
@@ -131,15 +132,15 @@ def test_a_connection_of_the_service_does_not_take_over_an_account(
     assert row is not None
     signatures = service.execute(
         "SELECT p.oid::regproc::text, p.proargtypes::regtype[]::text[] FROM pg_proc p"
-        " WHERE p.pronamespace = 'public'::regnamespace AND p.pronargs <= 2"
+        " WHERE p.pronamespace = 'public'::regnamespace AND p.pronargs <= 3"
         " AND has_function_privilege(p.oid, 'EXECUTE')"
     ).fetchall()
     names = {name for name, _ in signatures}
     assert {"end_token", "recover_account", "renew_recovery", "rename_by_token"} <= names
-    for name in ("recover_account", "renew_recovery"):
+    for call in ("recover_account(%s", "renew_recovery(%s, NULL", "renew_recovery('', %s"):
         for known in (*row, *(f"\\x{one}" for one in row)):
             assert service.execute(
-                f"SELECT {name}(%s, sha256('stolen'))".encode(), (known,)
+                f"SELECT {call}, sha256('stolen'))".encode(), (known,)
             ).fetchone() == (None,)
     assert service.execute(
         "SELECT count(*) FROM players WHERE token_hash = sha256('stolen')"

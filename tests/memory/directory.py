@@ -175,9 +175,12 @@ class MemoryPlayers(MemoryWebhooks):
             self._people[player] = replace(person, player=replace(person.player, name=name))
         return True
 
-    def renew_recovery(self, token: str, new_hash: bytes) -> bool:
+    def renew_recovery(self, token: str, code: str | None, new_hash: bytes) -> bool | None:
         player = self._player_of(token)
         if player is None:
+            return None
+        known = self._people[player].recovery_hash
+        if not self._is_full(token) if code is None else digest(code) != known:
             return False
         with self._people_lock:
             self._people[player] = replace(self._people[player], recovery_hash=new_hash)
@@ -185,7 +188,11 @@ class MemoryPlayers(MemoryWebhooks):
 
     def erase(self, token: str, at: datetime) -> bool:
         player = self._player_of(token)
-        return player is not None and self.erase_player(player, at)
+        return player is not None and self._is_full(token) and self.erase_player(player, at)
+
+    def _is_full(self, token: str) -> bool:
+        found = self.token(digest(token))
+        return found is not None and found.ends_at is None and len(found.scopes) == 4
 
     def erase_player(self, player: UUID, at: datetime) -> bool:
         self._store.mark_erased(player)
