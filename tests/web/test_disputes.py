@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, expect
 
 from tests.client import Client, open_table, play_on, register
 from tests.examples import is_long
@@ -52,13 +52,20 @@ def move_of(player: Client, game: str, seat: int) -> int:
     )
 
 
+def vote_file(key: dict[str, str]) -> FilePayload:
+    """Return a file with the key of a sealed vote."""
+    content = json.dumps(key).encode()
+    return {"name": "vote.json", "mimeType": "application/json", "buffer": content}
+
+
 def test_a_dispute_goes_from_the_move_to_the_ruling(
     visits: Visits, service: Running, hand: tuple[list[Client], str]
 ) -> None:
     """
     A player opens it and three others judge it, two of them in a browser (in a long run all).
 
-    One vote is sealed in the browser, and one by the server.
+    Two votes are sealed in the browser: one is revealed by it, one by the file of its key. The
+    server seals the third. A referee is told when to come back, on the first screen.
     """
     (ada, bob), game = hand
     seq = move_of(ada, game, 1)
@@ -98,19 +105,39 @@ def test_a_dispute_goes_from_the_move_to_the_ruling(
     expect(judges[0].locator(".statements li")).to_have_count(3, timeout=15_000)
     expect(judges[0].get_by_label("Not proven")).to_be_checked()
     assert faults_of(judges[0]) == []
-    judges[0].get_by_role("button", name="Vote", exact=True).click()
-    expect(judges[0].locator("#court")).to_contain_text("sealed by the referee")
-    for page in judges[1:]:
+    for page in judges[:2]:
+        expect(page.get_by_text("a key, which is in this browser alone")).to_be_visible()
+        page.get_by_role("button", name="Vote", exact=True).click()
+        now = page.locator(".now")
+        expect(now).to_contain_text(
+            re.compile("Come back when all have voted, at the latest by .+2")
+        )
+        expect(now).not_to_contain_text("Nothing is left")
+        expect(page.locator("#now-title")).to_be_in_viewport()
+        expect(page.locator("#court")).to_contain_text("sealed by the referee")
+    with judges[1].expect_download() as saved:
+        judges[1].get_by_role("button", name="Save the key of my vote").click()
+    for page in judges[2:]:
         page.get_by_label("Seal it in this browser").uncheck()
         page.get_by_role("button", name="Vote", exact=True).click()
-        expect(page.locator("#court")).to_contain_text("sealed by the server")
+        expect(page.locator(".now")).to_contain_text("The server reveals it")
     for client in clients[shown:]:
         client.post(f"{path}/votes", {"vote": "not_proven"})
     judges[0].reload()
     expect(judges[0].locator("#court")).to_contain_text("has not revealed the vote yet")
-    judges[0].get_by_role("button", name="Reveal my vote").click()
-    expect(judges[0].locator(".verdict")).to_contain_text("Not proven: cleared")
+    judges[0].locator(".now").get_by_role("button", name="Reveal my vote").click()
+    expect(judges[0].get_by_role("button", name="Reveal my vote")).to_have_count(0)
     assert judges[0].evaluate("Object.keys(localStorage).filter((k) => k.includes('.vote.'))") == []
+    judges[1].evaluate(
+        "localStorage.removeItem(Object.keys(localStorage).find((k) => k.includes('.vote.')))"
+    )
+    judges[1].reload()
+    key = json.loads(Path(saved.value.path()).read_bytes())
+    field = judges[1].get_by_label("The saved key of my vote")
+    field.set_input_files(vote_file({**key, "dispute": "another"}))
+    assert "not the key" in field.evaluate("one => one.validationMessage")
+    field.set_input_files(vote_file(key))
+    expect(judges[1].locator(".verdict")).to_contain_text("Not proven: cleared")
     accuser.reload()
     expect(accuser.get_by_role("button", name="Appeal")).to_be_visible()
     assert faults_of(accuser) == []
@@ -409,9 +436,11 @@ def test_a_referee_reads_whether_two_players_spare_each_other(
     body = {"accused": 1, "seq": move_of(ada, game, 1), "charge": "collusion"}
     dispute = ada.post(f"/v1/games/{game}/disputes", {**body, "statement": "They are friends."})
     judges = [register(service.port, f"Cat {number}") for number in range(3)]
-    for judge in judges:
-        judge.post(f"/v1/disputes/{dispute['id']}/referees", {})
+    judges[0].post(f"/v1/disputes/{dispute['id']}/referees", {})
     page = page_of(visits, judges[0], f"/disputes/{dispute['id']}")
+    expect(page.locator(".now")).to_contain_text("You are seated.")
+    for judge in judges[1:]:  # the voting opens: the page is not loaded again
+        judge.post(f"/v1/disputes/{dispute['id']}/referees", {})
     section = page.locator("section", has=page.get_by_role("heading", name="Do they spare"))
     expect(section).to_contain_text("below 100: nothing is shown", timeout=30_000)
     expect(section).to_contain_text("It does not show why")

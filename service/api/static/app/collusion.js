@@ -10,34 +10,49 @@ const AGAIN = 2000; // milliseconds until the figures are asked for again while 
 const number = (/** @type {number} */ value) => new Intl.NumberFormat(language, { maximumSignificantDigits: 3 }).format(value);
 const quiet = (/** @type {string} */ text, more = {}) => h("p", { class: "quiet", ...more }, [text]);
 
-/** @type {HTMLElement | null} */
-let section = null;
+/** The newest figures, which the next section shows until its own arrive. @type {Api["Collusion"] | null} */
+let known = null;
 
 /**
- * The section with the figures; it is made once and fills itself.
+ * The section with the figures for a referee who may vote, null for others; it fills itself.
+ *
+ * Who may read them depends on the state of the dispute, so each drawing of the page asks for them again.
  *
  * @param {Api["Dispute"]} dispute
  * @param {(seat: number | null) => string} who
  */
 export function sparing(dispute, who) {
-  if (section) return section;
-  const body = h("div", { "aria-live": "polite" }, [quiet(t("sparing.computing"))]);
-  section = h("section", null, [h("h2", null, [t("sparing.title")]), h("p", null, [t("sparing.proves")]), body]);
-  void fill(body, dispute, who);
-  return section;
+  const number = dispute.you?.referee ?? null;
+  const state = number !== null && dispute.referees[number].state;
+  const isJudged = !["open", "appealed"].includes(dispute.state);
+  if (dispute.charge !== "collusion" || !isJudged || !state || state === "recused") return null;
+  const body = h("div", { "aria-live": "polite" }, known ? figures(known, dispute, who) : [quiet(t("sparing.computing"))]);
+  // The body is not on the page yet: it is asked for after the page was drawn.
+  void Promise.resolve().then(() => fill(body, dispute, who));
+  return h("section", null, [h("h2", null, [t("sparing.title")]), h("p", null, [t("sparing.proves")]), body]);
 }
 
-/** @param {Element} body @param {Api["Dispute"]} dispute @param {(seat: number | null) => string} who */
+/** Ask until the figures are there, or the page is drawn again. @param {Element} body @param {Api["Dispute"]} dispute @param {(seat: number | null) => string} who */
 async function fill(body, dispute, who) {
   try {
-    const found = await get(`/v1/disputes/${dispute.id}/collusion`);
-    if (found.state === "computing") return void setTimeout(() => fill(body, dispute, who), AGAIN);
-    replace(body, ...found.pairs.map((pair) => comparison(pair, found.threshold, dispute, who)), found.pairs.length ? null : quiet(t("sparing.alone")));
+    while (body.isConnected) {
+      const found = await get(`/v1/disputes/${dispute.id}/collusion`);
+      if (found.state !== "computing") {
+        if (JSON.stringify(found) === JSON.stringify(known)) return;
+        known = found;
+        return replace(body, ...figures(found, dispute, who));
+      }
+      await new Promise((done) => setTimeout(done, AGAIN));
+    }
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
     replace(body, h("p", { class: "notice", lang: problem.lang }, [problem.message]));
   }
 }
+
+/** @param {Api["Collusion"]} found @param {Api["Dispute"]} dispute @param {(seat: number | null) => string} who */
+const figures = (found, dispute, who) =>
+  found.pairs.length ? found.pairs.map((pair) => comparison(pair, found.threshold, dispute, who)) : [quiet(t("sparing.alone"))];
 
 /** @param {Api["Pair"]} pair @param {number} threshold @param {Api["Dispute"]} dispute @param {(seat: number | null) => string} who */
 function comparison(pair, threshold, dispute, who) {

@@ -1,25 +1,22 @@
 /** The dispute pages: the list, the form to open one, and a dispute with its votes. */
 
-import { hex, taggedHash, uint, unhex, uuidBytes } from "../verifier/bytes.js";
-import { Problem, get, identity, post, randomHex } from "./api.js";
+import { Problem, get, post } from "./api.js";
+import { afterVote, ballot } from "./ballot.js";
 import { caption, seatName } from "./captions.js";
 import { sparing } from "./collusion.js";
 import { announce, find, h, replace } from "./dom.js";
+import { attempt, button, field, missing, quiet, section } from "./forms.js";
 import { language, moment, start, t } from "./i18n.js";
 import { offerMenu } from "./menu.js";
 import { checkPlayer, showAccount } from "./player.js";
 import { receiptsOf } from "./receipts.js";
-import { canHash } from "./record.js";
 import { rulesSay } from "./rules_say.js";
 import { problemState } from "./states.js";
-import { isLasting, readJson, remove, write } from "./storage.js";
 import { worded } from "./worded.js";
 
-const VOTE = "shithead.vote."; // prefix of a key in the storage: a vote and its salt, until they are revealed
 const PAGE = 20; // disputes that are fetched at once
 const BEFORE = 30; // events in the form, up to the selected one
 const LONGEST = 4000; // characters of a statement
-const LONGEST_REASON = 1000; // characters of the reason of a vote
 const POLL = 10_000; // milliseconds between polls of an open dispute
 /** @type {Api["Accusation"]["charge"][]} */
 const CHARGES = ["illegal_move", "false_pick_up", "wrong_deal", "altered_log", "time", "collusion", "other"];
@@ -48,36 +45,6 @@ function durationText(seconds) {
   const unit = { 86400: "day", 3600: "hour", 60: "minute" }[size] ?? "second";
   return new Intl.NumberFormat(language, { style: "unit", unit, unitDisplay: "long" }).format(Math.floor(seconds / size));
 }
-
-/** Run a request, and show the problem if the server refuses it. @param {() => Promise<unknown>} work */
-async function attempt(work) {
-  replace(find("#fault"));
-  try {
-    await work();
-  } catch (problem) {
-    if (!(problem instanceof Problem)) throw problem;
-    const more = (problem.body.errors ?? []).slice(1).map((error) => `${error.at}: ${worded(error) ?? error.message}`); // the message has the first
-    const other = problem.body.id ? h("a", { href: `/disputes/${problem.body.id}` }, [t("court.other")]) : null;
-    find("#fault").lang = problem.lang ?? language;
-    replace(find("#fault"), [problem.message, ...more].join(" "), " ", other);
-    find("#fault").scrollIntoView({ block: "nearest" });
-  }
-}
-
-/** Show at the field that a text is missing, and focus it. @param {HTMLTextAreaElement} text @param {string} [key] */
-function missing(text, key = "court.statement.missing") {
-  text.setCustomValidity(t(key));
-  text.reportValidity();
-  text.addEventListener("input", () => text.setCustomValidity(""), { once: true });
-}
-
-/** @param {string} key @param {any[]} content */
-const section = (key, ...content) => h("section", null, [h("h2", null, [t(key)]), content]);
-const quiet = (/** @type {string} */ text) => h("p", { class: "quiet" }, [text]);
-/** @param {string} key @param {() => unknown} onclick @param {Record<string, any>} [more] */
-const button = (key, onclick, more = {}) => h("button", { onclick, "data-key": key, ...more }, [t(key)]);
-/** @param {string} key @param {HTMLElement} control */
-const field = (key, control) => h("label", { class: "field" }, [h("span", null, [t(key)]), control]);
 
 // ---- the list
 
@@ -230,10 +197,12 @@ const call = (part, body, onaccepted) => attempt(async () => {
   show(/** @type {any} */ (dispute));
 });
 
-/** The reader as a referee, null if the reader is none. */
+const cast = (/** @type {Posted<"POST", "/v1/disputes/{}/votes">} */ body) => call("votes", body);
+
+/** The reader's entry as a referee, null if the reader is none. */
 function own() {
-  const me = identity()?.id;
-  return (me && court.dispute.referees.find((one) => one.player === me && one.state !== "recused")) || null;
+  const number = court.dispute.you?.referee ?? null;
+  return number === null ? null : court.dispute.referees[number];
 }
 
 async function follow() {
@@ -253,7 +222,10 @@ function show(dispute) {
   const question = t(`question.${dispute.charge}`, { who: who(dispute.accused) });
   find("h1").textContent = question;
   document.title = `Shithead: ${question}`;
-  const draft = document.querySelector("textarea")?.value ?? "";
+  /** @type {[string | null, string][]} */
+  const drafts = [...root.querySelectorAll("textarea")].map((one) => [one.getAttribute("data-key"), one.value]);
+  const sealing = () => /** @type {HTMLInputElement | null} */ (root.querySelector("input[data-key='vote.seal']"));
+  const isSealing = sealing()?.checked;
   const opened = [...document.querySelectorAll("details[open] > summary")].map((one) => one.getAttribute("data-key"));
   const vote = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
   const facts = [
@@ -268,17 +240,21 @@ function show(dispute) {
   ];
   replace(root,
     h("p", { class: "lead" }, [t("court.says", { who: who(dispute.by), event: caption(court.event, { who }) }), " ", h("a", { href: `/replay/${dispute.game}?event=${dispute.seq}` }, [t("court.replay")])]),
-    todo(dispute), ruling(dispute), findings(dispute), dispute.charge === "collusion" && own() ? sparing(dispute, who) : null, statements(dispute), receipts(dispute), panel(dispute),
+    todo(dispute), ruling(dispute), findings(dispute), sparing(dispute, who), statements(dispute), receipts(dispute), panel(dispute),
     h("details", { class: "facts" }, [
       h("summary", { "data-key": "facts" }, [t("court.facts")]),
       h("dl", { class: "facts-list" }, facts.filter(([, value]) => value).map(([key, value]) => [h("dt", null, [t(String(key))]), h("dd", null, [value])])),
     ]),
   );
-  const field = document.querySelector("textarea");
-  if (field) field.value = draft;
+  for (const [key, draft] of drafts) {
+    const field = root.querySelector(`textarea[data-key="${key}"]`);
+    if (field instanceof HTMLTextAreaElement) field.value = draft;
+  }
   for (const key of opened) document.querySelector(`summary[data-key="${key}"]`)?.parentElement?.toggleAttribute("open", true);
   const radio = vote && document.querySelector(`input[name=vote][value=${vote}]`);
   if (radio instanceof HTMLInputElement) radio.checked = true;
+  const box = sealing();
+  if (box && isSealing !== undefined) box.checked = isSealing;
 }
 
 /** A text in which `#57` leads to event 57 of the hand. @param {string} text @param {string} game */
@@ -289,21 +265,20 @@ const withEvents = (text, game) =>
 function todo(dispute) {
   const referee = own();
   const isFinal = dispute.state === "final";
-  const votes = referee && (dispute.state === "voting" ? referee.state === "seated" : dispute.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee");
-  /** @type {[unknown, string][]} */
-  const steps = [
-    [votes, dispute.state === "voting" ? "now.vote" : "now.reveal"],
-    [may("appeal"), "now.appeal"],
-    [may("statement"), "now.statement"],
-    [may("receipt"), "now.receipt"],
-    [may("refuse"), "now.refuse"],
-    [may("judge"), "now.judge"],
-  ];
-  const mine = steps.filter(([can]) => can).map(([, key]) => h("li", null, [t(key)]));
+  const until = dispute.deadline && moment(dispute.deadline);
+  const step = referee && (referee.state === "recused" ? h("p", null, [t("now.left")]) : afterVote(dispute, referee, cast));
+  const steps = { vote: "ballot", appeal: "court-ruling", statement: "court-statements", receipt: "court-receipts", refuse: "court-panel", judge: "court-panel" };
+  const mine = Object.entries(steps)
+    .filter(([act]) => may(/** @type {any} */ (act)))
+    .map(([act, place]) => h("li", null, [h("a", { href: `#${place}` }, [t(`now.${act}`)])]));
+  const seated = referee?.state === "seated" && dispute.state !== "voting";
+  const nothing = isFinal ? "now.over" : seated ? (dispute.voting_from ? "now.seated.from" : "now.seated") : dispute.you ? "now.wait" : "now.stranger";
+  const isIdle = !mine.length && !step;
   return h("section", { class: "sheet now", "aria-labelledby": "now-title" }, [
     h("h2", { id: "now-title" }, [t("court.now")]),
-    h("p", null, [t(`now.is.${dispute.state}`, { until: dispute.deadline && moment(dispute.deadline) })]),
-    mine.length ? h("ul", null, mine) : h("p", { class: "quiet" }, [t(isFinal ? "now.over" : dispute.you ? "now.wait" : "now.stranger")]),
+    h("p", null, [t(`now.is.${dispute.state}`, { until })]),
+    step, mine.length ? h("ul", null, mine) : null,
+    isIdle ? h("p", { class: seated ? "" : "quiet" }, [t(nothing, { from: dispute.voting_from && moment(dispute.voting_from) })]) : null,
     isFinal ? h("p", { class: "buttons" }, [h("a", { class: "button", href: `/verify?game=${dispute.game}` }, [t("act.verify")]), h("a", { class: "button", href: "/disputes" }, [t("court.title")])]) : null,
   ]);
 }
@@ -436,50 +411,8 @@ function panel(dispute) {
       dispute.you ? button("court.offer", () => call("referees")) : null, " ",
       h("span", { class: "quiet" }, [t("court.offer.about", { n: dispute.periods.referee_hands, age: durationText(dispute.periods.referee_account_seconds) })]),
     ]) : null,
-    referee ? ballot(dispute, referee) : null,
+    referee ? ballot(dispute, referee, cast) : null,
   );
-}
-
-/** Whether this browser can hash a vote, and stores it until it is revealed. */
-const canSeal = () => canHash() && isLasting();
-
-/** The form for a referee's vote, which this browser or the server seals. @param {Api["Dispute"]} dispute @param {Api["Referee"]} referee */
-function ballot(dispute, referee) {
-  const stored = readJson(VOTE + id);
-  const reason = h("textarea", { rows: 3, maxlength: LONGEST_REASON, "data-key": "reason" });
-  const asked = (/** @type {string} */ vote) => dispute.reason_needed && vote === "cheated" && !reason.value.trim();
-  const stated = () => (reason.value.trim() ? { reason: reason.value.trim() } : {});
-  const form = [field("vote.reason", reason), quiet(t("vote.reason.about"))];
-  if (dispute.state === "revealing" && referee.state === "committed" && referee.sealed_by === "referee") {
-    const lacks = dispute.reason_needed && stored?.vote === "cheated" && !stored.reason;
-    const reveal = async () => {
-      if (lacks && asked(stored.vote)) return missing(reason, "vote.reason.missing");
-      await call("votes", { ...stored, ...stated() });
-      if (!find("#fault").textContent) remove(VOTE + id);
-    };
-    return h("div", { class: "notice form" }, stored ? [lacks ? form : null, button("vote.reveal", reveal, { class: "main" })] : [t("vote.elsewhere")]);
-  }
-  if (dispute.state !== "voting" || referee.state !== "seated") return null;
-  const radio = (/** @type {string} */ value) => h("label", { class: "box" }, [h("input", { type: "radio", name: "vote", value, "data-key": value }), t(`vote.${value}`)]);
-  const sealing = h("input", { type: "checkbox", checked: canSeal(), disabled: !canSeal() });
-  const vote = async () => {
-    const chosen = document.querySelector("input[name=vote]:checked")?.getAttribute("value");
-    if (!chosen) return find("input[name=vote]").focus();
-    if (asked(chosen)) return missing(reason, "vote.reason.missing");
-    if (!sealing.checked) return call("votes", { vote: /** @type {Api["PlainVote"]["vote"]} */ (chosen), ...stated() });
-    const salt = randomHex(32);
-    // Stored before the commitment is sent: without the salt the vote could not be revealed.
-    write(VOTE + id, JSON.stringify({ vote: chosen, salt, ...stated() }));
-    const commit = await taggedHash("shx/1/vote", uuidBytes(id), uint(referee.referee, 1), chosen, unhex(salt));
-    await call("votes", { commit: hex(commit) });
-  };
-  return h("fieldset", { class: "ballot" }, [
-    h("legend", null, [t("vote.title")]), radio("cheated"), radio("not_proven"),
-    dispute.reason_needed ? h("div", { class: "form" }, form) : null,
-    h("label", { class: "box" }, [sealing, t("vote.seal")]),
-    h("p", null, [button("vote.cast", vote, { class: "main" })]),
-    quiet(t("vote.about")),
-  ]);
 }
 
 async function openDispute() {

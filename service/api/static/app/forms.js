@@ -1,0 +1,38 @@
+/** Parts of the court's forms: buttons, fields, sections, and a request with the problem that the server reports. */
+
+import { Problem } from "./api.js";
+import { find, h, replace } from "./dom.js";
+import { language, t } from "./i18n.js";
+import { worded } from "./worded.js";
+
+/** Run a request, and show the problem if the server refuses it. @param {() => Promise<unknown>} work @returns {Promise<boolean>} whether it did not */
+export async function attempt(work) {
+  replace(find("#fault"));
+  try {
+    await work();
+    return true;
+  } catch (problem) {
+    if (!(problem instanceof Problem)) throw problem;
+    const more = (problem.body.errors ?? []).slice(1).map((error) => `${error.at}: ${worded(error) ?? error.message}`); // the message has the first
+    const other = problem.body.id ? h("a", { href: `/disputes/${problem.body.id}` }, [t("court.other")]) : null;
+    find("#fault").lang = problem.lang ?? language;
+    replace(find("#fault"), [problem.message, ...more].join(" "), " ", other);
+    find("#fault").scrollIntoView({ block: "nearest" });
+    return false;
+  }
+}
+
+/** Show at the field that a text is missing, and focus it. @param {HTMLTextAreaElement} text @param {string} [key] */
+export function missing(text, key = "court.statement.missing") {
+  text.setCustomValidity(t(key));
+  text.reportValidity();
+  text.addEventListener("input", () => text.setCustomValidity(""), { once: true });
+}
+
+/** A section, with an id by which the page links it. @param {string} key @param {any[]} content */
+export const section = (key, ...content) => h("section", { id: key.replace(".", "-") }, [h("h2", null, [t(key)]), content]);
+export const quiet = (/** @type {string} */ text) => h("p", { class: "quiet" }, [text]);
+/** @param {string} key @param {() => unknown} onclick @param {Record<string, any>} [more] */
+export const button = (key, onclick, more = {}) => h("button", { onclick, "data-key": key, ...more }, [t(key)]);
+/** @param {string} key @param {HTMLElement} control */
+export const field = (key, control) => h("label", { class: "field" }, [h("span", null, [t(key)]), control]);
